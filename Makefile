@@ -1,0 +1,57 @@
+# make demo, make test: from nothing, and quick the second time.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+bin := .venv/bin
+environment := .venv/installed
+sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*)
+
+.PHONY: demo test lint pytest sanitize bench clean
+
+demo: $(environment)
+	$(bin)/python examples/demo.py
+
+# The last lines say which tests were skipped, and why.
+test: lint pytest sanitize
+	@grep -h '^SKIPPED' build/pytest.log || echo 'No test was skipped.'
+	@tail -n 1 build/pytest.log
+
+lint: $(environment)
+	$(bin)/ruff check
+	$(bin)/ruff format --check
+	$(bin)/mypy
+	$(bin)/lint-imports
+
+pytest: $(environment)
+	@mkdir -p build
+	$(bin)/pytest -q -n 2 -rs | tee build/pytest.log
+
+# The suite on a kernel that stops at the first bad access, overflow or undefined operation.
+sanitize: build/sanitize/built
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:log_path=build/sanitize/report UBSAN_OPTIONS=print_stacktrace=1 \
+	GENUS_SANITIZED=1 HYPOTHESIS_PROFILE=sanitize \
+	$(bin)/pytest -q -n 2 tests
+
+bench: $(environment)
+	$(bin)/pip install --quiet --no-build-isolation --editable '.[bench]'
+	$(bin)/python -m benchmarks
+
+clean:
+	rm -rf .venv build
+
+$(environment): $(sources)
+	test -x $(bin)/python || $(PYTHON) -m venv .venv
+	$(bin)/pip install --quiet scikit-build-core nanobind cmake ninja
+	$(bin)/pip install --quiet --no-build-isolation --editable '.[test,plots]'
+	touch $@
+
+build/sanitize/built: $(environment) $(sources)
+	$(bin)/cmake -S . -B build/sanitize -G Ninja -DGENUS_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug \
+	    -DCMAKE_MAKE_PROGRAM=$(abspath $(bin)/ninja) \
+	    -DPython_EXECUTABLE=$(abspath $(bin)/python) \
+	    -Dnanobind_DIR="$$($(bin)/python -m nanobind --cmake_dir)" >/dev/null
+	$(bin)/cmake --build build/sanitize
+	touch $@

@@ -1,0 +1,125 @@
+// Weights of the cells above a threshold, and of the cells with each code, by class and column.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "moments.hpp"
+
+namespace genus {
+
+GENUS_CLONES inline void above_tile(const Tile<double>& tile, const Labels& labels, bool screening,
+                                    double threshold, std::size_t n, double* counts,
+                                    double* missings, std::size_t& first) {
+    for (std::size_t i = 0; i < tile.rows; ++i) {
+        const std::size_t row = tile.row + i, cell = labels.k(row) * n + tile.column;
+        const double w = labels.w(row);
+        const double* x = tile[i];
+        double* __restrict count = counts + cell, * __restrict missing = missings + cell;
+        const Screen found = screening ? screen(x, tile.columns, false) : Screen{};
+        if (found.invalid) note_invalid(x, tile.columns, false, row * n + tile.column, first);
+        for (std::size_t j = 0; j < tile.columns; ++j) count[j] += x[j] > threshold ? w : 0;
+        if (found.missing)
+            for (std::size_t j = 0; j < tile.columns; ++j) missing[j] += x[j] != x[j] ? w : 0;
+    }
+}
+
+// Bytes need no conversion: x > threshold is x >= least, counted in bytes that spill before they
+// overflow.
+struct ByteCounts {
+    std::size_t classes, n;
+    Buffer<std::uint8_t> counts = zeros<std::uint8_t>(classes * n);
+    Buffer<std::uint8_t> rows = zeros<std::uint8_t>(classes);
+};
+
+GENUS_CLONES inline void spill_bytes(std::uint8_t* counts, std::size_t n, double* totals) {
+    for (std::size_t j = 0; j < n; ++j) totals[j] += counts[j];
+    std::memset(counts, 0, n);
+}
+
+GENUS_CLONES inline void above_bytes(const Table& X, std::size_t begin, std::size_t end,
+                                     const std::int64_t* y, std::uint8_t least, ByteCounts& bytes,
+                                     double* totals) {
+    const std::size_t n = X.columns;
+    for (std::size_t row = begin; row < end; ++row) {
+        const std::size_t k = static_cast<std::size_t>(y[row]);
+        const auto* x = reinterpret_cast<const std::uint8_t*>(X.at(row, 0));
+        std::uint8_t* count = bytes.counts.get() + k * n;
+        for (std::size_t j = 0; j < n; ++j) count[j] += x[j] >= least;
+        if (++bytes.rows[k] == 255) {
+            spill_bytes(count, n, totals + k * n);
+            bytes.rows[k] = 0;
+        }
+    }
+    for (std::size_t k = 0; k < bytes.classes; ++k)
+        spill_bytes(bytes.counts.get() + k * n, n, totals + k * n);
+}
+
+inline Counts count_above(const Table& X, const Labels& labels, double threshold,
+                          std::size_t threads) {
+    const std::size_t n = X.columns, size = labels.classes * n,
+                      parts = ranges(X.rows * n, threads, size);
+    Sums count(size, parts), missing(size, parts);
+    First first(parts);
+    if (X.type == Type::u8 && (X.column_stride == 1 || n <= 1) && !labels.weight) {
+        if (threshold < 255) {
+            const auto least =
+                static_cast<std::uint8_t>(threshold < 0 ? 0 : std::floor(threshold) + 1);
+            std::vector<ByteCounts> bytes;
+            for (std::size_t part = 0; part < parts; ++part) bytes.push_back({labels.classes, n});
+            parallel_for(X.rows, parts, [&](std::size_t part, std::size_t begin, std::size_t end) {
+                above_bytes(X, begin, end, labels.y, least, bytes[part], count[part]);
+            });
+        }
+    } else {
+        parallel_tiles(X, parts, [&](std::size_t part, const Tile<double>& tile) {
+            above_tile(tile, labels, X.floating(), threshold, n, count[part], missing[part],
+                       first[part]);
+        });
+    }
+    return {count.total(), missing.total(), first.index()};
+}
+
+// Where the codes of each column start in a table of all codes, and how many each column has.
+struct Layout {
+    const std::int64_t* offsets;
+    std::size_t columns;
+
+    std::size_t start(std::size_t j) const { return static_cast<std::size_t>(offsets[j]); }
+
+    std::size_t size(std::size_t j) const {
+        return static_cast<std::size_t>(offsets[j + 1] - offsets[j]);
+    }
+
+    // no_code becomes the largest number of its type, so one comparison skips it.
+    bool has(std::size_t j, Code code) const {
+        return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(code)) < size(j);
+    }
+};
+
+inline void tally_tile(const Tile<Code>& tile, const Labels& labels, const Layout& layout,
+                       double* counts) {
+    const std::size_t width = layout.start(layout.columns);
+    for (std::size_t i = 0; i < tile.rows; ++i) {
+        const std::size_t row = tile.row + i;
+        const double w = labels.w(row);
+        double* count = counts + labels.k(row) * width;
+        const Code* code = tile[i];
+        for (std::size_t j = 0; j < tile.columns; ++j)
+            if (layout.has(tile.column + j, code[j]))
+                count[layout.start(tile.column + j) + static_cast<std::size_t>(code[j])] += w;
+    }
+}
+
+inline Buffer<double> tally_codes(const Table& X, const Labels& labels, const Layout& layout,
+                                  std::size_t threads) {
+    const std::size_t size = labels.classes * layout.start(X.columns);
+    const std::size_t parts = ranges(X.rows * X.columns, threads, size);
+    Sums counts(size, parts);
+    parallel_tiles<Code>(X, parts, [&](std::size_t part, const Tile<Code>& tile) {
+        tally_tile(tile, labels, layout, counts[part]);
+    });
+    return counts.total();
+}
+
+}  // namespace genus

@@ -1,0 +1,345 @@
+// The binding: checks shapes and bounds, releases the GIL, hands arrays over.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "keys.hpp"
+#include "sparse.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using genus::Buffer;
+using genus::Labels;
+using genus::Layout;
+using genus::Table;
+using genus::Type;
+
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Indices = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Target = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Weight = std::optional<Vector>;
+
+void require(bool holds, const char* message) {
+    if (!holds) throw nb::value_error(message);
+}
+
+Type type_of(nb::dlpack::dtype dtype) {
+    const std::pair<nb::dlpack::dtype, Type> types[] = {
+        {nb::dtype<bool>(), Type::u8},           {nb::dtype<std::uint8_t>(), Type::u8},
+        {nb::dtype<std::uint16_t>(), Type::u16}, {nb::dtype<std::uint32_t>(), Type::u32},
+        {nb::dtype<std::uint64_t>(), Type::u64}, {nb::dtype<std::int8_t>(), Type::i8},
+        {nb::dtype<std::int16_t>(), Type::i16},  {nb::dtype<std::int32_t>(), Type::i32},
+        {nb::dtype<std::int64_t>(), Type::i64},  {nb::dtype<float>(), Type::f32},
+        {nb::dtype<double>(), Type::f64},
+    };
+    for (const auto& [known, type] : types)
+        if (known == dtype) return type;
+    throw nb::type_error("X must be boolean, an integer of 8 to 64 bits, float32 or float64.");
+}
+
+Table table_of(const AnyMatrix& X) {
+    const auto size = static_cast<std::ptrdiff_t>(X.itemsize());
+    return {static_cast<const std::byte*>(X.data()),
+            X.shape(0),
+            X.shape(1),
+            X.stride(0) * size,
+            X.stride(1) * size,
+            type_of(X.dtype())};
+}
+
+Table table_of(const AnyVector& x) {  // one row
+    const auto size = static_cast<std::ptrdiff_t>(x.itemsize());
+    return {static_cast<const std::byte*>(x.data()),
+            1,
+            x.shape(0),
+            0,
+            x.stride(0) * size,
+            type_of(x.dtype())};
+}
+
+Labels labels_of(const Integers& y, const Weight& weight, std::size_t rows, std::size_t classes) {
+    require(y.shape(0) == rows, "y must have one label per row of X.");
+    require(!weight || weight->shape(0) == rows, "weight must have one number per row of X.");
+    bool outside = false;  // a negative label is huge without its sign
+    for (std::size_t i = 0; i < rows; ++i)
+        outside |= static_cast<std::uint64_t>(y.data()[i]) >= classes;
+    require(!outside, "y must lie in [0, n_classes).");
+    return {y.data(), weight ? weight->data() : nullptr, classes};
+}
+
+Layout layout_of(const Integers& offsets, std::size_t columns) {
+    require(offsets.shape(0) == columns + 1,
+            "offsets must have one number per column of X, and one more.");
+    require(offsets.data()[0] >= 0, "offsets must not be negative.");
+    for (std::size_t j = 0; j < columns; ++j)
+        require(offsets.data()[j] <= offsets.data()[j + 1], "offsets must ascend.");
+    return {offsets.data(), columns};
+}
+
+void require_shape(const Matrix& array, std::size_t rows, std::size_t columns,
+                   const char* message) {
+    require(array.shape(0) == rows && array.shape(1) == columns, message);
+}
+
+template <class T> nb::object give(Buffer<T> buffer, std::initializer_list<std::size_t> shape) {
+    T* data = buffer.release();
+    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
+}
+
+template <class Work> auto without_gil(const Work& work) {
+    nb::gil_scoped_release release;
+    return work();
+}
+
+nb::tuple sum_columns(const AnyMatrix& X, const Integers& y, const Weight& weight,
+                      std::size_t n_classes, bool nonnegative, std::size_t threads) {
+    const Table table = table_of(X);
+    const Labels labels = labels_of(y, weight, table.rows, n_classes);
+    auto r = without_gil([&] { return genus::sum_columns(table, labels, nonnegative, threads); });
+    return nb::make_tuple(give(std::move(r.counts), {n_classes, table.columns}),
+                          give(std::move(r.missing), {n_classes, table.columns}), r.invalid);
+}
+
+nb::tuple count_above(const AnyMatrix& X, const Integers& y, const Weight& weight,
+                      std::size_t n_classes, double threshold, std::size_t threads) {
+    const Table table = table_of(X);
+    const Labels labels = labels_of(y, weight, table.rows, n_classes);
+    auto r = without_gil([&] { return genus::count_above(table, labels, threshold, threads); });
+    return nb::make_tuple(give(std::move(r.counts), {n_classes, table.columns}),
+                          give(std::move(r.missing), {n_classes, table.columns}), r.invalid);
+}
+
+nb::tuple square_columns(const AnyMatrix& X, const Integers& y, const Weight& weight,
+                         const Matrix& origin, std::size_t n_classes, std::size_t threads) {
+    const Table table = table_of(X);
+    const Labels labels = labels_of(y, weight, table.rows, n_classes);
+    require_shape(origin, n_classes, table.columns,
+                  "origin must have shape (n_classes, columns of X).");
+    auto r =
+        without_gil([&] { return genus::square_columns(table, labels, origin.data(), threads); });
+    return nb::make_tuple(give(std::move(r.weights), {n_classes, table.columns}),
+                          give(std::move(r.sums), {n_classes, table.columns}),
+                          give(std::move(r.squares), {n_classes, table.columns}), r.invalid);
+}
+
+nb::tuple center(const AnyMatrix& X, const Integers& y, const Weight& weight, const Matrix& origin,
+                 std::size_t n_classes, const std::optional<Integers>& order, const Target& Z,
+                 std::size_t threads) {
+    const Table table = table_of(X);
+    const Labels labels = labels_of(y, weight, table.rows, n_classes);
+    require_shape(origin, n_classes, table.columns,
+                  "origin must have shape (n_classes, columns of X).");
+    require(Z.shape(0) >= table.rows && Z.shape(1) == table.columns,
+            "Z must have the columns of X and room for its rows.");
+    const std::int64_t* permutation = nullptr;
+    if (order) {
+        permutation = order->data();
+        require(order->shape(0) == table.rows, "order must have one index per row of X.");
+        bool outside = false;
+        for (std::size_t i = 0; i < table.rows; ++i)
+            outside |= static_cast<std::uint64_t>(permutation[i]) >= table.rows;
+        require(!outside, "order must be a permutation of the rows of X.");
+    }
+    auto r = without_gil([&] {
+        return genus::center(table, labels, origin.data(), permutation, Z.data(), threads);
+    });
+    return nb::make_tuple(give(std::move(r.weights), {n_classes}),
+                          give(std::move(r.sums), {n_classes, table.columns}),
+                          give(std::move(r.complete), {table.rows}), r.invalid);
+}
+
+nb::tuple column_range(const AnyMatrix& X, std::size_t threads) {
+    const Table table = table_of(X);
+    auto r = without_gil([&] { return genus::column_range(table, threads); });
+    return nb::make_tuple(
+        give(std::move(r.minimum), {table.columns}), give(std::move(r.maximum), {table.columns}),
+        give(std::move(r.integral), {table.columns}), give(std::move(r.missing), {table.columns}));
+}
+
+nb::object tally_codes(const AnyMatrix& X, const Integers& y, const Weight& weight,
+                       const Integers& offsets, std::size_t n_classes, std::size_t threads) {
+    const Table table = table_of(X);
+    const Labels labels = labels_of(y, weight, table.rows, n_classes);
+    const Layout layout = layout_of(offsets, table.columns);
+    auto counts = without_gil([&] { return genus::tally_codes(table, labels, layout, threads); });
+    return give(std::move(counts), {n_classes, layout.start(table.columns)});
+}
+
+nb::object gather_scores(const AnyMatrix& X, const Matrix& table, const Integers& offsets,
+                         std::size_t threads) {
+    const Table codes = table_of(X);
+    const Layout layout = layout_of(offsets, codes.columns);
+    const std::size_t K = table.shape(1);
+    require(table.shape(0) >= layout.start(codes.columns), "table must have a row for every code.");
+    auto scores =
+        without_gil([&] { return genus::gather_scores(codes, table.data(), layout, K, threads); });
+    return give(std::move(scores), {codes.rows, K});
+}
+
+template <class T> nb::tuple unique_of(const AnyVector& values, std::size_t threads) {
+    const std::size_t m = values.shape(0);
+    auto r = without_gil([&] {
+        auto unique =
+            genus::unique_codes(static_cast<const T*>(values.data()), values.stride(0), m, threads);
+        auto sorted = genus::zeros<T>(unique.values.size());
+        std::copy(unique.values.begin(), unique.values.end(), sorted.get());
+        return std::pair(std::pair(std::move(sorted), unique.values.size()),
+                         std::move(unique.codes));
+    });
+    return nb::make_tuple(give(std::move(r.first.first), {r.first.second}),
+                          give(std::move(r.second), {m}));
+}
+
+nb::tuple unique_codes(const AnyVector& values, std::size_t threads) {
+    if (values.dtype() == nb::dtype<double>()) return unique_of<double>(values, threads);
+    if (values.dtype() == nb::dtype<std::int64_t>())
+        return unique_of<std::int64_t>(values, threads);
+    throw nb::type_error("values must be float64 or int64.");
+}
+
+nb::object score_above(const AnyMatrix& X, double threshold, const Matrix& on,
+                       const Matrix& missing, std::size_t threads) {
+    const Table table = table_of(X);
+    const std::size_t K = on.shape(1);
+    require_shape(on, table.columns, K, "on must have a row per column of X.");
+    require_shape(missing, table.columns, K, "missing must have the shape of on.");
+    auto scores = without_gil([&] {
+        return genus::score_above(table, threshold, on.data(), missing.data(), K, threads);
+    });
+    return give(std::move(scores), {table.rows, K});
+}
+
+nb::object score_linear(const AnyMatrix& X, const Matrix& table, const Matrix& missing,
+                        std::size_t threads) {
+    const Table cells = table_of(X);
+    const std::size_t K = table.shape(1);
+    require_shape(table, cells.columns, K, "table must have a row per column of X.");
+    require_shape(missing, cells.columns, K, "missing must have the shape of table.");
+    auto scores = without_gil(
+        [&] { return genus::score_linear(cells, table.data(), missing.data(), K, threads); });
+    return give(std::move(scores), {cells.rows, K});
+}
+
+nb::object score_gaussian(const AnyMatrix& X, const Matrix& mean, const Matrix& precision,
+                          const Matrix& missing, std::size_t threads) {
+    const Table table = table_of(X);
+    const std::size_t K = mean.shape(0);
+    require_shape(mean, K, table.columns, "mean must have a column per column of X.");
+    require_shape(precision, K, table.columns, "precision must have the shape of mean.");
+    require_shape(missing, K, table.columns, "missing must have the shape of mean.");
+    auto scores = without_gil([&] {
+        return genus::score_gaussian(table, mean.data(), precision.data(), missing.data(), K,
+                                     threads);
+    });
+    return give(std::move(scores), {table.rows, K});
+}
+
+// work(csr) with indices of either width, checked.
+template <class Work>
+auto with_csr(const AnyVector& data, const Indices& indices, const Indices& indptr,
+              std::size_t columns, std::size_t threads, const Work& work) {
+    const auto run = [&]<class Index>(Index) {
+        require(indptr.shape(0) >= 1, "indptr must not be empty.");
+        const genus::Csr<Index> csr{table_of(data), static_cast<const Index*>(indices.data()),
+                                    static_cast<const Index*>(indptr.data()), indptr.shape(0) - 1,
+                                    columns};
+        require(without_gil([&] { return csr.valid(indices.shape(0), threads); }),
+                "The sparse matrix is corrupt: indptr must ascend within data, indices must lie in "
+                "[0, n_columns).");
+        return work(csr);
+    };
+    if (indices.dtype() != indptr.dtype())
+        throw nb::type_error("indices and indptr must have the same type.");
+    if (indices.dtype() == nb::dtype<std::int32_t>()) return run(std::int32_t{});
+    if (indices.dtype() == nb::dtype<std::int64_t>()) return run(std::int64_t{});
+    throw nb::type_error("indices and indptr must be int32 or int64.");
+}
+
+nb::tuple sum_columns_csr(const AnyVector& data, const Indices& indices, const Indices& indptr,
+                          std::size_t n_columns, const Integers& y, const Weight& weight,
+                          std::size_t n_classes, bool nonnegative, std::size_t threads) {
+    return with_csr(data, indices, indptr, n_columns, threads, [&](const auto& csr) {
+        const Labels labels = labels_of(y, weight, csr.rows, n_classes);
+        auto r = without_gil([&] { return genus::sum_columns(csr, labels, nonnegative, threads); });
+        return nb::make_tuple(give(std::move(r.counts), {n_classes, n_columns}),
+                              give(std::move(r.missing), {n_classes, n_columns}), r.invalid);
+    });
+}
+
+nb::tuple count_above_csr(const AnyVector& data, const Indices& indices, const Indices& indptr,
+                          std::size_t n_columns, const Integers& y, const Weight& weight,
+                          std::size_t n_classes, double threshold, std::size_t threads) {
+    return with_csr(data, indices, indptr, n_columns, threads, [&](const auto& csr) {
+        const Labels labels = labels_of(y, weight, csr.rows, n_classes);
+        auto r = without_gil([&] { return genus::count_above(csr, labels, threshold, threads); });
+        return nb::make_tuple(give(std::move(r.counts), {n_classes, n_columns}),
+                              give(std::move(r.missing), {n_classes, n_columns}), r.invalid);
+    });
+}
+
+nb::object score_linear_csr(const AnyVector& data, const Indices& indices, const Indices& indptr,
+                            const Matrix& table, std::size_t threads) {
+    const std::size_t K = table.shape(1);
+    return with_csr(data, indices, indptr, table.shape(0), threads, [&](const auto& csr) {
+        auto scores =
+            without_gil([&] { return genus::score_linear(csr, table.data(), K, threads); });
+        return give(std::move(scores), {csr.rows, K});
+    });
+}
+
+nb::object score_above_csr(const AnyVector& data, const Indices& indices, const Indices& indptr,
+                           double threshold, const Matrix& on, std::size_t threads) {
+    const std::size_t K = on.shape(1);
+    return with_csr(data, indices, indptr, on.shape(0), threads, [&](const auto& csr) {
+        auto scores =
+            without_gil([&] { return genus::score_above(csr, threshold, on.data(), K, threads); });
+        return give(std::move(scores), {csr.rows, K});
+    });
+}
+
+}  // namespace
+
+NB_MODULE(_kernel, m) {
+#ifdef GENUS_SANITIZE
+    m.attr("sanitized") = true;
+#else
+    m.attr("sanitized") = false;
+#endif
+    m.def("sum_columns", &sum_columns, "X"_a, "y"_a, "weight"_a.none(), "n_classes"_a,
+          "nonnegative"_a, "threads"_a);
+    m.def("count_above", &count_above, "X"_a, "y"_a, "weight"_a.none(), "n_classes"_a,
+          "threshold"_a, "threads"_a);
+    m.def("square_columns", &square_columns, "X"_a, "y"_a, "weight"_a.none(), "origin"_a,
+          "n_classes"_a, "threads"_a);
+    m.def("center", &center, "X"_a, "y"_a, "weight"_a.none(), "origin"_a, "n_classes"_a,
+          "order"_a.none(), "Z"_a.noconvert(), "threads"_a);
+    m.def("sum_columns_csr", &sum_columns_csr, "data"_a, "indices"_a, "indptr"_a, "n_columns"_a,
+          "y"_a, "weight"_a.none(), "n_classes"_a, "nonnegative"_a, "threads"_a);
+    m.def("count_above_csr", &count_above_csr, "data"_a, "indices"_a, "indptr"_a, "n_columns"_a,
+          "y"_a, "weight"_a.none(), "n_classes"_a, "threshold"_a, "threads"_a);
+    m.def("column_range", &column_range, "X"_a, "threads"_a);
+    m.def("tally_codes", &tally_codes, "X"_a, "y"_a, "weight"_a.none(), "offsets"_a, "n_classes"_a,
+          "threads"_a);
+    m.def("gather_scores", &gather_scores, "X"_a, "table"_a, "offsets"_a, "threads"_a);
+    m.def("unique_codes", &unique_codes, "values"_a, "threads"_a);
+    m.def("score_above", &score_above, "X"_a, "threshold"_a, "on"_a, "missing"_a, "threads"_a);
+    m.def("score_linear", &score_linear, "X"_a, "table"_a, "missing"_a, "threads"_a);
+    m.def("score_gaussian", &score_gaussian, "X"_a, "mean"_a, "precision"_a, "missing"_a,
+          "threads"_a);
+    m.def("score_linear_csr", &score_linear_csr, "data"_a, "indices"_a, "indptr"_a, "table"_a,
+          "threads"_a);
+    m.def("score_above_csr", &score_above_csr, "data"_a, "indices"_a, "indptr"_a, "threshold"_a,
+          "on"_a, "threads"_a);
+}

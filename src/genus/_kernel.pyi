@@ -1,0 +1,138 @@
+"""Sums over rows, compiled.
+
+``X`` has any strides and is boolean, integer or floating; NaN is missing. ``y`` holds labels below
+``n_classes``; ``weight`` is one number per row, or None for ones. ``invalid`` is the flat index of
+the first forbidden value (infinite, or negative if ``nonnegative``), or -1.
+"""
+
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers: TypeAlias = NDArray[Any]
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Booleans: TypeAlias = NDArray[np.bool_]
+Bytes: TypeAlias = NDArray[np.uint8]
+
+Number = TypeVar("Number", np.float64, np.int64)
+
+sanitized: bool
+
+def sum_columns(
+    X: Numbers,
+    y: Integers,
+    weight: Floats | None,
+    n_classes: int,
+    nonnegative: bool,
+    threads: int,
+) -> tuple[Floats, Floats, int]:
+    """Return total[K, n], missing[K, n], invalid: the sums of w x and the weight of the holes."""
+
+def count_above(
+    X: Numbers,
+    y: Integers,
+    weight: Floats | None,
+    n_classes: int,
+    threshold: float,
+    threads: int,
+) -> tuple[Floats, Floats, int]:
+    """Return ones[K, n], missing[K, n], invalid: the weight of x > threshold and of the holes."""
+
+def square_columns(
+    X: Numbers,
+    y: Integers,
+    weight: Floats | None,
+    origin: Floats,
+    n_classes: int,
+    threads: int,
+) -> tuple[Floats, Floats, Floats, int]:
+    """Return the sums [K, n] of w, w z and w z², z = x - origin[y], where x is there; invalid."""
+
+def center(
+    X: Numbers,
+    y: Integers,
+    weight: Floats | None,
+    origin: Floats,
+    n_classes: int,
+    order: Integers | None,
+    Z: Floats,
+    threads: int,
+) -> tuple[Floats, Floats, Bytes, int]:
+    """Fill Z with z = x - origin[y], rows with holes with 0; return Σw, Σwz, complete, invalid."""
+
+def sum_columns_csr(
+    data: Numbers,
+    indices: NDArray[np.integer],
+    indptr: NDArray[np.integer],
+    n_columns: int,
+    y: Integers,
+    weight: Floats | None,
+    n_classes: int,
+    nonnegative: bool,
+    threads: int,
+) -> tuple[Floats, Floats, int]:
+    """Do what sum_columns does, for a matrix in compressed sparse row format."""
+
+def count_above_csr(
+    data: Numbers,
+    indices: NDArray[np.integer],
+    indptr: NDArray[np.integer],
+    n_columns: int,
+    y: Integers,
+    weight: Floats | None,
+    n_classes: int,
+    threshold: float,
+    threads: int,
+) -> tuple[Floats, Floats, int]:
+    """Do what count_above does, for a canonical sparse matrix and a threshold of at least 0."""
+
+def column_range(X: Numbers, threads: int) -> tuple[Floats, Floats, Booleans, Booleans]:
+    """Return minimum, maximum, integral, missing by column; ∞, -∞, True, True if all is missing."""
+
+def tally_codes(
+    X: Numbers,
+    y: Integers,
+    weight: Floats | None,
+    offsets: Integers,
+    n_classes: int,
+    threads: int,
+) -> Floats:
+    """Return counts[K, offsets[-1]]: the weight of code c of column j, at offsets[j] + c."""
+
+def gather_scores(X: Numbers, table: Floats, offsets: Integers, threads: int) -> Floats:
+    """Return scores[m, K]: Σ_j table[offsets[j] + code], skipping what is no code of column j."""
+
+def unique_codes(values: NDArray[Number], threads: int) -> tuple[NDArray[Number], Integers]:
+    """Return the distinct values, ascending, and the place of each value; that of NaN is -1."""
+
+def score_above(X: Numbers, threshold: float, on: Floats, missing: Floats, threads: int) -> Floats:
+    """Return scores[m, K]: Σ_j on[j] where x > threshold, missing[j] where x is missing."""
+
+def score_linear(X: Numbers, table: Floats, missing: Floats, threads: int) -> Floats:
+    """Return scores[m, K]: Σ_j x table[j], 0 where x = 0, missing[j] where x is missing."""
+
+def score_gaussian(
+    X: Numbers, mean: Floats, precision: Floats, missing: Floats, threads: int
+) -> Floats:
+    """Return scores[m, K]: Σ_j -(x - mean)² precision / 2, missing[k, j] where x is missing."""
+
+def score_linear_csr(
+    data: Numbers,
+    indices: NDArray[np.integer],
+    indptr: NDArray[np.integer],
+    table: Floats,
+    threads: int,
+) -> Floats:
+    """Do what score_linear does, for a matrix in compressed sparse row format; holes add 0."""
+
+def score_above_csr(
+    data: Numbers,
+    indices: NDArray[np.integer],
+    indptr: NDArray[np.integer],
+    threshold: float,
+    on: Floats,
+    threads: int,
+) -> Floats:
+    """Do what score_above does, for a canonical sparse matrix and a threshold of at least 0."""

@@ -1,0 +1,80 @@
+"""The discriminative side of generative models: θ of a logistic or softmax regression.
+
+With one Σ for all classes, and for Bernoulli, multinomial and Poisson features, log p(x, y) is
+linear in x up to a term that all classes share, so that p(y|x) = softmax(θ x + b):
+
+    Gaussian     θ_k = Σ⁻¹ μ_k             b_k = log p(k) - ½ μ_kᵀ Σ⁻¹ μ_k
+    Bernoulli    θ_jk = logit φ_jk          b_k = log p(k) + Σ_j log(1 - φ_jk)
+    multinomial  θ_vk = log φ_vk            b_k = log p(k)
+    Poisson      θ_jk = log λ_jk            b_k = log p(k) - Σ_j λ_jk
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from genus.families.bernoulli import BernoulliParameters
+from genus.families.complement import ComplementParameters
+from genus.families.gaussian_scores import DiagonalParameters, FullParameters
+from genus.families.multinomial import MultinomialParameters
+from genus.families.poisson import PoissonParameters
+from genus.model import Model
+
+Array = NDArray[np.float64]
+
+
+def softmax_weights(model: Model) -> tuple[Array, Array]:
+    """θ (K, n) and b (K,) of a model of one block that is linear."""
+    (parameters,) = model.parameters
+    slope, constant = linear_form(parameters)
+    if not np.isfinite(slope).all():
+        raise ValueError(
+            "Some probabilities are zero, and their logarithms no weights. Smooth with alpha > 0."
+        )
+    return slope, constant + model.log_prior
+
+
+def linear_form(parameters: Any) -> tuple[Array, Array]:
+    """Slope (K, n) and constant (K,) of log p(x|y), up to what all classes share."""
+    match parameters:
+        case FullParameters(is_shared=True):
+            slope = parameters.mean @ parameters.factors[0].precision()
+            return slope, -0.5 * np.einsum("kj,kj->k", slope, parameters.mean)
+        case DiagonalParameters() if (parameters.variance == parameters.variance[:1]).all():
+            slope = parameters.mean / parameters.variance
+            return slope, -0.5 * np.einsum("kj,kj->k", slope, parameters.mean)
+        case BernoulliParameters():
+            return parameters.log_on - parameters.log_off, parameters.log_off.sum(axis=1)
+        case MultinomialParameters():
+            return parameters.log_probability, np.zeros(len(parameters.log_probability))
+        case ComplementParameters():
+            return parameters.weights, np.zeros(len(parameters.weights))
+        case PoissonParameters():
+            with np.errstate(divide="ignore"):
+                return np.log(parameters.rate), -parameters.rate.sum(axis=1)
+    raise ValueError(
+        "With a covariance for each class log p(y|x) is quadratic in x, not linear. "
+        "Use shared=True."
+    )
+
+
+def scikit_learn_form(slope: Array, constant: Array) -> tuple[Array, Array]:
+    """θ and b as scikit-learn keeps them: for two classes the difference, (1, n) and (1,)."""
+    if len(slope) == 2:
+        return slope[1:] - slope[:1], constant[1:] - constant[:1]
+    return slope, constant
+
+
+def to_logistic(model: Model) -> LogisticRegression:
+    """A scikit-learn LogisticRegression with the θ of a fitted model."""
+    slope, constant = scikit_learn_form(*softmax_weights(model))
+    regression = LogisticRegression()
+    regression.classes_ = model.classes
+    regression.coef_, regression.intercept_ = slope, constant
+    regression.n_features_in_ = slope.shape[1]
+    regression.n_iter_ = np.zeros(1, dtype=np.int32)
+    return regression

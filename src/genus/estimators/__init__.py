@@ -1,0 +1,24 @@
+"""The scikit-learn surface: one file per classifier."""
+
+from genus.estimators.base import GenerativeClassifier
+from genus.estimators.bernoulli import BernoulliNB
+from genus.estimators.categorical import CategoricalNB
+from genus.estimators.complement import ComplementNB
+from genus.estimators.discretizer import Discretizer
+from genus.estimators.gaussian import GDA, GaussianNB
+from genus.estimators.multinomial import MultinomialNB
+from genus.estimators.persistence import load
+from genus.estimators.poisson import PoissonNB
+
+__all__ = [
+    "GDA",
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "Discretizer",
+    "GaussianNB",
+    "GenerativeClassifier",
+    "MultinomialNB",
+    "PoissonNB",
+    "load",
+]

@@ -1,0 +1,60 @@
+"""Naive Bayes over features that occur or do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from genus.estimators.discrete import LinearClassifier
+from genus.families import Bernoulli
+from genus.statistics import Array
+
+
+class BernoulliNB(LinearClassifier):
+    """Multivariate Bernoulli naive Bayes: does each feature occur? Absent ones speak too.
+
+    binarize : a feature occurs if it is above this; None if X holds 0 and 1 already. For all other
+        parameters see `DiscreteClassifier`.
+
+    >>> spam = BernoulliNB().fit([[1, 1], [1, 0], [0, 0]], ["spam", "spam", "ham"])
+    >>> spam.predict([[1, 0]])
+    array(['spam'], dtype='<U4')
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        priors: Any = None,
+        prior_alpha: float = 0.0,
+        m: float | None = None,
+        p: Any = None,
+        unexplained: str = "prior",
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.priors = priors
+        self.prior_alpha = prior_alpha
+        self.m = m
+        self.p = p
+        self.unexplained = unexplained
+
+    def _family(self) -> Bernoulli:
+        return Bernoulli(0.0 if self.binarize is None else float(self.binarize), self._smoothing())
+
+    @property
+    def feature_count_(self) -> Array:
+        """In how many rows of each class each feature occurred, (K, n)."""
+        model = self._fitted()
+        return model.blocks[0].statistics.align(model.classes, self.n_features_in_)["ones"]
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """log φ: log p(x_j = 1|y), (K, n)."""
+        return self._parameters.log_on

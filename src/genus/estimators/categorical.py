@@ -1,0 +1,141 @@
+"""Naive Bayes over categories, and over numbers cut into bins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from genus.estimators.base import tidy
+from genus.estimators.discrete import DiscreteClassifier
+from genus.estimators.discretizer import Discretizer
+from genus.families import Categorical
+from genus.families.categorical import CategoricalParameters
+from genus.matrix import Matrix
+from genus.statistics import Array
+
+
+class CategoricalNB(DiscreteClassifier):
+    """Categorical naive Bayes: one distribution over the values of each column and class.
+
+    min_categories : at least so many values in columns of codes 0, 1, …; a number or one for each.
+    unseen : "ignore" leaves a value never seen out of the product, "smooth" gives it the
+        probability of a count of zero.
+    bins : a `Discretizer` to cut columns of numbers into bins; the bins are then part of what is
+        solved, not of what is counted. For all other parameters see `DiscreteClassifier`.
+
+    Values are text or numbers. Whole numbers from 0 on are codes, as in scikit-learn: all numbers
+    up to the largest count as possible values. None and NaN are missing.
+
+    >>> cars = [["Red", "SUV"], ["Red", "Sports"], ["Yellow", "SUV"], ["Yellow", "Sports"]]
+    >>> model = CategoricalNB(m=3, p=0.5).fit(cars, ["no", "yes", "no", "yes"])
+    >>> model.predict([["Red", "Sports"], ["Blue", "SUV"]])
+    array(['yes', 'no'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        min_categories: Any = None,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        priors: Any = None,
+        prior_alpha: float = 0.0,
+        m: float | None = None,
+        p: Any = None,
+        unexplained: str = "prior",
+        unseen: str = "ignore",
+        bins: Discretizer | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.min_categories = min_categories
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.priors = priors
+        self.prior_alpha = prior_alpha
+        self.m = m
+        self.p = p
+        self.unexplained = unexplained
+        self.unseen = unseen
+        self.bins = bins
+
+    def _family(self) -> Categorical:
+        if self.unseen not in ("ignore", "smooth"):
+            raise ValueError(f'unseen is "ignore" or "smooth", got {self.unseen!r}.')
+        if self.bins is not None and not isinstance(self.bins, Discretizer):
+            raise ValueError(f"bins is a Discretizer or None, got {self.bins!r}.")
+        bins = None if self.bins is None else self.bins._bins()
+        least = self.min_categories
+        if least is not None:
+            least = np.asarray(least)
+            if least.ndim > 1 or (least.ndim == 1 and len(least) != self.n_features_in_):
+                raise ValueError(
+                    f"'min_categories' should have shape ({self.n_features_in_},) when an "
+                    f"array-like is provided. Got {least.shape} instead."
+                )
+            if least.dtype.kind not in "iu":
+                raise ValueError(
+                    f"'min_categories' should have integral type. Got {least.dtype} instead."
+                )
+            least = least.tolist()
+        return Categorical(self._smoothing(), bins, least, self.unseen)
+
+    def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": False, "reset": reset}
+        if y is None:
+            return self._columns(validate_data(self, X, **checks)), None
+        X, y = validate_data(self, X, y, **checks)
+        return self._columns(X), y
+
+    def _columns(self, X: NDArray[Any]) -> Matrix:
+        if X.dtype.kind == "c":
+            raise ValueError("Complex data not supported: categories are text or real numbers.")
+        return X.astype(object) if X.dtype.kind in "USOTMm" else tidy(X)
+
+    @property
+    def n_categories_(self) -> NDArray[np.int64]:
+        """How many values each column has, (n,)."""
+        return np.array([len(column.values) for column in self._columns_solved], dtype=np.int64)
+
+    @property
+    def categories_(self) -> list[NDArray[Any]]:
+        """The values of each column; for bins their numbers from 1."""
+        return [c.values if c.edges is None else c.values + 1 for c in self._columns_solved]
+
+    @property
+    def bin_edges_(self) -> list[Array | None]:
+        """The inner edges of each column's bins."""
+        origin = 0.0 if self.bins is None or self.bins.edges is not None else self.bins.origin
+        return [None if c.edges is None else c.edges + origin for c in self._columns_solved]
+
+    @property
+    def category_count_(self) -> list[Array]:
+        """How often each value occurred in each class, (K, values) for each column."""
+        return [column.counts for column in self._columns_solved]
+
+    @property
+    def feature_log_prob_(self) -> list[Array]:
+        """log p(value|y), (K, values) for each column."""
+        parameters: CategoricalParameters = self._parameters
+        return [parameters.table[parameters.rows(j)][:-1].T for j in range(len(parameters.columns))]
+
+    @property
+    def _columns_solved(self) -> Any:
+        return self._parameters.columns
+
+    _negative_hint = (
+        "Number categories from 0, give them as text, use NaN for what is missing, or cut numbers "
+        "into bins with bins=Discretizer()."
+    )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = self.bins is None
+        tags.input_tags.string = True
+        return tags

@@ -1,0 +1,89 @@
+"""Complement naive Bayes, for classes of very different size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from genus.estimators.discrete import LinearClassifier
+from genus.families import Complement, Multinomial
+from genus.model import Model
+from genus.statistics import Array
+
+
+class ComplementNB(LinearClassifier):
+    """Complement naive Bayes (Rennie et al. 2003): a class is what the others are not.
+
+    norm : divide each class's weights by their sum.
+    fit_prior : whether class shares, or priors given, are added to the scores; scikit-learn never
+        adds them, and the default is as there. Priors given are always respected. For all other
+        parameters see `DiscreteClassifier`.
+
+    The scores are a rule for deciding and no density: `log_likelihood`, `log_density` and `sample`
+    are those of the multinomial model of the same counts.
+
+    >>> ComplementNB().fit([[3, 0], [2, 1], [0, 2]], ["a", "a", "b"]).predict([[1, 0]])
+    array(['a'], dtype='<U1')
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        norm: bool = False,
+        fit_prior: bool = False,
+        class_prior: Any = None,
+        priors: Any = None,
+        prior_alpha: float = 0.0,
+        m: float | None = None,
+        p: Any = None,
+        unexplained: str = "prior",
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.norm = norm
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.priors = priors
+        self.prior_alpha = prior_alpha
+        self.m = m
+        self.p = p
+        self.unexplained = unexplained
+
+    def _family(self) -> Complement:
+        return Complement(self._smoothing(), bool(self.norm))
+
+    def _generative(self) -> Model:
+        """The multinomial model of the same counts: complement scores are no density."""
+        return self._fitted().with_family(Multinomial(self._smoothing()))
+
+    def _generative_joint(self, X: Any) -> Array:
+        return self._score(X, lambda _, X: self._generative().log_joint(X))
+
+    def log_density(self, X: Any) -> Array:
+        """log p(x), (m,), under the multinomial model of the same counts."""
+        return np.asarray(logsumexp(self._generative_joint(X), axis=1))
+
+    @property
+    def feature_count_(self) -> Array:
+        """How often each thing occurred in each class, (K, n)."""
+        model = self._fitted()
+        return model.blocks[0].statistics.align(model.classes, self.n_features_in_)["count"]
+
+    @property
+    def feature_all_(self) -> Array:
+        """How often each thing occurred in all classes, (n,)."""
+        return self.feature_count_.sum(axis=0)
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """The weight of each thing for each class, (K, n)."""
+        return self._parameters.weights
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

@@ -1,0 +1,138 @@
+"""What classifiers of counts and categories have in common: smoothing, scikit-learn's names."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted
+
+from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
+from genus.estimators.base import GenerativeClassifier, check_priors
+from genus.model import Priors
+from genus.smoothing import Smoothing
+from genus.statistics import Array
+
+LEAST_ALPHA = 1e-10
+
+
+class DiscreteClassifier(GenerativeClassifier):
+    """Naive Bayes over counts or categories, with pseudo-counts.
+
+    Parameters
+    ----------
+    alpha : pseudo-count added to the count of every value: a number, one for each column, or
+        "auto", the one under which each observation is likeliest given all others. 0 is maximum
+        likelihood: then a value that no class has seen is left out, and a row that no class can
+        explain gets the priors with a warning, or an error if `unexplained` is "error".
+    m, p : the m-estimate (n_c + m p) / (n + m) in place of alpha: `m` rows' worth of the guess `p`.
+    priors, class_prior : p(y) in the order of the classes, or by class; None: shares of rows.
+    fit_prior : False makes all classes equally likely.
+    prior_alpha : pseudo-count added to the number of rows of each class; the priors are not
+        smoothed unless asked.
+    force_alpha : False raises an alpha below 1e-10 to that, with a warning, as scikit-learn does.
+    """
+
+    alpha: Any
+    m: Any
+    p: Any
+    priors: Any
+    class_prior: Any
+    fit_prior: bool
+    prior_alpha: float
+    force_alpha: bool
+
+    def _smoothing(self) -> Smoothing:
+        if self.m is None:
+            if self.p is not None:
+                raise ValueError("p is the guess of an m-estimate and needs m, its weight in rows.")
+            return Smoothing(self._check_alpha())
+        if not (np.ndim(self.m) == 0 and np.isfinite(self.m) and self.m >= 0):
+            raise ValueError(f"m is a number of rows, 0 or more; got {self.m!r}.")
+        p = self.p
+        if p is not None:
+            for part in p if isinstance(p, list) and any(np.ndim(q) for q in p) else [p]:
+                guess = np.asarray(part, dtype=float)
+                if not (np.isfinite(guess).all() and (guess >= 0).all()):
+                    raise ValueError(f"p holds guesses of 0 or more; got {p!r}.")
+        return Smoothing(m=float(self.m), p=p)
+
+    def _check_alpha(self) -> Any:
+        """alpha, not negative and, unless forced, not too small."""
+        if isinstance(self.alpha, str):
+            if self.alpha != "auto":
+                raise ValueError(f'alpha is a number of 0 or more, or "auto"; got {self.alpha!r}.')
+            return self.alpha
+        if isinstance(self.alpha, list) and any(np.ndim(part) for part in self.alpha):
+            return [self._check_values(np.asarray(part, float)) for part in self.alpha]
+        alpha = self._check_values(np.asarray(self.alpha, dtype=np.float64))
+        if alpha.ndim and hasattr(self, "n_features_in_") and alpha.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"When alpha is an array, it should contains `n_features`: got {alpha.size} "
+                f"numbers for {self.n_features_in_} columns."
+            )
+        return alpha if alpha.ndim else float(alpha)
+
+    def _check_values(self, alpha: Array) -> Array:
+        if not np.isfinite(alpha).all() or (alpha < 0).any():
+            what = (
+                "All values in alpha must be greater than 0" if alpha.ndim else "alpha is 0 or more"
+            )
+            raise ValueError(f"{what}.; got {alpha.min():g}.")
+        if not self.force_alpha and (alpha < LEAST_ALPHA).any():
+            warnings.warn(
+                "alpha too small will result in numeric errors, setting alpha = "
+                f"{LEAST_ALPHA:.1e}. Use `force_alpha=True` to keep alpha unchanged.",
+                stacklevel=4,
+            )
+            return np.maximum(alpha, LEAST_ALPHA)
+        return alpha
+
+    def _priors(self) -> Priors:
+        if self.priors is not None and self.class_prior is not None:
+            raise ValueError("priors and class_prior are two names of one thing; give one of them.")
+        if not self.prior_alpha >= 0:
+            raise ValueError(f"prior_alpha is 0 or more, got {self.prior_alpha!r}.")
+        given = self.class_prior if self.priors is None else self.priors
+        return Priors(check_priors(given), bool(self.fit_prior), float(self.prior_alpha))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # on Gaussian blobs, which these do not model
+        return tags
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """log p(y), (K,)."""
+        return self._fitted().log_prior
+
+    @property
+    def alpha_(self) -> Any:
+        """The pseudo-count in use; the chosen one if alpha is "auto"."""
+        chosen = self._parameters.alpha
+        return self.alpha if chosen is None else chosen
+
+
+class LinearClassifier(DiscreteClassifier):
+    """One whose log p(y|x) is linear in x: a logistic or softmax regression."""
+
+    @property
+    def _accepts_sparse(self) -> bool:
+        return True
+
+    def to_logistic(self) -> LogisticRegression:
+        """A fitted scikit-learn LogisticRegression with the same p(y|x)."""
+        check_is_fitted(self)
+        return to_logistic(self.model_)
+
+    @property
+    def coef_(self) -> Array:
+        """θ of the logistic form: (1, n) for two classes, else (K, n)."""
+        return scikit_learn_form(*softmax_weights(self._fitted()))[0]
+
+    @property
+    def intercept_(self) -> Array:
+        """The constant of the logistic form: (1,) for two classes, else (K,)."""
+        return scikit_learn_form(*softmax_weights(self._fitted()))[1]

@@ -1,0 +1,261 @@
+"""Gaussian discriminant analysis, and Gaussian naive Bayes as its diagonal, separate case."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigh
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
+from genus.estimators.base import GenerativeClassifier, check_priors
+from genus.families import Gaussian
+from genus.families.gaussian_scores import DiagonalParameters
+from genus.matrix import dense_rows
+from genus.model import Priors
+from genus.statistics import Array
+
+
+def has_one_covariance(estimator: Any) -> bool:
+    """Whether all classes share Σ, so that log p(y|x) is linear in x."""
+    if not estimator.shared:
+        raise AttributeError(
+            "With shared=False log p(y|x) is quadratic in x; only shared=True has this."
+        )
+    return True
+
+
+class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifier):  # type: ignore[misc]
+    """Gaussian discriminant analysis: x|y ~ N(μ_y, Σ), with Σ shared or separate, full or diagonal.
+
+    Parameters
+    ----------
+    shared : one Σ for all classes (linear boundary) or one for each (quadratic).
+    diagonal : only variances, no covariances.
+    shrinkage : None, a number from 0 to 1, "oas" or "ledoit-wolf".
+    unbiased : divide by m - K (shared) or m_k - 1 (separate), as R's MASS does, instead of m, m_k.
+    priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
+    n_components : how many discriminant axes `transform` gives.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(GDA().fit(X, y).score(X, y), 3)
+    0.98
+    """
+
+    def __init__(
+        self,
+        shared: bool = True,
+        diagonal: bool = False,
+        shrinkage: float | str | None = None,
+        unbiased: bool = False,
+        priors: Any = None,
+        *,
+        n_components: int | None = None,
+    ) -> None:
+        self.shared = shared
+        self.diagonal = diagonal
+        self.shrinkage = shrinkage
+        self.unbiased = unbiased
+        self.priors = priors
+        self.n_components = n_components
+
+    def _family(self) -> Gaussian:
+        shrinkage = self.shrinkage
+        if isinstance(shrinkage, str):
+            if shrinkage not in ("oas", "ledoit-wolf"):
+                raise ValueError(
+                    f'shrinkage is None, a number from 0 to 1, "oas" or "ledoit-wolf", '
+                    f"got {shrinkage!r}."
+                )
+        elif shrinkage is not None and not 0 <= shrinkage <= 1:
+            raise ValueError(f"shrinkage is a number from 0 to 1, got {shrinkage!r}.")
+        if shrinkage is not None and self.diagonal:
+            raise ValueError("diagonal=True leaves no covariances to shrink; use shrinkage=None.")
+        return Gaussian(
+            bool(self.shared), bool(self.diagonal), shrinkage or None, bool(self.unbiased)
+        )
+
+    def _priors(self) -> Priors:
+        return Priors(check_priors(self.priors, normalise=True))
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Count X (m, n) with labels y (m,), from nothing."""
+        with self._unchanged_on_error():
+            super().fit(X, y, sample_weight)
+            self._check_components()
+        return self
+
+    # Densities
+
+    @property
+    def means_(self) -> Array:
+        """Class means, (K, n)."""
+        return self._parameters.mean
+
+    @property
+    def covariance_(self) -> Array:
+        """Σ (n, n) if shared, else one for each class (K, n, n)."""
+        parameters = self._parameters
+        if isinstance(parameters, DiagonalParameters):
+            full = np.einsum("kj,jl->kjl", parameters.variance, np.eye(self.n_features_in_))
+            return full[0] if self.shared else full
+        return parameters.covariance
+
+    @property
+    def priors_(self) -> Array:
+        """p(y), (K,)."""
+        return self._fitted().prior
+
+    @property
+    def shrinkage_(self) -> Any:
+        """The shrinkage that was used: one number, or one for each class."""
+        return getattr(self._parameters, "shrinkage", np.zeros(()))[()]
+
+    # The logistic form
+
+    @available_if(has_one_covariance)  # type: ignore[untyped-decorator]
+    def to_logistic(self) -> LogisticRegression:
+        """A fitted scikit-learn LogisticRegression with the same p(y|x)."""
+        check_is_fitted(self)
+        return to_logistic(self.model_)
+
+    @property
+    def coef_(self) -> Array:
+        """θ of the logistic form: (1, n) for two classes, else (K, n)."""
+        return self._linear()[0]
+
+    @property
+    def intercept_(self) -> Array:
+        """The constant of the logistic form: (1,) for two classes, else (K,)."""
+        return self._linear()[1]
+
+    def _linear(self) -> tuple[Array, Array]:
+        has_one_covariance(self)
+        return scikit_learn_form(*softmax_weights(self._fitted()))
+
+    def decision_function(self, X: Any) -> Array:
+        """log p(x, y) up to what all classes share, (m, K); for two classes the log-odds, (m,)."""
+        joint = self._score(X, lambda model, X: model.log_joint(X, relative=True))
+        return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
+
+    # Discriminant axes
+
+    def transform(self, X: Any) -> Array:
+        """Project on the axes that separate the classes most, (m, components)."""
+        check_is_fitted(self)
+        X, _ = self._as_matrix(X, reset=False)
+        return (dense_rows(X) - self.xbar_) @ self.scalings_[:, : self._components]
+
+    @property
+    def xbar_(self) -> Array:
+        """The mean over all classes, (n,)."""
+        return self.priors_ @ self.means_
+
+    @property
+    def scalings_(self) -> Array:
+        """The discriminant axes, (n, rank); the within-class covariance along them is I."""
+        return self._axes()[1]
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """The share of the variance between classes that each axis explains."""
+        values = self._axes()[0]
+        return (values / values.sum())[: self._components]
+
+    def _axes(self) -> tuple[Array, Array]:
+        """Solve Σ_between a = λ Σ a; largest λ first, at most min(K - 1, n) of them.
+
+        Separate covariances are averaged by their classes' priors.
+        """
+        within = self.covariance_
+        if within.ndim == 3:
+            within = np.einsum("k,kjl->jl", self.priors_, within)
+        offsets = self.means_ - self.xbar_
+        between = (offsets.T * self.priors_) @ offsets
+        values, vectors = eigh(between, within)
+        most = self._most_components
+        values = np.maximum(values[::-1][:most], 0)
+        kept = values > 1e-8 * values.max(initial=0.0)
+        return values[kept], vectors[:, ::-1][:, :most][:, kept]
+
+    @property
+    def _most_components(self) -> int:
+        return min(len(self.classes_) - 1, self.n_features_in_)
+
+    @property
+    def _components(self) -> int:
+        return self._most_components if self.n_components is None else self.n_components
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.scalings_[:, : self._components].shape[1])
+
+    def _check_components(self) -> None:
+        if self.n_components is not None and self.n_components > self._most_components:
+            raise ValueError(
+                f"n_components cannot be larger than min(n_features, n_classes - 1), which is "
+                f"{self._most_components}; got {self.n_components}."
+            )
+
+
+class GaussianNB(GenerativeClassifier):
+    """Gaussian naive Bayes: a mean and a variance for each class and column.
+
+    Parameters
+    ----------
+    priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
+    var_smoothing : no variance is less than this share of its own column's variance. The floor is
+        the column's own, so that columns of large scale do not drown others, and it is no part of
+        the statistics, so that `partial_fit` in pieces is `fit`.
+    unbiased : divide by m_k - 1 instead of m_k.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(GaussianNB().fit(X, y).score(X, y), 3)
+    0.96
+    """
+
+    def __init__(
+        self, *, priors: Any = None, var_smoothing: float = 1e-9, unbiased: bool = False
+    ) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.unbiased = unbiased
+
+    def _family(self) -> Gaussian:
+        if not (np.isreal(self.var_smoothing) and 0 <= self.var_smoothing < np.inf):
+            raise ValueError(
+                f"var_smoothing is a share of a variance, 0 or more; got {self.var_smoothing!r}."
+            )
+        return Gaussian(
+            shared=False,
+            diagonal=True,
+            unbiased=bool(self.unbiased),
+            floor=float(self.var_smoothing),
+        )
+
+    @property
+    def theta_(self) -> Array:
+        """Class means, (K, n)."""
+        return self._parameters.mean
+
+    @property
+    def var_(self) -> Array:
+        """Class variances, (K, n), not below the floor."""
+        return self._parameters.variance
+
+    @property
+    def epsilon_(self) -> Array:
+        """The least variance of each column, (n,)."""
+        return self._parameters.floor
+
+    @property
+    def class_prior_(self) -> Array:
+        """p(y), (K,)."""
+        return self._fitted().prior

@@ -1,0 +1,61 @@
+"""Naive Bayes over counts of things, such as the words of a text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from genus.estimators.discrete import LinearClassifier
+from genus.families import Multinomial
+from genus.statistics import Array
+
+
+class MultinomialNB(LinearClassifier):
+    """Multinomial naive Bayes: a row counts how often each of n things occurred.
+
+    For the parameters see `DiscreteClassifier`.
+
+    >>> MultinomialNB().fit([[3, 0], [2, 1], [0, 2]], ["a", "a", "b"]).predict([[1, 0]])
+    array(['a'], dtype='<U1')
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        priors: Any = None,
+        prior_alpha: float = 0.0,
+        m: float | None = None,
+        p: Any = None,
+        unexplained: str = "prior",
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.priors = priors
+        self.prior_alpha = prior_alpha
+        self.m = m
+        self.p = p
+        self.unexplained = unexplained
+
+    def _family(self) -> Multinomial:
+        return Multinomial(self._smoothing())
+
+    @property
+    def feature_count_(self) -> Array:
+        """How often each thing occurred in each class, (K, n)."""
+        model = self._fitted()
+        return model.blocks[0].statistics.align(model.classes, self.n_features_in_)["count"]
+
+    @property
+    def feature_log_prob_(self) -> Array:
+        """log φ: log p(thing|y), (K, n)."""
+        return self._parameters.log_probability
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

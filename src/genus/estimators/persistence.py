@@ -1,0 +1,140 @@
+"""Estimators to and from the trees that a file holds."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from genus import files
+from genus.estimators.base import GenerativeClassifier
+from genus.estimators.bernoulli import BernoulliNB
+from genus.estimators.categorical import CategoricalNB
+from genus.estimators.complement import ComplementNB
+from genus.estimators.discretizer import Discretizer
+from genus.estimators.gaussian import GDA, GaussianNB
+from genus.estimators.multinomial import MultinomialNB
+from genus.estimators.poisson import PoissonNB
+from genus.model import Block, Model, counting_as
+from genus.statistics import Moments, Tally
+
+ESTIMATORS: dict[str, type[GenerativeClassifier]] = {
+    cls.__name__: cls
+    for cls in (
+        GDA,
+        GaussianNB,
+        BernoulliNB,
+        CategoricalNB,
+        MultinomialNB,
+        ComplementNB,
+        PoissonNB,
+    )
+}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The classifier that `save` wrote to a file."""
+    tree = files.read(path)
+    try:
+        return from_tree(tree)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise files.damaged(path, error) from None
+
+
+def to_tree(estimator: GenerativeClassifier) -> dict[str, Any]:
+    """A fitted estimator as dictionaries, lists, numbers, text and arrays."""
+    model = estimator.model_
+    (block,) = model.blocks
+    parameters = estimator.get_params(deep=False)
+    if isinstance(parameters.get("bins"), Discretizer):
+        parameters["bins"] = parameters["bins"].get_params(deep=False)
+    return {
+        "estimator": type(estimator).__name__,
+        "parameters": {name: plain(value) for name, value in parameters.items()},
+        "columns": estimator.n_features_in_,
+        "names": getattr(estimator, "feature_names_in_", None),
+        "declared": model.declared,
+        "classes": {"classes": model.weights.classes, "rows": model.weights["rows"]},
+        "counting": plain(dict(block.family.counting)),
+        "statistics": statistics_to_tree(block.statistics),
+    }
+
+
+def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
+    """The estimator that `to_tree` took apart."""
+    parameters = {name: restored(value) for name, value in tree["parameters"].items()}
+    if isinstance(parameters.get("bins"), dict):
+        parameters["bins"] = Discretizer(**parameters["bins"])
+    estimator = ESTIMATORS[tree["estimator"]](**parameters)
+    estimator.n_features_in_ = int(tree["columns"])
+    if tree["names"] is not None:
+        estimator.feature_names_in_ = np.asarray(tree["names"], dtype=object)
+    statistics = statistics_from_tree(tree["statistics"])
+    check_shapes(statistics, estimator.n_features_in_)
+    family = counting_as(estimator._family(), restored(tree["counting"]))
+    weights = tree["classes"]
+    estimator.model_ = Model(
+        blocks=(Block(family, statistics, width=estimator.n_features_in_),),
+        weights=Tally(weights["classes"], None, {"rows": weights["rows"]}),
+        priors=estimator._priors(),
+        declared=tree["declared"],
+        unexplained=estimator._unexplained(),
+    )
+    return estimator
+
+
+def plain(value: Any) -> Any:
+    """Tuples as lists and dictionaries of any keys as pairs, all the way down."""
+    if isinstance(value, dict):
+        if all(isinstance(key, str) for key in value):
+            return {key: plain(item) for key, item in value.items()}
+        return {"pairs of": [[plain(k), plain(v)] for k, v in value.items()]}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def restored(value: Any) -> Any:
+    """The inverse of `plain`, but for tuples."""
+    if isinstance(value, dict):
+        if list(value) == ["pairs of"]:
+            return {restored(k): restored(v) for k, v in value["pairs of"]}
+        return {key: restored(item) for key, item in value.items()}
+    return [restored(item) for item in value] if isinstance(value, list) else value
+
+
+def statistics_to_tree(statistics: Any) -> dict[str, Any]:
+    if isinstance(statistics, Tally):
+        return {
+            "kind": "tally",
+            "classes": statistics.classes,
+            "keys": None if statistics.keys is None else list(statistics.keys),
+            "counts": dict(statistics.counts),
+        }
+    names = ("structure", "classes", "origin", "weights", "sums", "squares", "third", "fourth")
+    return {"kind": "moments", **{name: getattr(statistics, name) for name in names}}
+
+
+def statistics_from_tree(tree: dict[str, Any]) -> Any:
+    kind = tree.pop("kind")
+    if kind == "tally":
+        keys = tree["keys"]
+        return Tally(tree["classes"], None if keys is None else tuple(keys), tree["counts"])
+    if kind == "moments":
+        return Moments(**tree)
+    raise KeyError(f"statistics of the unknown kind {kind!r}")
+
+
+def check_shapes(statistics: Any, columns: int) -> None:
+    """Raise if the arrays of a file do not fit together."""
+    K = len(statistics.classes)
+    if isinstance(statistics, Tally):
+        keys = statistics.keys
+        width = columns if keys is None else sum(map(len, keys))
+        fits = all(t.shape in ((K, width), (0, 0)) for t in statistics.counts.values())
+        fits &= keys is None or len(keys) == columns
+    else:
+        fits = statistics.origin.shape == statistics.sums.shape == (K, columns) or K == 0
+    if not fits:
+        raise ValueError("its tables have the wrong shape")

@@ -1,0 +1,19 @@
+"""One file per class-conditional distribution p(x|y)."""
+
+from genus.families.bernoulli import Bernoulli
+from genus.families.categorical import Categorical
+from genus.families.complement import Complement
+from genus.families.gaussian import Gaussian
+from genus.families.multinomial import Multinomial
+from genus.families.poisson import Poisson
+from genus.families.protocol import Family
+
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "Complement",
+    "Family",
+    "Gaussian",
+    "Multinomial",
+    "Poisson",
+]

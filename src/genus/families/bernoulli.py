@@ -1,0 +1,134 @@
+"""Multivariate Bernoulli: does each feature occur? Absent features speak too.
+
+log p(x|k) = Σ_j x_j log φ_jk + (1 - x_j) log(1 - φ_jk),   φ_jk = (n_jk1 + a_1) / (n_jk + a_0 + a_1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import matrix
+from genus.families.protocol import by_weight, exclude_impossible, replace_own
+from genus.labels import Axis
+from genus.matrix import Codes, Matrix
+from genus.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio
+from genus.statistics import Tally
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BernoulliParameters:
+    """log φ and log(1 - φ), (K, n) each; `alpha` is the pseudo-count that was used."""
+
+    log_on: Array
+    log_off: Array
+    pseudo_on: Array
+    pseudo_off: Array
+    alpha: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Bernoulli:
+    """x_j is 1 if it is above `threshold`."""
+
+    threshold: float = 0.0
+    smoothing: Smoothing = field(default_factory=Smoothing)
+
+    @property
+    def counting(self) -> Mapping[str, Any]:
+        return {"family": "bernoulli", "threshold": float(self.threshold)}
+
+    def zero(self) -> Tally:
+        return Tally(counts={"ones": np.zeros((0, 0)), "seen": np.zeros((0, 0))})
+
+    def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
+        ones, missing = matrix.count_above(X, y, weight, len(classes), self.threshold)
+        seen = matrix.class_weights(y, weight, len(classes)) - missing
+        return Tally.of(classes, None, {"ones": ones, "seen": seen})
+
+    def solve(self, statistics: Tally, classes: Axis, width: int) -> BernoulliParameters:
+        counts = statistics.align(classes, width)
+        ones, seen = counts["ones"], counts["seen"]
+        smoothing, alpha = self.smoothing, None
+        if smoothing.is_automatic:
+            pairs = np.stack([ones, seen - ones], axis=-1).reshape(-1, 2)
+            alpha = leave_one_out_alpha([pairs])
+            smoothing = smoothing.fixed(alpha)
+        on, off = self._pseudo_counts(smoothing, width)
+        return BernoulliParameters(*tables(ones, seen, on, off), on, off, alpha)
+
+    def log_likelihood(
+        self, parameters: BernoulliParameters, X: Matrix, relative: bool = False
+    ) -> Array:
+        return self._score(parameters.log_on, parameters.log_off, X)
+
+    def contributions(self, parameters: BernoulliParameters, X: Matrix) -> tuple[Array, Array]:
+        x = matrix.dense_rows(X)[:, :, None]
+        on, off = parameters.log_on.T, parameters.log_off.T
+        on = np.where(np.isneginf(on).all(axis=1, keepdims=True), 0.0, on)
+        off = np.where(np.isneginf(off).all(axis=1, keepdims=True), 0.0, off)
+        terms = np.where(np.isnan(x), 0.0, np.where(x > self.threshold, on, off))
+        return terms, np.zeros((len(x), on.shape[1]))
+
+    def leave_one_out(
+        self,
+        statistics: Tally,
+        parameters: BernoulliParameters,
+        X: Matrix,
+        y: Codes,
+        weight: Array | None,
+    ) -> Array | None:
+        pseudo = parameters.pseudo_on, parameters.pseudo_off
+        if not (pseudo[0].all() and pseudo[1].all()):
+            return None
+        scores = self._score(parameters.log_on, parameters.log_off, X)
+        ones, seen = statistics["ones"], statistics["seen"]
+        for w, rows in by_weight(weight):
+            # Without itself the row's value has w less: φ from (n_1 - w, n - w) if x = 1, and
+            # 1 - φ from (n_0 - w, n - w) if x = 0. Both tables hold for all rows of a class.
+            left = np.maximum(seen - w, 0)
+            on, _ = tables(np.clip(ones - w, 0, left), left, *pseudo)
+            _, off = tables(np.minimum(ones, left), left, *pseudo)
+            replace_own(scores, self._score(on, off, X[rows]), y, rows)
+        return scores
+
+    def sample(
+        self, parameters: BernoulliParameters, k: int, n: int, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        φ = np.exp(parameters.log_on[k])
+        # A value above the threshold stands for 1, one at most the threshold for 0.
+        high = 1.0 if self.threshold < 1 else np.nextafter(self.threshold, np.inf)
+        low = 0.0 if self.threshold >= 0 else self.threshold
+        return np.where(rng.random((n, len(φ))) < φ, high, low)
+
+    def _pseudo_counts(self, smoothing: Smoothing, width: int) -> tuple[Array, Array]:
+        if smoothing.m is None:
+            alpha = smoothing.pseudo_counts(width)
+            return alpha, alpha
+        p = np.broadcast_to(0.5 if smoothing.p is None else np.asarray(smoothing.p, float), width)
+        return smoothing.m * p, smoothing.m * (1 - p)
+
+    def _score(self, log_on: Array, log_off: Array, X: Matrix) -> Array:
+        """Σ_j x_j (on - off)_j + Σ_j off_j, less off_j where x_j is missing."""
+        on, never_on = finite_part(log_on.T)
+        off, never_off = finite_part(log_off.T)
+        scores = matrix.score_above(X, self.threshold, on - off, -off) + off.sum(axis=0)
+        if never_on is None and never_off is None:
+            return scores
+        zero = np.zeros_like(on)
+        never_on = zero if never_on is None else never_on
+        never_off = zero if never_off is None else never_off
+        hits = matrix.score_above(X, self.threshold, never_on - never_off, -never_off)
+        return exclude_impossible(scores, hits + never_off.sum(axis=0))
+
+
+def tables(ones: Array, seen: Array, on: Array, off: Array) -> tuple[Array, Array]:
+    """log φ and log(1 - φ), (K, n) each, from counts and pseudo-counts."""
+    total = seen + on + off
+    return log_ratio(ones + on, total), log_ratio(seen - ones + off, total)

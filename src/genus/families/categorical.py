@@ -1,0 +1,387 @@
+"""Categories: one distribution over the values of each column and class.
+
+log p(x|k) = Σ_j log φ_{j,x_j|k},   φ_{jv|k} = (n_jvk + a_v) / (n_jk + Σ_v a_v)
+
+Values are known by themselves and not by number, so text will do, and a value that was never seen
+is no error: it is left out of the product. Numbers cut into bins are counted on a fine grid; the
+bins are chosen in `solve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import labels
+from genus._kernel import column_range, gather_scores, tally_codes, unique_codes
+from genus.families.protocol import by_weight, exclude_impossible, replace_own
+from genus.grid import Bins, lower_bounds
+from genus.labels import Axis
+from genus.matrix import Codes, InvalidValue, Matrix, refuse_negative, threads
+from genus.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio, of_column
+from genus.statistics import Tally
+
+Array = NDArray[np.float64]
+
+MOST_CODES = 1 << 22  # whole numbers up to here are counted by direct look-up
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """What a column can hold: its `values`, or bins between `edges`, and counts (K, values).
+
+    `is_code`: the values are 0, 1, … and number themselves. `cells` and `weights` say where within
+    the bins the numbers were.
+    """
+
+    values: Axis
+    counts: Array
+    is_code: bool = False
+    edges: Array | None = None
+    cells: NDArray[np.int64] | None = None
+    weights: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalParameters:
+    """The columns, and their tables one below the other.
+
+    Column j's values stand in `table` (T, K) from `offsets[j]` on as log φ, and after them one row
+    for all that were never seen. `pseudo` (T,) are their pseudo-counts.
+    """
+
+    columns: tuple[Column, ...]
+    offsets: NDArray[np.int64]
+    pseudo: Array
+    table: Array
+    alpha: float | None = None
+
+    def rows(self, j: int) -> slice:
+        """Where the values of column j stand in the table, the unseen last."""
+        return slice(int(self.offsets[j]), int(self.offsets[j + 1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Categorical:
+    """Columns of categories; with `bins`, columns of numbers.
+
+    A column of whole numbers from 0 on is taken as codes 0 … largest, as scikit-learn does, and
+    has at least `min_categories` of them. `unseen`: "ignore" leaves a value never seen out of the
+    product, "smooth" gives it the probability of a count of zero.
+    """
+
+    smoothing: Smoothing = field(default_factory=Smoothing)
+    bins: Bins | None = None
+    min_categories: Any = None
+    unseen: str = "ignore"
+
+    @property
+    def counting(self) -> Mapping[str, Any]:
+        if self.bins is None:
+            return {"family": "categorical"}
+        given = self.bins.edges
+        if given is None:
+            return {"family": "binned", "origin": self.bins.origin}
+        return {"family": "binned", "edges": [np.asarray(e).tolist() for e in given]}
+
+    def zero(self) -> Tally:
+        return Tally(counts={"count": np.zeros((0, 0))})
+
+    def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
+        codes, keys = self._encode(X)
+        sizes = [len(axis) for axis in keys]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        counts = tally_codes(codes, y, weight, offsets, len(classes), threads())
+        return Tally.of(classes, keys, {"count": counts})
+
+    def solve(self, statistics: Tally, classes: Axis, width: int) -> CategoricalParameters:
+        keys = statistics.keys or (labels.empty_axis(),) * width
+        counts = statistics.align(classes)["count"]
+        ends = np.cumsum([len(axis) for axis in keys])
+        columns = tuple(
+            self._column(j, axis, counts[:, end - len(axis) : end])
+            for j, (axis, end) in enumerate(zip(keys, ends, strict=True))
+        )
+        smoothing, alpha = self.smoothing, None
+        if smoothing.is_automatic:
+            alpha = leave_one_out_alpha(column.counts for column in columns)
+            smoothing = smoothing.fixed(alpha)
+        pseudo = [
+            with_unseen(smoothing.pseudo_counts(len(column.values), j))
+            for j, column in enumerate(columns)
+        ]
+        tables = [
+            self._log_probability(column.counts, added)
+            for column, added in zip(columns, pseudo, strict=True)
+        ]
+        return CategoricalParameters(
+            columns=columns,
+            offsets=np.cumsum([0, *map(len, pseudo)], dtype=np.int64),
+            pseudo=np.concatenate([np.empty(0), *pseudo]),
+            table=np.vstack([np.empty((0, len(classes))), *tables]),
+            alpha=alpha,
+        )
+
+    def log_likelihood(
+        self, parameters: CategoricalParameters, X: Matrix, relative: bool = False
+    ) -> Array:
+        return score(parameters, parameters.table, self._codes(parameters, X))
+
+    def contributions(self, parameters: CategoricalParameters, X: Matrix) -> tuple[Array, Array]:
+        codes = np.asarray(self._codes(parameters, X))
+        table = parameters.table
+        table = np.where(np.isneginf(table).all(axis=1, keepdims=True), 0.0, table)
+        table = np.vstack([table, np.zeros(table.shape[1])])  # the last row: nothing to say
+        there = (codes >= 0) & (codes < np.diff(parameters.offsets))
+        at = np.where(there, np.nan_to_num(codes) + parameters.offsets[:-1], len(table) - 1)
+        return table[at.astype(np.intp)], np.zeros((len(codes), table.shape[1]))
+
+    def leave_one_out(
+        self,
+        statistics: Tally,
+        parameters: CategoricalParameters,
+        X: Matrix,
+        y: Codes,
+        weight: Array | None,
+    ) -> Array | None:
+        if not parameters.pseudo.all() or (self.bins is not None and self.bins.edges is None):
+            return None
+        codes = self._codes(parameters, X)
+        scores = score(parameters, parameters.table, codes)
+        for w, rows in by_weight(weight):
+            # The row's own class: (n_v - w + a_v) / (n - w + Σa), the same for all its rows.
+            own = np.vstack(
+                [np.empty((0, parameters.table.shape[1]))]
+                + [
+                    self._log_probability(column.counts, parameters.pseudo[parameters.rows(j)], w)
+                    for j, column in enumerate(parameters.columns)
+                ]
+            )
+            single = self._single_values(parameters, w)
+            if single.any() and self.unseen != "ignore":
+                return None
+            # A value that only this row has is never seen once the row has gone.
+            base, own = np.where(single[:, None], 0.0, [parameters.table, own])
+            if single.any():
+                scores[rows] = score(parameters, base, codes[rows])
+            replace_own(scores, score(parameters, own, codes[rows]), y, rows)
+        return scores
+
+    def sample(
+        self, parameters: CategoricalParameters, k: int, n: int, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        drawn = []
+        for j, column in enumerate(parameters.columns):
+            φ = np.exp(parameters.table[parameters.rows(j), k][:-1])
+            value = rng.choice(len(φ), size=n, p=φ / φ.sum())
+            drawn.append(
+                column.values[value] if column.edges is None else numbers(column, value, rng)
+            )
+        if all(values.dtype.kind in "biuf" for values in drawn):
+            return np.stack(drawn, axis=1)
+        table = np.empty((n, len(drawn)), dtype=object)
+        for j, values in enumerate(drawn):
+            table[:, j] = values
+        return table
+
+    def _column(self, j: int, axis: Axis, counts: Array) -> Column:
+        """The values of a column: its bins, its codes or what was seen."""
+        if self.bins is not None:
+            edges = self.bins.solve(axis, counts, j)
+            merging = np.eye(len(edges) + 1)[self.bins.merge(axis, edges, j)]
+            binned = counts @ merging
+            cells = axis if self.bins.given(j) is None else None
+            weights = counts.sum(axis=0)
+            values = np.arange(len(edges) + 1)
+            return Column(values, binned, False, edges, cells, weights)
+        if not is_code(axis):
+            return Column(axis, counts)
+        least = of_column(self.min_categories, j) or 0
+        size = max(int(axis[-1]) + 1 if len(axis) else 0, int(least))
+        index = axis.astype(np.intp)
+        return Column(np.arange(size), labels.spread(counts, index, size, axis=1), True)
+
+    def _log_probability(self, counts: Array, pseudo: Array, leaving: float = 0.0) -> Array:
+        """log φ (values + 1, K) when `leaving` has been taken off the count of the value itself."""
+        counts = np.hstack([counts, np.zeros((len(counts), 1))])
+        total = np.maximum(counts.sum(axis=1, keepdims=True) - leaving, 0) + pseudo[:-1].sum()
+        table = log_ratio(np.maximum(counts - leaving, 0) + pseudo, total).T
+        if self.unseen == "ignore":
+            table[-1] = 0.0
+        return table
+
+    def _single_values(self, parameters: CategoricalParameters, w: float) -> NDArray[np.bool_]:
+        """Which values would no longer be known without a row of weight w, (T,)."""
+        single = np.zeros(len(parameters.table), dtype=bool)
+        for j, column in enumerate(parameters.columns):
+            once = column.counts.sum(axis=0) <= w
+            if column.is_code:  # codes below the largest stay known
+                least = of_column(self.min_categories, j) or 0
+                once[:-1] = False
+                once &= len(once) > least
+            if column.edges is None:
+                single[parameters.rows(j)][:-1] = once
+        return single
+
+    def _encode(self, X: Matrix) -> tuple[NDArray[Any], tuple[Axis, ...]]:
+        """Codes (m, n), -1 or NaN for missing, and the keys that they stand for."""
+        m, n = X.shape
+        if self.bins is not None:
+            columns = [bin_keys(self.bins, X, j) for j in range(n)]
+        else:
+            if X.dtype.kind in "biuf":
+                _, largest = whole_range(X)
+                sizes = largest + 1
+                if np.isfinite(sizes).all() and sizes.sum() <= MOST_CODES:
+                    return X, tuple(np.arange(int(size)) for size in sizes)
+            columns = [factorize(X[:, j], j) for j in range(n)]
+        codes = np.empty((m, n), dtype=np.int64, order="F")
+        for j, (_, column) in enumerate(columns):
+            codes[:, j] = column
+        return codes, tuple(axis for axis, _ in columns)
+
+    def _codes(self, parameters: CategoricalParameters, X: Matrix) -> NDArray[Any]:
+        """Where each value stands in its column: -1 or NaN if missing, last if never seen."""
+        numeric = X.dtype.kind in "biuf"
+        if self.bins is None and numeric:
+            whole_range(X)
+            if all(column.is_code for column in parameters.columns) and self.unseen == "ignore":
+                return X
+        codes = np.empty(X.shape, dtype=np.int64, order="F")
+        for j, column in enumerate(parameters.columns):
+            if self.bins is not None and column.edges is not None:
+                x = as_numbers(X, j)
+                at = self.bins.assign(x, column.edges, j)
+                codes[:, j] = np.where(np.isnan(x), -1, at)
+            else:
+                axis, inverse = factorize(X[:, j], j)
+                at = labels.find(axis, column.values)
+                at = np.append(np.where(at < 0, len(column.values), at), -1)
+                codes[:, j] = at[inverse]
+        return codes
+
+
+def score(parameters: CategoricalParameters, table: Array, codes: NDArray[Any]) -> Array:
+    """Σ_j table[value of column j], (m, K)."""
+    finite, never = finite_part(table)
+    scores = gather_scores(codes, finite, parameters.offsets, threads())
+    if never is None:
+        return scores
+    return exclude_impossible(scores, gather_scores(codes, never, parameters.offsets, threads()))
+
+
+def with_unseen(pseudo: Array) -> Array:
+    """Pseudo-counts with one more, their mean, for what was never seen."""
+    return np.append(pseudo, pseudo.mean() if len(pseudo) else 1.0)
+
+
+def is_code(axis: Axis) -> bool:
+    """Whether all keys are whole numbers from 0 on."""
+    if axis.dtype.kind not in "biuf":
+        return False
+    return bool((axis == np.floor(axis)).all() and (axis < MOST_CODES).all())
+
+
+def whole_range(X: Matrix) -> tuple[Array, Array]:
+    """Least and largest value by column, the largest infinite where not all are whole numbers.
+
+    Negative and infinite values are refused.
+    """
+    least, largest, whole, _ = column_range(X, threads())
+    if (least < 0).any() or np.isposinf(largest).any():
+        refuse_negative(X)
+    return least, np.where(whole, np.maximum(largest, -1), np.inf)
+
+
+def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
+    """The distinct values of a column, ascending, and where each row's stands; -1 if missing."""
+    if column.dtype.kind in "biu":
+        return unique_codes(column.astype(np.int64), threads())
+    if column.dtype.kind == "f":
+        values, codes = unique_codes(column.astype(np.float64), threads())
+        whole = bool((values == np.floor(values)).all()) and bool((np.abs(values) < 2**53).all())
+        return (values.astype(np.int64) if whole else values), codes
+    items = column.tolist()
+    distinct = {item for item in items if not is_missing(item)}
+    if any(isinstance(item, str) for item in distinct):
+        odd = next((item for item in distinct if not isinstance(item, str)), None)
+        if odd is not None:
+            raise ValueError(
+                f"Column {j} holds text and {type(odd).__name__} ({odd!r}). Convert it to one "
+                "kind, for instance with str()."
+            )
+        ordered = sorted(distinct)
+        index = {item: i for i, item in enumerate(ordered)}
+        return np.array(ordered, dtype=object), np.fromiter(
+            (index.get(item, -1) for item in items), dtype=np.int64, count=len(items)
+        )
+    try:
+        as_floats = np.array([np.nan if is_missing(item) else item for item in items], dtype=float)
+    except (TypeError, ValueError):
+        odd = next(item for item in distinct if not isinstance(item, int | float))
+        raise ValueError(
+            f"Column {j} holds {type(odd).__name__} ({odd!r}); categories are text or numbers."
+        ) from None
+    whole_range(as_floats[:, None])
+    return factorize(as_floats, j)
+
+
+def is_missing(item: Any) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    try:
+        return item is None or bool(item != item)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def as_numbers(X: Matrix, j: int) -> Array:
+    """Column j as float64, NaN where missing."""
+    column = X[:, j]
+    if column.dtype.kind == "O":
+        column = np.array([np.nan if is_missing(item) else item for item in column])
+    try:
+        x = column.astype(np.float64)
+    except ValueError:
+        raise ValueError(
+            f"Column {j} holds text, which cannot be cut into bins. Leave bins out for "
+            "categories, or the column for bins."
+        ) from None
+    if np.isinf(x).any():
+        row = int(np.argmax(np.isinf(x)))
+        raise InvalidValue(row, j, float(x[row]), negative=False)
+    return np.ascontiguousarray(x)
+
+
+def bin_keys(bins: Bins, X: Matrix, j: int) -> tuple[Axis, NDArray[np.int64]]:
+    """The distinct grid keys of a column of numbers, and where each row's stands."""
+    x = as_numbers(X, j)
+    there = ~np.isnan(x)
+    codes = np.full(len(x), -1, dtype=np.int64)
+    keys, codes[there] = unique_codes(bins.keys(x[there], j), threads())
+    return keys, codes
+
+
+def numbers(column: Column, bin_of_row: NDArray[np.intp], rng: np.random.Generator) -> Array:
+    """A number for each drawn bin, spread over it as all were, or evenly if that is unknown."""
+    edges = column.edges
+    assert edges is not None
+    assert column.weights is not None
+    width = np.ptp(edges) / (len(edges) - 1) if len(edges) > 1 else 1.0
+    inner = edges if len(edges) else np.zeros(1)
+    bounds = np.concatenate([inner[:1] - width, edges, inner[-1:] + width])
+    x = rng.uniform(bounds[bin_of_row], bounds[bin_of_row + 1])
+    if column.cells is not None:
+        at = np.searchsorted(edges, lower_bounds(column.cells), side="right")
+        for one in np.unique(bin_of_row):
+            inside = np.flatnonzero(at == one)
+            weights = column.weights[inside]
+            rows = np.flatnonzero(bin_of_row == one)
+            if weights.sum() > 0:
+                drawn = rng.choice(inside, size=len(rows), p=weights / weights.sum())
+                low, high = lower_bounds(column.cells[drawn]), lower_bounds(column.cells[drawn] + 1)
+                x[rows] = rng.uniform(low, high)
+    return x

@@ -1,0 +1,126 @@
+"""Complement naive Bayes: a class is what the other classes are not (Rennie et al. 2003).
+
+score_k = - Σ_v x_v log θ_vk,   θ_vk = (N_v - N_vk + a_v) / Σ_v (N_v - N_vk + a_v)
+
+A rule for deciding, made from the counts of the multinomial model, and not a density: likelihood,
+density and samples are those of that model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import matrix
+from genus.families.multinomial import (
+    Multinomial,
+    MultinomialParameters,
+    count_things,
+    entries,
+)
+from genus.families.protocol import exclude_impossible
+from genus.labels import Axis
+from genus.matrix import Codes, Matrix
+from genus.smoothing import Smoothing, finite_part, log_ratio
+from genus.statistics import Tally
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ComplementParameters:
+    """Weights by class and column, (K, n), and the multinomial model of the same counts."""
+
+    weights: Array
+    multinomial: MultinomialParameters
+
+    @property
+    def alpha(self) -> float | None:
+        return self.multinomial.alpha
+
+
+@dataclass(frozen=True, eq=False)
+class Complement:
+    """`norm` divides each class's weights by their sum (the second normalisation of the paper)."""
+
+    smoothing: Smoothing = field(default_factory=Smoothing)
+    norm: bool = False
+
+    @property
+    def counting(self) -> Mapping[str, Any]:
+        return {"family": "multinomial"}
+
+    def zero(self) -> Tally:
+        return Multinomial().zero()
+
+    def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
+        return count_things(X, y, classes, weight)
+
+    def solve(self, statistics: Tally, classes: Axis, width: int) -> ComplementParameters:
+        model = Multinomial(self.smoothing).solve(statistics, classes, width)
+        count = statistics.align(classes, width)["count"]
+        others = count.sum(axis=0) - count + model.pseudo
+        logarithm = log_ratio(others, others.sum(axis=1, keepdims=True))
+        if self.norm:
+            # Both signs turn: a share of a negative sum is positive.
+            with np.errstate(invalid="ignore"):
+                weights = logarithm / logarithm.sum(axis=1, keepdims=True)
+            return ComplementParameters(np.nan_to_num(weights), model)
+        return ComplementParameters(-logarithm, model)
+
+    def log_likelihood(
+        self, parameters: ComplementParameters, X: Matrix, relative: bool = False
+    ) -> Array:
+        matrix.refuse_negative(X)
+        # A thing that no other class has seen has θ = 0 and would settle the matter alone; with no
+        # smoothing it is excluded where it speaks against, by the sign turned.
+        table, certain = finite_part(-parameters.weights.T)
+        scores = matrix.score_linear(X, -table, np.zeros_like(table))
+        if certain is None:
+            return scores
+        hits = matrix.score_above(X, 0.0, certain, np.zeros_like(table)) > 0.5
+        # Classes that something speaks for beyond doubt exclude those without.
+        decided = hits.any(axis=1, keepdims=True)
+        return exclude_impossible(scores, (decided & ~hits).astype(float))
+
+    def contributions(self, parameters: ComplementParameters, X: Matrix) -> tuple[Array, Array]:
+        table, _ = finite_part(-parameters.weights.T)
+        x = np.nan_to_num(matrix.dense_rows(X))[:, :, None]
+        terms = -x * table
+        rest = self.log_likelihood(parameters, X) - terms.sum(axis=1)
+        return terms, np.where(np.isneginf(rest), rest, 0.0)
+
+    def leave_one_out(
+        self,
+        statistics: Tally,
+        parameters: ComplementParameters,
+        X: Matrix,
+        y: Codes,
+        weight: Array | None,
+    ) -> Array | None:
+        pseudo = parameters.multinomial.pseudo
+        if not pseudo.all() or self.norm:
+            return None
+        scores = self.log_likelihood(parameters, X)
+        count = statistics["count"]
+        others = count.sum(axis=0) - count + pseudo
+        row, column, x = entries(X)
+        w = np.ones(len(y)) if weight is None else weight
+        length = np.bincount(row, x, len(y))
+        # A row leaves the complement of every class but its own.
+        for k, (by_column, total) in enumerate(zip(others, others.sum(axis=1), strict=True)):
+            foreign = y != k
+            logarithm = np.log(np.maximum(by_column[column] - w[row] * x, pseudo[column]))
+            score = length * np.log(np.maximum(total - w * length, pseudo.sum()))
+            score -= np.bincount(row, x * logarithm, len(y))
+            scores[foreign, k] = score[foreign]
+        return scores
+
+    def sample(
+        self, parameters: ComplementParameters, k: int, n: int, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        return Multinomial().sample(parameters.multinomial, k, n, rng)

@@ -1,0 +1,351 @@
+"""Gaussian: x|k ~ N(μ_k, Σ_k), with Σ shared or separate, full or diagonal.
+
+Maximum likelihood: μ_k = class mean, Σ = 1/m Σ_i (x_i - μ_{y_i})(x_i - μ_{y_i})ᵀ, or with m_k
+and the rows of class k alone. `unbiased` divides by m - K and m_k - 1.
+
+Holes: the diagonal forms leave out the single value; a full Σ is counted from the rows of the
+block that have no hole (a sum over pairs of columns would use more, but need not be positive
+definite). A row to be scored is scored by the marginal of what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import matrix
+from genus._kernel import center, square_columns
+from genus.families.gaussian_leave_one_out import score_diagonal_without, score_full_without
+from genus.families.gaussian_scores import (
+    DiagonalParameters,
+    FullParameters,
+    Parameters,
+    marginal,
+    overall,
+    patterns,
+    score_diagonal,
+    score_full,
+)
+from genus.labels import Axis, show
+from genus.matrix import Codes, Matrix, threads
+from genus.normal import Factor, LOG_2π, SingularCovarianceError
+from genus.shrinkage import shrink
+from genus.statistics import Array, Moments, divide, grid_point
+
+SAMPLE_ROWS = 4096  # from which the first origin is taken
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """`shrinkage` is None, a number, "oas" or "ledoit-wolf".
+
+    `floor` is the least variance, as a share of the column's; `counted` see `counted_as`.
+    """
+
+    shared: bool = True
+    diagonal: bool = False
+    shrinkage: float | str | None = None
+    unbiased: bool = False
+    floor: float = 0.0
+    counted: Mapping[str, Any] | None = None
+
+    def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
+        """These options on statistics that were, and go on being, counted another way.
+
+        Which second moments are counted follows from shared, diagonal and shrinkage, because those
+        of every class by themselves may be too many (K n²) to count always.
+        """
+        return replace(self, counted=counting)
+
+    @property
+    def structure(self) -> str:
+        """Which second moments are counted. What a separate covariance needs serves all forms."""
+        if self.counted is not None:
+            return str(self.counted["structure"])
+        if self.diagonal:
+            return "diagonal"
+        return "pooled" if self.shared and not self.quartic else "separate"
+
+    @property
+    def quartic(self) -> bool:
+        """Ledoit and Wolf's rule needs fourth moments, by class because origins are."""
+        if self.counted is not None:
+            return bool(self.counted["quartic"])
+        return self.shrinkage == "ledoit-wolf" and not self.diagonal
+
+    @property
+    def counting(self) -> Mapping[str, Any]:
+        return {"family": "gaussian", "structure": self.structure, "quartic": self.quartic}
+
+    def zero(self) -> Moments:
+        return Moments.zero(self.structure, self.quartic)
+
+    def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Moments:
+        origin = first_origin(X, y, len(classes))
+        if self.structure == "diagonal":
+            weights, sums, squares, invalid = square_columns(
+                X, y, weight, origin, len(classes), threads()
+            )
+            matrix.refuse(X, invalid, nonnegative=False)
+            return Moments("diagonal", classes, origin, weights, sums, squares).canonical()
+        return self._count_products(X, y, classes, weight, origin)
+
+    def solve(self, statistics: Moments, classes: Axis, width: int) -> Parameters:
+        moments = statistics.align(classes, width)
+        if self.shrinkage == "ledoit-wolf" and not self.diagonal and moments.third is None:
+            raise ValueError(
+                'shrinkage="ledoit-wolf" needs fourth moments, which were not counted. Fit with it '
+                'from the start, or use shrinkage="oas", which needs none.'
+            )
+        if self.diagonal:
+            return self._solve_diagonal(moments, classes)
+        return self._solve_full(moments, classes)
+
+    def log_likelihood(self, parameters: Parameters, X: Matrix, relative: bool = False) -> Array:
+        if isinstance(parameters, DiagonalParameters):
+            scores = score_diagonal(parameters, X)
+        else:
+            scores = score_full(parameters, X, relative)
+        if not np.isfinite(scores).all():
+            matrix.refuse_infinite(X)
+        return scores
+
+    def contributions(self, parameters: Parameters, X: Matrix) -> tuple[Array, Array]:
+        x = matrix.dense_rows(X)
+        z = x[:, None, :] - parameters.mean
+        if isinstance(parameters, DiagonalParameters):
+            terms = -0.5 * z * z / parameters.variance + parameters.log_normaliser
+            terms = np.where(np.isnan(terms), 0.0, terms)
+            return terms.transpose(0, 2, 1), np.zeros(z.shape[:2])
+        # (x - μ)ᵀ Σ⁻¹ (x - μ) = Σ_j (x - μ)_j (Σ⁻¹ (x - μ))_j
+        terms = np.zeros_like(z)
+        constant = np.empty(z.shape[:2])
+        for rows, there in patterns(x):
+            cells = np.ix_(rows, there)
+            for k in range(len(parameters.mean)):
+                factor = marginal(parameters, k, there)
+                d = z[:, k][cells]
+                terms[:, k][cells] = -0.5 * d * (d @ factor.precision())
+                constant[rows, k] = -0.5 * (factor.log_determinant + there.sum() * LOG_2π)
+        return terms.transpose(0, 2, 1), constant
+
+    def leave_one_out(
+        self,
+        statistics: Moments,
+        parameters: Parameters,
+        X: Matrix,
+        y: Codes,
+        weight: Array | None,
+    ) -> Array | None:
+        w = np.ones(len(y)) if weight is None else weight
+        if isinstance(parameters, DiagonalParameters):
+            if statistics.structure != "diagonal":
+                return None
+            return score_diagonal_without(
+                statistics,
+                parameters,
+                X,
+                y,
+                w,
+                shared=self.shared,
+                unbiased=self.unbiased,
+                floor=self.floor,
+            )
+        if isinstance(self.shrinkage, str) or holes(X):
+            return None
+        γ = self.shrinkage or 0.0
+        return score_full_without(
+            statistics, parameters, X, y, w, shrinkage=γ, unbiased=self.unbiased
+        )
+
+    def sample(
+        self, parameters: Parameters, k: int, n: int, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        noise = rng.standard_normal((n, parameters.mean.shape[1]))
+        if isinstance(parameters, DiagonalParameters):
+            return parameters.mean[k] + noise * np.sqrt(parameters.variance[k])
+        factor = parameters.factor(k)
+        return parameters.mean[k] + (noise @ factor.lower.T) * factor.scale
+
+    def _count_products(
+        self, X: Matrix, y: Codes, classes: Axis, weight: Array | None, origin: Array
+    ) -> Moments:
+        """Σwzzᵀ, one chunk of centred rows at a time, of one class at a time if separate."""
+        n, K = X.shape[1], len(classes)
+        weights, sums = np.zeros((K, 1)), np.zeros((K, n))
+        squares = np.zeros((n, n) if self.structure == "pooled" else (K, n, n))
+        third, fourth = (np.zeros((K, n, n)) for _ in range(2)) if self.quartic else (None, None)
+        buffer = np.empty((min(len(y), matrix.product_rows(n)), n))
+        for k, rows in self._product_chunks(y, K, n):
+            x, codes = X[rows], y[rows]
+            w = None if weight is None else weight[rows]
+            chunk_weights, chunk_sums, _, invalid = center(
+                x, codes, w, origin, K, None, buffer, threads()
+            )
+            if invalid >= 0:
+                row, column = divmod(invalid, n)
+                at = np.arange(len(y))[rows][row] * n + column
+                matrix.refuse(X, int(at), nonnegative=False)
+            weights[:, 0] += chunk_weights
+            sums += chunk_sums
+            z = buffer[: len(codes)]
+            weighed = z if w is None else z * w[:, None]
+            target = squares if k is None else squares[k]
+            target += z.T @ weighed
+            if third is not None and fourth is not None:
+                third[k] += (z * z).T @ weighed
+                fourth[k] += (z * z).T @ (z * weighed)
+        return Moments(
+            self.structure, classes, origin, weights, sums, squares, third, fourth
+        ).canonical()
+
+    def _product_chunks(
+        self, y: Codes, n_classes: int, n: int
+    ) -> Iterator[tuple[int | None, slice | NDArray[np.intp]]]:
+        """Rows to multiply together: of all classes (None), or of one class each if separate."""
+        step = matrix.product_rows(n)
+        if self.structure == "pooled":
+            for start in range(0, len(y), step):
+                yield None, slice(start, min(start + step, len(y)))
+            return
+        small = y.astype(np.uint16) if n_classes < 1 << 16 else y  # radix sort
+        order = np.argsort(small, kind="stable")
+        ends = np.cumsum(np.bincount(y, minlength=n_classes))
+        for k, end in enumerate(ends):
+            start = ends[k - 1] if k else 0
+            for first in range(start, end, step):
+                yield k, order[first : min(first + step, end)]
+
+    def _divisors(self, weights: Array) -> Array:
+        """What scatters are divided by: m or m_k, less K or 1 if unbiased; weights (K, ·)."""
+        if self.shared:
+            groups = np.count_nonzero(weights, axis=0)
+            return weights.sum(axis=0) - self.unbiased * groups
+        return weights - float(self.unbiased)
+
+    def _solve_diagonal(self, moments: Moments, classes: Axis) -> DiagonalParameters:
+        if moments.structure == "pooled" and not self.shared:
+            raise ValueError(
+                f"Only {moments.describe()} was counted; a variance per class needs more. "
+                "Fit with shared=False from the start."
+            )
+        weights = np.broadcast_to(moments.weights, moments.sums.shape)
+        scatter = moments.variance() * moments.weights
+        if moments.structure == "pooled":
+            scatter = moments.variance() * moments.weights.sum() * (weights / weights.sum(axis=0))
+        mean, total_variance = overall(moments.mean(), weights, scatter)
+        within = scatter.sum(axis=0) if self.shared else scatter
+        divisor = self._divisors(weights)
+        variance = np.broadcast_to(divide(within, divisor), weights.shape).copy()
+        # A class that never showed a value of a column knows only what all classes know.
+        unknown = weights <= 0
+        variance[unknown] = np.broadcast_to(total_variance, weights.shape)[unknown]
+        means = np.where(unknown, mean, moments.mean())
+        # A column without variance gets its own size as the unit: the same for all classes.
+        unit = np.where(mean != 0, mean * mean, 1.0)
+        floor = self.floor * np.where(total_variance > 0, total_variance, unit)
+        raw = variance
+        variance = np.maximum(variance, floor)
+        if not (variance > 0).all():
+            k, j = np.argwhere(~(variance > 0))[0]
+            whose = "the rows" if self.shared else f"class {show(classes[k])}"
+            remedy = (
+                "GaussianNB(var_smoothing=1e-9)" if self.floor == 0 else "a larger var_smoothing"
+            )
+            raise SingularCovarianceError(
+                f"Column {j} has no variance within {whose} ({weights[k, j]:g} rows), so the "
+                f"covariance matrix is not full rank. Leave the column out, use shared=True, or "
+                f"{remedy}."
+            )
+        return DiagonalParameters(means, variance, raw, floor)
+
+    def _solve_full(self, moments: Moments, classes: Axis) -> FullParameters:
+        n = moments.width
+        if moments.structure == "diagonal" or (moments.structure == "pooled" and not self.shared):
+            raise ValueError(
+                f"Only {moments.describe()} was counted; this needs more. Fit with "
+                f"shared={self.shared}, diagonal={self.diagonal} from the start: what is counted "
+                "for separate, full covariances serves every other form."
+            )
+        weights = moments.weights[:, 0]
+        if not weights.any():
+            raise ValueError(
+                "Every row has a missing value, and a full covariance is counted from rows without "
+                "one. Use diagonal=True, which leaves out single values, or fill them in."
+            )
+        empty = np.flatnonzero(weights <= 0)
+        scatter = moments.scatter()
+        mean = moments.mean()
+        centre = weights @ mean / weights.sum()
+        mean[empty] = centre
+        if self.shared:
+            scatter = scatter if scatter.ndim == 2 else scatter.sum(axis=0)
+        divisor = self._divisors(moments.weights)[..., 0]
+        if (self.shared and divisor <= 0) or weights.sum() <= np.count_nonzero(weights):
+            raise SingularCovarianceError(
+                f"The number of samples must be more than the number of classes: got "
+                f"{weights.sum():g} rows of {np.count_nonzero(weights)} classes, which leaves no "
+                "scatter within them. Add rows."
+            )
+        if self.shared:
+            covariance, used = shrink(scatter / divisor, moments, None, self.shrinkage)
+            hint = singular_hint(weights.sum(), np.count_nonzero(weights), n)
+            return FullParameters(
+                mean, covariance, (Factor.of(covariance, hint),), np.array(used), centre
+            )
+        covariances, factors, shrinkages = np.empty((len(classes), n, n)), [], []
+        for k, label in enumerate(classes):
+            if divisor[k] <= 0 or (weights[k] < 2 and self.shrinkage is None):
+                raise SingularCovarianceError(
+                    f"y has only 1 sample in class {label}: class {show(label)} has {weights[k]:g} "
+                    f"row; a full covariance of {n} features needs {n + 1}. Use shared=True, "
+                    f'diagonal=True or shrinkage="oas".'
+                )
+            covariances[k], used = shrink(scatter[k] / divisor[k], moments, k, self.shrinkage)
+            try:
+                factors.append(Factor.of(covariances[k], ""))
+            except SingularCovarianceError as error:
+                raise SingularCovarianceError(
+                    f"The covariance matrix of class {show(label)} is not full rank. "
+                    f"{str(error).strip()} The class has {weights[k]:g} rows; a full covariance "
+                    f"of {n} features needs {n + 1} or more. Use shared=True, diagonal=True or "
+                    'shrinkage="oas".'
+                ) from None
+            shrinkages.append(used)
+        return FullParameters(mean, covariances, tuple(factors), np.array(shrinkages), centre)
+
+
+def first_origin(X: Matrix, y: Codes, n_classes: int) -> Array:
+    """About where each class is, (K, n), from some rows: close enough to lose no digits."""
+    m = len(y)
+    chosen = np.arange(0, m, max(1, m // SAMPLE_ROWS))
+    first = np.zeros(n_classes, dtype=np.intp)
+    first[y[::-1]] = np.arange(m)[::-1]
+    present = np.zeros(n_classes, dtype=bool)
+    present[y[chosen]] = True
+    if not present.all():
+        chosen = np.union1d(chosen, first[~present]) if m else chosen
+    x, k = matrix.dense_rows(X, chosen), y[chosen]
+    x = np.where(np.isfinite(x), x, np.nan)
+    zero = np.zeros((n_classes, X.shape[1]))
+    weights, sums, _, _ = square_columns(x, k, None, zero, n_classes, 1)
+    mean = divide(sums, weights)
+    _, _, squares, _ = square_columns(x, k, None, mean, n_classes, 1)
+    return grid_point(mean, np.sqrt(divide(squares, weights)))
+
+
+def singular_hint(rows: float, classes: Any, n: int) -> str:
+    """What to do about a singular shared covariance."""
+    few = f"{rows:g} rows of {classes} classes and {n} features. " if rows < n + classes else ""
+    return f'{few}Use shrinkage="oas", diagonal=True, or leave out columns that repeat others.'
+
+
+def holes(X: Matrix) -> bool:
+    """Whether a value of X is missing."""
+    return X.dtype.kind == "f" and any(
+        bool(np.isnan(X[part]).any()) for part in matrix.chunks(*X.shape)
+    )

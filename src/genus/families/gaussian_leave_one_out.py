@@ -1,0 +1,169 @@
+"""Gaussian log-likelihoods of each row as if it had not been counted, in closed form.
+
+Taking row i of class k, of weight w, out of n_k rows moves the mean to μ - w (x - μ) / (n_k - w)
+and takes w n_k / (n_k - w) (x - μ)(x - μ)ᵀ off the scatter. Rows that these formulas do not cover
+(the last of a class, a covariance singular without the row) get NaN: the caller subtracts and
+solves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from genus import matrix
+from genus.families.gaussian_scores import (
+    DiagonalParameters,
+    FullParameters,
+    overall,
+    score_diagonal,
+    score_full,
+)
+from genus.matrix import Codes, Matrix
+from genus.normal import LOG_2π
+from genus.statistics import Array, Moments, divide
+
+
+def score_full_without(
+    moments: Moments,
+    parameters: FullParameters,
+    X: Matrix,
+    y: Codes,
+    w: Array,
+    *,
+    shrinkage: float,
+    unbiased: bool,
+) -> Array:
+    """log p(x|y), (m, K), of each row from the others; full Σ, shared or separate."""
+    x = matrix.dense_rows(X)
+    weights, scatter = moments.weights[:, 0], moments.scatter()
+    if parameters.is_shared:
+        pooled = scatter if scatter.ndim == 2 else scatter.sum(axis=0)
+        return Downdate(pooled, parameters.mean, weights, shrinkage, unbiased).score(x, y, w)
+    scores = score_full(parameters, x, relative=False)
+    for k in range(len(weights)):
+        rows = np.flatnonzero(y == k)
+        own = Downdate(scatter[k], parameters.mean[[k]], weights[[k]], shrinkage, unbiased)
+        scores[rows, k] = own.score(x[rows], np.zeros(len(rows), dtype=np.int64), w[rows])[:, 0]
+    return scores
+
+
+def score_diagonal_without(
+    moments: Moments,
+    parameters: DiagonalParameters,
+    X: Matrix,
+    y: Codes,
+    w: Array,
+    *,
+    shared: bool,
+    unbiased: bool,
+    floor: float,
+) -> Array:
+    """log p(x|y), (m, K), of each row from the others; variances only, shared or separate."""
+    weights, mean = moments.weights, moments.mean()
+    scatter = moments.variance() * weights
+    total = weights.sum(axis=0)
+    total_mean, total_variance = overall(mean, weights, scatter)
+    scores = np.empty((len(y), len(weights))) if shared else score_diagonal(parameters, X)
+    # Columns where some class is, or may come to be, at the floor: it moves with every row.
+    slack = 1 + 1e-9 + divide(w.max(initial=0.0), np.maximum(total - w.max(initial=0.0), 1e-300))
+    low = (parameters.raw_variance < parameters.floor * slack).any(axis=0) & (total_variance > 0)
+    for part in matrix.chunks(len(y), X.shape[1]):
+        x, k, wi = matrix.dense_rows(X, part), y[part], w[part, None]
+        there = ~np.isnan(x)
+        x = np.where(there, x, mean[k])
+        left = weights[k] - wi
+        last = (left <= 0) & there
+        left = np.where(left > 0, left, 1.0)
+        d = x - mean[k]
+        own_mean = mean[k] - wi * d / left
+        own_scatter = scatter[k] - wi * weights[k] / left * d * d
+        least = np.broadcast_to(parameters.floor, x.shape).copy()
+        if floor:
+            rest = np.maximum(total - wi, 1e-300)
+            spread = total_variance * total - wi * total / rest * (x - total_mean) ** 2
+            moves = there & (total_variance > 0)
+            least[moves] = floor * (spread / rest)[moves]
+        if shared:
+            divisor = total - wi - unbiased * np.count_nonzero(weights, axis=0)
+            own_variance = (scatter.sum(axis=0) - scatter[k] + own_scatter) / divisor
+        else:
+            own_variance = own_scatter / np.maximum(left - unbiased, 1e-300)
+        unclear = own_scatter <= 1e-10 * scatter[k]
+        unclear &= (scatter[k] > 0) & there
+        odd = (last | unclear | (least < 0) | (own_variance <= least) & (least <= 0)).any(axis=1)
+        own_variance = np.maximum(own_variance, least)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if shared:
+                for c in range(len(weights)):
+                    centre = np.where((k == c)[:, None], own_mean, parameters.mean[c])
+                    scores[part, c] = (there * log_normal(x, centre, own_variance)).sum(axis=1)
+            else:
+                for c in range(len(weights)) if low.any() else ():
+                    old = log_normal(
+                        x[:, low], parameters.mean[c, low], parameters.variance[c, low]
+                    )
+                    raised = np.maximum(parameters.raw_variance[c, low], least[:, low])
+                    new = log_normal(x[:, low], parameters.mean[c, low], raised)
+                    scores[part, c] += (there[:, low] * (new - old)).sum(axis=1)
+                own = (there * log_normal(x, own_mean, own_variance)).sum(axis=1)
+                scores[np.arange(part.start, part.stop), k] = own
+        scores[part][odd] = np.nan
+    return scores
+
+
+def log_normal(x: Array, mean: Array, variance: Array) -> Array:
+    """log N(x; μ, σ²), element by element."""
+    return -0.5 * ((x - mean) ** 2 / variance + np.log(variance) + LOG_2π)
+
+
+class Downdate:
+    """log N(x_i; μ, Σ) with μ and Σ of all rows but i, by eigenvectors of the scatter W.
+
+    Without row i of class k: W' = W - c vvᵀ, v = x_i - μ_k, c = w n_k / (n_k - w), and
+    Σ' = a W' + b tr(W') I with a = (1 - γ) / divisor', b = γ / (n divisor'). In the basis of W's
+    eigenvectors that is a diagonal plus one rank.
+    """
+
+    def __init__(
+        self, scatter: Array, mean: Array, weights: Array, shrinkage: float, unbiased: bool
+    ) -> None:
+        self.γ, self.unbiased, self.mean, self.weights = shrinkage, unbiased, mean, weights
+        # Without a multiple of I, columns may be put on one scale first.
+        scale = np.sqrt(np.diagonal(scatter))
+        self.scale = np.where(scale > 0, scale, 1.0) if self.γ == 0 else np.ones(len(scale))
+        self.values, vectors = np.linalg.eigh(scatter / self.scale[:, None] / self.scale)
+        self.basis = vectors / self.scale[:, None]
+
+    def score(self, x: Array, k: Codes, w: Array) -> Array:
+        scores = np.empty((len(x), len(self.mean)))
+        for part in matrix.chunks(len(x), x.shape[1]):
+            scores[part] = self._score(x[part], k[part], w[part])
+        return scores
+
+    def _score(self, x: Array, k: Codes, w: Array) -> Array:
+        n = x.shape[1]
+        own = self.weights[k]
+        last = own <= w  # the only row of its class: nothing of W is its
+        left = np.where(last, 1.0, own - w)
+        groups = np.count_nonzero(self.weights) - last
+        divisor = self.weights.sum() - w - self.unbiased * groups
+        c = np.where(last, 0.0, w * own / left)
+        v = x - self.mean[k]
+        u = v @ self.basis
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a = (1 - self.γ) / divisor
+            trace = self.values.sum() - c * np.einsum("ij,ij->i", u, u)
+            D = a[:, None] * self.values + (self.γ / (n * divisor) * trace)[:, None]
+            s = a * c
+            rest = 1 - s * np.einsum("ij,ij->i", u, u / D)
+            log_determinant = np.log(D).sum(axis=1) + np.log(rest) + 2 * np.log(self.scale).sum()
+            scores = np.empty((len(x), len(self.mean)))
+            for j, mean in enumerate(self.mean):
+                # x - μ' of its own class is v n / (n - w).
+                mine = (k == j) & ~last
+                d = np.where(mine[:, None], u * (own / left)[:, None], (x - mean) @ self.basis)
+                cross = np.einsum("ij,ij->i", d, u / D)
+                squared = np.einsum("ij,ij->i", d, d / D) + s * cross * cross / rest
+                scores[:, j] = -0.5 * (squared + log_determinant + n * LOG_2π)
+        scores[~(rest > 1e-6) | ~(D > 0).all(axis=1)] = np.nan
+        return scores

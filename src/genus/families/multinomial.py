@@ -1,0 +1,132 @@
+"""Multinomial event model: a row is how often each of n things occurred, in any order.
+
+log p(x|k) = Σ_v x_v log φ_vk,   φ_vk = (N_vk + a_v) / (N_k + Σ_v a_v)
+
+That is the probability of the row as a list of things, one after the other; how many lists give
+the same counts is the same for every class and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from genus import matrix
+from genus.families.protocol import exclude_impossible
+from genus.labels import Axis
+from genus.matrix import Codes, Matrix
+from genus.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio
+from genus.statistics import Tally, divide
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MultinomialParameters:
+    """log φ (K, n), the pseudo-counts (n,) and the mean number of things in a row (K,)."""
+
+    log_probability: Array
+    pseudo: Array
+    mean_length: Array
+    alpha: float | None = None
+
+
+def count_things(X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
+    """Occurrences by class and column, and the rows that were asked for them."""
+    count, missing = matrix.sum_columns(X, y, weight, len(classes), nonnegative=True)
+    seen = matrix.class_weights(y, weight, len(classes)) - missing
+    return Tally.of(classes, None, {"count": count, "seen": seen})
+
+
+@dataclass(frozen=True, eq=False)
+class Multinomial:
+    """Counts, or any weights that are not negative."""
+
+    smoothing: Smoothing = field(default_factory=Smoothing)
+
+    @property
+    def counting(self) -> Mapping[str, Any]:
+        return {"family": "multinomial"}
+
+    def zero(self) -> Tally:
+        return Tally(counts={"count": np.zeros((0, 0)), "seen": np.zeros((0, 0))})
+
+    def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
+        return count_things(X, y, classes, weight)
+
+    def solve(self, statistics: Tally, classes: Axis, width: int) -> MultinomialParameters:
+        counts = statistics.align(classes, width)
+        count, seen = counts["count"], counts["seen"]
+        smoothing, alpha = self.smoothing, None
+        if smoothing.is_automatic:
+            alpha = leave_one_out_alpha([count])
+            smoothing = smoothing.fixed(alpha)
+        pseudo = smoothing.pseudo_counts(width)
+        total = count.sum(axis=1, keepdims=True) + pseudo.sum()
+        length = divide(count, seen).sum(axis=1)
+        return MultinomialParameters(log_ratio(count + pseudo, total), pseudo, length, alpha)
+
+    def log_likelihood(
+        self, parameters: MultinomialParameters, X: Matrix, relative: bool = False
+    ) -> Array:
+        matrix.refuse_negative(X)
+        table, never = finite_part(parameters.log_probability.T)
+        zero = np.zeros_like(table)
+        scores = matrix.score_linear(X, table, zero)
+        if never is None:
+            return scores
+        return exclude_impossible(scores, matrix.score_above(X, 0.0, never, zero))
+
+    def contributions(self, parameters: MultinomialParameters, X: Matrix) -> tuple[Array, Array]:
+        table = parameters.log_probability.T
+        table = np.where(np.isneginf(table).all(axis=1, keepdims=True), 0.0, table)
+        x = np.nan_to_num(matrix.dense_rows(X))[:, :, None]
+        with np.errstate(invalid="ignore"):
+            terms = np.where(x > 0, x * table, 0.0)
+        return terms, np.zeros((len(x), table.shape[1]))
+
+    def leave_one_out(
+        self,
+        statistics: Tally,
+        parameters: MultinomialParameters,
+        X: Matrix,
+        y: Codes,
+        weight: Array | None,
+    ) -> Array | None:
+        if not parameters.pseudo.all():
+            return None
+        scores = self.log_likelihood(parameters, X)
+        count = statistics["count"]
+        row, column, x = entries(X)
+        w = np.ones(len(y)) if weight is None else weight
+        length = np.bincount(row, x, len(y))
+        left = np.maximum(count[y[row], column] - w[row] * x, 0) + parameters.pseudo[column]
+        total = np.maximum(count.sum(axis=1)[y] - w * length, 0) + parameters.pseudo.sum()
+        own = np.bincount(row, x * np.log(left), len(y)) - length * np.log(total)
+        scores[np.arange(len(y)), y] = own
+        return scores
+
+    def sample(
+        self, parameters: MultinomialParameters, k: int, n: int, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        # The length of a row is not part of p(x|y); Poisson about the class's mean length.
+        lengths = rng.poisson(parameters.mean_length[k], n)
+        φ = np.exp(parameters.log_probability[k])
+        return rng.multinomial(lengths, φ / φ.sum()).astype(np.float64)
+
+
+def entries(X: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    """Row, column and value of every entry that is neither zero nor missing."""
+    if matrix.is_sparse(X):
+        coo = scipy.sparse.coo_matrix(X)
+        row, column, x = coo.row, coo.col, coo.data.astype(np.float64)
+    else:
+        row, column = np.nonzero(X)
+        x = X[row, column].astype(np.float64)
+    kept = ~np.isnan(x) & (x != 0)
+    return row[kept], column[kept], x[kept]

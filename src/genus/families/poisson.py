@@ -1,0 +1,169 @@
+"""Poisson: each column counts events at a rate of the class's own.
+
+log p(x|k) = Σ_j x_j log λ_jk - λ_jk - log x_j!,   λ_jk = (S_jk + a p_j) / (N_k + a)
+
+The prior is Gamma(a p_j, a): as if `a` rows had been seen at the rate p_j, which, unless given,
+is the rate over all classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from genus import matrix
+from genus.families.protocol import exclude_impossible
+from genus.labels import Axis
+from genus.matrix import Codes, Matrix
+from genus.smoothing import Smoothing, finite_part, maximise
+from genus.statistics import Tally, divide
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PoissonParameters:
+    """Rates (K, n) and the prior: `rows` (n,) at the rate `guess` (n,), or None if pooled."""
+
+    rate: Array
+    rows: Array
+    guess: Array | None
+    alpha: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson:
+    """Numbers of events: whole numbers in theory, anything that is not negative in practice."""
+
+    smoothing: Smoothing = field(default_factory=Smoothing)
+
+    @property
+    def counting(self) -> Mapping[str, Any]:
+        return {"family": "poisson"}
+
+    def zero(self) -> Tally:
+        return Tally(counts={"total": np.zeros((0, 0)), "seen": np.zeros((0, 0))})
+
+    def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
+        total, missing = matrix.sum_columns(X, y, weight, len(classes), nonnegative=True)
+        seen = matrix.class_weights(y, weight, len(classes)) - missing
+        return Tally.of(classes, None, {"total": total, "seen": seen})
+
+    def solve(self, statistics: Tally, classes: Axis, width: int) -> PoissonParameters:
+        counts = statistics.align(classes, width)
+        total, seen = counts["total"], counts["seen"]
+        smoothing, alpha = self.smoothing, None
+        if smoothing.is_automatic:
+            alpha = best_alpha(total, seen)
+            smoothing = smoothing.fixed(alpha)
+        rows = np.broadcast_to(
+            np.asarray(smoothing.alpha if smoothing.m is None else smoothing.m, float), width
+        )
+        guess = None
+        if smoothing.m is not None and smoothing.p is not None:
+            guess = np.broadcast_to(np.asarray(smoothing.p, float), width)
+        return PoissonParameters(rates(total, seen, rows, guess), rows, guess, alpha)
+
+    def log_likelihood(
+        self, parameters: PoissonParameters, X: Matrix, relative: bool = False
+    ) -> Array:
+        matrix.refuse_negative(X)
+        rate = parameters.rate.T
+        with np.errstate(divide="ignore"):
+            table, never = finite_part(np.log(rate))
+        # A missing count takes its -λ out of the sum again.
+        scores = matrix.score_linear(X, table, rate) - rate.sum(axis=0)
+        if not relative:
+            scores -= log_factorials(X)[:, None]
+        if never is None:
+            return scores
+        return exclude_impossible(scores, matrix.score_above(X, 0.0, never, np.zeros_like(never)))
+
+    def contributions(self, parameters: PoissonParameters, X: Matrix) -> tuple[Array, Array]:
+        x = matrix.dense_rows(X)[:, :, None]
+        rate = parameters.rate.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_rate = np.where((rate == 0).all(axis=1, keepdims=True), 0.0, np.log(rate))
+            terms = np.where(x > 0, x * log_rate, 0.0) - rate - gammaln(x + 1)
+        return np.where(np.isnan(x), 0.0, terms), np.zeros((len(x), rate.shape[1]))
+
+    def leave_one_out(
+        self,
+        statistics: Tally,
+        parameters: PoissonParameters,
+        X: Matrix,
+        y: Codes,
+        weight: Array | None,
+    ) -> Array | None:
+        a, guess = parameters.rows, parameters.guess
+        if not a.all() or (guess is not None and not guess.all()):
+            return None
+        total, seen = statistics["total"], statistics["seen"]
+        n_classes = len(total)
+        scores = np.empty((len(y), n_classes))
+        w = np.ones(len(y)) if weight is None else weight
+        for part in matrix.chunks(len(y), X.shape[1]):
+            x = matrix.dense_rows(X, part)
+            there = ~np.isnan(x)
+            x = np.where(there, x, 0.0)
+            wx, ws = w[part, None] * x, w[part, None] * there
+            p = guess
+            if p is None:
+                p = (total.sum(axis=0) - wx + a) / (seen.sum(axis=0) - ws + a)
+            common = gammaln(x + 1).sum(axis=1)
+            for k in range(n_classes):
+                own = (y[part] == k)[:, None]
+                rate = (np.maximum(total[k] - own * wx, 0) + a * p) / (
+                    np.maximum(seen[k] - own * ws, 0) + a
+                )
+                scores[part, k] = (there * (x * np.log(rate) - rate)).sum(axis=1) - common
+        return scores
+
+    def sample(
+        self, parameters: PoissonParameters, k: int, n: int, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        return rng.poisson(parameters.rate[k], (n, parameters.rate.shape[1])).astype(np.float64)
+
+
+def pooled_rate(total: Array, seen: Array, a: Array) -> Array:
+    """The rate over all classes, (n,); 1 before any data."""
+    return divide(total.sum(axis=0) + a, seen.sum(axis=0) + a)
+
+
+def rates(total: Array, seen: Array, a: Array, guess: Array | None) -> Array:
+    """(S + a p) / (N + a), (K, n); 0 where nothing is known."""
+    p = pooled_rate(total, seen, a) if guess is None else guess
+    return divide(total + a * p, seen + a)
+
+
+def best_alpha(total: Array, seen: Array) -> float:
+    """The pseudo-count of the largest evidence p(S | N, a) of the Gamma-Poisson model.
+
+    Leaving rows out one by one would need the histogram of every column; the evidence, which
+    predicts each row from those before it, needs the sums only.
+    """
+
+    def score(log_a: float) -> float:
+        a = np.exp(log_a)
+        b = a * pooled_rate(total, seen, np.full(total.shape[1], a))
+        terms = b * log_a - gammaln(b) + gammaln(b + total) - (b + total) * np.log(a + seen)
+        return float(terms.sum())
+
+    return maximise(score)
+
+
+def log_factorials(X: Matrix) -> Array:
+    """Σ_j log x_j! of each row, (m,), over what is there."""
+    if matrix.is_sparse(X):
+        values = X.copy()
+        values.data = np.nan_to_num(gammaln(X.data.astype(np.float64) + 1))
+        return np.asarray(values.sum(axis=1)).ravel()
+    out = np.empty(len(X))
+    for part in matrix.chunks(len(X), X.shape[1]):
+        out[part] = np.nansum(gammaln(matrix.dense_rows(X, part) + 1), axis=1)
+    return out

@@ -1,0 +1,88 @@
+"""What a family is: four functions between data, statistics, parameters and scores.
+
+A family is frozen and holds options only. `count` is the only code that sees training data;
+options act in `solve`, except those that `counting` names.
+
+Symbols: m rows, n columns, K classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.labels import Axis
+from genus.matrix import Codes, Matrix
+
+Array = NDArray[np.float64]
+
+
+class Family(Protocol):
+    """p(x|y) for a block of columns."""
+
+    @property
+    def counting(self) -> Mapping[str, Any]:
+        """The options that counting depends on; statistics merge only where these are equal."""
+        ...
+
+    def zero(self) -> Any:
+        """The statistics of no rows."""
+        ...
+
+    def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Any:
+        """The statistics of rows X (m, n) with classes[y] and weights (m,)."""
+        ...
+
+    def solve(self, statistics: Any, classes: Axis, width: int) -> Any:
+        """Parameters for these classes and `width` columns: smooth, shrink, factorise."""
+        ...
+
+    def log_likelihood(self, parameters: Any, X: Matrix, relative: bool = False) -> Array:
+        """log p(x|y), (m, K); `relative`: up to a term that is the same for all classes."""
+        ...
+
+    def contributions(self, parameters: Any, X: Matrix) -> tuple[Array, Array]:
+        """The summands of log p(x|y): by column, (m, n, K), and those of no column, (m, K)."""
+        ...
+
+    def leave_one_out(
+        self, statistics: Any, parameters: Any, X: Matrix, y: Codes, weight: Array | None
+    ) -> Array | None:
+        """log p(x|y), (m, K), of each row as if it had not been counted.
+
+        None if there is no closed form for these options; then the caller subtracts and solves.
+        """
+        ...
+
+    def sample(self, parameters: Any, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """n rows of class k, (n, columns)."""
+        ...
+
+
+def by_weight(weight: Array | None) -> Iterator[tuple[float, NDArray[np.intp] | slice]]:
+    """Each distinct weight with the rows that have it: what one row takes away when it leaves."""
+    if weight is None:
+        yield 1.0, slice(None)
+        return
+    distinct, which = np.unique(weight, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    ends = np.cumsum(np.bincount(which, minlength=len(distinct)))
+    for w, start, end in zip(distinct, [0, *ends[:-1]], ends, strict=True):
+        yield float(w), order[start:end]
+
+
+def replace_own(
+    scores: Array, without: Array, y: Codes, rows: NDArray[np.intp] | slice = slice(None)
+) -> None:
+    """In `rows` of `scores` (m, K) take each row's own class from `without`, in place."""
+    own = y[rows]
+    scores[np.arange(len(y))[rows], own] = without[np.arange(len(own)), own]
+
+
+def exclude_impossible(scores: Array, hits: Array) -> Array:
+    """-inf where a row holds a value that the class gives no probability (`hits` > 0)."""
+    scores[hits > 0.5] = -np.inf
+    return scores

@@ -1,0 +1,147 @@
+"""A model on disk: safetensors with JSON metadata. Nothing in such a file can run.
+
+A tree of dictionaries, lists, numbers, text and arrays goes in and comes out. Arrays of numbers
+are tensors; arrays of text are two (the characters as UTF-8, and where each text ends); the rest
+is JSON. A file is written beside its final name and renamed when it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+FORMAT = "genus"
+VERSION = 1
+
+
+def write(path: str | os.PathLike[str], tree: dict[str, Any]) -> None:
+    """Write a tree to a file, whole or not at all."""
+    tensors: dict[str, NDArray[Any]] = {}
+    document = json.dumps(flatten(tree, "", tensors), allow_nan=True)
+    metadata = {"format": FORMAT, "version": str(VERSION), "tree": document}
+    content = save({name: np.ascontiguousarray(t) for name, t in tensors.items()}, metadata)
+    write_whole(Path(path), content)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write beside, make durable, rename."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"Cannot write {path}: the folder {path.parent} does not exist.")
+    descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(beside, 0o666 & ~mask)
+        os.replace(beside, path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The tree in a file, or an error that says why it is not one of ours."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"There is no model file {os.fspath(path)!r}.")
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+            check_version(path, metadata)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        tree = unflatten(json.loads(metadata["tree"]), tensors)
+    except SafetensorError as error:
+        raise ValueError(
+            f"{os.fspath(path)!r} is not a genus model, or was cut short or changed ({error}). "
+            "Restore it from a copy, or save the model again."
+        ) from None
+    except (KeyError, IndexError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise damaged(path, error) from None
+    if not isinstance(tree, dict):
+        raise damaged(path, "no model in it")
+    return tree
+
+
+def damaged(path: str | os.PathLike[str], why: object) -> ValueError:
+    """What to raise for a file of ours that does not make sense."""
+    return ValueError(
+        f"The model file {os.fspath(path)!r} is damaged ({why}). Restore it from a copy, or save "
+        "the model again."
+    )
+
+
+def check_version(path: str | os.PathLike[str], metadata: dict[str, str]) -> None:
+    """Refuse files of others and of later versions."""
+    if metadata.get("format") != FORMAT:
+        raise ValueError(
+            f"{os.fspath(path)!r} is a safetensors file, but not of a genus model. "
+            "Give a file that save() wrote."
+        )
+    version = metadata.get("version", "")
+    if not version.isdigit() or int(version) > VERSION:
+        raise ValueError(
+            f"{os.fspath(path)!r} has format version {version}; this genus reads up to {VERSION}. "
+            "Upgrade genus to open it."
+        )
+
+
+def flatten(node: Any, name: str, tensors: dict[str, NDArray[Any]]) -> Any:
+    """A tree as JSON, its arrays moved to `tensors`."""
+    if isinstance(node, dict):
+        return {"map": {key: flatten(v, f"{name}/{key}", tensors) for key, v in node.items()}}
+    if isinstance(node, list | tuple):
+        return {"list": [flatten(v, f"{name}/{i}", tensors) for i, v in enumerate(node)]}
+    if isinstance(node, np.ndarray) and node.dtype.kind in "biuf":
+        tensors[name] = node
+        return {"tensor": name}
+    if isinstance(node, np.ndarray):
+        texts = [str(item).encode("utf-8", "surrogatepass") for item in node.ravel()]
+        tensors[f"{name}/text"] = np.frombuffer(b"".join(texts), dtype=np.uint8)
+        tensors[f"{name}/ends"] = np.cumsum([len(t) for t in texts], dtype=np.int64)
+        return {"texts": name, "object": node.dtype.kind == "O"}
+    if isinstance(node, np.generic):
+        return {"value": node.item()}
+    if node is None or isinstance(node, bool | int | float | str):
+        return {"value": node}
+    raise TypeError(
+        f"{name.lstrip('/')} is a {type(node).__name__}, which a model file cannot hold; numbers, "
+        "text and arrays can."
+    )
+
+
+def unflatten(node: Any, tensors: dict[str, NDArray[Any]]) -> Any:
+    """The tree that `flatten` took apart."""
+    match node:
+        case {"map": children}:
+            return {key: unflatten(child, tensors) for key, child in children.items()}
+        case {"list": children}:
+            return [unflatten(child, tensors) for child in children]
+        case {"tensor": name}:
+            return tensors[name]
+        case {"texts": name, "object": is_object}:
+            content, ends = tensors[f"{name}/text"].tobytes(), tensors[f"{name}/ends"].tolist()
+            texts = [
+                content[start:end].decode("utf-8", "surrogatepass")
+                for start, end in zip([0, *ends[:-1]], ends, strict=True)
+            ]
+            if is_object:
+                return np.array(texts, dtype=object)
+            return np.array(texts, dtype=str)
+        case {"value": value}:
+            return value
+    raise KeyError(f"unknown node {str(node)[:40]}")

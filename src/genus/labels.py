@@ -1,0 +1,131 @@
+"""Sorted axes of labels (classes, categories) and how two of them line up.
+
+An axis is a one-dimensional array of distinct labels in ascending order. Numbers line up with
+numbers and text with text; anything else is an error rather than a silent conversion.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus._kernel import unique_codes
+
+Axis = NDArray[Any]
+
+
+def empty_axis() -> Axis:
+    """The axis with no labels; it lines up with every other."""
+    return np.empty(0, dtype=np.int64)
+
+
+def show(label: Any) -> str:
+    """A label as a user would write it.
+
+    >>> show(np.int64(1)), show(np.str_("spam"))
+    ('1', "'spam'")
+    """
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def kind(axis: Axis) -> str:
+    """What the labels of an axis are: 'number', 'text' or, for anything else, 'object'.
+
+    >>> kind(np.array([True, False])), kind(np.array(["a"])), kind(np.array(["a"], dtype=object))
+    ('number', 'text', 'text')
+    """
+    if axis.dtype.kind in "biuf":
+        return "number"
+    if axis.dtype.kind == "U":
+        return "text"
+    return "text" if all(isinstance(label, str) for label in axis) else "object"
+
+
+def is_same(a: Axis, b: Axis) -> bool:
+    """Whether two axes hold the same labels."""
+    return a is b or (len(a) == len(b) and bool(np.all(a == b)))
+
+
+def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
+    """The distinct labels, ascending, and where each label stands among them.
+
+    >>> factorize(np.array(["b", "a", "b"]))
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    if labels.dtype.kind in "biu" and len(labels):
+        least = labels.min()
+        # The span of labels is exact in Python's integers, whatever their dtype.
+        if int(labels.max()) - int(least) < 1 << 20:
+            offset = (labels - least if least else labels).astype(np.intp)
+            present = np.bincount(offset) > 0
+            codes = (np.cumsum(present) - 1)[offset]
+            return (np.flatnonzero(present) + int(least)).astype(labels.dtype), codes
+    if labels.dtype.kind in "fb" or (labels.dtype.kind in "iu" and labels.dtype != np.uint64):
+        wide: Any = np.float64 if labels.dtype.kind == "f" else np.int64
+        values: Any = labels.astype(wide)
+        distinct, codes = unique_codes(values, 1)
+        return distinct.astype(labels.dtype), codes
+    if labels.dtype.kind not in "UO":
+        distinct, codes = np.unique(labels, return_inverse=True)
+        return distinct, codes.astype(np.int64)
+    items = labels.tolist()
+    ordered = sorted(set(items))
+    index = {item: i for i, item in enumerate(ordered)}
+    codes = np.fromiter(map(index.__getitem__, items), dtype=np.int64, count=len(items))
+    return np.array(ordered, dtype=labels.dtype), codes
+
+
+def union(a: Axis, b: Axis, what: str) -> Axis:
+    """All labels of both axes, ascending; `what` names them in the error.
+
+    >>> union(np.array([1, 3]), np.array([2, 3]), "classes")
+    array([1, 2, 3])
+    """
+    if len(b) == 0 or is_same(a, b):
+        return a
+    if len(a) == 0:
+        return b
+    if kind(a) != kind(b):
+        raise ValueError(
+            f"The {what} are {kind(a)} on one side ({show(a[0])}, …) and {kind(b)} on the other "
+            f"({show(b[0])}, …). Convert one side before merging."
+        )
+    return np.union1d(a, b)
+
+
+def positions(labels: Axis, axis: Axis) -> NDArray[np.intp]:
+    """Where each of `labels`, all of them on `axis`, stands there."""
+    if is_same(labels, axis):
+        return np.arange(len(axis))
+    return np.searchsorted(axis, labels)
+
+
+def find(labels: NDArray[Any], axis: Axis) -> NDArray[np.intp]:
+    """Where each of `labels` stands on `axis`; -1 for those that are not on it.
+
+    >>> find(np.array([7, 5, 6]), np.array([5, 7]))
+    array([ 1,  0, -1])
+    """
+    if (
+        len(axis) == 0
+        or len(labels) == 0
+        or (labels.dtype.kind in "biuf") != (kind(axis) == "number")
+    ):
+        return np.full(len(labels), -1)
+    at = np.minimum(np.searchsorted(axis, labels), len(axis) - 1)
+    return np.where(axis[at] == labels, at, -1)
+
+
+def spread(
+    values: NDArray[np.float64], index: NDArray[np.intp], size: int, axis: int = 0
+) -> NDArray[np.float64]:
+    """Zeros of length `size` along `axis`, with `values` at `index`."""
+    if len(index) == size and values.shape[axis] == size:
+        return values
+    shape = list(values.shape)
+    shape[axis] = size
+    out = np.zeros(shape)
+    out[(slice(None),) * axis + (index,)] = values
+    return out

@@ -1,0 +1,188 @@
+"""A matrix in, sums by class or scores by row out: the kernel's calls, by layout of the matrix.
+
+A matrix is a dense array of any real dtype and order, or a SciPy CSR matrix. Nothing here copies
+it whole or turns it into another dtype.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from genus._kernel import (
+    column_range,
+    count_above_csr,
+    score_above_csr,
+    score_linear_csr,
+    sum_columns_csr,
+)
+from genus._kernel import count_above as count_above_dense
+from genus._kernel import score_above as score_above_dense
+from genus._kernel import score_linear as score_linear_dense
+from genus._kernel import sum_columns as sum_columns_dense
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Matrix = Any  # NDArray of a real dtype, or scipy.sparse CSR
+
+SCORE_BYTES = 32 << 20  # of scores at a time when only the best class is asked for
+CHUNK_BYTES = 1 << 20  # of float64 work space at a time: it stays in the second-level cache
+PRODUCT_ROWS = 2048  # at least, in a chunk that is multiplied with itself
+
+
+def threads() -> int:
+    """How many threads the kernel uses: `GENUS_THREADS`, else the cores this process may use."""
+    set_by_user = os.environ.get("GENUS_THREADS", "")
+    if set_by_user.isdigit() and int(set_by_user) > 0:
+        return int(set_by_user)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def is_sparse(X: Matrix) -> bool:
+    """Whether X is a SciPy sparse matrix."""
+    return bool(scipy.sparse.issparse(X))
+
+
+def chunks(rows: int, width: int, size: int = CHUNK_BYTES) -> Iterator[slice]:
+    """Slices of rows that as float64 take `size` bytes, at least 256 rows each."""
+    step = max(256, size // (8 * max(width, 1)))
+    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
+
+
+def product_rows(width: int) -> int:
+    """How many rows to multiply with themselves at a time: enough to pay for adding (n, n)."""
+    return max(min(CHUNK_BYTES // (8 * max(width, 1)), 8 * PRODUCT_ROWS), PRODUCT_ROWS)
+
+
+def class_weights(y: Codes, weight: Array | None, n_classes: int) -> Array:
+    """Σw by class, (K, 1)."""
+    return np.bincount(y, weight, n_classes).astype(np.float64)[:, None]
+
+
+def sum_columns(
+    X: Matrix, y: Codes, weight: Array | None, n_classes: int, *, nonnegative: bool
+) -> tuple[Array, Array]:
+    """Σw x and the Σw of what is missing, by class and column, (K, n) each."""
+    if is_sparse(X):
+        total, missing, invalid = sum_columns_csr(
+            X.data, *indices(X), X.shape[1], y, weight, n_classes, nonnegative, threads()
+        )
+    else:
+        total, missing, invalid = sum_columns_dense(X, y, weight, n_classes, nonnegative, threads())
+    refuse(X, invalid, nonnegative)
+    return total, missing
+
+
+def count_above(
+    X: Matrix, y: Codes, weight: Array | None, n_classes: int, threshold: float
+) -> tuple[Array, Array]:
+    """Σw 1{x > threshold} and the Σw of what is missing, by class and column, (K, n) each."""
+    if is_sparse(X) and threshold >= 0:
+        ones, missing, invalid = count_above_csr(
+            X.data, *indices(X), X.shape[1], y, weight, n_classes, threshold, threads()
+        )
+    elif is_sparse(X):
+        # Absent entries are zeros and above a negative threshold: count what is not, and turn over.
+        below, missing = count_above(-X, y, weight, n_classes, np.nextafter(-threshold, -np.inf))
+        return class_weights(y, weight, n_classes) - missing - below, missing
+    else:
+        ones, missing, invalid = count_above_dense(X, y, weight, n_classes, threshold, threads())
+    refuse(X, invalid, nonnegative=False)
+    return ones, missing
+
+
+def score_linear(X: Matrix, table: Array, missing: Array) -> Array:
+    """Σ_j x_j table_j (m, K), with `missing_j` in place of a term whose x_j is missing."""
+    if is_sparse(X):
+        scores = score_linear_csr(X.data, *indices(X), table, threads())
+        holes = missing_entries(X)
+        scores = scores if holes is None else scores + holes @ missing
+    else:
+        scores = score_linear_dense(X, table, missing, threads())
+    if not np.isfinite(scores).all():
+        refuse_infinite(X)
+    return scores
+
+
+def score_above(X: Matrix, threshold: float, on: Array, missing: Array) -> Array:
+    """Σ_j 1{x_j > threshold} on_j (m, K), with `missing_j` where x_j is missing."""
+    refuse_infinite(X)
+    if is_sparse(X) and threshold >= 0:
+        scores = score_above_csr(X.data, *indices(X), threshold, on, threads())
+        holes = missing_entries(X)
+        return scores if holes is None else scores + holes @ missing
+    if is_sparse(X):
+        flipped = score_above(-X, np.nextafter(-threshold, -np.inf), -on, missing - on)
+        return flipped + on.sum(axis=0)
+    return score_above_dense(X, threshold, on, missing, threads())
+
+
+def indices(X: Matrix) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Column indices and row pointers of a CSR matrix, both of one integer type."""
+    if X.indices.dtype == X.indptr.dtype:
+        return X.indices, X.indptr
+    return X.indices.astype(np.int64), X.indptr.astype(np.int64)
+
+
+def missing_entries(X: Matrix) -> Matrix | None:
+    """1 where a CSR matrix holds NaN, or None if it holds none."""
+    if X.data.dtype.kind != "f" or not np.isnan(X.data).any():
+        return None
+    holes = X.copy()
+    holes.data = np.isnan(X.data).astype(np.float64)
+    return holes
+
+
+def dense_rows(X: Matrix, rows: Any = slice(None)) -> Array:
+    """Some rows as float64."""
+    part = X[rows]
+    return np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
+
+
+def refuse(X: Matrix, invalid: int, nonnegative: bool) -> None:
+    """Raise for the first value that the kernel would not take."""
+    if invalid < 0:
+        return
+    row, column = divmod(invalid, X.shape[1])
+    value = X[row, column]
+    raise InvalidValue(row, column, value, negative=nonnegative and not np.isinf(value))
+
+
+def refuse_infinite(X: Matrix) -> None:
+    """Raise if a matrix holds an infinite value."""
+    if (X.data if is_sparse(X) else X).dtype.kind == "f":
+        refuse_outside(X, -np.finfo(np.float64).max)
+
+
+def refuse_negative(X: Matrix) -> None:
+    """Raise if a matrix holds a negative or infinite value."""
+    if (X.data if is_sparse(X) else X).dtype.kind not in "bu":
+        refuse_outside(X, 0.0)
+
+
+def refuse_outside(X: Matrix, least: float) -> None:
+    """Raise if a matrix holds a value below `least`, or an infinite one."""
+    minimum, maximum, _, _ = column_range(X.data[None].T if is_sparse(X) else X, threads())
+    if not ((minimum < least) | (maximum == np.inf)).any():
+        return
+    for part in chunks(*X.shape):
+        x = dense_rows(X, part)
+        bad = np.argwhere((x < least) | np.isinf(x))
+        if len(bad):
+            row, column = int(bad[0, 0]), int(bad[0, 1])
+            value = float(x[row, column])
+            negative = least == 0 and np.isfinite(value)
+            raise InvalidValue(part.start + row, column, value, negative=bool(negative))
+
+
+class InvalidValue(ValueError):
+    """A value of X that no family can count."""
+
+    def __init__(self, row: int, column: int, value: float, negative: bool) -> None:
+        self.row, self.column, self.value, self.negative = row, column, value, negative
+        super().__init__(f"Invalid value {value} in row {row}, column {column}.")

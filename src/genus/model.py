@@ -1,0 +1,355 @@
+"""A model is its statistics: class counts and, block by block of columns, what each family counted.
+
+    p(y|x) = p(x|y) p(y) / Σ_k p(x|k) p(k),   p(x|y) = Π_blocks p(x_block|y)
+
+Bayes' rule lives here, and only here. Models are values: they add, subtract and scale.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from genus import labels, matrix
+from genus.families import Family
+from genus.labels import Axis
+from genus.matrix import Codes, Matrix
+from genus.statistics import Array, Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Priors:
+    """p(y): `given`, by class or in the order of the classes; else shares of the rows.
+
+    `fit` False makes all classes equally likely. `alpha` smooths the shares.
+    """
+
+    given: Any = None
+    fit: bool = True
+    alpha: float = 0.0
+
+    def solve(self, weights: Array, classes: Axis) -> Array:
+        """p(y) of each class, (…, K), from the weights of the classes (…, K)."""
+        if self.given is not None:
+            return np.broadcast_to(self._in_order(classes), weights.shape)
+        if not self.fit:
+            return np.full(weights.shape, 1 / max(len(classes), 1))
+        smoothed = weights + self.alpha
+        total = smoothed.sum(axis=-1, keepdims=True)
+        equal = np.full(weights.shape, 1 / max(len(classes), 1))
+        return np.divide(smoothed, total, out=equal, where=total > 0)
+
+    def _in_order(self, classes: Axis) -> Array:
+        if isinstance(self.given, Mapping):
+            unknown = [label for label in classes.tolist() if label not in self.given]
+            if unknown:
+                raise ValueError(
+                    f"Number of priors must match number of classes: no prior is given for class "
+                    f"{unknown[0]!r}."
+                )
+            return np.array([self.given[label] for label in classes.tolist()], dtype=np.float64)
+        given = np.asarray(self.given, dtype=np.float64)
+        if given.shape != classes.shape:
+            raise ValueError(
+                f"Number of priors must match number of classes: got {given.size} priors for the "
+                f"{len(classes)} classes {classes.tolist()[:10]}. Give one for each, or a "
+                "dictionary by class."
+            )
+        return given
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some columns, the family that models them, and what it has counted."""
+
+    family: Family
+    statistics: Any
+    columns: slice | NDArray[np.intp] = field(default_factory=lambda: slice(None))
+    width: int = 0
+
+    def of(self, X: Matrix) -> Matrix:
+        """The columns of this block."""
+        everything = isinstance(self.columns, slice) and self.columns == slice(None)
+        return X if everything else X[:, self.columns]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Blocks, and the weight of each class.
+
+    `declared` are classes that exist whether or not a row of theirs was seen. `unexplained` says
+    what to do with a row that no class can explain (each gives it probability zero): "prior"
+    answers with the priors and a warning, "error" raises.
+    """
+
+    blocks: tuple[Block, ...]
+    weights: Tally = field(default_factory=lambda: Tally(counts={"rows": np.zeros((0, 0))}))
+    priors: Priors = field(default_factory=Priors)
+    declared: Axis = field(default_factory=labels.empty_axis)
+    unexplained: str = "prior"
+
+    @classmethod
+    def zero(cls, family: Family, width: int, **options: Any) -> Model:
+        """A model of one block of `width` columns that has seen nothing."""
+        return cls((Block(family, family.zero(), width=width),), **options)
+
+    # Counting and the group
+
+    def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Model:
+        """The model of these rows alone; their classes are classes[y]."""
+        rows = matrix.class_weights(y, weight, len(classes))
+        blocks = tuple(
+            replace(block, statistics=block.family.count(block.of(X), y, classes, weight))
+            for block in self.blocks
+        )
+        return replace(self, blocks=blocks, weights=Tally.of(classes, None, {"rows": rows}))
+
+    def __add__(self, other: Model) -> Model:
+        return self._combine(other, lambda a, b: a + b)
+
+    def __sub__(self, other: Model) -> Model:
+        return self._combine(other, lambda a, b: a - b)
+
+    def __mul__(self, factor: float) -> Model:
+        blocks = tuple(replace(b, statistics=b.statistics * factor) for b in self.blocks)
+        return replace(self, blocks=blocks, weights=self.weights * factor)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have counted the same."""
+        if not isinstance(other, Model):
+            return NotImplemented
+        return self.weights == other.weights and all(
+            a.family.counting == b.family.counting and a.statistics == b.statistics
+            for a, b in zip(self.blocks, other.blocks, strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether rows can have given these statistics, or more was forgotten than learned."""
+        return self.weights.is_possible and all(b.statistics.is_possible for b in self.blocks)
+
+    def with_family(self, family: Family) -> Model:
+        """The same statistics solved with other options; one block only."""
+        (block,) = self.blocks
+        family = counting_as(family, block.family.counting)
+        return replace(self, blocks=(replace(block, family=family),))
+
+    def _combine(self, other: Model, operation: Callable[[Any, Any], Any]) -> Model:
+        mine = [(b.family.counting, b.width) for b in self.blocks]
+        theirs = [(b.family.counting, b.width) for b in other.blocks]
+        if mine != theirs:
+            raise ValueError(
+                f"The two models count differently and do not merge: {describe(mine)} on one "
+                f"side, {describe(theirs)} on the other. Fit both with the same columns and "
+                "options."
+            )
+        blocks = tuple(
+            replace(a, statistics=operation(a.statistics, b.statistics))
+            for a, b in zip(self.blocks, other.blocks, strict=True)
+        )
+        return replace(
+            self,
+            blocks=blocks,
+            weights=operation(self.weights, other.weights),
+            declared=labels.union(self.declared, other.declared, "classes"),
+        )
+
+    # Solving
+
+    @cached_property
+    def classes(self) -> Axis:
+        """The classes that were seen or declared, ascending."""
+        return labels.union(self.weights.classes, self.declared, "classes")
+
+    @cached_property
+    def class_weights(self) -> Array:
+        """How many rows of each class, (K,)."""
+        return self.weights.align(self.classes, 1)["rows"][:, 0]
+
+    @cached_property
+    def prior(self) -> Array:
+        """p(y), (K,)."""
+        return self.priors.solve(self.class_weights, self.classes)
+
+    @cached_property
+    def log_prior(self) -> Array:
+        """log p(y), (K,)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.prior)
+
+    @cached_property
+    def parameters(self) -> tuple[Any, ...]:
+        """What each block's family makes of its statistics."""
+        if len(self.classes) == 0:
+            raise ValueError("The model has seen no rows (or forgotten all). Fit it first.")
+        return tuple(b.family.solve(b.statistics, self.classes, b.width) for b in self.blocks)
+
+    # Bayes' rule
+
+    def log_likelihood(self, X: Matrix, relative: bool = False) -> Array:
+        """log p(x|y), (m, K); `relative`: up to a term that is the same for all classes."""
+        total = np.zeros((X.shape[0], len(self.classes)))
+        for block, parameters in zip(self.blocks, self.parameters, strict=True):
+            scores = block.family.log_likelihood(parameters, block.of(X), relative)
+            total = scores if len(self.blocks) == 1 else total + scores
+        return total
+
+    def log_joint(self, X: Matrix, relative: bool = False) -> Array:
+        """log p(x, y), (m, K)."""
+        joint = self.log_likelihood(X, relative)
+        joint += self.log_prior
+        return joint
+
+    def decide(self, X: Matrix) -> Codes:
+        """The position of the likeliest class of each row, (m,)."""
+        best = np.empty(X.shape[0], dtype=np.int64)
+        for part in matrix.chunks(X.shape[0], len(self.classes), matrix.SCORE_BYTES):
+            joint = self.log_joint(X[part], relative=True)
+            if np.isneginf(joint).any():
+                joint = self.normalise(joint)
+            best[part] = joint.argmax(axis=1)
+        return best
+
+    def log_posterior(self, X: Matrix) -> Array:
+        """log p(y|x), (m, K)."""
+        return self.normalise(self.log_joint(X, relative=True))
+
+    def log_density(self, X: Matrix) -> Array:
+        """log p(x), (m,)."""
+        return np.asarray(logsumexp(self.log_joint(X), axis=1))
+
+    def normalise(self, joint: Array, log_prior: Array | None = None) -> Array:
+        """log p(y|x) from log p(x, y), in place; rows that no class explains get the priors."""
+        largest = joint.max(axis=1, keepdims=True, initial=-np.inf)
+        lost = np.isneginf(largest[:, 0])
+        if lost.any():
+            self._report_unexplained(lost)
+            joint[lost] = self.log_prior if log_prior is None else log_prior[lost]
+            largest[lost] = joint[lost].max(axis=1, keepdims=True)
+        joint -= largest
+        for part in matrix.chunks(*joint.shape):
+            joint[part] -= np.log(np.exp(joint[part]).sum(axis=1, keepdims=True))
+        return joint
+
+    def _report_unexplained(self, lost: NDArray[np.bool_]) -> None:
+        message = (
+            f"No class can explain row {int(np.argmax(lost))}"
+            + (f" and {int(lost.sum()) - 1} more" if lost.sum() > 1 else "")
+            + ": each gives it probability zero. "
+        )
+        if self.unexplained == "error":
+            raise ValueError(message + "Smooth (alpha > 0), or use unexplained='prior'.")
+        warnings.warn(
+            message + "The priors are returned. Smooth with alpha > 0 to avoid this.",
+            stacklevel=4,
+        )
+
+    # What being generative gives
+
+    def sample(
+        self, n: int, chosen: Codes | None, rng: np.random.Generator
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """n rows and their labels; `chosen` are their classes, else drawn by p(y)."""
+        k = rng.choice(len(self.classes), size=n, p=self.prior) if chosen is None else chosen
+        width = sum(block.width for block in self.blocks)
+        drawn: list[tuple[NDArray[np.intp], Block, NDArray[Any]]] = []
+        for one in np.unique(k):
+            rows = np.flatnonzero(k == one)
+            for block, parameters in zip(self.blocks, self.parameters, strict=True):
+                part = block.family.sample(parameters, int(one), len(rows), rng)
+                drawn.append((rows, block, part))
+        dtype = np.result_type(np.float64, *{p.dtype for _, _, p in drawn}) if drawn else float
+        X = np.empty((n, width), dtype=dtype)
+        for rows, block, part in drawn:
+            columns = np.arange(width)[block.columns]
+            X[np.ix_(rows, columns)] = part
+        return X, self.classes[k]
+
+    def contributions(self, X: Matrix) -> tuple[Array, Array]:
+        """The summands of log p(x, y): by column, (m, n, K), and the rest with log p(y), (m, K)."""
+        parts = []
+        rest = np.tile(self.log_prior, (X.shape[0], 1))
+        for block, parameters in zip(self.blocks, self.parameters, strict=True):
+            terms, constant = block.family.contributions(parameters, block.of(X))
+            parts.append(terms)
+            rest = rest + constant
+        return np.concatenate(parts, axis=1), rest
+
+    # Leave one out
+
+    def leave_one_out(self, X: Matrix, y: Codes, weight: Array | None) -> Array:
+        """log p(y|x), (m, K), of each row from the statistics of all others.
+
+        X, y and weight are what this model has counted, y as positions in `classes`.
+        """
+        m = len(y)
+        w = np.ones(m) if weight is None else weight
+        left = np.tile(self.class_weights, (m, 1))
+        left[np.arange(m), y] -= w
+        left[np.abs(left) <= 1e-12 * self.class_weights.max(initial=1.0)] = 0.0
+        gone = (left <= 0) & ~np.isin(self.classes, self.declared)
+        with np.errstate(divide="ignore"):
+            known = np.where(gone, -self.priors.alpha, left)
+            log_prior = np.log(self.priors.solve(known, self.classes))
+        log_prior[gone] = -np.inf
+        joint = self._leave_one_out_likelihood(X, y, weight) + log_prior
+        # Rows without a closed form: subtract the row's statistics and solve.
+        unsolved = np.flatnonzero(np.isnan(joint).any(axis=1) & ~gone.all(axis=1))
+        for i in unsolved:
+            row = slice(i, i + 1)
+            one = self.count(X[row], y[row], self.classes, None if weight is None else w[row])
+            rest = self - one
+            joint[i] = -np.inf
+            joint[i, labels.positions(rest.classes, self.classes)] = rest.log_joint(X[row])[0]
+        joint[gone] = -np.inf
+        return self.normalise(joint, log_prior)
+
+    def _leave_one_out_likelihood(self, X: Matrix, y: Codes, weight: Array | None) -> Array:
+        total = np.zeros((len(y), len(self.classes)))
+        for block, parameters in zip(self.blocks, self.parameters, strict=True):
+            counted = block.statistics
+            aligned = (
+                replace(
+                    counted, classes=self.classes, counts=counted.align(self.classes, block.width)
+                )
+                if isinstance(counted, Tally)
+                else counted.align(self.classes, block.width)
+            )
+            scores = block.family.leave_one_out(aligned, parameters, block.of(X), y, weight)
+            if scores is None:
+                return np.full_like(total, np.nan)
+            total += scores
+        return total
+
+
+def counting_as(family: Family, counting: Mapping[str, Any]) -> Family:
+    """The family if it counts that way, or can make do with what was counted; else an error."""
+    if family.counting == counting:
+        return family
+    recast: Callable[[Mapping[str, Any]], Family] | None = getattr(family, "counted_as", None)
+    if recast is None or family.counting["family"] != counting["family"]:
+        names = {*counting, *family.counting}
+        changed = sorted(k for k in names if counting.get(k) != family.counting.get(k))
+        raise ValueError(
+            f"{', '.join(changed)} decides what is counted and cannot be changed on a fitted "
+            "model. Fit again with it."
+        )
+    return recast(counting)
+
+
+def describe(blocks: list[tuple[Mapping[str, Any], int]]) -> str:
+    """What the blocks of a model count, for errors."""
+    return "; ".join(
+        f"{counting['family']} of {width} columns"
+        + "".join(f", {k}={v}" for k, v in counting.items() if k != "family")
+        for counting, width in blocks
+    )

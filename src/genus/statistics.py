@@ -1,0 +1,477 @@
+"""Sufficient statistics: sums over rows, as values that add, subtract and scale.
+
+`Tally` counts by class and key, `Moments` sums powers of numbers by class. Both are immutable and
+form a group: the empty value is neutral, ``(a + b) - b == a``, classes and keys that one side does
+not know are no obstacle, and what cancels is gone (no class, key or origin of it stays behind).
+
+Symbols: K classes, n columns, V keys, w weights.
+
+>>> a = Tally(np.array(["ham", "spam"]), None, {"count": np.array([[1.0, 0.0], [2.0, 5.0]])})
+>>> b = Tally(np.array(["spam"]), None, {"count": np.array([[2.0, 5.0]])})
+>>> (a - b).classes
+array(['ham'], dtype='<U4')
+>>> (a - b) + b == a
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import labels
+from genus.labels import Axis
+
+Array = NDArray[np.float64]
+
+# Two sums that should cancel may differ in their last bits if the weights were not whole numbers.
+ROUNDING = 8 * np.finfo(float).eps
+
+
+class Statistics(Protocol):
+    """What every family counts into."""
+
+    @property
+    def classes(self) -> Axis: ...
+    def __add__(self, other: Self, /) -> Self: ...
+    def __sub__(self, other: Self, /) -> Self: ...
+    def __mul__(self, factor: float, /) -> Self: ...
+
+
+def difference(a: Array, b: Array) -> Array:
+    """a - b, exactly zero where the two agree to rounding."""
+    result = a - b
+    result[np.abs(result) <= ROUNDING * np.maximum(np.abs(a), np.abs(b))] = 0.0
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Counts by class and key, one table (K, V) per measure.
+
+    `keys` is None if the V keys are the columns of a matrix. Otherwise it holds one axis of keys
+    per column, and the tables hold the columns' keys side by side.
+    """
+
+    classes: Axis = field(default_factory=labels.empty_axis)
+    keys: tuple[Axis, ...] | None = None
+    counts: Mapping[str, Array] = field(default_factory=dict)
+
+    def __getitem__(self, measure: str) -> Array:
+        return self.counts[measure]
+
+    def __add__(self, other: Tally) -> Tally:
+        return self._combine(other, np.add)
+
+    def __sub__(self, other: Tally) -> Tally:
+        return self._combine(other, difference)
+
+    def __mul__(self, factor: float) -> Tally:
+        scaled = {name: factor * table for name, table in self.counts.items()}
+        return Tally.of(self.classes, self.keys, scaled)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return (
+            labels.is_same(self.classes, other.classes)
+            and same_keys(self.keys, other.keys)
+            and self.counts.keys() == other.counts.keys()
+            and all(np.array_equal(self.counts[name], other.counts[name]) for name in self.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def align(self, classes: Axis, width: int | None = None) -> dict[str, Array]:
+        """The tables with one row per class of `classes` (K, V); zeros for those not counted."""
+        width = self.width if self.width or width is None else width
+        index = labels.positions(self.classes, classes)
+        return {
+            name: labels.spread(table, index, len(classes))
+            if table.size
+            else np.zeros((len(classes), width))
+            for name, table in self.counts.items()
+        }
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether rows can have given these counts: none is negative."""
+        return all(bool((table >= 0).all()) for table in self.counts.values())
+
+    @property
+    def width(self) -> int:
+        """V, the number of keys of all columns."""
+        return next((table.shape[1] for table in self.counts.values()), 0)
+
+    def _combine(self, other: Tally, operation: Callable[[Array, Array], Array]) -> Tally:
+        if not self.counts:
+            self = replace(self, counts={m: t[:0, :0] for m, t in other.counts.items()})
+        if not other.counts:
+            other = replace(other, counts={m: t[:0, :0] for m, t in self.counts.items()})
+        if self.counts.keys() != other.counts.keys():
+            raise ValueError(
+                f"One side counted {sorted(self.counts)}, the other {sorted(other.counts)}: "
+                "they come from different families and do not merge."
+            )
+        classes = labels.union(self.classes, other.classes, "classes")
+        keys, left, right = merge_keys(self, other)
+        width = max(self.width, other.width) if keys is None else sum(map(len, keys))
+
+        def place(tally: Tally, name: str, columns: NDArray[np.intp]) -> Array:
+            rows = labels.positions(tally.classes, classes)
+            table = labels.spread(tally.counts[name], columns, width, axis=1)
+            return labels.spread(table, rows, len(classes))
+
+        counts = {
+            name: operation(place(self, name, left), place(other, name, right))
+            for name in self.counts
+        }
+        return Tally.of(classes, keys, counts)
+
+    @classmethod
+    def of(cls, classes: Axis, keys: tuple[Axis, ...] | None, counts: Mapping[str, Array]) -> Tally:
+        """A tally less every class and named key that is zero throughout."""
+        present = np.zeros(len(classes), dtype=bool)
+        for table in counts.values():
+            present |= table.any(axis=1)
+        if not present.all():
+            classes, counts = classes[present], {m: t[present] for m, t in counts.items()}
+        if len(classes) == 0:
+            return Tally(labels.empty_axis(), None, {m: np.zeros((0, 0)) for m in counts})
+        if keys is not None:
+            used = np.zeros(sum(map(len, keys)), dtype=bool)
+            for table in counts.values():
+                used |= table.any(axis=0)
+            if not used.all():
+                ends = np.cumsum([len(axis) for axis in keys])[:-1]
+                keys = tuple(
+                    axis[kept] for axis, kept in zip(keys, np.split(used, ends), strict=True)
+                )
+                counts = {m: np.ascontiguousarray(t[:, used]) for m, t in counts.items()}
+        return Tally(classes, keys, counts)
+
+
+def same_keys(a: tuple[Axis, ...] | None, b: tuple[Axis, ...] | None) -> bool:
+    """Whether two tallies count by the same keys."""
+    if a is None or b is None:
+        return a is b
+    return len(a) == len(b) and all(labels.is_same(s, t) for s, t in zip(a, b, strict=True))
+
+
+def merge_keys(
+    a: Tally, b: Tally
+) -> tuple[tuple[Axis, ...] | None, NDArray[np.intp], NDArray[np.intp]]:
+    """The keys of both, and where the keys of either stand among them."""
+    if len(a.classes) == 0 or len(b.classes) == 0 or same_keys(a.keys, b.keys):
+        known = b if len(a.classes) == 0 else a
+        if len(a.classes) and len(b.classes) and a.width != b.width:
+            raise ValueError(
+                f"One side has {a.width} columns, the other {b.width}; "
+                "merge models of the same columns."
+            )
+        return known.keys, np.arange(a.width), np.arange(b.width)
+    if a.keys is None or b.keys is None or len(a.keys) != len(b.keys):
+        raise ValueError("The two sides have different columns; merge models of the same columns.")
+    merged, left, right, start = [], [], [], 0
+    for j, (one, two) in enumerate(zip(a.keys, b.keys, strict=True)):
+        both = labels.union(one, two, f"categories of column {j}")
+        left.append(start + labels.positions(one, both))
+        right.append(start + labels.positions(two, both))
+        merged.append(both)
+        start += len(both)
+    return tuple(merged), np.concatenate(left), np.concatenate(right)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums of powers of z = x - origin by class: Σw, Σwz and Σwz² or Σwzzᵀ.
+
+    The origin of a class is its mean on a coarse grid. Raw sums (origin 0) lose their digits when
+    the mean is large against the spread; (n, mean, M2) is no group. Sums about an origin are, and
+    moving it is exact algebra. It is set anew after every operation from what the sums then hold,
+    so that nothing of what was forgotten survives in it.
+
+    `structure` says which second powers are kept:
+    - "diagonal": Σwz² by class and column, (K, n), with weights (K, n): holes are left out singly
+    - "pooled":   Σwzzᵀ over all classes, each about its own origin, (n, n), weights (K, 1)
+    - "separate": Σwzzᵀ by class, (K, n, n), weights (K, 1)
+    `third` (Σwz_j²z_l) and `fourth` (Σwz_j²z_l²), both (K, n, n), only for Ledoit-Wolf shrinkage.
+    """
+
+    structure: str
+    classes: Axis
+    origin: Array
+    weights: Array
+    sums: Array
+    squares: Array
+    third: Array | None = None
+    fourth: Array | None = None
+
+    @classmethod
+    def zero(cls, structure: str, quartic: bool = False) -> Moments:
+        """The sums over no rows."""
+        none = np.zeros((0, 0))
+        cube = np.zeros((0, 0, 0))
+        squares = cube if structure == "separate" else none
+        extra = cube if quartic else None
+        return cls(structure, labels.empty_axis(), none, none, none, squares, extra, extra)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether rows can have given these sums: no weight or variance is negative."""
+        return bool((self.weights >= 0).all() and (self.variance() >= 0).all())
+
+    @property
+    def width(self) -> int:
+        """n, the number of columns."""
+        return self.origin.shape[1]
+
+    def __add__(self, other: Moments) -> Moments:
+        return self._combine(other, np.add)
+
+    def __sub__(self, other: Moments) -> Moments:
+        return self._combine(other, difference)
+
+    def __mul__(self, factor: float) -> Moments:
+        if factor == 0 or len(self.classes) == 0:
+            return Moments.zero(self.structure, self.third is not None)
+        w, s, S, third, fourth = self._sums()
+        return replace(
+            self,
+            weights=factor * w,
+            sums=factor * s,
+            squares=factor * S,
+            third=None if third is None else factor * third,
+            fourth=None if fourth is None else factor * fourth,
+        )
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        return (
+            self.structure == other.structure
+            and labels.is_same(self.classes, other.classes)
+            and np.array_equal(self.origin, other.origin)
+            and all(same_array(a, b) for a, b in zip(self._sums(), other._sums(), strict=True))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def align(self, classes: Axis, width: int) -> Moments:
+        """The same sums with one row per class of `classes`; zeros for those not counted."""
+        if labels.is_same(self.classes, classes) and self.width == width:
+            return self
+        index, size = labels.positions(self.classes, classes), len(classes)
+        if len(self.classes) == 0:
+            columns = width if self.structure == "diagonal" else 1
+            square = (width,) if self.structure == "diagonal" else (width, width)
+            full = np.zeros((size, width, width))
+            return replace(
+                self,
+                classes=classes,
+                origin=np.zeros((size, width)),
+                weights=np.zeros((size, columns)),
+                sums=np.zeros((size, width)),
+                squares=np.zeros(square if self.structure == "pooled" else (size, *square)),
+                third=None if self.third is None else full,
+                fourth=None if self.fourth is None else full,
+            )
+        return self._by_class(classes, lambda sums: labels.spread(sums, index, size))
+
+    def about(self, origin: Array) -> Moments:
+        """The same sums about another origin: z' = z + δ with δ = old origin - new origin."""
+        δ = self.origin - origin
+        if not δ.any():
+            return self
+        w, s, S, third, fourth = self._sums()
+        if self.structure == "diagonal":
+            squares = S + 2 * δ * s + w * δ * δ
+        elif self.structure == "pooled":
+            squares = S + δ.T @ s + s.T @ δ + δ.T @ (w * δ)
+        else:
+            squares = S + outer(δ, s) + outer(s, δ) + w[:, :, None] * outer(δ, δ)
+        if third is not None and fourth is not None:
+            # Expand (z_j+δ_j)²(z_l+δ_l) and (z_j+δ_j)²(z_l+δ_l)² and sum term by term.
+            d, e = δ[:, :, None], δ[:, None, :]  # δ_j, δ_l
+            sj, sl, w3 = s[:, :, None], s[:, None, :], w[:, :, None]
+            diagonal = np.einsum("kjj->kj", S)
+            Sj, Sl = diagonal[:, :, None], diagonal[:, None, :]
+            transposed = third.transpose(0, 2, 1)
+            fourth = (
+                fourth
+                + 2 * e * third
+                + 2 * d * transposed
+                + e**2 * Sj
+                + d**2 * Sl
+                + 4 * d * e * S
+                + 2 * d * e**2 * sj
+                + 2 * d**2 * e * sl
+                + w3 * d**2 * e**2
+            )
+            third = third + 2 * d * S + e * Sj + d**2 * sl + 2 * d * e * sj + w3 * d**2 * e
+        return replace(
+            self, origin=origin, sums=s + w * δ, squares=squares, third=third, fourth=fourth
+        )
+
+    def mean(self) -> Array:
+        """Class means (K, n); the origin where nothing was counted."""
+        return self.origin + self._offset()
+
+    def scatter(self) -> Array:
+        """Σw(x - mean)(x - mean)ᵀ in the shape of `squares`."""
+        d = self._offset()
+        if self.structure == "diagonal":
+            return self._resolved(self.squares - d * self.sums, self.squares)
+        if self.structure == "pooled":
+            scatter = symmetric(self.squares - d.T @ self.sums)
+        else:
+            scatter = symmetric(self.squares - outer(d, self.sums))
+        second = np.diagonal(self.squares, axis1=-2, axis2=-1)
+        constant = self._resolved(np.diagonal(scatter, axis1=-2, axis2=-1), second) == 0
+        return np.where(constant[..., :, None] | constant[..., None, :], 0.0, scatter)
+
+    def variance(self) -> Array:
+        """Within-class variances, 1/Σw: (K, n), or (n,) if pooled. Rounding noise counts as 0."""
+        d = self._offset()
+        if self.structure == "pooled":
+            second = np.einsum("jj->j", self.squares)
+            total = self.weights.sum()
+            scatter = self._resolved(second - np.einsum("kj,kj->j", d, self.sums), second)
+            return scatter / total if total > 0 else np.zeros(self.width)
+        second = (
+            self.squares if self.structure == "diagonal" else np.einsum("kjj->kj", self.squares)
+        )
+        return divide(self._resolved(second - d * self.sums, second), self.weights)
+
+    def canonical(self) -> Moments:
+        """Drop empty classes and put each origin at the class mean, on the grid."""
+        present = self.weights.any(axis=1)
+        if not present.any():
+            return Moments.zero(self.structure, self.third is not None)
+        kept = self
+        if not present.all():
+            kept = self._by_class(self.classes[present], lambda sums: sums[present])
+        spread = np.sqrt(np.maximum(kept.variance(), 0))
+        origin = grid_point(kept.mean(), np.broadcast_to(spread, kept.origin.shape))
+        origin = np.where(kept.weights > 0, origin, np.where(kept.weights < 0, kept.origin, 0.0))
+        return kept.about(origin)
+
+    def _combine(self, other: Moments, operation: Callable[[Array, Array], Array]) -> Moments:
+        if self.structure != other.structure or (self.third is None) != (other.third is None):
+            raise ValueError(
+                f"One side counted {self.describe()}, the other {other.describe()}; count both "
+                "with the same shared, diagonal and shrinkage to merge them."
+            )
+        if len(other.classes) == 0:
+            return self
+        if len(self.classes) and self.width != other.width:
+            raise ValueError(
+                f"One side has {self.width} columns, the other {other.width}; "
+                "merge models of the same columns."
+            )
+        classes = labels.union(self.classes, other.classes, "classes")
+        a, b = self.align(classes, other.width), other.align(classes, other.width)
+        # Both about one origin: that of the side with more evidence, so that a + b is b + a.
+        heavier = np.abs(a.weights) > np.abs(b.weights)
+        level = np.abs(a.weights) == np.abs(b.weights)
+        lower = np.where(level & (np.abs(a.origin) < np.abs(b.origin)), a.origin, b.origin)
+        origin = np.where(heavier, a.origin, lower)
+        a, b = a.about(origin), b.about(origin)
+        weights = operation(a.weights, b.weights)
+        empty = (weights == 0).all(axis=1)
+        sums = [
+            None if s is None or t is None else operation(s, t)
+            for s, t in zip(a._sums()[1:], b._sums()[1:], strict=True)
+        ]
+        first, squares, third, fourth = sums
+        assert first is not None
+        assert squares is not None
+        first[np.broadcast_to(weights == 0, first.shape)] = 0.0
+        if self.structure == "diagonal":
+            squares[weights == 0] = 0.0
+        elif self.structure == "pooled" and empty.all():
+            squares = np.zeros_like(squares)
+        return Moments(
+            self.structure, classes, origin, weights, first, squares, third, fourth
+        ).canonical()
+
+    def describe(self) -> str:
+        """What was counted, for errors."""
+        kept = {
+            "diagonal": "one variance per class and column",
+            "pooled": "one covariance of all classes",
+            "separate": "one covariance per class",
+        }[self.structure]
+        return kept + (" with fourth moments" if self.third is not None else "")
+
+    def _sums(self) -> tuple[Array, Array, Array, Array | None, Array | None]:
+        return self.weights, self.sums, self.squares, self.third, self.fourth
+
+    def _by_class(self, classes: Axis, change: Callable[[Array], Array]) -> Moments:
+        """Other classes: `change` every array with a class axis (pooled squares have none)."""
+        return replace(
+            self,
+            classes=classes,
+            origin=change(self.origin),
+            weights=change(self.weights),
+            sums=change(self.sums),
+            squares=self.squares if self.structure == "pooled" else change(self.squares),
+            third=None if self.third is None else change(self.third),
+            fourth=None if self.fourth is None else change(self.fourth),
+        )
+
+    def _offset(self) -> Array:
+        """Mean minus origin, (K, n)."""
+        return divide(self.sums, self.weights)
+
+    @staticmethod
+    def _resolved(scatter: Array, second: Array) -> Array:
+        """The scatter, zero where the subtraction left nothing but rounding."""
+        return np.where(np.abs(scatter) <= 8 * ROUNDING * np.abs(second), 0.0, scatter)
+
+
+def same_array(a: Array | None, b: Array | None) -> bool:
+    """Whether two arrays are equal, or both absent."""
+    return a is b if a is None or b is None else np.array_equal(a, b)
+
+
+def divide(a: Array, b: Array) -> Array:
+    """a / b, zero where b is zero."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b != 0)
+
+
+def outer(a: Array, b: Array) -> Array:
+    """Outer products class by class, (K, n, n)."""
+    return a[:, :, None] * b[:, None, :]
+
+
+def symmetric(matrix: Array) -> Array:
+    """The symmetric part, which is the matrix but for rounding."""
+    return (matrix + matrix.swapaxes(-1, -2)) / 2
+
+
+def grid_point(mean: Array, spread: Array) -> Array:
+    """The mean rounded to a power of two about as large as the spread.
+
+    Powers of two keep whole numbers whole: sums of z over integers are exact. With no spread the
+    grid is |mean| / 2²⁰, and never finer than |mean| / 2³⁰.
+
+    >>> grid_point(np.array([100_000_003.2]), np.array([0.9]))
+    array([1.00000003e+08])
+    """
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        size = np.frexp(np.abs(mean))[1]
+        by_spread = np.frexp(spread)[1]
+        exponent = np.where(spread > 0, np.maximum(by_spread, size - 30), size - 20)
+        exponent = np.maximum(exponent, -1000)
+        step = np.ldexp(1.0, exponent)
+        point = np.round(mean / step) * step
+    return np.where(np.isfinite(point), point, 0.0)

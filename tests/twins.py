@@ -1,0 +1,229 @@
+"""What each function of the kernel means, in plain NumPy: slow, and plain to see.
+
+A twin takes the arguments of its function but for ``threads``; m rows, n columns, K classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+infinities = np.errstate(invalid="ignore")  # 0 · ∞ and ∞ - ∞ are NaN here, too
+
+
+def weights_of(weight: Array | None, m: int) -> Array:
+    return np.ones(m) if weight is None else weight
+
+
+def by_class(values: Array, y: Array, K: int) -> Array:
+    """Sum the rows of each class: (m, n) -> (K, n)."""
+    sums = np.zeros((K, *values.shape[1:]))
+    for k in range(K):
+        sums[k] = values[y == k].sum(axis=0)
+    return sums
+
+
+def first(forbidden: Array) -> int:
+    flat = np.flatnonzero(forbidden)
+    return int(flat[0]) if len(flat) else -1
+
+
+@infinities
+def sum_columns(
+    X: Array, y: Array, weight: Array | None, n_classes: int, nonnegative: bool
+) -> tuple[Array, Array, int]:
+    x = X.astype(np.float64)
+    w = weights_of(weight, len(y))[:, np.newaxis]
+    hole = np.isnan(x)
+    return (
+        by_class(np.where(hole, 0, w * x), y, n_classes),
+        by_class(w * hole, y, n_classes),
+        first(np.isinf(x) | (nonnegative & (x < 0))),
+    )
+
+
+def count_above(
+    X: Array, y: Array, weight: Array | None, n_classes: int, threshold: float
+) -> tuple[Array, Array, int]:
+    x = X.astype(np.float64)
+    w = weights_of(weight, len(y))[:, np.newaxis]
+    return (
+        by_class(w * (x > threshold), y, n_classes),
+        by_class(w * np.isnan(x), y, n_classes),
+        first(np.isinf(x)),
+    )
+
+
+@infinities
+def square_columns(
+    X: Array, y: Array, weight: Array | None, origin: Array, n_classes: int
+) -> tuple[Array, Array, Array, int]:
+    x = X.astype(np.float64)
+    w = weights_of(weight, len(y))[:, np.newaxis]
+    z = x - origin[y]
+    there = ~np.isnan(x)
+    return (
+        by_class(w * there, y, n_classes),
+        by_class(np.where(there, w * z, 0), y, n_classes),
+        by_class(np.where(there, w * z * z, 0), y, n_classes),
+        first(np.isinf(x)),
+    )
+
+
+@infinities
+def center(
+    X: Array, y: Array, weight: Array | None, origin: Array, n_classes: int, order: Array | None
+) -> tuple[Array, Array, Array, int, Array]:
+    """Return what the kernel returns, and Z."""
+    x = X.astype(np.float64)
+    w = weights_of(weight, len(y))
+    complete = ~np.isnan(x).any(axis=1)
+    z = np.where(complete[:, np.newaxis], x - origin[y], 0)
+    return (
+        by_class(w * complete, y, n_classes),
+        by_class(w[:, np.newaxis] * z, y, n_classes),
+        complete.astype(np.uint8),
+        first(np.isinf(x)),
+        z if order is None else z[order],
+    )
+
+
+def entries(data: Array, indices: Array, indptr: Array) -> list[tuple[int, int, float]]:
+    """Return the triples (row, column, x) of a matrix in compressed sparse row format."""
+    return [
+        (i, int(indices[e]), float(data[e]))
+        for i in range(len(indptr) - 1)
+        for e in range(indptr[i], indptr[i + 1])
+    ]
+
+
+@infinities
+def sum_columns_csr(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    n_columns: int,
+    y: Array,
+    weight: Array | None,
+    n_classes: int,
+    nonnegative: bool,
+) -> tuple[Array, Array, int]:
+    w = weights_of(weight, len(y))
+    total, missing = np.zeros((n_classes, n_columns)), np.zeros((n_classes, n_columns))
+    invalid = []
+    for i, j, x in entries(data, indices, indptr):
+        if np.isnan(x):
+            missing[y[i], j] += w[i]
+            continue
+        total[y[i], j] += w[i] * x
+        if np.isinf(x) or (nonnegative and x < 0):
+            invalid.append(i * n_columns + j)
+    return total, missing, min(invalid, default=-1)
+
+
+def count_above_csr(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    n_columns: int,
+    y: Array,
+    weight: Array | None,
+    n_classes: int,
+    threshold: float,
+) -> tuple[Array, Array, int]:
+    w = weights_of(weight, len(y))
+    ones, missing = np.zeros((n_classes, n_columns)), np.zeros((n_classes, n_columns))
+    invalid = []
+    for i, j, x in entries(data, indices, indptr):
+        ones[y[i], j] += w[i] * (x > threshold)
+        missing[y[i], j] += w[i] * np.isnan(x)
+        if np.isinf(x):
+            invalid.append(i * n_columns + j)
+    return ones, missing, min(invalid, default=-1)
+
+
+def column_range(X: Array) -> tuple[Array, Array, Array, Array]:
+    x = X.astype(np.float64)
+    hole = np.isnan(x)
+    whole = np.isfinite(x) & (np.floor(np.where(np.isfinite(x), x, 0.5)) == x)
+    return (
+        np.where(hole, np.inf, x).min(axis=0, initial=np.inf),
+        np.where(hole, -np.inf, x).max(axis=0, initial=-np.inf),
+        (hole | whole).all(axis=0),
+        hole.any(axis=0),
+    )
+
+
+def codes_of(X: Array, offsets: Array) -> list[tuple[int, int, int]]:
+    """Return (row, column, place in the table) of the cells that hold a code of their column."""
+    return [
+        (i, j, int(offsets[j]) + int(X[i, j]))
+        for i in range(X.shape[0])
+        for j in range(X.shape[1])
+        if 0 <= X[i, j] < offsets[j + 1] - offsets[j] and X[i, j] == int(X[i, j])
+    ]
+
+
+def tally_codes(X: Array, y: Array, weight: Array | None, offsets: Array, n_classes: int) -> Array:
+    w = weights_of(weight, len(y))
+    counts = np.zeros((n_classes, int(offsets[-1])))
+    for i, _, place in codes_of(X, offsets):
+        counts[y[i], place] += w[i]
+    return counts
+
+
+def gather_scores(X: Array, table: Array, offsets: Array) -> Array:
+    scores = np.zeros((X.shape[0], table.shape[1]))
+    for i, _, place in codes_of(X, offsets):
+        scores[i] += table[place]
+    return scores
+
+
+def unique_codes(values: Array) -> tuple[Array, Array]:
+    there = ~np.isnan(values)
+    unique = np.unique(values[there])
+    codes = np.full(len(values), -1)
+    codes[there] = np.searchsorted(unique, values[there])
+    return unique, codes
+
+
+@infinities
+def score_above(X: Array, threshold: float, on: Array, missing: Array) -> Array:
+    x = X.astype(np.float64)[:, :, np.newaxis]
+    return np.where(np.isnan(x), missing, np.where(x > threshold, on, 0)).sum(axis=1)
+
+
+@infinities
+def score_linear(X: Array, table: Array, missing: Array) -> Array:
+    x = X.astype(np.float64)[:, :, np.newaxis]
+    return np.where(np.isnan(x), missing, np.where(x == 0, 0, x * table)).sum(axis=1)
+
+
+@infinities
+def score_gaussian(X: Array, mean: Array, precision: Array, missing: Array) -> Array:
+    x = X.astype(np.float64)[:, np.newaxis, :]
+    return np.where(np.isnan(x), missing, -0.5 * (x - mean) ** 2 * precision).sum(axis=2)
+
+
+@infinities
+def score_linear_csr(data: Array, indices: Array, indptr: Array, table: Array) -> Array:
+    scores = np.zeros((len(indptr) - 1, table.shape[1]))
+    for i, j, x in entries(data, indices, indptr):
+        if x != 0 and not np.isnan(x):
+            scores[i] += x * table[j]
+    return scores
+
+
+@infinities
+def score_above_csr(
+    data: Array, indices: Array, indptr: Array, threshold: float, on: Array
+) -> Array:
+    scores = np.zeros((len(indptr) - 1, on.shape[1]))
+    for i, j, x in entries(data, indices, indptr):
+        if x > threshold:
+            scores[i] += on[j]
+    return scores
