@@ -38,17 +38,23 @@ def shrink(
         fourth = centred.fourth[chosen].sum(axis=0)[kept] / second[:, None] / second
         γ = ledoit_wolf(scatter, float(fourth.sum()), rows)
     shrunk = (1 - γ) * covariance + γ * np.diag(variance)
-    # A column without variance gets some: as if one row had been off by the column's size.
-    unit = unit_of(moments) * max(γ, 1 / rows)
-    return shrunk + np.diag(np.where(varies, 0.0, unit)), γ
+    return shrunk + np.diag(np.where(varies, 0.0, least_variance(moments, rows))), γ
 
 
-def unit_of(moments: Moments) -> Array:
-    """A size for columns without variance within classes, (n,): that between them, or the mean²."""
+def least_variance(moments: Moments, rows: float) -> Array:
+    """A variance for columns without one, (n,): as if one row had been off by the column's size.
+
+    That is what it has in other classes; else, the same for all, what it has between them, or the
+    square of its mean.
+    """
     weights, mean = moments.weights, moments.mean()
+    pooled = moments.variance()
+    if pooled.ndim == 2:
+        pooled = (weights * pooled).sum(axis=0) / weights.sum()
     centre = (weights * mean).sum(axis=0) / weights.sum()
     between = (weights * (mean - centre) ** 2).sum(axis=0) / weights.sum()
-    return np.where(between > 0, between, np.where(centre != 0, centre**2, 1.0))
+    size = np.where(between > 0, between, np.where(centre**2 > 0, centre**2, 1.0))
+    return np.where(pooled > 0, pooled / rows, size / weights.sum())
 
 
 def oas(correlation: Array, rows: float) -> float:

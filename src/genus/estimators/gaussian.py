@@ -210,9 +210,10 @@ class GaussianNB(GenerativeClassifier):
     Parameters
     ----------
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
-    var_smoothing : no variance is less than this share of its own column's variance. The floor is
-        the column's own, so that columns of large scale do not drown others, and it is no part of
-        the statistics, so that `partial_fit` in pieces is `fit`.
+    var_smoothing : no variance is less than this share of its column's variance within classes.
+        The floor is the column's own, so that columns of large scale do not drown others, and it
+        is no part of the statistics, so that `partial_fit` in pieces is `fit`. Variances above
+        the floor are those of maximum likelihood, unchanged.
     unbiased : divide by m_k - 1 instead of m_k.
 
     >>> from sklearn.datasets import load_iris
@@ -222,7 +223,7 @@ class GaussianNB(GenerativeClassifier):
     """
 
     def __init__(
-        self, *, priors: Any = None, var_smoothing: float = 1e-9, unbiased: bool = False
+        self, *, priors: Any = None, var_smoothing: float = 1e-3, unbiased: bool = False
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing

@@ -66,10 +66,11 @@ class Complement:
         others = count.sum(axis=0) - count + model.pseudo
         logarithm = log_ratio(others, others.sum(axis=1, keepdims=True))
         if self.norm:
-            # Both signs turn: a share of a negative sum is positive.
-            with np.errstate(invalid="ignore"):
-                weights = logarithm / logarithm.sum(axis=1, keepdims=True)
-            return ComplementParameters(np.nan_to_num(weights), model)
+            # Both signs turn: a share of a negative sum is positive. Where θ = 0, by the limit.
+            infinite = np.isneginf(logarithm)
+            logarithm = np.where(infinite.any(axis=1, keepdims=True), -1.0 * infinite, logarithm)
+            weights = logarithm / logarithm.sum(axis=1, keepdims=True)
+            return ComplementParameters(weights, model)
         return ComplementParameters(-logarithm, model)
 
     def log_likelihood(

@@ -85,12 +85,13 @@ class Gaussian:
         return Moments.zero(self.structure, self.quartic)
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Moments:
-        origin = first_origin(X, y, len(classes))
+        origin = first_origin(X, y, len(classes), 4 if self.quartic else 2)
         if self.structure == "diagonal":
             weights, sums, squares, invalid = square_columns(
                 X, y, weight, origin, len(classes), threads()
             )
             matrix.refuse(X, invalid, nonnegative=False)
+            refuse_overflow(squares)
             return Moments("diagonal", classes, origin, weights, sums, squares).canonical()
         return self._count_products(X, y, classes, weight, origin)
 
@@ -195,10 +196,12 @@ class Gaussian:
             z = buffer[: len(codes)]
             weighed = z if w is None else z * w[:, None]
             target = squares if k is None else squares[k]
-            target += z.T @ weighed
-            if third is not None and fourth is not None:
-                third[k] += (z * z).T @ weighed
-                fourth[k] += (z * z).T @ (z * weighed)
+            with np.errstate(over="ignore", invalid="ignore"):  # refused below
+                target += z.T @ weighed
+                if third is not None and fourth is not None:
+                    third[k] += (z * z).T @ weighed
+                    fourth[k] += (z * z).T @ (z * weighed)
+        refuse_overflow(squares if fourth is None else fourth)
         return Moments(
             self.structure, classes, origin, weights, sums, squares, third, fourth
         ).canonical()
@@ -245,21 +248,22 @@ class Gaussian:
         unknown = weights <= 0
         variance[unknown] = np.broadcast_to(total_variance, weights.shape)[unknown]
         means = np.where(unknown, mean, moments.mean())
-        # A column without variance gets its own size as the unit: the same for all classes.
-        unit = np.where(mean != 0, mean * mean, 1.0)
-        floor = self.floor * np.where(total_variance > 0, total_variance, unit)
+        # The floor is a share of the variance within classes; if there is none, of that between
+        # them; if the column is constant, of its own size, which is the same for all classes.
+        pooled = divide(scatter.sum(axis=0), weights.sum(axis=0))
+        own_size = np.where(mean * mean > 0, mean * mean, 1.0)
+        base = np.where(pooled > 0, pooled, np.where(total_variance > 0, total_variance, own_size))
+        floor = self.floor * base
         raw = variance
         variance = np.maximum(variance, floor)
         if not (variance > 0).all():
             k, j = np.argwhere(~(variance > 0))[0]
-            whose = "the rows" if self.shared else f"class {show(classes[k])}"
-            remedy = (
-                "GaussianNB(var_smoothing=1e-9)" if self.floor == 0 else "a larger var_smoothing"
-            )
+            whose = "any class" if self.shared else f"class {show(classes[k])}"
+            shared = "" if self.shared or pooled[j] == 0 else "shared=True, "
             raise SingularCovarianceError(
-                f"Column {j} has no variance within {whose} ({weights[k, j]:g} rows), so the "
-                f"covariance matrix is not full rank. Leave the column out, use shared=True, or "
-                f"{remedy}."
+                f"Column {j} has no variance within {whose}, so the covariance matrix is not full "
+                f"rank. Leave the column out, use {shared}GaussianNB() with a var_smoothing above "
+                'zero, or GDA(shrinkage="oas").'
             )
         return DiagonalParameters(means, variance, raw, floor)
 
@@ -285,41 +289,50 @@ class Gaussian:
         if self.shared:
             scatter = scatter if scatter.ndim == 2 else scatter.sum(axis=0)
         divisor = self._divisors(moments.weights)[..., 0]
-        if (self.shared and divisor <= 0) or weights.sum() <= np.count_nonzero(weights):
+        pooled = np.diagonal(scatter if self.shared else scatter.sum(axis=0))
+        if not pooled.any() or (self.shared and divisor <= 0):
             raise SingularCovarianceError(
-                f"The number of samples must be more than the number of classes: got "
-                f"{weights.sum():g} rows of {np.count_nonzero(weights)} classes, which leaves no "
-                "scatter within them. Add rows."
+                "The number of samples must be more than the number of classes: a weight of "
+                f"{weights.sum():g} in {np.count_nonzero(weights)} classes leaves no scatter "
+                "within them (all rows of a class are the same). Add rows, or use GaussianNB()."
             )
         if self.shared:
             covariance, used = shrink(scatter / divisor, moments, None, self.shrinkage)
-            hint = singular_hint(weights.sum(), np.count_nonzero(weights), n)
-            return FullParameters(
-                mean, covariance, (Factor.of(covariance, hint),), np.array(used), centre
-            )
+            factor = Factor.of(covariance, self._remedy(pooled))
+            return FullParameters(mean, covariance, (factor,), np.array(used), centre)
         covariances, factors, shrinkages = np.empty((len(classes), n, n)), [], []
         for k, label in enumerate(classes):
-            if divisor[k] <= 0 or (weights[k] < 2 and self.shrinkage is None):
+            variances = np.diagonal(scatter[k])
+            if divisor[k] <= 0 or not (variances.any() or isinstance(self.shrinkage, str)):
                 raise SingularCovarianceError(
-                    f"y has only 1 sample in class {label}: class {show(label)} has {weights[k]:g} "
-                    f"row; a full covariance of {n} features needs {n + 1}. Use shared=True, "
-                    f'diagonal=True or shrinkage="oas".'
+                    f"y has only 1 sample in class {label}, or all its rows are the same: class "
+                    f"{show(label)} has {weights[k]:g} row(s); a full covariance of {n} features "
+                    f"needs {n + 1}. {self._remedy(pooled)}"
                 )
             covariances[k], used = shrink(scatter[k] / divisor[k], moments, k, self.shrinkage)
             try:
-                factors.append(Factor.of(covariances[k], ""))
+                factors.append(Factor.of(covariances[k], self._remedy(variances)))
             except SingularCovarianceError as error:
+                few = f" Its weight is {weights[k]:g} rows; {n} features need {n + 1} or more."
                 raise SingularCovarianceError(
-                    f"The covariance matrix of class {show(label)} is not full rank. "
-                    f"{str(error).strip()} The class has {weights[k]:g} rows; a full covariance "
-                    f"of {n} features needs {n + 1} or more. Use shared=True, diagonal=True or "
-                    'shrinkage="oas".'
+                    f"The covariance matrix of class {show(label)} is not full rank."
+                    f"{few if weights[k] <= n else ''} {error}"
                 ) from None
             shrinkages.append(used)
         return FullParameters(mean, covariances, tuple(factors), np.array(shrinkages), centre)
 
+    def _remedy(self, variances: Array) -> str:
+        """What to do about a singular covariance, given the variances within classes."""
+        ways = [] if self.shrinkage == "oas" else ['shrinkage="oas"']
+        if (variances > 0).all():
+            ways += ["diagonal=True"] if self.shared else ["shared=True", "diagonal=True"]
+        return (
+            f"Use {', '.join(ways)}, or leave out columns that repeat others or are "
+            "constant within classes."
+        )
 
-def first_origin(X: Matrix, y: Codes, n_classes: int) -> Array:
+
+def first_origin(X: Matrix, y: Codes, n_classes: int, power: int) -> Array:
     """About where each class is, (K, n), from some rows: close enough to lose no digits."""
     m = len(y)
     chosen = np.arange(0, m, max(1, m // SAMPLE_ROWS))
@@ -331,6 +344,7 @@ def first_origin(X: Matrix, y: Codes, n_classes: int) -> Array:
         chosen = np.union1d(chosen, first[~present]) if m else chosen
     x, k = matrix.dense_rows(X, chosen), y[chosen]
     x = np.where(np.isfinite(x), x, np.nan)
+    refuse_underflow(x, power)
     zero = np.zeros((n_classes, X.shape[1]))
     weights, sums, _, _ = square_columns(x, k, None, zero, n_classes, 1)
     mean = divide(sums, weights)
@@ -338,10 +352,26 @@ def first_origin(X: Matrix, y: Codes, n_classes: int) -> Array:
     return grid_point(mean, np.sqrt(divide(squares, weights)))
 
 
-def singular_hint(rows: float, classes: Any, n: int) -> str:
-    """What to do about a singular shared covariance."""
-    few = f"{rows:g} rows of {classes} classes and {n} features. " if rows < n + classes else ""
-    return f'{few}Use shrinkage="oas", diagonal=True, or leave out columns that repeat others.'
+def refuse_underflow(x: Array, power: int) -> None:
+    """Raise if the numbers of a column are so small that their powers are zero."""
+    largest = np.fmax.reduce(x, axis=0, initial=-np.inf) - np.fmin.reduce(x, axis=0, initial=np.inf)
+    tiny = (largest > 0) & (largest < np.finfo(float).tiny ** (1 / power) * 1e8)
+    if tiny.any():
+        j = int(np.argmax(tiny))
+        raise ValueError(
+            f"The numbers in column {j} differ by at most {largest[j]:g}, and powers of that are "
+            "no floats. Scale the column to other units."
+        )
+
+
+def refuse_overflow(sums: Array) -> None:
+    """Raise if powers of the numbers are too large to be added up."""
+    if not np.isfinite(sums).all():
+        j = int(np.argwhere(~np.isfinite(sums))[0][-1])
+        raise ValueError(
+            f"The numbers in column {j} are so large that their powers are no floats. Scale the "
+            "column to other units."
+        )
 
 
 def holes(X: Matrix) -> bool:

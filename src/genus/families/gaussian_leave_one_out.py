@@ -62,11 +62,12 @@ def score_diagonal_without(
     weights, mean = moments.weights, moments.mean()
     scatter = moments.variance() * weights
     total = weights.sum(axis=0)
-    total_mean, total_variance = overall(mean, weights, scatter)
+    within = scatter.sum(axis=0)
+    _, total_variance = overall(mean, weights, scatter)
     scores = np.empty((len(y), len(weights))) if shared else score_diagonal(parameters, X)
     # Columns where some class is, or may come to be, at the floor: it moves with every row.
     slack = 1 + 1e-9 + divide(w.max(initial=0.0), np.maximum(total - w.max(initial=0.0), 1e-300))
-    low = (parameters.raw_variance < parameters.floor * slack).any(axis=0) & (total_variance > 0)
+    low = (parameters.raw_variance < parameters.floor * slack).any(axis=0) & (within > 0)
     for part in matrix.chunks(len(y), X.shape[1]):
         x, k, wi = matrix.dense_rows(X, part), y[part], w[part, None]
         there = ~np.isnan(x)
@@ -79,18 +80,19 @@ def score_diagonal_without(
         own_scatter = scatter[k] - wi * weights[k] / left * d * d
         least = np.broadcast_to(parameters.floor, x.shape).copy()
         if floor:
-            rest = np.maximum(total - wi, 1e-300)
-            spread = total_variance * total - wi * total / rest * (x - total_mean) ** 2
-            moves = there & (total_variance > 0)
-            least[moves] = floor * (spread / rest)[moves]
+            moved = floor * (within - scatter[k] + own_scatter) / np.maximum(total - wi, 1e-300)
+            least = np.where(there & (within > 0), moved, least)
         if shared:
             divisor = total - wi - unbiased * np.count_nonzero(weights, axis=0)
-            own_variance = (scatter.sum(axis=0) - scatter[k] + own_scatter) / divisor
+            own_variance = (within - scatter[k] + own_scatter) / divisor
         else:
             own_variance = own_scatter / np.maximum(left - unbiased, 1e-300)
         unclear = own_scatter <= 1e-10 * scatter[k]
         unclear &= (scatter[k] > 0) & there
-        odd = (last | unclear | (least < 0) | (own_variance <= least) & (least <= 0)).any(axis=1)
+        # A floor taken from the variance between classes moves in another way.
+        between = there & (within <= 0) & (total_variance > 0)
+        hopeless = (own_variance <= least) & (least <= 0)
+        odd = (last | unclear | between | hopeless).any(axis=1)
         own_variance = np.maximum(own_variance, least)
         with np.errstate(divide="ignore", invalid="ignore"):
             if shared:
