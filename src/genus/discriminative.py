@@ -3,7 +3,7 @@
 With one Σ for all classes, and for Bernoulli, multinomial and Poisson features, log p(x, y) is
 linear in x up to a term that all classes share, so that p(y|x) = softmax(θ x + b):
 
-    Gaussian     θ_k = Σ⁻¹ μ_k             b_k = log p(k) - ½ μ_kᵀ Σ⁻¹ μ_k
+    Gaussian     θ_k = Σ⁻¹ μ_k             b_k = log p(k) - ½ μ_kᵀ Σ⁻¹ μ_k   (about any centre)
     Bernoulli    θ_jk = logit φ_jk          b_k = log p(k) + Σ_j log(1 - φ_jk)
     multinomial  θ_vk = log φ_vk            b_k = log p(k)
     Poisson      θ_jk = log λ_jk            b_k = log p(k) - Σ_j λ_jk
@@ -42,11 +42,14 @@ def linear_form(parameters: Any) -> tuple[Array, Array]:
     """Slope (K, n) and constant (K,) of log p(x|y), up to what all classes share."""
     match parameters:
         case FullParameters(is_shared=True):
-            slope = parameters.mean @ parameters.factors[0].precision()
-            return slope, -0.5 * np.einsum("kj,kj->k", slope, parameters.mean)
+            offset = parameters.mean - parameters.centre
+            return gaussian_form(
+                offset, offset @ parameters.factors[0].precision(), parameters.centre
+            )
         case DiagonalParameters() if (parameters.variance == parameters.variance[:1]).all():
-            slope = parameters.mean / parameters.variance
-            return slope, -0.5 * np.einsum("kj,kj->k", slope, parameters.mean)
+            centre = parameters.mean.mean(axis=0)
+            offset = parameters.mean - centre
+            return gaussian_form(offset, offset / parameters.variance, centre)
         case BernoulliParameters():
             return parameters.log_on - parameters.log_off, parameters.log_off.sum(axis=1)
         case MultinomialParameters():
@@ -60,6 +63,14 @@ def linear_form(parameters: Any) -> tuple[Array, Array]:
         "With a covariance for each class log p(y|x) is quadratic in x, not linear. "
         "Use shared=True."
     )
+
+
+def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Array]:
+    """Slope and constant with means about a centre c: the same for all classes is left out of θ.
+
+    (x - c)ᵀ Σ⁻¹ (μ - c) - ½ (μ - c)ᵀ Σ⁻¹ (μ - c), which keeps its digits far from zero.
+    """
+    return slope, -0.5 * np.einsum("kj,kj->k", slope, offset) - slope @ centre
 
 
 def scikit_learn_form(slope: Array, constant: Array) -> tuple[Array, Array]:

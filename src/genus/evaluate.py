@@ -85,6 +85,11 @@ def cross_validate(
     >>> cross_validate(GDA(), *load_iris(return_X_y=True), folds="loo").accuracy
     0.98
     """
+    if not isinstance(estimator, GenerativeClassifier):
+        raise TypeError(
+            f"Cross-validation by subtraction needs a genus classifier, got "
+            f"{type(estimator).__name__}. Use sklearn.model_selection.cross_validate for others."
+        )
     fresh = clone(estimator)
     X, codes, classes, weight = fresh._check(X, y, sample_weight, reset=True)
     if len(classes) < 2:
@@ -126,15 +131,14 @@ def held_out(
     folds: Any, X: Any, codes: Codes, random_state: int | None
 ) -> Iterator[NDArray[np.intp]]:
     """The rows of each fold: every row in exactly one."""
-    pairs: Iterable[Any]
     if isinstance(folds, int | np.integer):
         if not 2 <= folds <= len(codes):
             raise ValueError(
                 f"folds must be from 2 to the number of rows, {len(codes)}; got {folds}."
             )
-        pairs = stratified(int(folds), codes, random_state)
-    else:
-        pairs = folds.split(X, codes) if hasattr(folds, "split") else folds
+        yield from stratified(int(folds), codes, random_state)
+        return
+    pairs: Iterable[Any] = folds.split(X, codes) if hasattr(folds, "split") else folds
     times = np.zeros(len(codes), dtype=int)
     for train, test in pairs:
         test = np.flatnonzero(test) if np.asarray(test).dtype == bool else np.asarray(test)
@@ -152,9 +156,7 @@ def held_out(
         )
 
 
-def stratified(
-    folds: int, codes: Codes, random_state: int | None
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def stratified(folds: int, codes: Codes, random_state: int | None) -> Iterator[NDArray[np.intp]]:
     """Folds with about the same share of every class; rare classes are spread as far as they go."""
     rng = np.random.default_rng(random_state)
     order = rng.permutation(len(codes))
@@ -162,4 +164,4 @@ def stratified(
     fold = np.empty(len(codes), dtype=np.intp)
     fold[order] = np.arange(len(codes)) % folds
     for one in range(folds):
-        yield np.flatnonzero(fold != one), np.flatnonzero(fold == one)
+        yield np.flatnonzero(fold == one)

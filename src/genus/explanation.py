@@ -33,8 +33,11 @@ class Explanation:
     def log_odds(self, label: Any, against: Any) -> Array:
         """What each column adds to log p(label|x) / p(against|x), (m, n + 1); the baseline last."""
         k, other = (self._position(one) for one in (label, against))
-        terms = self.contributions[:, :, k] - self.contributions[:, :, other]
-        return np.column_stack([terms, self.baseline[:, k] - self.baseline[:, other]])
+        ours, theirs = (
+            np.column_stack([self.contributions[:, :, i], self.baseline[:, i]]) for i in (k, other)
+        )
+        # What neither class can explain speaks for neither.
+        return np.subtract(ours, theirs, out=np.zeros_like(ours), where=ours != theirs)
 
     def describe(self, row: int = 0, most: int = 10) -> str:
         """The strongest evidence of one row, for its likeliest class against the next."""
@@ -46,6 +49,8 @@ class Explanation:
         names = [*self.features, "(prior and constants)"]
         strongest = [i for i in np.argsort(-np.abs(terms), kind="stable")[:most] if terms[i] != 0]
         width = max((len(names[i]) for i in strongest), default=0)
+        if np.isneginf(self.joint[row]).all():
+            return "No class can explain this row: each gives it probability zero."
         lines = [f"{best} rather than {next_best}: log-odds {terms.sum():+.3f}"]
         lines += [f"  {names[i]:<{width}}  {terms[i]:+8.3f}" for i in strongest]
         return "\n".join(lines)

@@ -137,7 +137,7 @@ def unflatten(node: Any, tensors: dict[str, NDArray[Any]]) -> Any:
             content, ends = tensors[f"{name}/text"].tobytes(), tensors[f"{name}/ends"].tolist()
             texts = [
                 content[start:end].decode("utf-8", "surrogatepass")
-                for start, end in zip([0, *ends[:-1]], ends, strict=True)
+                for start, end in zip([0, *ends], ends, strict=False)
             ]
             if is_object:
                 return np.array(texts, dtype=object)

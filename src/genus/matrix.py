@@ -7,12 +7,15 @@ it whole or turns it into another dtype.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from genus._kernel import (
     column_range,
@@ -28,6 +31,8 @@ from genus._kernel import sum_columns as sum_columns_dense
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 Matrix = Any  # NDArray of a real dtype, or scipy.sparse CSR
 
 SCORE_BYTES = 32 << 20  # of scores at a time when only the best class is asked for
@@ -57,6 +62,27 @@ def chunks(rows: int, width: int, size: int = CHUNK_BYTES) -> Iterator[slice]:
 def product_rows(width: int) -> int:
     """How many rows to multiply with themselves at a time: enough to pay for adding (n, n)."""
     return max(min(CHUNK_BYTES // (8 * max(width, 1)), 8 * PRODUCT_ROWS), PRODUCT_ROWS)
+
+
+def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) -> list[Result]:
+    """Share tasks out to threads in contiguous runs; what each run gives, in their order.
+
+    For work in NumPy that multiplies matrices. BLAS gets one thread for each of ours: its own
+    would wait for each other at every chunk, for ever if the machine has other work.
+    """
+    count = max(1, min(threads(), len(tasks)))
+    runs = [tasks[i * len(tasks) // count : (i + 1) * len(tasks) // count] for i in range(count)]
+    with blas().limit(limits=1):
+        if count == 1:
+            return [work(iter(run)) for run in runs]
+        with ThreadPoolExecutor(count) as pool:
+            return list(pool.map(lambda run: work(iter(run)), runs))
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """The thread pools of the libraries loaded; looking for them takes a millisecond."""
+    return ThreadpoolController()
 
 
 def class_weights(y: Codes, weight: Array | None, n_classes: int) -> Array:
@@ -167,7 +193,12 @@ def refuse_negative(X: Matrix) -> None:
 
 def refuse_outside(X: Matrix, least: float) -> None:
     """Raise if a matrix holds a value below `least`, or an infinite one."""
-    minimum, maximum, _, _ = column_range(X.data[None].T if is_sparse(X) else X, threads())
+    if is_sparse(X):
+        # NaN is passed over by fmin and fmax, and so is an empty matrix.
+        minimum = np.fmin.reduce(X.data, initial=np.inf)
+        maximum = np.fmax.reduce(X.data, initial=-np.inf)
+    else:
+        minimum, maximum, _, _ = column_range(X, threads())
     if not ((minimum < least) | (maximum == np.inf)).any():
         return
     for part in chunks(*X.shape):

@@ -21,7 +21,7 @@ from genus import labels, matrix
 from genus.families import Family
 from genus.labels import Axis
 from genus.matrix import Codes, Matrix
-from genus.statistics import Array, Tally
+from genus.statistics import Array, Tally, divide
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,8 @@ class Priors:
                     f"Number of priors must match number of classes: no prior is given for class "
                     f"{unknown[0]!r}."
                 )
-            return np.array([self.given[label] for label in classes.tolist()], dtype=np.float64)
+            known = np.array([self.given[label] for label in classes.tolist()], dtype=np.float64)
+            return divide(known, known.sum())  # classes not seen yet have no part in it
         given = np.asarray(self.given, dtype=np.float64)
         if given.shape != classes.shape:
             raise ValueError(
@@ -213,7 +214,8 @@ class Model:
         """The position of the likeliest class of each row, (m,)."""
         best = np.empty(X.shape[0], dtype=np.int64)
         for part in matrix.chunks(X.shape[0], len(self.classes), matrix.SCORE_BYTES):
-            joint = self.log_joint(X[part], relative=True)
+            whole = part == slice(0, X.shape[0])
+            joint = self.log_joint(X if whole else X[part], relative=True)
             if np.isneginf(joint).any():
                 joint = self.normalise(joint)
             best[part] = joint.argmax(axis=1)

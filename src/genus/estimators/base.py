@@ -81,7 +81,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             model = replace(model, declared=unseen)
             refuse_empty_columns(self, X)
             self._solve(model)
-            self.model_ = model
+            self._keep(model)
         return self
 
     def partial_fit(
@@ -95,12 +95,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         with self._unchanged_on_error():
             first = not self.__sklearn_is_fitted__()
             X, codes, seen, weight = self._check(X, y, sample_weight, reset=first)
-            model = self._empty() if first else self.model_
+            model = self._empty() if first else self._with_current_options(self.model_)
             if classes is not None:
                 model = self._declare(model, np.unique(np.asarray(classes)), seen)
             model = model + self._count(model, X, codes, seen, weight)
-            self._family(), model.prior  # parameters that make no sense are refused now
-            self.model_ = model
+            _ = model.prior  # priors that do not fit the classes are refused now
+            self._keep(model)
         return self
 
     def forget(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -108,7 +108,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         with self._unchanged_on_error():
             X, codes, classes, weight = self._check(X, y, sample_weight, reset=False)
-            self.model_ = self._less(self._count(self.model_, X, codes, classes, weight))
+            model = self._with_current_options(self.model_)
+            self._keep(self._less(self._count(model, X, codes, classes, weight)))
         return self
 
     def resolve(self, **options: Any) -> Self:
@@ -116,10 +117,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         copy = clone(self).set_params(**options)
         copy._adopt(self)
-        model = self.model_.with_family(copy._family())
-        model = replace(model, priors=copy._priors(), unexplained=copy._unexplained())
+        model = copy._with_current_options(self.model_)
         self._solve(model)
-        copy.model_ = model
+        copy._keep(model)
         return copy
 
     # The group
@@ -268,6 +268,19 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         with self._named_errors():
             return replace(like.count(X, codes, classes, weight), declared=labels.empty_axis())
 
+    def _with_current_options(self, model: Model) -> Model:
+        """The same statistics under the parameters as they are now."""
+        model = model.with_family(self._family())
+        return replace(model, priors=self._priors(), unexplained=self._unexplained())
+
+    def _keep(self, model: Model) -> None:
+        """This is the model now, solved with the parameters as they are now.
+
+        As in scikit-learn, set_params on a fitted estimator acts when it is fitted further.
+        """
+        self.model_ = model
+        self._solved_with = self.get_params(deep=False)
+
     def _solve(self, model: Model) -> None:
         """Solve now, so that what cannot be solved is an error here and not at prediction."""
         with self._named_errors():
@@ -337,7 +350,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _copy_with(self, model: Model) -> Self:
         copy = clone(self)
         copy._adopt(self)
-        copy.model_ = model
+        copy._keep(model)
         return copy
 
     def _adopt(self, other: Self) -> None:
@@ -390,7 +403,7 @@ def tidy(X: Matrix) -> Matrix:
         return X if X.data.dtype.kind in "biuf" and X.data.dtype.itemsize <= 8 else X.astype(float)
     if X.dtype.kind in "biu" or X.dtype in (np.float32, np.float64):
         return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
-    return X if X.dtype.kind == "O" else X.astype(np.float64)
+    return X.astype(np.float64)
 
 
 def check_weight(sample_weight: Any, rows: int) -> Array | None:

@@ -80,7 +80,7 @@ class DiscreteClassifier(GenerativeClassifier):
             what = (
                 "All values in alpha must be greater than 0" if alpha.ndim else "alpha is 0 or more"
             )
-            raise ValueError(f"{what}.; got {alpha.min():g}.")
+            raise ValueError(f"{what}. It is a pseudo-count; got {alpha.min():g}.")
         if not self.force_alpha and (alpha < LEAST_ALPHA).any():
             warnings.warn(
                 "alpha too small will result in numeric errors, setting alpha = "

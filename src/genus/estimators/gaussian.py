@@ -137,7 +137,12 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
 
     def _linear(self) -> tuple[Array, Array]:
         has_one_covariance(self)
-        return scikit_learn_form(*softmax_weights(self._fitted()))
+        slope, constant = softmax_weights(self._fitted())
+        if len(slope) > 2:
+            # Weights about the centre, less what all classes share; LDA keeps Σ⁻¹ μ_k itself.
+            slope = slope + np.linalg.solve(self.covariance_, self.means_[0]) - slope[0]
+            constant = self._fitted().log_prior - 0.5 * (slope * self.means_).sum(axis=1)
+        return scikit_learn_form(slope, constant)
 
     def decision_function(self, X: Any) -> Array:
         """log p(x, y) up to what all classes share, (m, K); for two classes the log-odds, (m,)."""

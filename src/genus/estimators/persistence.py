@@ -46,7 +46,7 @@ def to_tree(estimator: GenerativeClassifier) -> dict[str, Any]:
     """A fitted estimator as dictionaries, lists, numbers, text and arrays."""
     model = estimator.model_
     (block,) = model.blocks
-    parameters = estimator.get_params(deep=False)
+    parameters = dict(estimator._solved_with)
     if isinstance(parameters.get("bins"), Discretizer):
         parameters["bins"] = parameters["bins"].get_params(deep=False)
     return {
@@ -74,12 +74,14 @@ def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
     check_shapes(statistics, estimator.n_features_in_)
     family = counting_as(estimator._family(), restored(tree["counting"]))
     weights = tree["classes"]
-    estimator.model_ = Model(
-        blocks=(Block(family, statistics, width=estimator.n_features_in_),),
-        weights=Tally(weights["classes"], None, {"rows": weights["rows"]}),
-        priors=estimator._priors(),
-        declared=tree["declared"],
-        unexplained=estimator._unexplained(),
+    estimator._keep(
+        Model(
+            blocks=(Block(family, statistics, width=estimator.n_features_in_),),
+            weights=Tally(weights["classes"], None, {"rows": weights["rows"]}),
+            priors=estimator._priors(),
+            declared=tree["declared"],
+            unexplained=estimator._unexplained(),
+        )
     )
     return estimator
 

@@ -42,7 +42,7 @@ class Bernoulli:
 
     @property
     def counting(self) -> Mapping[str, Any]:
-        return {"family": "bernoulli", "threshold": float(self.threshold)}
+        return {"family": "bernoulli", "binarize": float(self.threshold)}
 
     def zero(self) -> Tally:
         return Tally(counts={"ones": np.zeros((0, 0)), "seen": np.zeros((0, 0))})

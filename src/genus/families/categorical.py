@@ -178,9 +178,11 @@ class Categorical:
         for j, column in enumerate(parameters.columns):
             φ = np.exp(parameters.table[parameters.rows(j), k][:-1])
             value = rng.choice(len(φ), size=n, p=φ / φ.sum())
-            drawn.append(
-                column.values[value] if column.edges is None else numbers(column, value, rng)
-            )
+            if self.bins is not None and column.edges is not None:
+                origin = 0.0 if self.bins.given(j) is not None else self.bins.origin
+                drawn.append(origin + numbers(column, value, rng))
+            else:
+                drawn.append(column.values[value])
         if all(values.dtype.kind in "biuf" for values in drawn):
             return np.stack(drawn, axis=1)
         table = np.empty((n, len(drawn)), dtype=object)

@@ -177,33 +177,35 @@ class Gaussian:
     ) -> Moments:
         """Σwzzᵀ, one chunk of centred rows at a time, of one class at a time if separate."""
         n, K = X.shape[1], len(classes)
-        weights, sums = np.zeros((K, 1)), np.zeros((K, n))
-        squares = np.zeros((n, n) if self.structure == "pooled" else (K, n, n))
-        third, fourth = (np.zeros((K, n, n)) for _ in range(2)) if self.quartic else (None, None)
-        buffer = np.empty((min(len(y), matrix.product_rows(n)), n))
-        for k, rows in self._product_chunks(y, K, n):
-            x, codes = X[rows], y[rows]
-            w = None if weight is None else weight[rows]
-            chunk_weights, chunk_sums, _, invalid = center(
-                x, codes, w, origin, K, None, buffer, threads()
-            )
-            if invalid >= 0:
-                row, column = divmod(invalid, n)
-                at = np.arange(len(y))[rows][row] * n + column
-                matrix.refuse(X, int(at), nonnegative=False)
-            weights[:, 0] += chunk_weights
-            sums += chunk_sums
-            z = buffer[: len(codes)]
-            weighed = z if w is None else z * w[:, None]
-            target = squares if k is None else squares[k]
-            with np.errstate(over="ignore", invalid="ignore"):  # refused below
-                target += z.T @ weighed
-                if third is not None and fourth is not None:
-                    third[k] += (z * z).T @ weighed
-                    fourth[k] += (z * z).T @ (z * weighed)
-        refuse_overflow(squares if fourth is None else fourth)
+
+        def work(tasks: Iterator[tuple[int | None, slice | NDArray[np.intp]]]) -> Products:
+            total = Products.zero(self.structure, K, n, self.quartic)
+            buffer = np.empty((min(len(y), matrix.product_rows(n)), n))
+            for k, rows in tasks:
+                w = None if weight is None else weight[rows]
+                weights, sums, _, invalid = center(X[rows], y[rows], w, origin, K, None, buffer, 1)
+                if invalid >= 0:
+                    row, column = divmod(invalid, n)
+                    at = np.arange(len(y))[rows][row] * n + column
+                    matrix.refuse(X, int(at), nonnegative=False)
+                z = buffer[: len(y[rows])]
+                total.add(k, weights, sums, z, z if w is None else z * w[:, None])
+            return total
+
+        parts = matrix.in_threads(work, list(self._product_chunks(y, K, n)))
+        total = parts[0]
+        for part in parts[1:]:
+            total.merge(part)
+        refuse_overflow(total.squares if total.fourth is None else total.fourth)
         return Moments(
-            self.structure, classes, origin, weights, sums, squares, third, fourth
+            self.structure,
+            classes,
+            origin,
+            total.weights,
+            total.sums,
+            total.squares,
+            total.third,
+            total.fourth,
         ).canonical()
 
     def _product_chunks(
@@ -332,10 +334,48 @@ class Gaussian:
         )
 
 
+@dataclass(eq=False)
+class Products:
+    """Sums that one thread adds up: work space, the only thing here that changes."""
+
+    weights: Array
+    sums: Array
+    squares: Array
+    third: Array | None
+    fourth: Array | None
+
+    @classmethod
+    def zero(cls, structure: str, K: int, n: int, quartic: bool) -> Products:
+        squares = np.zeros((n, n) if structure == "pooled" else (K, n, n))
+        third, fourth = (np.zeros((K, n, n)) for _ in range(2)) if quartic else (None, None)
+        return cls(np.zeros((K, 1)), np.zeros((K, n)), squares, third, fourth)
+
+    def add(self, k: int | None, weights: Array, sums: Array, z: Array, weighed: Array) -> None:
+        """One chunk of centred rows z, of class k or (None) of any."""
+        self.weights[:, 0] += weights
+        self.sums += sums
+        with np.errstate(over="ignore", invalid="ignore"):  # refused when all is added up
+            target = self.squares if k is None else self.squares[k]
+            target += z.T @ weighed
+            if self.third is not None and self.fourth is not None:
+                self.third[k] += (z * z).T @ weighed
+                self.fourth[k] += (z * z).T @ (z * weighed)
+
+    def merge(self, other: Products) -> None:
+        """Add what another thread has added up."""
+        self.weights += other.weights
+        self.sums += other.sums
+        self.squares += other.squares
+        for mine, theirs in ((self.third, other.third), (self.fourth, other.fourth)):
+            if mine is not None and theirs is not None:
+                mine += theirs
+
+
 def first_origin(X: Matrix, y: Codes, n_classes: int, power: int) -> Array:
     """About where each class is, (K, n), from some rows: close enough to lose no digits."""
     m = len(y)
-    chosen = np.arange(0, m, max(1, m // SAMPLE_ROWS))
+    sample = max(256, min(SAMPLE_ROWS, matrix.CHUNK_BYTES // (8 * max(X.shape[1], 1))))
+    chosen = np.arange(0, m, max(1, m // sample))
     first = np.zeros(n_classes, dtype=np.intp)
     first[y[::-1]] = np.arange(m)[::-1]
     present = np.zeros(n_classes, dtype=bool)

@@ -67,7 +67,7 @@ def score_diagonal_without(
     scores = np.empty((len(y), len(weights))) if shared else score_diagonal(parameters, X)
     # Columns where some class is, or may come to be, at the floor: it moves with every row.
     slack = 1 + 1e-9 + divide(w.max(initial=0.0), np.maximum(total - w.max(initial=0.0), 1e-300))
-    low = (parameters.raw_variance < parameters.floor * slack).any(axis=0) & (within > 0)
+    low = np.flatnonzero((parameters.raw_variance < parameters.floor * slack).any(axis=0))
     for part in matrix.chunks(len(y), X.shape[1]):
         x, k, wi = matrix.dense_rows(X, part), y[part], w[part, None]
         there = ~np.isnan(x)
@@ -76,38 +76,37 @@ def score_diagonal_without(
         last = (left <= 0) & there
         left = np.where(left > 0, left, 1.0)
         d = x - mean[k]
-        own_mean = mean[k] - wi * d / left
-        own_scatter = scatter[k] - wi * weights[k] / left * d * d
-        least = np.broadcast_to(parameters.floor, x.shape).copy()
-        if floor:
-            moved = floor * (within - scatter[k] + own_scatter) / np.maximum(total - wi, 1e-300)
-            least = np.where(there & (within > 0), moved, least)
+        own_mean = mean[k] - wi / left * d
+        own_scatter = scatter[k] - wi / left * weights[k] * d * d
         if shared:
             divisor = total - wi - unbiased * np.count_nonzero(weights, axis=0)
-            own_variance = (within - scatter[k] + own_scatter) / divisor
+            variance = (within - scatter[k] + own_scatter) / divisor
         else:
-            own_variance = own_scatter / np.maximum(left - unbiased, 1e-300)
-        unclear = own_scatter <= 1e-10 * scatter[k]
-        unclear &= (scatter[k] > 0) & there
-        # A floor taken from the variance between classes moves in another way.
-        between = there & (within <= 0) & (total_variance > 0)
-        hopeless = (own_variance <= least) & (least <= 0)
-        odd = (last | unclear | between | hopeless).any(axis=1)
-        own_variance = np.maximum(own_variance, least)
+            variance = own_scatter / np.maximum(left - unbiased, 1e-300)
+        least = np.broadcast_to(parameters.floor[low], (len(x), len(low)))
+        if len(low):
+            moved = within[low] - scatter[k][:, low] + own_scatter[:, low]
+            moved *= floor / np.maximum(total[low] - wi, 1e-300)
+            least = np.where(there[:, low] & (within[low] > 0), moved, least)
+            variance[:, low] = np.maximum(variance[:, low], least)
+        # Where nothing but rounding is left, and where the floor is taken from the variance
+        # between classes, it is up to the caller.
+        unclear = (own_scatter <= 1e-10 * scatter[k]) & (scatter[k] > 0)
+        unclear |= (within <= 0) & (total_variance > 0)
+        odd = (last | (unclear & there) | ~(variance > 0)).any(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             if shared:
                 for c in range(len(weights)):
                     centre = np.where((k == c)[:, None], own_mean, parameters.mean[c])
-                    scores[part, c] = (there * log_normal(x, centre, own_variance)).sum(axis=1)
+                    scores[part, c] = (there * log_normal(x, centre, variance)).sum(axis=1)
             else:
-                for c in range(len(weights)) if low.any() else ():
-                    old = log_normal(
-                        x[:, low], parameters.mean[c, low], parameters.variance[c, low]
-                    )
-                    raised = np.maximum(parameters.raw_variance[c, low], least[:, low])
-                    new = log_normal(x[:, low], parameters.mean[c, low], raised)
-                    scores[part, c] += (there[:, low] * (new - old)).sum(axis=1)
-                own = (there * log_normal(x, own_mean, own_variance)).sum(axis=1)
+                for c in range(len(weights)) if len(low) else ():
+                    mean_c = parameters.mean[c, low]
+                    raised = np.maximum(parameters.raw_variance[c, low], least)
+                    change = log_normal(x[:, low], mean_c, raised)
+                    change -= log_normal(x[:, low], mean_c, parameters.variance[c, low])
+                    scores[part, c] += (there[:, low] * change).sum(axis=1)
+                own = (there * log_normal(x, own_mean, variance)).sum(axis=1)
                 scores[np.arange(part.start, part.stop), k] = own
         scores[part][odd] = np.nan
     return scores
@@ -135,6 +134,8 @@ class Downdate:
         self.scale = np.where(scale > 0, scale, 1.0) if self.γ == 0 else np.ones(len(scale))
         self.values, vectors = np.linalg.eigh(scatter / self.scale[:, None] / self.scale)
         self.basis = vectors / self.scale[:, None]
+        self.centre = mean.mean(axis=0)
+        self.projected = (mean - self.centre) @ self.basis
 
     def score(self, x: Array, k: Codes, w: Array) -> Array:
         scores = np.empty((len(x), len(self.mean)))
@@ -150,8 +151,8 @@ class Downdate:
         groups = np.count_nonzero(self.weights) - last
         divisor = self.weights.sum() - w - self.unbiased * groups
         c = np.where(last, 0.0, w * own / left)
-        v = x - self.mean[k]
-        u = v @ self.basis
+        p = (x - self.centre) @ self.basis
+        u = p - self.projected[k]
         with np.errstate(divide="ignore", invalid="ignore"):
             a = (1 - self.γ) / divisor
             trace = self.values.sum() - c * np.einsum("ij,ij->i", u, u)
@@ -160,10 +161,10 @@ class Downdate:
             rest = 1 - s * np.einsum("ij,ij->i", u, u / D)
             log_determinant = np.log(D).sum(axis=1) + np.log(rest) + 2 * np.log(self.scale).sum()
             scores = np.empty((len(x), len(self.mean)))
-            for j, mean in enumerate(self.mean):
+            for j, mean in enumerate(self.projected):
                 # x - μ' of its own class is v n / (n - w).
                 mine = (k == j) & ~last
-                d = np.where(mine[:, None], u * (own / left)[:, None], (x - mean) @ self.basis)
+                d = np.where(mine[:, None], u * (own / left)[:, None], p - mean)
                 cross = np.einsum("ij,ij->i", d, u / D)
                 squared = np.einsum("ij,ij->i", d, d / D) + s * cross * cross / rest
                 scores[:, j] = -0.5 * (squared + log_determinant + n * LOG_2π)

@@ -65,15 +65,18 @@ def score_diagonal(parameters: DiagonalParameters, X: Matrix) -> Array:
 
 def score_full(parameters: FullParameters, X: Matrix, relative: bool) -> Array:
     """log p(x|y), (m, K), chunk by chunk; rows with holes by the marginal of what is there."""
-    m, n = X.shape
-    scores = np.empty((m, len(parameters.mean)))
+    scores = np.empty((len(X), len(parameters.mean)))
     scorer = SharedScorer(parameters) if parameters.is_shared else SeparateScorer(parameters)
-    for part in matrix.chunks(m, n):
-        x = matrix.dense_rows(X, part)
-        scores[part] = scorer.score(x, relative)
-        holes = np.isnan(scores[part]).any(axis=1)
-        if holes.any():
-            scores[part][holes] = score_marginal(parameters, x[holes])
+
+    def work(parts: Iterator[slice]) -> None:
+        for part in parts:
+            x = matrix.dense_rows(X, part)
+            scores[part] = scorer.score(x, relative)
+            holes = np.isnan(scores[part]).any(axis=1)
+            if holes.any():
+                scores[part][holes] = score_marginal(parameters, x[holes])
+
+    matrix.in_threads(work, list(matrix.chunks(len(X), scorer.width)))
     return scores
 
 
@@ -122,6 +125,7 @@ class SharedScorer:
     def __init__(self, parameters: FullParameters) -> None:
         factor = parameters.factors[0]
         self.centre = parameters.centre
+        self.width = len(self.centre)
         self.whiten = factor.whiten(np.eye(len(self.centre))).T  # z @ whiten = wᵀ
         self.means = factor.whiten(parameters.mean - self.centre).T  # w_k, (K, n)
         self.coefficients = self.whiten @ self.means.T
@@ -155,25 +159,28 @@ class SeparateScorer:
     BLOCKS = 4
 
     def __init__(self, parameters: FullParameters) -> None:
-        n = parameters.mean.shape[1]
+        K, n = parameters.mean.shape
+        self.width = max(n, K * n // 4)  # of what is made of a row at a time
         self.centre = parameters.centre
         self.mean = parameters.mean
         self.whiten = np.stack([f.whiten(np.eye(n)).T for f in parameters.factors])  # (K, n, n)
-        self.offset = np.einsum("kj,kjl->kl", self.mean - self.centre, self.whiten)
+        offset = np.einsum("kj,kjl->kl", self.mean - self.centre, self.whiten)
         self.normaliser = np.array(
             [-0.5 * (factor.log_determinant + n * LOG_2π) for factor in parameters.factors]
         )
+        # Means very far apart in units of Σ would drown the differences: then subtract first.
+        self.is_wide = bool((np.einsum("kj,kj->k", offset, offset) > 1e6).any())
+        # The offset is the weight of a first column of ones.
         edges = np.linspace(0, n, min(self.BLOCKS, n) + 1).astype(int)
         self.blocks = [
-            (
-                end,
-                np.concatenate([T[:end, start:end] for T in self.whiten], axis=1),
-                self.offset[:, start:end].reshape(-1),
+            np.vstack(
+                [
+                    -offset[:, start:end].reshape(1, -1),
+                    np.concatenate([T[:end, start:end] for T in self.whiten], axis=1),
+                ]
             )
             for start, end in pairwise(edges)
         ]
-        # Means very far apart in units of Σ would drown the differences: then subtract first.
-        self.is_wide = bool((np.einsum("kj,kj->k", self.offset, self.offset) > 1e6).any())
 
     def score(self, x: Array, relative: bool) -> Array:
         K = len(self.mean)
@@ -183,10 +190,10 @@ class SeparateScorer:
                 w = (x - mean) @ whiten
                 scores[:, k] = np.einsum("mj,mj->m", w, w)
         else:
-            z = x - self.centre
-            for end, whiten, offset in self.blocks:
-                w = z[:, :end] @ whiten
-                w -= offset
-                w *= w
-                scores += w.reshape(len(x), K, -1).sum(axis=2)
+            z = np.empty((len(x), 1 + x.shape[1]))
+            z[:, 0] = 1.0
+            np.subtract(x, self.centre, out=z[:, 1:])
+            for block in self.blocks:
+                w = (z[:, : len(block)] @ block).reshape(len(x), K, -1)
+                scores += np.einsum("mkj,mkj->mk", w, w)
         return self.normaliser - 0.5 * scores

@@ -101,14 +101,25 @@ class Multinomial:
         if not parameters.pseudo.all():
             return None
         scores = self.log_likelihood(parameters, X)
-        count = statistics["count"]
-        row, column, x = entries(X)
+        smoothed = statistics["count"] + parameters.pseudo
         w = np.ones(len(y)) if weight is None else weight
-        length = np.bincount(row, x, len(y))
-        left = np.maximum(count[y[row], column] - w[row] * x, 0) + parameters.pseudo[column]
-        total = np.maximum(count.sum(axis=1)[y] - w * length, 0) + parameters.pseudo.sum()
-        own = np.bincount(row, x * np.log(left), len(y)) - length * np.log(total)
-        scores[np.arange(len(y)), y] = own
+        # The row's own class: log of (N_v - w x_v + a_v) / (N - w Σx + Σa), for what it holds.
+        own, length = np.empty(len(y)), np.empty(len(y))
+        if matrix.is_sparse(X):
+            row, column, x = entries(X)
+            left = smoothed[y[row], column] - w[row] * x
+            left = np.maximum(left, parameters.pseudo[column])
+            own[:] = np.bincount(row, x * np.log(left), len(y))
+            length[:] = np.bincount(row, x, len(y))
+        else:
+            for part in matrix.chunks(*X.shape):
+                x = np.nan_to_num(matrix.dense_rows(X, part))
+                left = smoothed[y[part]] - w[part, None] * x
+                np.maximum(left, parameters.pseudo, out=left)
+                own[part] = np.einsum("ij,ij->i", x, np.log(left, out=left))
+                length[part] = x.sum(axis=1)
+        total = np.maximum(smoothed.sum(axis=1)[y] - w * length, parameters.pseudo.sum())
+        scores[np.arange(len(y)), y] = own - length * np.log(total)
         return scores
 
     def sample(

@@ -1,0 +1,1 @@
+"""genus and its peers side by side: `python -m benchmarks --help`."""

@@ -1,0 +1,119 @@
+"""The benchmarks run end to end and print what they promise; nothing here looks at a clock."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("GENUS_SANITIZED") == "1",
+    reason="benchmarks measure in processes of their own, on the plain kernel",
+)
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def table(text: str) -> list[list[str]]:
+    """The cells of the lines of a table in Markdown."""
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("job", "labels"),
+    [
+        ("bernoulli-fit", ["genus BernoulliNB(binarize=127)", "scikit-learn BernoulliNB"]),
+        ("folds-GaussianNB", ["genus GaussianNB()", "scikit-learn GaussianNB()"]),
+        ("loo-GDA", ["genus GDA()", "genus one fit and one predict_proba"]),
+    ],
+)
+def test_a_job_prints_its_table(job: str, labels: list[str]) -> None:
+    done = run("--quick", "--only", job)
+    assert (done.returncode, done.stderr) == (0, "")
+    head, rule, title, *sides = table(done.stdout)
+    assert head[1:] == ["seconds", "× genus", "at least", "right", "peak MB", "at most"]
+    assert set(rule[1]) == {"-", ":"}
+    assert title[0].startswith("**")
+    assert all(side[0].startswith(label) for side, label in zip(sides, labels, strict=True))
+    assert all(float(side[1]) > 0 for side in sides)
+    assert not sides[0][2]
+    assert float(sides[1][2]) > 0
+    mine, theirs = (float(side[4]) for side in sides)
+    assert mine == pytest.approx(theirs, abs=0.02)  # both do the same work
+
+
+def test_results_go_between_the_markers(tmp_path: Path) -> None:
+    from benchmarks.report import replace_section
+
+    document = tmp_path / "benchmarks.md"
+    before, after = (
+        "# Title\n\n<!-- benchmarks core -->\n",
+        "<!-- end of benchmarks core -->\nEnd\n",
+    )
+    document.write_text(before + "old\n" + after)
+    for _ in range(2):
+        replace_section(document, "core", "new")
+        assert document.read_text() == f"{before}\nnew\n\n{after}"
+    with pytest.raises(ValueError, match="<!-- benchmarks folds -->"):
+        replace_section(document, "folds", "new")
+
+
+def test_the_document_has_a_place_for_every_suite() -> None:
+    from benchmarks.jobs import SUITES
+
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for suite in SUITES:
+        assert f"<!-- benchmarks {suite} -->\n" in text
+        assert f"<!-- end of benchmarks {suite} -->" in text
+
+
+def test_a_missing_peer_is_named_and_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from benchmarks import __main__, report
+
+    installed = report.installed
+    monkeypatch.setattr(report, "installed", lambda name: name != "river" and installed(name))
+    assert __main__.main(["--quick", "--only", "peers-BernoulliNB-fit"]) == 0
+    out, err = capsys.readouterr()
+    assert table(out)[-1][1] == "missing"
+    assert "river is not installed" in err
+    assert "genus[bench]" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (["cores"], "core, folds"),
+        (["--only", "nothing"], "gda-fit-20"),
+        (["--only", "gda", "--write", "x.md"], "leave --only out"),
+        (["core", "--write", "pyproject.toml"], "<!-- benchmarks core -->"),
+        (["--repeats", "-1"], "1 or more"),
+    ],
+)
+def test_a_wrong_option_names_the_right_ones(
+    arguments: list[str],
+    remedy: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from benchmarks import __main__
+
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(SystemExit, match="2"):
+        __main__.main(arguments)
+    assert remedy in capsys.readouterr().err
