@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <new>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -20,7 +20,7 @@ namespace genus {
 // A thread is worth starting (about 20 µs) for so many cells, and no fewer than it must zero and
 // add up later.
 inline std::size_t ranges(std::size_t cells, std::size_t threads, std::size_t sums = 0) {
-    const std::size_t worth = std::max(std::size_t{1} << 16, 2 * sums);
+    const std::size_t worth = std::max(std::size_t{1} << 16, sums);
     return std::clamp(cells / worth, std::size_t{1}, std::max(threads, std::size_t{1}));
 }
 
@@ -35,7 +35,7 @@ template <class Body> void parallel_for(std::size_t m, std::size_t parts, const 
         try {
             workers.emplace_back(
                 [&body, start, part] { body(part, start(part), start(part + 1)); });
-        } catch (const std::system_error&) {  // no thread to be had: do its work here
+        } catch (const std::exception&) {  // no thread to be had: do its work here
             body(part, start(part), start(part + 1));
         }
     }

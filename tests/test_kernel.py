@@ -159,6 +159,18 @@ def test_column_range(X: Array, threads: int) -> None:
     assert_same(_kernel.column_range(X, threads), twins.column_range(X))
 
 
+@pytest.mark.parametrize(
+    ("column", "integral"),
+    [([1, 2], True), ([1, np.nan], True), ([np.nan] * 2, True), ([-0.0, -3], True)]
+    + [([1, x], False) for x in (np.inf, -np.inf, 0.5, -1e-300, 2**51 + 0.5)],
+)
+def test_a_whole_number_is_finite_and_has_no_fraction(column: list[float], integral: bool) -> None:
+    minimum, maximum, (whole,), (missing,) = _kernel.column_range(np.array([column]).T, 1)
+    there = [x for x in column if x == x]
+    assert (minimum, maximum) == (min(there, default=np.inf), max(there, default=-np.inf))
+    assert (whole, missing) == (integral, len(there) < 2)
+
+
 @given(st.data(), tables(huge=True), threads)
 def test_tally_codes(data: st.DataObject, X: Array, threads: int) -> None:
     y, weight, K = data.draw(labels(len(X)))
@@ -191,7 +203,9 @@ def test_gather_scores(data: st.DataObject, X: Array, K: int, threads: int) -> N
 )
 def test_unique_codes(numbers: list[float], step: int, threads: int) -> None:
     values = np.array(numbers, np.float64)[::step]
-    assert_same(_kernel.unique_codes(values, threads), twins.unique_codes(values))
+    unique, codes = _kernel.unique_codes(values, threads)
+    assert_same((unique, codes), twins.unique_codes(values))
+    assert not np.signbit(unique[unique == 0]).any()
     whole = np.array([i for i in numbers if isinstance(i, int)], np.int64)[::step]
     assert_same(_kernel.unique_codes(whole, threads), twins.unique_codes(whole))
 
@@ -297,6 +311,36 @@ def test_scores_csr(
         _kernel.score_above_csr(*csr, threshold, table, threads),
         twins.score_above_csr(*csr, threshold, table),
     )
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES, ids=CODES)
+def test_every_type_in_every_layout(dtype: np.dtype[Any], layout: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    X = rng.integers(0, 2 if dtype.kind == "b" else 5, (7, n)).astype(dtype)
+    if dtype.kind == "f":
+        X[rng.random(X.shape) < 0.1] = np.nan
+    X = LAYOUTS[layout](X)
+    y, origin, offsets = rng.integers(0, 2, 7), np.full((2, n), 1.5), np.arange(n + 1) * 3
+    table, missing = rng.integers(-8, 8, (2, n, 3)) / 4
+    Z = np.empty((7, n))
+    *centered, z = twins.center(X, y, None, origin, 2, None)
+    assert_same(_kernel.center(X, y, None, origin, 2, None, Z, 1), tuple(centered))
+    np.testing.assert_array_equal(Z, z)
+    for function, arguments in {
+        "sum_columns": (X, y, None, 2, True),
+        "count_above": (X, y, None, 2, 1),
+        "square_columns": (X, y, None, origin, 2),
+        "column_range": (X,),
+        "tally_codes": (X, y, None, offsets, 2),
+        "gather_scores": (X, table.repeat(3, axis=0), offsets),
+        "score_above": (X, 1, table, missing),
+        "score_linear": (X, table, missing),
+        "score_gaussian": (X, table.T, table.T, missing.T),
+    }.items():
+        got = getattr(_kernel, function)(*arguments, threads=1)
+        assert_same(got, getattr(twins, function)(*arguments))
 
 
 # Large tables: several threads, several tiles, sums that round.
@@ -481,6 +525,15 @@ def test_wide_tables_take_several_tiles(n: int, order: Any) -> None:
     )
     X[123, n - 1] = X[200, 3] = np.inf
     assert _kernel.sum_columns(X, y, None, K, False, 2)[-1] == 123 * n + n - 1
+
+
+@pytest.mark.parametrize(
+    "threshold", [-np.inf, -1, -0.5, 0, 0.5, 1, 126.5, 127, 254, 254.5, 255, 256, np.inf, np.nan]
+)
+def test_bytes_above_any_threshold(threshold: float) -> None:
+    X, y = np.arange(256, dtype=np.uint8)[:, np.newaxis].repeat(2, axis=1), np.zeros(256, np.int64)
+    ones, _, _ = _kernel.count_above(X, y, None, 1, threshold, 1)
+    assert (ones == sum(byte > threshold for byte in range(256))).all()
 
 
 def test_bytes_count_past_255_rows_of_a_class() -> None:

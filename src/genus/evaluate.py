@@ -141,7 +141,10 @@ def held_out(
     pairs: Iterable[Any] = folds.split(X, codes) if hasattr(folds, "split") else folds
     times = np.zeros(len(codes), dtype=int)
     for train, test in pairs:
-        test = np.flatnonzero(test) if np.asarray(test).dtype == bool else np.asarray(test)
+        train, test = (
+            np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
+            for rows in (train, test)
+        )
         times[test] += 1
         if len(np.union1d(train, test)) != len(codes):
             raise ValueError(

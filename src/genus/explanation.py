@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """What each column adds to log p(x, y) of each class.
 
@@ -54,6 +54,10 @@ class Explanation:
         lines = [f"{best} rather than {next_best}: log-odds {terms.sum():+.3f}"]
         lines += [f"  {names[i]:<{width}}  {terms[i]:+8.3f}" for i in strongest]
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        m, n, K = self.contributions.shape
+        return f"Explanation(rows={m}, columns={n}, classes={K})"
 
     def __str__(self) -> str:
         return "\n\n".join(self.describe(row) for row in range(min(len(self.baseline), 5)))

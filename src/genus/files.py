@@ -70,7 +70,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"{os.fspath(path)!r} is not a genus model, or was cut short or changed ({error}). "
             "Restore it from a copy, or save the model again."
         ) from None
-    except (KeyError, IndexError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (AttributeError, LookupError, TypeError, RecursionError, UnicodeError) as error:
+        raise damaged(path, type(error).__name__) from None
+    except json.JSONDecodeError as error:
         raise damaged(path, error) from None
     if not isinstance(tree, dict):
         raise damaged(path, "no model in it")

@@ -62,6 +62,11 @@ class Bins:
         if self.edges is None:
             return None
         per_column = len(self.edges) > 0 and np.ndim(self.edges[0]) == 1
+        if per_column and column >= len(self.edges):
+            raise ValueError(
+                f"edges has lists for {len(self.edges)} columns, but there is a column {column}. "
+                "Give one list for each column, or one for all."
+            )
         return np.asarray(self.edges[column] if per_column else self.edges, dtype=np.float64)
 
     def keys(self, x: Array, column: int) -> Cells:
@@ -114,7 +119,8 @@ def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
 def uniform_cuts(keys: Cells, count: int) -> NDArray[np.intp]:
     """Before which keys to cut so that the bins are about equally wide."""
     at = lower_bounds(keys)
-    wanted = at[0] + (lower_bounds(keys[-1:] + 1)[0] - at[0]) * np.arange(1, count) / count
+    share = np.arange(1, count) / count
+    wanted = at[0] * (1 - share) + at[-1] * share
     cuts = np.unique(np.searchsorted(at, wanted, side="left"))
     return cuts[(cuts > 0) & (cuts < len(keys))]
 
@@ -141,7 +147,9 @@ def mdlp(counts: Array) -> NDArray[np.intp]:
         mixed = (left.sum(axis=1) * E1 + right.sum(axis=1) * E2) / n
         best = int(np.argmin(mixed))
         k, k1, k2 = (np.count_nonzero(c) for c in (both, left[best], right[best]))
-        price = np.log2(3.0**k - 2) - (k * E - k1 * E1[best] - k2 * E2[best])
+        # log2(3^k - 2), which is no float for many classes as it stands
+        choices = k * np.log2(3) + np.log1p(-2.0 * 3.0**-k) / np.log(2)
+        price = choices - (k * E - k1 * E1[best] - k2 * E2[best])
         if n > 1 and E - mixed[best] > (np.log2(n - 1) + price) / n:
             cut = start + 1 + best
             cuts.append(cut)

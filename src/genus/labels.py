@@ -55,13 +55,13 @@ def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """
     if labels.dtype.kind in "biu" and len(labels):
-        least = labels.min()
         # The span of labels is exact in Python's integers, whatever their dtype.
-        if int(labels.max()) - int(least) < 1 << 20:
-            offset = (labels - least if least else labels).astype(np.intp)
+        least = int(labels.min())
+        if int(labels.max()) - least < 1 << 20 and labels.dtype != np.uint64:
+            offset = labels.astype(np.int64) - least
             present = np.bincount(offset) > 0
             codes = (np.cumsum(present) - 1)[offset]
-            return (np.flatnonzero(present) + int(least)).astype(labels.dtype), codes
+            return (np.flatnonzero(present) + least).astype(labels.dtype), codes
     if labels.dtype.kind in "fb" or (labels.dtype.kind in "iu" and labels.dtype != np.uint64):
         wide: Any = np.float64 if labels.dtype.kind == "f" else np.int64
         values: Any = labels.astype(wide)
@@ -71,7 +71,14 @@ def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
         distinct, codes = np.unique(labels, return_inverse=True)
         return distinct, codes.astype(np.int64)
     items = labels.tolist()
-    ordered = sorted(set(items))
+    try:
+        ordered = sorted(set(items))
+    except TypeError:
+        kinds = sorted({type(item).__name__ for item in items})
+        raise ValueError(
+            f"The labels are of different kinds, {' and '.join(kinds)}; make all of them text, or "
+            "all numbers."
+        ) from None
     index = {item: i for i, item in enumerate(ordered)}
     codes = np.fromiter(map(index.__getitem__, items), dtype=np.int64, count=len(items))
     return np.array(ordered, dtype=labels.dtype), codes

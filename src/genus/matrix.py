@@ -194,9 +194,9 @@ def refuse_negative(X: Matrix) -> None:
 def refuse_outside(X: Matrix, least: float) -> None:
     """Raise if a matrix holds a value below `least`, or an infinite one."""
     if is_sparse(X):
-        # NaN is passed over by fmin and fmax, and so is an empty matrix.
-        minimum = np.fmin.reduce(X.data, initial=np.inf)
-        maximum = np.fmax.reduce(X.data, initial=-np.inf)
+        if X.data.size == 0:
+            return
+        minimum, maximum = np.fmin.reduce(X.data), np.fmax.reduce(X.data)  # NaN is passed over
     else:
         minimum, maximum, _, _ = column_range(X, threads())
     if not ((minimum < least) | (maximum == np.inf)).any():

@@ -95,8 +95,8 @@ class MultivariateNormal:
     """
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
-        self.mean: Array = np.atleast_1d(np.asarray(mean, dtype=np.float64))
-        self.covariance: Array = np.atleast_2d(np.asarray(covariance, dtype=np.float64))
+        self.mean: Array = np.atleast_1d(np.array(mean, dtype=np.float64))
+        self.covariance: Array = np.atleast_2d(np.array(covariance, dtype=np.float64))
         n = len(self.mean)
         if self.mean.ndim != 1 or self.covariance.shape != (n, n):
             raise ValueError(
@@ -105,7 +105,11 @@ class MultivariateNormal:
             )
         if not (np.isfinite(self.mean).all() and np.isfinite(self.covariance).all()):
             raise ValueError("mean and covariance must be finite; got NaN or infinity.")
-        if not np.allclose(self.covariance, self.covariance.T, rtol=1e-8, atol=0):
+        variance = np.diagonal(self.covariance)
+        if (variance < 0).any():
+            raise ValueError(f"A variance is not negative; got {variance.min():g}.")
+        scale = np.sqrt(np.outer(variance, variance))
+        if (np.abs(self.covariance - self.covariance.T) > 1e-8 * scale).any():
             raise ValueError("A covariance matrix is symmetric; this one is not.")
         self._factor = Factor.of(
             self.covariance,
@@ -166,7 +170,10 @@ class MultivariateNormal:
             raise ValueError(
                 f"Column {some(wrong)} does not exist: there are {self.dimension}, counted from 0."
             )
-        return [int(j) % self.dimension for j in columns]
+        chosen = [int(j) % self.dimension for j in columns]
+        if len(set(chosen)) < len(chosen):
+            raise ValueError(f"Each column can be named once; got {list(columns)}.")
+        return chosen
 
     def _points(self, x: ArrayLike) -> Array:
         points = np.asarray(x, dtype=np.float64)

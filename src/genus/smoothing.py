@@ -65,6 +65,16 @@ class Smoothing:
         return self.m * guess
 
 
+def per_column(name: str, value: Any, width: int) -> Array:
+    """A number for each column, from one for all or one each."""
+    numbers = np.asarray(value, dtype=np.float64)
+    if numbers.shape not in ((), (width,)):
+        raise ValueError(
+            f"{name} is one number, or one for each of the {width} columns; got {numbers.size}."
+        )
+    return np.broadcast_to(numbers, (width,))
+
+
 def of_column(option: Any, column: int | None) -> Any:
     """The part of an option that concerns one column, if it is given by column."""
     return option if column is None or not hasattr(option, "__len__") else option[column]

@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +28,7 @@ from genus.families import Family
 from genus.families.categorical import is_missing
 from genus.matrix import Codes, InvalidValue, Matrix
 from genus.model import Model, Priors
+from genus.options import number, numbers
 from genus.statistics import Array
 
 
@@ -57,10 +60,22 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             "ensure_all_finite": False,
             "reset": reset,
         }
+        X = self._table(X)
         if y is None:
             return tidy(validate_data(self, X, **checks)), None
         X, y = validate_data(self, X, y, **checks)
         return tidy(X), y
+
+    def _table(self, X: Any) -> Any:
+        """X as it came, with tables of objects as numbers and text or dates refused."""
+        refuse_other_than_numbers(X)
+        if hasattr(X, "to_numpy") and "object" in map(str, getattr(X, "dtypes", ())):
+            values = numbers_of(X.to_numpy(dtype=object))
+            return type(X)(values, columns=X.columns)
+        table = np.asarray(X, dtype=object) if is_list_of_objects(X) else X
+        if isinstance(table, np.ndarray) and table.dtype.kind == "O" and table.ndim == 2:
+            return numbers_of(table)
+        return table
 
     # Fitting
 
@@ -97,7 +112,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             X, codes, seen, weight = self._check(X, y, sample_weight, reset=first)
             model = self._empty() if first else self._with_current_options(self.model_)
             if classes is not None:
-                model = self._declare(model, np.unique(np.asarray(classes)), seen)
+                model = self._declare(model, announced(classes), seen)
             model = model + self._count(model, X, codes, seen, weight)
             _ = model.prior  # priors that do not fit the classes are refused now
             self._keep(model)
@@ -126,7 +141,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def __add__(self, other: GenerativeClassifier) -> Self:
         self._check_mergeable(other)
-        return self._copy_with(self.model_ + other.model_)
+        merged = self.model_ + other.model_
+        _ = merged.prior  # priors that do not fit the classes of both are refused now
+        return self._copy_with(merged)
 
     def __radd__(self, other: object) -> Self:
         return self if other == 0 else NotImplemented  # for sum()
@@ -137,9 +154,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def __mul__(self, factor: float) -> Self:
         check_is_fitted(self)
-        if not (np.isreal(factor) and np.isfinite(factor) and factor >= 0):
-            raise ValueError(f"A model is scaled by a number that is not negative, got {factor!r}.")
-        return self._copy_with(self.model_ * float(factor))
+        if np.ndim(factor) or not isinstance(factor, int | float | np.number):
+            raise TypeError(f"A model is scaled by a number, got {factor!r}.")
+        return self._copy_with(self.model_ * number("A model is scaled by a number; it", factor, 0))
 
     __rmul__ = __mul__
 
@@ -187,8 +204,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """n new rows (n, columns) and their labels (n,), of class y or drawn by p(y)."""
         check_is_fitted(self)
-        if n < 0:
-            raise ValueError(f"n is how many rows to draw, got {n}.")
+        if not isinstance(n, int | np.integer) or n < 0:
+            raise ValueError(f"n is how many rows to draw, 0 or more; got {n!r}.")
+        _ = self.model_.parameters
         chosen = None
         if y is not None:
             wanted = np.broadcast_to(np.asarray(y), (n,)) if np.ndim(y) == 0 else np.asarray(y)
@@ -205,6 +223,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         with self._named_errors():
             X, _ = self._as_matrix(X, reset=False)
+            if X.dtype.kind != "O":
+                matrix.refuse_infinite(X)
             contributions, baseline = self.model_.contributions(X)
         return Explanation(contributions, baseline, self.classes_, self._feature_names())
 
@@ -222,12 +242,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     @property
     def classes_(self) -> NDArray[Any]:
         """The classes, ascending."""
-        return self._fitted().classes
+        return self._fitted().classes.copy()
 
     @property
     def class_count_(self) -> Array:
         """How many rows of each class, (K,)."""
-        return self._fitted().class_weights
+        return self._fitted().class_weights.copy()
 
     @property
     def _parameters(self) -> Any:
@@ -394,23 +414,105 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     _negative_hint = "Counts are 0 or more; for other numbers use GaussianNB or GDA."
 
 
+def is_list_of_objects(X: Any) -> bool:
+    """Whether X is a list of rows that hold something that is no number, such as None."""
+    if not isinstance(X, list | tuple):
+        return False
+    try:
+        return np.asarray(X).dtype.kind == "O" and np.asarray(X, dtype=object).ndim == 2
+    except ValueError:  # rows of different lengths: scikit-learn says so
+        return False
+
+
 def tidy(X: Matrix) -> Matrix:
     """X in a layout and dtype that the kernel reads."""
     if matrix.is_sparse(X):
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X if X.data.dtype.kind in "biuf" and X.data.dtype.itemsize <= 8 else X.astype(float)
+        return tidy_sparse(X)
     if X.dtype.kind in "biu" or X.dtype in (np.float32, np.float64):
         return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
-    return X.astype(np.float64)
+    return X.astype(np.float64) if X.dtype.kind == "f" else numbers_of(X)
+
+
+def tidy_sparse(X: Matrix) -> Matrix:
+    """A sound CSR matrix without duplicate entries."""
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"The sparse matrix X is corrupt: {error}. Build it anew.") from None
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X if X.data.dtype.kind in "biuf" and X.data.dtype.itemsize <= 8 else X.astype(float)
+
+
+def refuse_other_than_numbers(X: Any) -> None:
+    """Raise if a table holds text or dates, and say where; frames are asked column by column."""
+    if matrix.is_sparse(X):
+        return
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        dtypes = X.dtypes if isinstance(X.dtypes, list) else list(X.dtypes)
+        for j, (name, dtype) in enumerate(zip(X.columns, dtypes, strict=False)):
+            kind = str(dtype).lower()
+            if any(word in kind for word in ("date", "time", "duration", "str", "period")):
+                raise ValueError(
+                    f"Input X holds text or dates where numbers are needed: column {j} ({name!r}) "
+                    f"is {dtype}. Use CategoricalNB for text; turn dates into numbers, for "
+                    "instance days since some day."
+                )
+        return
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "USMm" and np.ndim(X) == 2:
+        numbers_of(np.asarray(X))
+
+
+def numbers_of(X: NDArray[Any]) -> Array:
+    """A table of objects as float64, NaN where missing."""
+    out = np.empty(X.shape)
+    for j in range(X.shape[1]):
+        for i, item in enumerate(X[:, j]):
+            number_like = isinstance(item, int | float | np.number | np.bool_ | Decimal | Fraction)
+            try:
+                if not (number_like or is_missing(item)):
+                    raise TypeError
+                out[i, j] = np.nan if is_missing(item) else item
+            except (TypeError, ValueError, OverflowError):
+                if isinstance(item, dict | list | tuple | set):
+                    raise TypeError(
+                        f"Row {i}, column {j} of X: argument must be a string or a real number, "
+                        f"not {type(item).__name__!r}."
+                    ) from None
+                what = "text" if isinstance(item, str) else type(item).__name__
+                large = " (too large)" if number_like else ""
+                raise ValueError(
+                    f"Input X holds {what} in row {i}, column {j}: {str(item)[:40]!r} is no number "
+                    f"that a float can hold{large}. Use CategoricalNB for text, NaN for what is "
+                    "missing, and turn dates into numbers, for instance days since some day."
+                ) from None
+    return out
+
+
+def announced(classes: Any) -> NDArray[Any]:
+    """The classes that a user announces, ascending."""
+    named = np.asarray(classes)
+    if named.ndim != 1 or any(map(is_missing, named.tolist())):
+        raise ValueError(f"classes is a 1d list of labels, none of them missing; got {classes!r}.")
+    return labels.factorize(named)[0]
 
 
 def check_weight(sample_weight: Any, rows: int) -> Array | None:
     """Weights (m,), or None if all are 1."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        given = np.asarray(sample_weight)
+        if given.dtype.kind not in "biufO":
+            raise TypeError(given.dtype)
+        weight = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"sample_weight holds one number for each row, not text, objects or complex numbers; "
+            f"got {str(sample_weight)[:60]}."
+        ) from None
     if weight.ndim == 0:
         weight = np.full(rows, float(weight))
     if weight.ndim != 1:
@@ -441,8 +543,15 @@ def check_weight(sample_weight: Any, rows: int) -> Array | None:
 def refuse_missing_labels(y: Any) -> Any:
     """y, unless a label is None or NaN."""
     as_array = np.asarray(y)
+    is_text = isinstance(y, list | tuple) and as_array.dtype.kind == "U"
+    if is_text and not all(isinstance(label, str) for label in y):
+        as_array = y = np.asarray(y, dtype=object)  # numbers beside text stay numbers
+    if as_array.dtype.kind in "Mm":
+        as_array = as_array.astype(object)
     if as_array.dtype.kind == "O":
-        missing = [i for i, label in enumerate(as_array.ravel()) if label is None or label != label]
+        missing = [i for i, label in enumerate(as_array.ravel()) if is_missing(label)]
+        if not missing and as_array.ndim == 1:
+            labels.factorize(as_array)  # labels of different kinds are refused
         if missing:
             raise ValueError(
                 f"Input y contains NaN: row {missing[0]} has no label. "
@@ -473,13 +582,13 @@ def check_priors(priors: Any, normalise: bool = False) -> Any:
     """Priors that are probabilities; their number is checked against the classes later."""
     if priors is None:
         return None
-    values = np.asarray(list(priors.values()) if isinstance(priors, Mapping) else priors, float)
-    if values.ndim != 1 or not np.isfinite(values).all():
+    values = numbers("priors", list(priors.values()) if isinstance(priors, Mapping) else priors)
+    if values.ndim != 1:
         raise ValueError(f"priors is a list of probabilities, one for each class; got {priors!r}.")
     if (values < 0).any():
         raise ValueError(f"Priors must be non-negative; got {values.min():g}.")
     if not np.isclose(values.sum(), 1.0):
-        if not normalise:
+        if not normalise or values.sum() == 0:
             raise ValueError(f"The sum of the priors should be 1; it is {values.sum():g}.")
         warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=3)
     scaled = values / values.sum()

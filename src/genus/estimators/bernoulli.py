@@ -6,6 +6,7 @@ from typing import Any
 
 from genus.estimators.discrete import LinearClassifier
 from genus.families import Bernoulli
+from genus.options import number
 from genus.statistics import Array
 
 
@@ -46,7 +47,8 @@ class BernoulliNB(LinearClassifier):
         self.unexplained = unexplained
 
     def _family(self) -> Bernoulli:
-        return Bernoulli(0.0 if self.binarize is None else float(self.binarize), self._smoothing())
+        threshold = 0.0 if self.binarize is None else number("binarize", self.binarize)
+        return Bernoulli(threshold, self._smoothing())
 
     @property
     def feature_count_(self) -> Array:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
 from genus.estimators.base import GenerativeClassifier, check_priors
 from genus.model import Priors
+from genus.options import flag, number, numbers
 from genus.smoothing import Smoothing
 from genus.statistics import Array
 
@@ -49,15 +50,16 @@ class DiscreteClassifier(GenerativeClassifier):
             if self.p is not None:
                 raise ValueError("p is the guess of an m-estimate and needs m, its weight in rows.")
             return Smoothing(self._check_alpha())
-        if not (np.ndim(self.m) == 0 and np.isfinite(self.m) and self.m >= 0):
-            raise ValueError(f"m is a number of rows, 0 or more; got {self.m!r}.")
-        p = self.p
-        if p is not None:
-            for part in p if isinstance(p, list) and any(np.ndim(q) for q in p) else [p]:
-                guess = np.asarray(part, dtype=float)
-                if not (np.isfinite(guess).all() and (guess >= 0).all()):
-                    raise ValueError(f"p holds guesses of 0 or more; got {p!r}.")
-        return Smoothing(m=float(self.m), p=p)
+        m = number("m", self.m, least=0)
+        if self.p is not None:
+            by_column = isinstance(self.p, list) and any(np.ndim(part) for part in self.p)
+            for part in self.p if by_column else [self.p]:
+                guess = numbers("p", part)
+                if (guess < 0).any():
+                    raise ValueError(f"p holds guesses of 0 or more; got {self.p!r}.")
+                if guess.ndim > 1:
+                    raise ValueError(f"p is a number or a list of them; got shape {guess.shape}.")
+        return Smoothing(m=m, p=self.p)
 
     def _check_alpha(self) -> Any:
         """alpha, not negative and, unless forced, not too small."""
@@ -66,21 +68,23 @@ class DiscreteClassifier(GenerativeClassifier):
                 raise ValueError(f'alpha is a number of 0 or more, or "auto"; got {self.alpha!r}.')
             return self.alpha
         if isinstance(self.alpha, list) and any(np.ndim(part) for part in self.alpha):
-            return [self._check_values(np.asarray(part, float)) for part in self.alpha]
-        alpha = self._check_values(np.asarray(self.alpha, dtype=np.float64))
-        if alpha.ndim and hasattr(self, "n_features_in_") and alpha.shape != (self.n_features_in_,):
+            return [self._check_values(numbers("alpha", part)) for part in self.alpha]
+        if self.alpha is None or np.ndim(self.alpha) == 0:
+            return float(self._check_values(np.asarray(number("alpha", self.alpha, least=0))))
+        alpha = self._check_values(numbers("alpha", self.alpha))
+        if hasattr(self, "n_features_in_") and alpha.shape != (self.n_features_in_,):
             raise ValueError(
-                f"When alpha is an array, it should contains `n_features`: got {alpha.size} "
-                f"numbers for {self.n_features_in_} columns."
+                f"When alpha is an array, it should contains `n_features`: got shape {alpha.shape} "
+                f"for {self.n_features_in_} columns."
             )
-        return alpha if alpha.ndim else float(alpha)
+        return alpha
 
     def _check_values(self, alpha: Array) -> Array:
-        if not np.isfinite(alpha).all() or (alpha < 0).any():
-            what = (
-                "All values in alpha must be greater than 0" if alpha.ndim else "alpha is 0 or more"
+        if (alpha < 0).any():
+            raise ValueError(
+                f"All values in alpha must be greater than 0. They are pseudo-counts; got "
+                f"{alpha.min():g}."
             )
-            raise ValueError(f"{what}. It is a pseudo-count; got {alpha.min():g}.")
         if not self.force_alpha and (alpha < LEAST_ALPHA).any():
             warnings.warn(
                 "alpha too small will result in numeric errors, setting alpha = "
@@ -93,10 +97,9 @@ class DiscreteClassifier(GenerativeClassifier):
     def _priors(self) -> Priors:
         if self.priors is not None and self.class_prior is not None:
             raise ValueError("priors and class_prior are two names of one thing; give one of them.")
-        if not self.prior_alpha >= 0:
-            raise ValueError(f"prior_alpha is 0 or more, got {self.prior_alpha!r}.")
+        prior_alpha = number("prior_alpha", self.prior_alpha, least=0)
         given = self.class_prior if self.priors is None else self.priors
-        return Priors(check_priors(given), bool(self.fit_prior), float(self.prior_alpha))
+        return Priors(check_priors(given), flag("fit_prior", self.fit_prior), prior_alpha)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

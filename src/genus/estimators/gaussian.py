@@ -16,8 +16,9 @@ from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
 from genus.estimators.base import GenerativeClassifier, check_priors
 from genus.families import Gaussian
 from genus.families.gaussian_scores import DiagonalParameters
-from genus.matrix import dense_rows
+from genus.matrix import dense_rows, refuse_infinite
 from genus.model import Priors
+from genus.options import flag, number
 from genus.statistics import Array
 
 
@@ -73,8 +74,13 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
                     f'shrinkage is None, a number from 0 to 1, "oas" or "ledoit-wolf", '
                     f"got {shrinkage!r}."
                 )
-        elif shrinkage is not None and not 0 <= shrinkage <= 1:
-            raise ValueError(f"shrinkage is a number from 0 to 1, got {shrinkage!r}.")
+        elif shrinkage is not None:
+            shrinkage = number("shrinkage", shrinkage, least=0, most=1)
+        for name in ("shared", "diagonal", "unbiased"):
+            flag(name, getattr(self, name))
+        n = self.n_components
+        if n is not None and (not isinstance(n, int | np.integer) or n < 0):
+            raise ValueError(f"n_components is a whole number, or None; got {n!r}.")
         if shrinkage is not None and self.diagonal:
             raise ValueError("diagonal=True leaves no covariances to shrink; use shrinkage=None.")
         return Gaussian(
@@ -154,7 +160,9 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
     def transform(self, X: Any) -> Array:
         """Project on the axes that separate the classes most, (m, components)."""
         check_is_fitted(self)
-        X, _ = self._as_matrix(X, reset=False)
+        with self._named_errors():
+            X, _ = self._as_matrix(X, reset=False)
+            refuse_infinite(X)
         return (dense_rows(X) - self.xbar_) @ self.scalings_[:, : self._components]
 
     @property
@@ -235,15 +243,12 @@ class GaussianNB(GenerativeClassifier):
         self.unbiased = unbiased
 
     def _family(self) -> Gaussian:
-        if not (np.isreal(self.var_smoothing) and 0 <= self.var_smoothing < np.inf):
-            raise ValueError(
-                f"var_smoothing is a share of a variance, 0 or more; got {self.var_smoothing!r}."
-            )
+        flag("unbiased", self.unbiased)
         return Gaussian(
             shared=False,
             diagonal=True,
             unbiased=bool(self.unbiased),
-            floor=float(self.var_smoothing),
+            floor=number("var_smoothing", self.var_smoothing, least=0),
         )
 
     @property

@@ -38,7 +38,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     tree = files.read(path)
     try:
         return from_tree(tree)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise files.damaged(path, error) from None
 
 
@@ -71,13 +71,15 @@ def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
     if tree["names"] is not None:
         estimator.feature_names_in_ = np.asarray(tree["names"], dtype=object)
     statistics = statistics_from_tree(tree["statistics"])
-    check_shapes(statistics, estimator.n_features_in_)
     family = counting_as(estimator._family(), restored(tree["counting"]))
+    check_shapes(statistics, family.zero(), estimator.n_features_in_)
     weights = tree["classes"]
+    rows = Tally(weights["classes"], None, {"rows": weights["rows"]})
+    check_shapes(rows, Tally(counts={"rows": np.zeros((0, 0))}), 1)
     estimator._keep(
         Model(
             blocks=(Block(family, statistics, width=estimator.n_features_in_),),
-            weights=Tally(weights["classes"], None, {"rows": weights["rows"]}),
+            weights=rows,
             priors=estimator._priors(),
             declared=tree["declared"],
             unexplained=estimator._unexplained(),
@@ -128,15 +130,30 @@ def statistics_from_tree(tree: dict[str, Any]) -> Any:
     raise KeyError(f"statistics of the unknown kind {kind!r}")
 
 
-def check_shapes(statistics: Any, columns: int) -> None:
-    """Raise if the arrays of a file do not fit together."""
+def check_shapes(statistics: Any, zero: Any, columns: int) -> None:
+    """Raise unless the arrays of a file fit together and rows can have given them."""
     K = len(statistics.classes)
+    if type(statistics) is not type(zero):
+        raise ValueError("its statistics are of another kind")
     if isinstance(statistics, Tally):
+        tables = statistics.counts
         keys = statistics.keys
         width = columns if keys is None else sum(map(len, keys))
-        fits = all(t.shape in ((K, width), (0, 0)) for t in statistics.counts.values())
+        fits = tables.keys() == zero.counts.keys()
+        fits &= all(t.shape == (K, width) or K == 0 for t in tables.values())
         fits &= keys is None or len(keys) == columns
+        arrays = list(tables.values())
     else:
-        fits = statistics.origin.shape == statistics.sums.shape == (K, columns) or K == 0
-    if not fits:
+        n = columns
+        squares = {"diagonal": (K, n), "pooled": (n, n), "separate": (K, n, n)}
+        fits = statistics.structure == zero.structure and K > 0
+        fits &= statistics.origin.shape == statistics.sums.shape == (K, n)
+        fits &= statistics.weights.shape == ((K, n) if zero.structure == "diagonal" else (K, 1))
+        fits &= statistics.squares.shape == squares[statistics.structure]
+        fits &= (statistics.third is None) == (zero.third is None)
+        arrays = [a for a in (statistics.origin, *statistics._sums()) if a is not None]
+        fits |= K == 0
+    if not fits or any(a.dtype != np.float64 for a in arrays):
         raise ValueError("its tables have the wrong shape")
+    if not (all(np.isfinite(a).all() for a in arrays) and statistics.is_possible):
+        raise ValueError("no rows can have given its numbers")

@@ -16,7 +16,7 @@ from genus import matrix
 from genus.families.protocol import by_weight, exclude_impossible, replace_own
 from genus.labels import Axis
 from genus.matrix import Codes, Matrix
-from genus.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio
+from genus.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio, per_column
 from genus.statistics import Tally
 
 Array = NDArray[np.float64]
@@ -111,7 +111,9 @@ class Bernoulli:
         if smoothing.m is None:
             alpha = smoothing.pseudo_counts(width)
             return alpha, alpha
-        p = np.broadcast_to(0.5 if smoothing.p is None else np.asarray(smoothing.p, float), width)
+        p = per_column("p", 0.5 if smoothing.p is None else smoothing.p, width)
+        if (p > 1).any():
+            raise ValueError(f"p is the guess of a probability, at most 1; got {p.max():g}.")
         return smoothing.m * p, smoothing.m * (1 - p)
 
     def _score(self, log_on: Array, log_off: Array, X: Matrix) -> Array:

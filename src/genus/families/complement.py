@@ -89,6 +89,7 @@ class Complement:
         return exclude_impossible(scores, (decided & ~hits).astype(float))
 
     def contributions(self, parameters: ComplementParameters, X: Matrix) -> tuple[Array, Array]:
+        matrix.refuse_negative(X)
         table, _ = finite_part(-parameters.weights.T)
         x = np.nan_to_num(matrix.dense_rows(X))[:, :, None]
         terms = -x * table

@@ -107,10 +107,11 @@ class Gaussian:
         return self._solve_full(moments, classes)
 
     def log_likelihood(self, parameters: Parameters, X: Matrix, relative: bool = False) -> Array:
-        if isinstance(parameters, DiagonalParameters):
-            scores = score_diagonal(parameters, X)
-        else:
-            scores = score_full(parameters, X, relative)
+        with np.errstate(invalid="ignore", over="ignore"):  # infinite values are refused below
+            if isinstance(parameters, DiagonalParameters):
+                scores = score_diagonal(parameters, X)
+            else:
+                scores = score_full(parameters, X, relative)
         if not np.isfinite(scores).all():
             matrix.refuse_infinite(X)
         return scores
@@ -304,6 +305,11 @@ class Gaussian:
             return FullParameters(mean, covariance, (factor,), np.array(used), centre)
         covariances, factors, shrinkages = np.empty((len(classes), n, n)), [], []
         for k, label in enumerate(classes):
+            if weights[k] <= 0:  # announced, not seen: any Σ will do, for its prior is zero
+                covariances[k] = np.diag(np.where(pooled > 0, pooled, 1.0))
+                factors.append(Factor.of(covariances[k], ""))
+                shrinkages.append(0.0)
+                continue
             variances = np.diagonal(scatter[k])
             if divisor[k] <= 0 or not (variances.any() or isinstance(self.shrinkage, str)):
                 raise SingularCovarianceError(

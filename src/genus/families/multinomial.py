@@ -83,6 +83,7 @@ class Multinomial:
         return exclude_impossible(scores, matrix.score_above(X, 0.0, never, zero))
 
     def contributions(self, parameters: MultinomialParameters, X: Matrix) -> tuple[Array, Array]:
+        matrix.refuse_negative(X)
         table = parameters.log_probability.T
         table = np.where(np.isneginf(table).all(axis=1, keepdims=True), 0.0, table)
         x = np.nan_to_num(matrix.dense_rows(X))[:, :, None]

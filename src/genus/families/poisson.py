@@ -20,7 +20,7 @@ from genus import matrix
 from genus.families.protocol import exclude_impossible
 from genus.labels import Axis
 from genus.matrix import Codes, Matrix
-from genus.smoothing import Smoothing, finite_part, maximise
+from genus.smoothing import Smoothing, finite_part, maximise, per_column
 from genus.statistics import Tally, divide
 
 Array = NDArray[np.float64]
@@ -61,12 +61,10 @@ class Poisson:
         if smoothing.is_automatic:
             alpha = best_alpha(total, seen)
             smoothing = smoothing.fixed(alpha)
-        rows = np.broadcast_to(
-            np.asarray(smoothing.alpha if smoothing.m is None else smoothing.m, float), width
-        )
+        rows = per_column("alpha", smoothing.alpha if smoothing.m is None else smoothing.m, width)
         guess = None
         if smoothing.m is not None and smoothing.p is not None:
-            guess = np.broadcast_to(np.asarray(smoothing.p, float), width)
+            guess = per_column("p", smoothing.p, width)
         return PoissonParameters(rates(total, seen, rows, guess), rows, guess, alpha)
 
     def log_likelihood(
@@ -85,6 +83,7 @@ class Poisson:
         return exclude_impossible(scores, matrix.score_above(X, 0.0, never, np.zeros_like(never)))
 
     def contributions(self, parameters: PoissonParameters, X: Matrix) -> tuple[Array, Array]:
+        matrix.refuse_negative(X)
         x = matrix.dense_rows(X)[:, :, None]
         rate = parameters.rate.T
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,0 +1,48 @@
+"""Options from users: numbers that are numbers, or an error that names the option."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def number(name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> float:
+    """A finite number from `least` to `most`.
+
+    >>> number("alpha", 0.5, least=0)
+    0.5
+    >>> number("alpha", None, least=0)
+    Traceback (most recent call last):
+    ValueError: alpha is a number, 0 or more; got None.
+    """
+    try:
+        result = float(value) if np.ndim(value) == 0 and not isinstance(value, str) else np.nan
+    except (TypeError, ValueError, OverflowError):
+        result = np.nan
+    if not (np.isfinite(result) and least <= result <= most):
+        bounds = f", {least:g} or more" if np.isfinite(least) and np.isposinf(most) else ""
+        bounds = f" from {least:g} to {most:g}" if np.isfinite(most) else bounds
+        raise ValueError(f"{name} is a number{bounds}; got {value!r}.")
+    return result
+
+
+def numbers(name: str, value: Any) -> NDArray[np.float64]:
+    """Finite numbers, 0 or more, in any shape."""
+    try:
+        if isinstance(value, str) or np.iscomplexobj(value):
+            raise TypeError
+        result = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} holds numbers; got {value!r}.") from None
+    if not np.isfinite(result).all():
+        raise ValueError(f"{name} holds finite numbers; got {value!r}.")
+    return result
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, and nothing that only looks like it."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is True or False; got {value!r}.")
+    return bool(value)
