@@ -138,6 +138,8 @@ def held_out(
             )
         yield from stratified(int(folds), codes, random_state)
         return
+    if not (hasattr(folds, "split") or isinstance(folds, Iterable)):
+        raise ValueError(f'folds is a whole number, "loo" or a splitter, got {folds!r}.')
     pairs: Iterable[Any] = folds.split(X, codes) if hasattr(folds, "split") else folds
     times = np.zeros(len(codes), dtype=int)
     for train, test in pairs:

@@ -138,6 +138,19 @@ class Model:
         """Whether rows can have given these statistics, or more was forgotten than learned."""
         return self.weights.is_possible and all(b.statistics.is_possible for b in self.blocks)
 
+    def forget(self, other: Model) -> Model:
+        """This model less what was counted of some of its rows, with nothing of them left over."""
+        rest = self - other
+        blocks = tuple(
+            replace(left, statistics=left.statistics.settled(before.statistics))
+            for before, left in zip(self.blocks, rest.blocks, strict=True)
+        )
+        weights = rest.weights.settled(self.weights)
+        # A class that was only announced goes when rows of it do, unless some are left.
+        named = np.isin(self.declared, other.classes)
+        declared = self.declared[~named | np.isin(self.declared, weights.classes)]
+        return replace(rest, blocks=blocks, weights=weights, declared=declared)
+
     def with_family(self, family: Family) -> Model:
         """The same statistics solved with other options; one block only."""
         (block,) = self.blocks

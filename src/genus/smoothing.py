@@ -50,12 +50,17 @@ class Smoothing:
             alpha = of_column(self.alpha, column)
             if np.ndim(alpha) and np.shape(alpha) != (size,):
                 raise ValueError(
-                    f"alpha holds {np.size(alpha)} numbers{where(column)}, where there are {size} "
+                    f"alpha has shape {np.shape(alpha)}{where(column)}, where there are {size} "
                     "values. When alpha is an array, it should contains `n_features` numbers, one "
                     "per column; for categories a list of arrays, one number per category."
                 )
             return np.broadcast_to(np.asarray(alpha, float), (size,))
         p = of_column(self.p, column)
+        if np.shape(p) not in ((), (size,)):
+            raise ValueError(
+                f"p is one number, or one for each of the {size} values{where(column)}; got shape "
+                f"{np.shape(p)}."
+            )
         guess = np.broadcast_to(1 / max(size, 1) if p is None else np.asarray(p, float), (size,))
         if size and not np.isclose(guess.sum(), 1.0):
             raise ValueError(
@@ -70,7 +75,8 @@ def per_column(name: str, value: Any, width: int) -> Array:
     numbers = np.asarray(value, dtype=np.float64)
     if numbers.shape not in ((), (width,)):
         raise ValueError(
-            f"{name} is one number, or one for each of the {width} columns; got {numbers.size}."
+            f"{name} is one number, or one for each of the {width} columns; got shape "
+            f"{numbers.shape}."
         )
     return np.broadcast_to(numbers, (width,))
 

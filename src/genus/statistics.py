@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 
 # Two sums that should cancel may differ in their last bits if the weights were not whole numbers.
 ROUNDING = 8 * np.finfo(float).eps
+GATHERED = 1e-9
 
 
 class Statistics(Protocol):
@@ -43,10 +44,20 @@ class Statistics(Protocol):
 
 
 def difference(a: Array, b: Array) -> Array:
-    """a - b, exactly zero where the two agree to rounding."""
+    """a - b, exactly zero where the two agree to rounding; whole numbers need no rounding."""
     result = a - b
-    result[np.abs(result) <= ROUNDING * np.maximum(np.abs(a), np.abs(b))] = 0.0
+    close = np.abs(result) <= ROUNDING * np.maximum(np.abs(a), np.abs(b))
+    result[close & ((a != np.floor(a)) | (b != np.floor(b)))] = 0.0
     return result
+
+
+def settle(rest: Array, before: Array) -> Array:
+    """What is left of `before` after forgetting: no more than rounding of it is nothing.
+
+    Sums of whole numbers are exact; of others the error of many operations may have gathered.
+    """
+    whole = (rest == np.floor(rest)) & (before == np.floor(before))
+    return np.where((np.abs(rest) <= GATHERED * np.abs(before)) & ~whole, 0.0, rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +109,21 @@ class Tally:
             else np.zeros((len(classes), width))
             for name, table in self.counts.items()
         }
+
+    def settled(self, before: Tally) -> Tally:
+        """What is left of `before` after forgetting, less what is only rounding."""
+        if len(self.classes) == 0 or not before.counts:
+            return self
+        keys, left, right = merge_keys(before, self)
+        width = max(before.width, self.width) if keys is None else sum(map(len, keys))
+        classes = labels.union(before.classes, self.classes, "classes")
+        rows = labels.positions(self.classes, classes)
+        counts = {}
+        for name, table in self.counts.items():
+            here = labels.spread(before.counts[name], left, width, axis=1)
+            here = labels.spread(here, labels.positions(before.classes, classes), len(classes))
+            counts[name] = settle(table, here[rows][:, right])
+        return Tally.of(self.classes, self.keys, counts)
 
     @property
     def is_possible(self) -> bool:
@@ -224,8 +250,13 @@ class Moments:
 
     @property
     def is_possible(self) -> bool:
-        """Whether rows can have given these sums: no weight or variance is negative."""
-        return bool((self.weights >= 0).all() and (self.variance() >= 0).all())
+        """Whether rows can have given these sums: no weight or variance is negative.
+
+        A variance may come out below zero by rounding, which moving the origin has made.
+        """
+        size = self.mean() ** 2
+        noise = 1e-12 * (size.max(axis=0, initial=0.0) if self.structure == "pooled" else size)
+        return bool((self.weights >= 0).all() and (self.variance() >= -noise).all())
 
     @property
     def width(self) -> int:
@@ -353,7 +384,12 @@ class Moments:
 
     def canonical(self) -> Moments:
         """Drop empty classes and put each origin at the class mean, on the grid."""
-        present = self.weights.any(axis=1)
+        present = np.logical_or(self.weights.any(axis=1), self.sums.any(axis=1))
+        if self.structure != "pooled":
+            inner = tuple(range(1, self.squares.ndim))
+            present = np.logical_or(present, self.squares.any(axis=inner))
+        elif not present.any() and self.squares.any():
+            present = np.ones_like(present)  # as formal differences may be: nothing but squares
         if not present.any():
             return Moments.zero(self.structure, self.third is not None)
         kept = self
@@ -385,23 +421,32 @@ class Moments:
         lower = np.where(level & (np.abs(a.origin) < np.abs(b.origin)), a.origin, b.origin)
         origin = np.where(heavier, a.origin, lower)
         a, b = a.about(origin), b.about(origin)
-        weights = operation(a.weights, b.weights)
-        empty = (weights == 0).all(axis=1)
-        sums = [
-            None if s is None or t is None else operation(s, t)
-            for s, t in zip(a._sums()[1:], b._sums()[1:], strict=True)
-        ]
-        first, squares, third, fourth = sums
-        assert first is not None
-        assert squares is not None
-        first[np.broadcast_to(weights == 0, first.shape)] = 0.0
+        w, s, S, third, fourth = (
+            None if one is None or two is None else operation(one, two)
+            for one, two in zip(a._sums(), b._sums(), strict=True)
+        )
+        assert w is not None
+        assert s is not None
+        assert S is not None
+        return Moments(self.structure, classes, origin, w, s, S, third, fourth).canonical()
+
+    def settled(self, before: Moments) -> Moments:
+        """What is left of `before` after forgetting: nothing of a class without weight."""
+        if len(self.classes) == 0:
+            return self
+        classes = labels.union(before.classes, self.classes, "classes")
+        known = before.align(classes, self.width).weights
+        weights = settle(self.weights, known[labels.positions(self.classes, classes)])
+        there = weights != 0
+        squares = self.squares
         if self.structure == "diagonal":
-            squares[weights == 0] = 0.0
-        elif self.structure == "pooled" and empty.all():
+            squares = np.where(there, squares, 0.0)
+        elif self.structure == "separate":
+            squares = np.where(there[:, :, None], squares, 0.0)
+        elif not there.any():
             squares = np.zeros_like(squares)
-        return Moments(
-            self.structure, classes, origin, weights, first, squares, third, fourth
-        ).canonical()
+        sums = np.where(there, self.sums, 0.0)
+        return replace(self, weights=weights, sums=sums, squares=squares).canonical()
 
     def describe(self) -> str:
         """What was counted, for errors."""

@@ -124,7 +124,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         with self._unchanged_on_error():
             X, codes, classes, weight = self._check(X, y, sample_weight, reset=False)
             model = self._with_current_options(self.model_)
-            self._keep(self._less(self._count(model, X, codes, classes, weight)))
+            forgotten = self._count(model, X, codes, classes, weight)
+            self._keep(self._less(replace(forgotten, declared=classes)))
         return self
 
     def resolve(self, **options: Any) -> Self:
@@ -342,7 +343,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return replace(model, declared=labels.union(model.declared, declared, "classes"))
 
     def _less(self, other: Model) -> Model:
-        rest = self.model_ - other
+        rest = self.model_.forget(other)
         if not rest.is_possible:
             classes = rest.weights.classes
             short = classes[(rest.weights["rows"] < 0).any(axis=1)]
@@ -424,6 +425,15 @@ def is_list_of_objects(X: Any) -> bool:
         return False
 
 
+def is_list_of_text(X: Any) -> bool:
+    """Whether a list of rows would become an array of text."""
+    try:
+        as_array = np.asarray(X)
+    except ValueError:
+        return False
+    return as_array.dtype.kind in "US" and as_array.ndim == 2
+
+
 def tidy(X: Matrix) -> Matrix:
     """X in a layout and dtype that the kernel reads."""
     if matrix.is_sparse(X):
@@ -460,6 +470,8 @@ def refuse_other_than_numbers(X: Any) -> None:
                     "instance days since some day."
                 )
         return
+    if isinstance(X, list | tuple) and is_list_of_text(X):
+        numbers_of(np.asarray(X, dtype=object))
     dtype = getattr(X, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "USMm" and np.ndim(X) == 2:
         numbers_of(np.asarray(X))

@@ -87,6 +87,8 @@ class CategoricalNB(DiscreteClassifier):
 
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": False, "reset": reset}
+        if hasattr(X, "astype") and len(set(map(str, getattr(X, "dtypes", ())))) > 1:
+            X = X.astype(object)  # a frame of different types keeps each of them
         if isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U":
             X = np.asarray(X, dtype=object)  # numbers beside text stay numbers
         if y is None:
