@@ -109,15 +109,15 @@ class Complement:
             return None
         scores = self.log_likelihood(parameters, X)
         count = statistics["count"]
-        others = count.sum(axis=0) - count + pseudo
+        others = count.sum(axis=0) - count
         row, column, x = entries(X)
         w = np.ones(len(y)) if weight is None else weight
         length = np.bincount(row, x, len(y))
         # A row leaves the complement of every class but its own.
         for k, (by_column, total) in enumerate(zip(others, others.sum(axis=1), strict=True)):
             foreign = y != k
-            logarithm = np.log(np.maximum(by_column[column] - w[row] * x, pseudo[column]))
-            score = length * np.log(np.maximum(total - w * length, pseudo.sum()))
+            logarithm = np.log(np.maximum(by_column[column] - w[row] * x, 0) + pseudo[column])
+            score = length * np.log(np.maximum(total - w * length, 0) + pseudo.sum())
             score -= np.bincount(row, x * logarithm, len(y))
             scores[foreign, k] = score[foreign]
         return scores

@@ -102,24 +102,24 @@ class Multinomial:
         if not parameters.pseudo.all():
             return None
         scores = self.log_likelihood(parameters, X)
-        smoothed = statistics["count"] + parameters.pseudo
+        count, pseudo = statistics["count"], parameters.pseudo
         w = np.ones(len(y)) if weight is None else weight
         # The row's own class: log of (N_v - w x_v + a_v) / (N - w Σx + Σa), for what it holds.
         own, length = np.empty(len(y)), np.empty(len(y))
         if matrix.is_sparse(X):
             row, column, x = entries(X)
-            left = smoothed[y[row], column] - w[row] * x
-            left = np.maximum(left, parameters.pseudo[column])
+            left = np.maximum(count[y[row], column] - w[row] * x, 0) + pseudo[column]
             own[:] = np.bincount(row, x * np.log(left), len(y))
             length[:] = np.bincount(row, x, len(y))
         else:
             for part in matrix.chunks(*X.shape):
                 x = np.nan_to_num(matrix.dense_rows(X, part))
-                left = smoothed[y[part]] - w[part, None] * x
-                np.maximum(left, parameters.pseudo, out=left)
+                left = count[y[part]] - w[part, None] * x
+                np.maximum(left, 0, out=left)
+                left += pseudo  # last: it may be tiny
                 own[part] = np.einsum("ij,ij->i", x, np.log(left, out=left))
                 length[part] = x.sum(axis=1)
-        total = np.maximum(smoothed.sum(axis=1)[y] - w * length, parameters.pseudo.sum())
+        total = np.maximum(count.sum(axis=1)[y] - w * length, 0) + pseudo.sum()
         scores[np.arange(len(y)), y] = own - length * np.log(total)
         return scores
 
