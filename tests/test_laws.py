@@ -17,7 +17,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import genus
-from examples import COUNTED, VARIANTS, Rows, Variant, halves
+from examples import COUNTED, NAN, VARIANTS, Rows, Variant, halves
 from genus.estimators.persistence import to_tree
 from laws import (
     alike,
@@ -114,6 +114,23 @@ def test_moments_are_a_group_at_any_offset_and_scale(variant: Variant, data: st.
     check(counting(variant.count, zero, A, B), same)
     check(weighing(variant.count, zero, A.weighing(None), B), same)
     check(vanishing(zero, a, b))
+
+
+@real
+def test_rows_that_do_not_count_change_nothing(variant: Variant) -> None:
+    A = variant.solid
+    far = (A + A).map(lambda X: X + 1e10)
+    weightless = A.weighing(1.0) + far.weighing(0.0)
+    check(
+        [("count(A ++ rows of weight 0) == count(A)", *map(variant.count, (weightless, A)))],
+        close_sums(A),
+    )
+    if not variant.estimator.diagonal:
+        holes = A + far.map(lambda X: np.where(np.arange(2) == 0, NAN, X))
+        check(
+            [("count(A ++ rows with holes) == count(A)", *map(variant.count, (holes, A)))],
+            close_sums(A),
+        )
 
 
 @counted

@@ -142,11 +142,14 @@ def held_out(
         raise ValueError(f'folds is a whole number, "loo" or a splitter, got {folds!r}.')
     pairs: Iterable[Any] = folds.split(X, codes) if hasattr(folds, "split") else folds
     times = np.zeros(len(codes), dtype=int)
-    for train, test in pairs:
-        train, test = (
-            np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
-            for rows in (train, test)
-        )
+    for pair in pairs:
+        try:
+            train, test = (row_numbers(rows, len(codes)) for rows in pair)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"folds that are listed hold pairs of row numbers, (train, test); got "
+                f"{str(pair)[:60]}: {error}."
+            ) from None
         times[test] += 1
         if len(np.union1d(train, test)) != len(codes):
             raise ValueError(
@@ -159,6 +162,19 @@ def held_out(
             f"Every row must be tested exactly once; row {int(np.argmax(times != 1))} is tested "
             f"{times[np.argmax(times != 1)]} times. Use a k-fold splitter."
         )
+
+
+def row_numbers(rows: Any, size: int) -> NDArray[np.intp]:
+    """The rows that a mask or a list of numbers names."""
+    given = np.asarray(rows)
+    if given.dtype == bool:
+        given = np.flatnonzero(given)
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+        raise ValueError("these are no row numbers")
+    given = given.astype(np.intp)
+    if len(given) and not 0 <= given.min() <= given.max() < size:
+        raise ValueError(f"there are {size} rows, counted from 0")
+    return given
 
 
 def stratified(folds: int, codes: Codes, random_state: int | None) -> Iterator[NDArray[np.intp]]:

@@ -25,8 +25,8 @@ VERSION = 1
 def write(path: str | os.PathLike[str], tree: dict[str, Any]) -> None:
     """Write a tree to a file, whole or not at all."""
     tensors: dict[str, NDArray[Any]] = {}
-    document = json.dumps(flatten(tree, "", tensors), allow_nan=True)
-    metadata = {"format": FORMAT, "version": str(VERSION), "tree": document}
+    document = {"version": VERSION, "tree": flatten(tree, "", tensors)}
+    metadata = {FORMAT: json.dumps(document)}  # one entry: safetensors shuffles several
     content = save({name: np.ascontiguousarray(t) for name, t in tensors.items()}, metadata)
     write_whole(Path(path), content)
 
@@ -61,10 +61,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise FileNotFoundError(f"There is no model file {os.fspath(path)!r}.")
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
-            metadata = file.metadata() or {}
-            check_version(path, metadata)
+            document = checked(path, file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        tree = unflatten(json.loads(metadata["tree"]), tensors)
+        tree = unflatten(document["tree"], tensors)
     except SafetensorError as error:
         raise ValueError(
             f"{os.fspath(path)!r} is not a genus model, or was cut short or changed ({error}). "
@@ -87,19 +86,21 @@ def damaged(path: str | os.PathLike[str], why: object) -> ValueError:
     )
 
 
-def check_version(path: str | os.PathLike[str], metadata: dict[str, str]) -> None:
-    """Refuse files of others and of later versions."""
-    if metadata.get("format") != FORMAT:
+def checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:
+    """What the metadata holds; files of others and of later versions are refused."""
+    if FORMAT not in metadata:
         raise ValueError(
             f"{os.fspath(path)!r} is a safetensors file, but not of a genus model. "
             "Give a file that save() wrote."
         )
-    version = metadata.get("version", "")
-    if not version.isdigit() or int(version) > VERSION:
+    document: dict[str, Any] = json.loads(metadata[FORMAT])
+    version = document["version"]
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
         raise ValueError(
             f"{os.fspath(path)!r} has format version {version}; this genus reads up to {VERSION}. "
             "Upgrade genus to open it."
         )
+    return document
 
 
 def flatten(node: Any, name: str, tensors: dict[str, NDArray[Any]]) -> Any:
@@ -108,10 +109,10 @@ def flatten(node: Any, name: str, tensors: dict[str, NDArray[Any]]) -> Any:
         return {"map": {key: flatten(v, f"{name}/{key}", tensors) for key, v in node.items()}}
     if isinstance(node, list | tuple):
         return {"list": [flatten(v, f"{name}/{i}", tensors) for i, v in enumerate(node)]}
-    if isinstance(node, np.ndarray) and node.dtype.kind in "biuf":
+    if isinstance(node, np.ndarray) and node.dtype.kind in "biuf" and node.dtype.itemsize <= 8:
         tensors[name] = node
         return {"tensor": name}
-    if isinstance(node, np.ndarray):
+    if isinstance(node, np.ndarray) and node.dtype.kind in "UO":
         texts = [str(item).encode("utf-8", "surrogatepass") for item in node.ravel()]
         tensors[f"{name}/text"] = np.frombuffer(b"".join(texts), dtype=np.uint8)
         tensors[f"{name}/ends"] = np.cumsum([len(t) for t in texts], dtype=np.int64)
@@ -120,8 +121,9 @@ def flatten(node: Any, name: str, tensors: dict[str, NDArray[Any]]) -> Any:
         return {"value": node.item()}
     if node is None or isinstance(node, bool | int | float | str):
         return {"value": node}
+    kind = f"{node.dtype} array" if isinstance(node, np.ndarray) else type(node).__name__
     raise TypeError(
-        f"{name.lstrip('/')} is a {type(node).__name__}, which a model file cannot hold; numbers, "
+        f"{name.lstrip('/')} is a {kind}, which a model file cannot hold; numbers, "
         "text and arrays can."
     )
 

@@ -9,7 +9,6 @@ counted exactly, not to the nearest cell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,16 +56,31 @@ class Bins:
     edges: tuple[Any, ...] | None = None
     origin: float = 0.0
 
+    @property
+    def counting(self) -> dict[str, Any]:
+        """What decides under which keys numbers are counted."""
+        if self.edges is None:
+            return {"origin": self.origin}
+        return {"edges": [np.asarray(part).tolist() for part in self.edges]}
+
+    @property
+    def shift(self) -> float:
+        """What to add to solved edges: those that are not given are relative to the origin."""
+        return self.origin if self.edges is None else 0.0
+
+    def check_columns(self, columns: int) -> None:
+        """Raise unless edges given by column are given for each."""
+        if self.edges and np.ndim(self.edges[0]) == 1 and len(self.edges) != columns:
+            raise ValueError(
+                f"edges has lists for {len(self.edges)} columns, but there are {columns} columns. "
+                "Give one list for each column, or one for all."
+            )
+
     def given(self, column: int) -> Array | None:
         """The edges given for a column, or None."""
         if self.edges is None:
             return None
         per_column = len(self.edges) > 0 and np.ndim(self.edges[0]) == 1
-        if per_column and column >= len(self.edges):
-            raise ValueError(
-                f"edges has lists for {len(self.edges)} columns, but there is a column {column}. "
-                "Give one list for each column, or one for all."
-            )
         return np.asarray(self.edges[column] if per_column else self.edges, dtype=np.float64)
 
     def keys(self, x: Array, column: int) -> Cells:
@@ -96,10 +110,9 @@ class Bins:
         low, high = lower_bounds(keys[cuts - 1] + 1), lower_bounds(keys[cuts])
         return (low + high) / 2
 
-    def assign(self, x: Array, edges: Array, column: int) -> NDArray[np.intp]:
+    def assign(self, x: Array, edges: Array) -> NDArray[np.intp]:
         """The bin of each number, counted from 0."""
-        shifted = x if self.given(column) is not None else x - self.origin
-        return np.searchsorted(edges, shifted, side="right")
+        return np.searchsorted(edges, x - self.shift, side="right")
 
     def merge(self, keys: Cells, edges: Array, column: int) -> NDArray[np.intp]:
         """The bin of each key."""
@@ -164,10 +177,17 @@ def entropy(counts: Array) -> Array:
         return -np.where(p > 0, p * np.log2(p), 0.0).sum(axis=1)
 
 
-def check_edges(edges: Sequence[Any]) -> tuple[Any, ...]:
+def check_edges(edges: Any) -> tuple[Any, ...]:
     """Edges as a tuple of numbers, or of one tuple per column, ascending."""
-    per_column = len(edges) > 0 and np.ndim(edges[0]) == 1
-    lists = [np.asarray(e, dtype=np.float64) for e in (edges if per_column else [edges])]
+    try:
+        if isinstance(edges, str):
+            raise TypeError
+        per_column = len(edges) > 0 and np.ndim(edges[0]) == 1
+        lists = [np.asarray(e, dtype=np.float64) for e in (edges if per_column else [edges])]
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(
+            f"edges is a list of numbers, or one such list for each column; got {edges!r}."
+        ) from None
     for one in lists:
         if one.ndim != 1 or not np.isfinite(one).all() or (np.diff(one) <= 0).any():
             raise ValueError(

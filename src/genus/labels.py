@@ -30,6 +30,14 @@ def show(label: Any) -> str:
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
+def is_missing(item: Any) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    try:
+        return item is None or bool(item != item)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
 def kind(axis: Axis) -> str:
     """What the labels of an axis are: 'number', 'text' or, for anything else, 'object'.
 

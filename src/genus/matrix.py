@@ -217,3 +217,11 @@ class InvalidValue(ValueError):
     def __init__(self, row: int, column: int, value: float, negative: bool) -> None:
         self.row, self.column, self.value, self.negative = row, column, value, negative
         super().__init__(f"Invalid value {value} in row {row}, column {column}.")
+
+
+class InvalidColumn(ValueError):
+    """A column of X that no family can count; `problem` goes on where "Column 3" leaves off."""
+
+    def __init__(self, column: int, problem: str) -> None:
+        self.column, self.problem = column, problem
+        super().__init__(f"Column {column} {problem}")

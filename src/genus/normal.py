@@ -17,11 +17,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
 Array = NDArray[np.float64]
+MOST_NAMED = 5  # columns in a message
 LOG_2π = float(np.log(2 * np.pi))
 
 
 class SingularCovarianceError(np.linalg.LinAlgError):
-    """A covariance matrix without an inverse (a ValueError, as NumPy's LinAlgError is)."""
+    """A covariance matrix without an inverse (a ValueError, as NumPy's LinAlgError is).
+
+    `columns` are those that the message speaks of by number.
+    """
+
+    def __init__(self, message: str, columns: Sequence[int] = ()) -> None:
+        super().__init__(message)
+        self.columns = tuple(columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +47,8 @@ class Factor:
             constant = np.flatnonzero(~(variance > 0)).tolist()
             raise SingularCovarianceError(
                 f"The covariance matrix is not full rank: column {some(constant)} has no "
-                f"variance. {hint}"
+                f"variance. {hint}",
+                constant[:MOST_NAMED],
             )
         scale = np.sqrt(variance)
         correlation = covariance / scale[:, None] / scale
@@ -50,9 +59,8 @@ class Factor:
         # A squared pivot is the share of a column's variance that those before it do not explain.
         limit = 4 * np.finfo(float).eps * len(scale)
         if lower is None or (np.diagonal(lower) ** 2 <= limit).any():
-            raise SingularCovarianceError(
-                f"The covariance matrix is not full rank: {blame(correlation)}. {hint}"
-            )
+            problem, columns = blame(correlation)
+            raise SingularCovarianceError(f"The covariance matrix {problem}. {hint}", columns)
         return cls(scale, lower)
 
     def whiten(self, z: Array) -> Array:
@@ -69,17 +77,21 @@ class Factor:
         return inverse.T @ inverse
 
 
-def blame(correlation: Array) -> str:
-    """Which column is a combination of the others."""
+def blame(correlation: Array) -> tuple[str, list[int]]:
+    """What is wrong with a matrix that has no Cholesky factor, and the columns to blame."""
     values, vectors = np.linalg.eigh(correlation)
+    if values[0] < -1e-8 * len(values):
+        least = f"its smallest correlation eigenvalue is {values[0]:.2g}"
+        return f"is no covariance of anything, because it is not positive definite: {least}", []
     column = int(np.argmax(np.abs(vectors[:, 0])))
     others = [j for j in np.flatnonzero(np.abs(vectors[:, 0]) > 1e-3).tolist() if j != column]
     if not others:
-        return f"its smallest correlation eigenvalue is {values[0]:.2g}"
-    return f"column {column} is a linear combination of column {some(others)}"
+        return f"is not full rank: its smallest correlation eigenvalue is {values[0]:.2g}", []
+    problem = f"is not full rank: column {column} is a linear combination of column {some(others)}"
+    return problem, [column, *others[:MOST_NAMED]]
 
 
-def some(items: Sequence[object], most: int = 5) -> str:
+def some(items: Sequence[object], most: int = MOST_NAMED) -> str:
     """The first few of a list, for a message."""
     return ", ".join(map(str, items[:most])) + (", …" if len(items) > most else "")
 
@@ -107,7 +119,8 @@ class MultivariateNormal:
             raise ValueError("mean and covariance must be finite; got NaN or infinity.")
         variance = np.diagonal(self.covariance)
         if (variance < 0).any():
-            raise ValueError(f"A variance is not negative; got {variance.min():g}.")
+            j = int(variance.argmin())
+            raise ValueError(f"A variance is not negative; column {j} has {variance[j]:g}.")
         scale = np.sqrt(np.outer(variance, variance))
         if (np.abs(self.covariance - self.covariance.T) > 1e-8 * scale).any():
             raise ValueError("A covariance matrix is symmetric; this one is not.")
@@ -172,7 +185,8 @@ class MultivariateNormal:
             )
         chosen = [int(j) % self.dimension for j in columns]
         if len(set(chosen)) < len(chosen):
-            raise ValueError(f"Each column can be named once; got {list(columns)}.")
+            repeated = next(j for j in chosen if chosen.count(j) > 1)
+            raise ValueError(f"Column {repeated} is named twice in {list(columns)}.")
         return chosen
 
     def _points(self, x: ArrayLike) -> Array:

@@ -249,14 +249,20 @@ class Moments:
         return cls(structure, labels.empty_axis(), none, none, none, squares, extra, extra)
 
     @property
+    @np.errstate(over="ignore", invalid="ignore")
     def is_possible(self) -> bool:
-        """Whether rows can have given these sums: no weight or variance is negative.
-
-        A variance may come out below zero by rounding, which moving the origin has made.
+        """Whether rows can have given these sums: no weight, and no variance in any direction, is
+        negative but by rounding, which moving the origin has made.
         """
         size = self.mean() ** 2
         noise = 1e-12 * (size.max(axis=0, initial=0.0) if self.structure == "pooled" else size)
-        return bool((self.weights >= 0).all() and (self.variance() >= -noise).all())
+        variance = self.variance()
+        if not ((self.weights >= 0).all() and (variance >= -noise).all()):
+            return False
+        if self.structure == "diagonal":
+            return True
+        weight = self.weights.sum() if self.structure == "pooled" else self.weights[:, :, None]
+        return is_positive(divide(self.scatter(), np.asarray(weight)), noise)
 
     @property
     def width(self) -> int:
@@ -491,6 +497,22 @@ def same_array(a: Array | None, b: Array | None) -> bool:
 def divide(a: Array, b: Array) -> Array:
     """a / b, zero where b is zero."""
     return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b != 0)
+
+
+def is_positive(covariance: Array, noise: Array) -> bool:
+    """Whether (stacked) matrices (…, n, n) are positive semidefinite, give or take rounding."""
+    variance = np.diagonal(covariance, axis1=-2, axis2=-1)
+    scale = np.where(variance > noise, np.sqrt(np.maximum(variance, 0)), np.inf)
+    correlation = covariance / scale[..., :, None] / scale[..., None, :]
+    share = np.where(variance > noise, noise / np.where(variance > noise, variance, 1.0), 0.0)
+    slack = 1e-6 + share.max(axis=-1, initial=0.0)
+    diagonal = np.einsum("...jj->...j", correlation)
+    diagonal[...] = 1 + slack[..., None]
+    try:
+        np.linalg.cholesky(correlation)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def outer(a: Array, b: Array) -> Array:

@@ -11,8 +11,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -23,11 +21,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from genus import files, labels, matrix
+from genus.estimators.inputs import (
+    announced,
+    check_weight,
+    refuse_empty_columns,
+    refuse_missing_labels,
+    table_of_numbers,
+    tidy,
+)
 from genus.explanation import Explanation
 from genus.families import Family
-from genus.families.categorical import is_missing
-from genus.matrix import Codes, InvalidValue, Matrix
+from genus.matrix import Codes, InvalidColumn, InvalidValue, Matrix
 from genus.model import Model, Priors
+from genus.normal import SingularCovarianceError
 from genus.options import number, numbers
 from genus.statistics import Array
 
@@ -60,22 +66,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             "ensure_all_finite": False,
             "reset": reset,
         }
-        X = self._table(X)
+        X = table_of_numbers(X)
         if y is None:
             return tidy(validate_data(self, X, **checks)), None
         X, y = validate_data(self, X, y, **checks)
         return tidy(X), y
-
-    def _table(self, X: Any) -> Any:
-        """X as it came, with tables of objects as numbers and text or dates refused."""
-        refuse_other_than_numbers(X)
-        if hasattr(X, "to_numpy") and "object" in map(str, getattr(X, "dtypes", ())):
-            values = numbers_of(X.to_numpy(dtype=object))
-            return type(X)(values, columns=X.columns)
-        table = np.asarray(X, dtype=object) if is_list_of_objects(X) else X
-        if isinstance(table, np.ndarray) and table.dtype.kind == "O" and table.ndim == 2:
-            return numbers_of(table)
-        return table
 
     # Fitting
 
@@ -94,7 +89,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             # A class whose rows all weigh nothing is a class all the same.
             unseen = classes[~np.isin(classes, model.weights.classes)]
             model = replace(model, declared=unseen)
-            refuse_empty_columns(self, X)
+            refuse_empty_columns(X, self._feature_names())
             self._solve(model)
             self._keep(model)
         return self
@@ -134,7 +129,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         copy = clone(self).set_params(**options)
         copy._adopt(self)
         model = copy._with_current_options(self.model_)
-        self._solve(model)
+        copy._solve(model)
         copy._keep(model)
         return copy
 
@@ -356,9 +351,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _check_mergeable(self, other: object) -> None:
         if type(other) is not type(self):
-            raise TypeError(
-                f"A {type(self).__name__} merges with another, not with a {type(other).__name__}."
-            )
+            kind = f"{type(other).__module__}.{type(other).__qualname__}"
+            raise TypeError(f"A {type(self).__name__} merges with another, not with a {kind}.")
         check_is_fitted(self)
         check_is_fitted(other)
         mine, theirs = (getattr(e, "feature_names_in_", None) for e in (self, other))
@@ -398,10 +392,15 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Say which column, by name, a bad value stands in."""
         try:
             yield
+        except InvalidColumn as error:
+            raise ValueError(f"C{self._named(error.column)[1:]} {error.problem}") from None
+        except SingularCovarianceError as error:
+            if hasattr(self, "feature_names_in_") and error.columns:
+                legend = ", ".join(map(self._named, error.columns))
+                raise SingularCovarianceError(f"{error} Here {legend}.", error.columns) from None
+            raise
         except InvalidValue as error:
-            names = getattr(self, "feature_names_in_", None)
-            named = "" if names is None else f" ({names[error.column]!r})"
-            where = f"row {error.row}, column {error.column}{named} holds {error.value}"
+            where = f"row {error.row}, {self._named(error.column)} holds {error.value}"
             if error.negative:
                 raise ValueError(
                     f"Negative values in data passed to {type(self).__name__} (input X): {where}. "
@@ -412,182 +411,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 "Use NaN for what is missing."
             ) from None
 
+    def _named(self, column: int) -> str:
+        """A column by its number and, if it has one, its name."""
+        names = getattr(self, "feature_names_in_", None)
+        return f"column {column}" + ("" if names is None else f" ({names[column]!r})")
+
     _negative_hint = "Counts are 0 or more; for other numbers use GaussianNB or GDA."
-
-
-def is_list_of_objects(X: Any) -> bool:
-    """Whether X is a list of rows that hold something that is no number, such as None."""
-    if not isinstance(X, list | tuple):
-        return False
-    try:
-        return np.asarray(X).dtype.kind == "O" and np.asarray(X, dtype=object).ndim == 2
-    except ValueError:  # rows of different lengths: scikit-learn says so
-        return False
-
-
-def is_list_of_text(X: Any) -> bool:
-    """Whether a list of rows would become an array of text."""
-    try:
-        as_array = np.asarray(X)
-    except ValueError:
-        return False
-    return as_array.dtype.kind in "US" and as_array.ndim == 2
-
-
-def tidy(X: Matrix) -> Matrix:
-    """X in a layout and dtype that the kernel reads."""
-    if matrix.is_sparse(X):
-        return tidy_sparse(X)
-    if X.dtype.kind in "biu" or X.dtype in (np.float32, np.float64):
-        return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
-    return X.astype(np.float64) if X.dtype.kind == "f" else numbers_of(X)
-
-
-def tidy_sparse(X: Matrix) -> Matrix:
-    """A sound CSR matrix without duplicate entries."""
-    try:
-        X.check_format(full_check=True)
-    except ValueError as error:
-        raise ValueError(f"The sparse matrix X is corrupt: {error}. Build it anew.") from None
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X if X.data.dtype.kind in "biuf" and X.data.dtype.itemsize <= 8 else X.astype(float)
-
-
-def refuse_other_than_numbers(X: Any) -> None:
-    """Raise if a table holds text or dates, and say where; frames are asked column by column."""
-    if matrix.is_sparse(X):
-        return
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        dtypes = X.dtypes if isinstance(X.dtypes, list) else list(X.dtypes)
-        for j, (name, dtype) in enumerate(zip(X.columns, dtypes, strict=False)):
-            kind = str(dtype).lower()
-            if any(word in kind for word in ("date", "time", "duration", "str", "period")):
-                raise ValueError(
-                    f"Input X holds text or dates where numbers are needed: column {j} ({name!r}) "
-                    f"is {dtype}. Use CategoricalNB for text; turn dates into numbers, for "
-                    "instance days since some day."
-                )
-        return
-    if isinstance(X, list | tuple) and is_list_of_text(X):
-        numbers_of(np.asarray(X, dtype=object))
-    dtype = getattr(X, "dtype", None)
-    if isinstance(dtype, np.dtype) and dtype.kind in "USMm" and np.ndim(X) == 2:
-        numbers_of(np.asarray(X))
-
-
-def numbers_of(X: NDArray[Any]) -> Array:
-    """A table of objects as float64, NaN where missing."""
-    out = np.empty(X.shape)
-    for j in range(X.shape[1]):
-        for i, item in enumerate(X[:, j]):
-            number_like = isinstance(item, int | float | np.number | np.bool_ | Decimal | Fraction)
-            try:
-                if not (number_like or is_missing(item)):
-                    raise TypeError
-                out[i, j] = np.nan if is_missing(item) else item
-            except (TypeError, ValueError, OverflowError):
-                if isinstance(item, dict | list | tuple | set):
-                    raise TypeError(
-                        f"Row {i}, column {j} of X: argument must be a string or a real number, "
-                        f"not {type(item).__name__!r}."
-                    ) from None
-                what = "text" if isinstance(item, str) else type(item).__name__
-                large = " (too large)" if number_like else ""
-                raise ValueError(
-                    f"Input X holds {what} in row {i}, column {j}: {str(item)[:40]!r} is no number "
-                    f"that a float can hold{large}. Use CategoricalNB for text, NaN for what is "
-                    "missing, and turn dates into numbers, for instance days since some day."
-                ) from None
-    return out
-
-
-def announced(classes: Any) -> NDArray[Any]:
-    """The classes that a user announces, ascending."""
-    named = np.asarray(classes)
-    if named.ndim != 1 or any(map(is_missing, named.tolist())):
-        raise ValueError(f"classes is a 1d list of labels, none of them missing; got {classes!r}.")
-    return labels.factorize(named)[0]
-
-
-def check_weight(sample_weight: Any, rows: int) -> Array | None:
-    """Weights (m,), or None if all are 1."""
-    if sample_weight is None:
-        return None
-    try:
-        given = np.asarray(sample_weight)
-        if given.dtype.kind not in "biufO":
-            raise TypeError(given.dtype)
-        weight = given.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            f"sample_weight holds one number for each row, not text, objects or complex numbers; "
-            f"got {str(sample_weight)[:60]}."
-        ) from None
-    if weight.ndim == 0:
-        weight = np.full(rows, float(weight))
-    if weight.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar, got {weight.ndim}D.")
-    if len(weight) != rows:
-        raise ValueError(
-            f"sample_weight.shape == {weight.shape}, expected {(rows,)}: one weight for each row."
-        )
-    if not np.isfinite(weight).all():
-        at = int(np.argmin(np.isfinite(weight)))
-        raise ValueError(
-            f"Input sample_weight contains NaN or infinity: row {at} has {weight[at]}."
-        )
-    if rows and not weight.any():
-        raise ValueError(
-            "Sample weights must contain at least one non-zero number: all are zero, which leaves "
-            "nothing to count."
-        )
-    if (weight < 0).any():
-        at = int(np.argmax(weight < 0))
-        raise ValueError(
-            f"Negative values in data passed to `sample_weight`: row {at} weighs {weight[at]}. "
-            "Use forget() to take rows out."
-        )
-    return np.ascontiguousarray(weight)
-
-
-def refuse_missing_labels(y: Any) -> Any:
-    """y, unless a label is None or NaN."""
-    as_array = np.asarray(y)
-    is_text = isinstance(y, list | tuple) and as_array.dtype.kind == "U"
-    if is_text and not all(isinstance(label, str) for label in y):
-        as_array = y = np.asarray(y, dtype=object)  # numbers beside text stay numbers
-    if as_array.dtype.kind in "Mm":
-        as_array = as_array.astype(object)
-    if as_array.dtype.kind == "O":
-        missing = [i for i, label in enumerate(as_array.ravel()) if is_missing(label)]
-        if not missing and as_array.ndim == 1:
-            labels.factorize(as_array)  # labels of different kinds are refused
-        if missing:
-            raise ValueError(
-                f"Input y contains NaN: row {missing[0]} has no label. "
-                "Leave rows without a label out."
-            )
-    if as_array.dtype.kind == "f" and np.isnan(as_array).any():
-        at = int(np.argmax(np.isnan(as_array.ravel())))
-        raise ValueError(
-            f"Input y contains NaN: row {at} has no label. Leave rows without a label out."
-        )
-    return y
-
-
-def refuse_empty_columns(estimator: GenerativeClassifier, X: Matrix) -> None:
-    """Raise if a column holds no value at all."""
-    if matrix.is_sparse(X) or X.dtype.kind not in "fO":
-        return
-    for j, first in enumerate(X[0]):
-        if is_missing(first) and all(map(is_missing, X[:, j])):
-            name = estimator._feature_names()[j]
-            raise ValueError(
-                f"Input X contains NaN only in column {j} ({name!r}): there is nothing to learn "
-                "from. Leave the column out."
-            )
 
 
 def check_priors(priors: Any, normalise: bool = False) -> Any:

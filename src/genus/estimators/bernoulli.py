@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from genus.estimators.discrete import LinearClassifier
 from genus.families import Bernoulli
 from genus.options import number
@@ -45,6 +47,12 @@ class BernoulliNB(LinearClassifier):
         self.m = m
         self.p = p
         self.unexplained = unexplained
+
+    def _check_guess(self) -> Any:
+        p = super()._check_guess()
+        if np.max(p) > 1:
+            raise ValueError(f"p is the guess of a probability, at most 1; got {np.max(p):g}.")
+        return p
 
     def _family(self) -> Bernoulli:
         threshold = 0.0 if self.binarize is None else number("binarize", self.binarize)

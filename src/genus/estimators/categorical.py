@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from genus.estimators.base import tidy
 from genus.estimators.discrete import DiscreteClassifier
 from genus.estimators.discretizer import Discretizer
+from genus.estimators.inputs import table_of_categories, tidy
 from genus.families import Categorical
 from genus.families.categorical import CategoricalParameters
 from genus.matrix import Matrix
+from genus.options import numbers
 from genus.statistics import Array
+
+
+def by_value(option: Any) -> bool:
+    """Whether an option is given for each value of each column."""
+    return isinstance(option, list | tuple) and any(np.ndim(part) for part in option)
+
+
+def check_distribution(p: Array) -> Array:
+    """Guesses of probabilities, not negative; their sum is checked against the values later."""
+    if (p < 0).any():
+        raise ValueError(f"p holds guesses of 0 or more; got {p.tolist()}.")
+    return p
 
 
 class CategoricalNB(DiscreteClassifier):
@@ -70,6 +84,8 @@ class CategoricalNB(DiscreteClassifier):
         if self.bins is not None and not isinstance(self.bins, Discretizer):
             raise ValueError(f"bins is a Discretizer or None, got {self.bins!r}.")
         bins = None if self.bins is None else self.bins._bins()
+        if bins is not None:
+            bins.check_columns(self.n_features_in_)
         least = self.min_categories
         if least is not None:
             least = np.asarray(least)
@@ -82,24 +98,44 @@ class CategoricalNB(DiscreteClassifier):
                 raise ValueError(
                     f"'min_categories' should have integral type. Got {least.dtype} instead."
                 )
+            if (least < 0).any():
+                raise ValueError(f"'min_categories' is 0 or more; got {least.min()}.")
             least = least.tolist()
         return Categorical(self._smoothing(), bins, least, self.unseen)
 
+    def _check_alpha(self) -> Any:
+        if by_value(self.alpha):
+            return self._each("alpha", self.alpha, self._check_values)
+        return super()._check_alpha()
+
+    def _check_guess(self) -> Any:
+        if by_value(self.p):
+            return self._each("p", self.p, check_distribution)
+        return super()._check_guess()
+
+    def _each(self, name: str, given: Any, check: Callable[[Array], Array]) -> list[Array]:
+        """An option that has one number for each value of each column, checked by column."""
+        if len(given) != self.n_features_in_:
+            raise ValueError(
+                f"{name} has {len(given)} lists, which must be one for each of the "
+                f"{self.n_features_in_} columns; got {given!r}."
+            )
+        parts = [numbers(name, part) for part in given]
+        wrong = next((part for part in parts if part.ndim > 1), None)
+        if wrong is not None:
+            raise ValueError(f"{name} holds a list of numbers by column; got shape {wrong.shape}.")
+        return [check(part) for part in parts]
+
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": False, "reset": reset}
-        if hasattr(X, "astype") and len(set(map(str, getattr(X, "dtypes", ())))) > 1:
-            X = X.astype(object)  # a frame of different types keeps each of them
-        if isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U":
-            X = np.asarray(X, dtype=object)  # numbers beside text stay numbers
+        X = table_of_categories(X)
         if y is None:
             return self._columns(validate_data(self, X, **checks)), None
         X, y = validate_data(self, X, y, **checks)
         return self._columns(X), y
 
     def _columns(self, X: NDArray[Any]) -> Matrix:
-        if X.dtype.kind == "c":
-            raise ValueError("Complex data not supported: categories are text or real numbers.")
-        return X.astype(object) if X.dtype.kind in "USOTMm" else tidy(X)
+        return X.astype(object) if X.dtype.kind in "USOT" else tidy(X)
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
@@ -114,8 +150,9 @@ class CategoricalNB(DiscreteClassifier):
     @property
     def bin_edges_(self) -> list[Array | None]:
         """The inner edges of each column's bins."""
-        origin = 0.0 if self.bins is None or self.bins.edges is not None else self.bins.origin
-        return [None if c.edges is None else c.edges + origin for c in self._columns_solved]
+        (block,) = self._fitted().blocks
+        bins = block.family.bins  # type: ignore[attr-defined]
+        return [None if c.edges is None else c.edges + bins.shift for c in self._columns_solved]
 
     @property
     def category_count_(self) -> list[Array]:

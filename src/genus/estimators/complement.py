@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from genus.estimators.discrete import LinearClassifier
+from genus.estimators.discrete import LinearClassifier, one_distribution
 from genus.families import Complement, Multinomial
 from genus.model import Model
 from genus.statistics import Array
@@ -52,6 +52,9 @@ class ComplementNB(LinearClassifier):
         self.m = m
         self.p = p
         self.unexplained = unexplained
+
+    def _check_guess(self) -> Any:
+        return one_distribution(super()._check_guess(), self.n_features_in_)
 
     def _family(self) -> Complement:
         return Complement(self._smoothing(), bool(self.norm))

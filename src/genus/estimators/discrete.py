@@ -13,7 +13,7 @@ from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
 from genus.estimators.base import GenerativeClassifier, check_priors
 from genus.model import Priors
 from genus.options import flag, number, numbers
-from genus.smoothing import Smoothing
+from genus.smoothing import Smoothing, per_column
 from genus.statistics import Array
 
 LEAST_ALPHA = 1e-10
@@ -51,15 +51,14 @@ class DiscreteClassifier(GenerativeClassifier):
                 raise ValueError("p is the guess of an m-estimate and needs m, its weight in rows.")
             return Smoothing(self._check_alpha())
         m = number("m", self.m, least=0)
-        if self.p is not None:
-            by_column = isinstance(self.p, list) and any(np.ndim(part) for part in self.p)
-            for part in self.p if by_column else [self.p]:
-                guess = numbers("p", part)
-                if (guess < 0).any():
-                    raise ValueError(f"p holds guesses of 0 or more; got {self.p!r}.")
-                if guess.ndim > 1:
-                    raise ValueError(f"p is a number or a list of them; got shape {guess.shape}.")
-        return Smoothing(m=m, p=self.p)
+        return Smoothing(m=m, p=None if self.p is None else self._check_guess())
+
+    def _check_guess(self) -> Any:
+        """p, a guess of 0 or more for all columns or for each."""
+        p = numbers("p", self.p)
+        if (p < 0).any():
+            raise ValueError(f"p holds guesses of 0 or more; got {self.p!r}.")
+        return float(p) if p.ndim == 0 else per_column("p", p, self.n_features_in_)
 
     def _check_alpha(self) -> Any:
         """alpha, not negative and, unless forced, not too small."""
@@ -67,8 +66,6 @@ class DiscreteClassifier(GenerativeClassifier):
             if self.alpha != "auto":
                 raise ValueError(f'alpha is a number of 0 or more, or "auto"; got {self.alpha!r}.')
             return self.alpha
-        if isinstance(self.alpha, list) and any(np.ndim(part) for part in self.alpha):
-            return [self._check_values(numbers("alpha", part)) for part in self.alpha]
         if self.alpha is None or np.ndim(self.alpha) == 0:
             return float(self._check_values(np.asarray(number("alpha", self.alpha, least=0))))
         alpha = self._check_values(numbers("alpha", self.alpha))
@@ -113,9 +110,15 @@ class DiscreteClassifier(GenerativeClassifier):
 
     @property
     def alpha_(self) -> Any:
-        """The pseudo-count in use; the chosen one if alpha is "auto"."""
+        """The pseudo-count in use, the chosen one if alpha is "auto"; None if m is given."""
         chosen = self._parameters.alpha
-        return self.alpha if chosen is None else chosen
+        return (self.alpha if self.m is None else None) if chosen is None else chosen
+
+
+def one_distribution(p: Any, columns: int) -> Any:
+    """p, a guess of probabilities that add up to 1 over the columns."""
+    Smoothing(m=1.0, p=p).pseudo_counts(columns)
+    return p
 
 
 class LinearClassifier(DiscreteClassifier):

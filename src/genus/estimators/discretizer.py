@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from genus.families import Categorical
 from genus.grid import Bins, check_edges
+from genus.options import number
 from genus.statistics import Array
 
 STRATEGIES = ("mdlp", "quantile", "uniform")
@@ -56,10 +57,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
             raise ValueError(f"strategy is one of {STRATEGIES}, got {self.strategy!r}.")
         if not (isinstance(self.n_bins, int | np.integer) and self.n_bins >= 2):
             raise ValueError(f"n_bins is a whole number of 2 or more, got {self.n_bins!r}.")
-        if not np.isfinite(self.origin):
-            raise ValueError(f"origin is a number, got {self.origin!r}.")
+        origin = number("origin", self.origin)
         edges = None if self.edges is None else check_edges(self.edges)
-        return Bins(self.strategy, int(self.n_bins), edges, float(self.origin))
+        return Bins(self.strategy, int(self.n_bins), edges, origin)
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Find the edges for X (m, n); "mdlp" needs the labels y (m,)."""
@@ -75,22 +75,23 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
         else:
             X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
             classes, codes = np.unique(np.asarray(y), return_inverse=True)
+        bins.check_columns(X.shape[1])
         family = Categorical(bins=bins)
         tally = family.count(X, codes.astype(np.int64), classes, None)
         parameters = family.solve(tally, classes, X.shape[1])
+        self._fitted_bins = bins
         self._edges = [np.asarray(column.edges) for column in parameters.columns]
-        shift = 0.0 if bins.edges is not None else bins.origin
-        self.bin_edges_: list[Array] = [edges + shift for edges in self._edges]
+        self.bin_edges_: list[Array] = [edges + bins.shift for edges in self._edges]
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
         """The number of each value's bin, from 1; NaN where X is NaN."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-        bins = self._bins()
+        bins = self._fitted_bins
         out = np.empty(X.shape)
         for j, edges in enumerate(self._edges):
-            out[:, j] = np.where(np.isnan(X[:, j]), np.nan, bins.assign(X[:, j], edges, j) + 1)
+            out[:, j] = np.where(np.isnan(X[:, j]), np.nan, bins.assign(X[:, j], edges) + 1)
         return out if np.isnan(out).any() else out.astype(np.int64)
 
     def __sklearn_tags__(self) -> Any:

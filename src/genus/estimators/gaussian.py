@@ -79,8 +79,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
         for name in ("shared", "diagonal", "unbiased"):
             flag(name, getattr(self, name))
         n = self.n_components
-        if n is not None and (not isinstance(n, int | np.integer) or n < 0):
-            raise ValueError(f"n_components is a whole number, or None; got {n!r}.")
+        if n is not None and (not isinstance(n, int | np.integer) or n < 1):
+            raise ValueError(f"n_components is a whole number from 1 on, or None; got {n!r}.")
         if shrinkage is not None and self.diagonal:
             raise ValueError("diagonal=True leaves no covariances to shrink; use shrinkage=None.")
         return Gaussian(
@@ -96,6 +96,12 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
             super().fit(X, y, sample_weight)
             self._check_components()
         return self
+
+    def resolve(self, **options: Any) -> Self:
+        """A copy with other parameters, solved from the same statistics: no data needed."""
+        copy = super().resolve(**options)
+        copy._check_components()
+        return copy
 
     # Densities
 

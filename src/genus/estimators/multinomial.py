@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from genus.estimators.discrete import LinearClassifier
+from genus.estimators.discrete import LinearClassifier, one_distribution
 from genus.families import Multinomial
 from genus.statistics import Array
 
@@ -40,6 +40,9 @@ class MultinomialNB(LinearClassifier):
         self.m = m
         self.p = p
         self.unexplained = unexplained
+
+    def _check_guess(self) -> Any:
+        return one_distribution(super()._check_guess(), self.n_features_in_)
 
     def _family(self) -> Multinomial:
         return Multinomial(self._smoothing())

@@ -54,8 +54,8 @@ def to_tree(estimator: GenerativeClassifier) -> dict[str, Any]:
         "parameters": {name: plain(value) for name, value in parameters.items()},
         "columns": estimator.n_features_in_,
         "names": getattr(estimator, "feature_names_in_", None),
-        "declared": model.declared,
         "classes": {"classes": model.weights.classes, "rows": model.weights["rows"]},
+        "declared": model.declared,
         "counting": plain(dict(block.family.counting)),
         "statistics": statistics_to_tree(block.statistics),
     }
@@ -72,10 +72,11 @@ def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
         estimator.feature_names_in_ = np.asarray(tree["names"], dtype=object)
     statistics = statistics_from_tree(tree["statistics"])
     family = counting_as(estimator._family(), restored(tree["counting"]))
-    check_shapes(statistics, family.zero(), estimator.n_features_in_)
+    check_statistics(statistics, family.zero(), estimator.n_features_in_)
     weights = tree["classes"]
     rows = Tally(weights["classes"], None, {"rows": weights["rows"]})
-    check_shapes(rows, Tally(counts={"rows": np.zeros((0, 0))}), 1)
+    check_statistics(rows, Tally(counts={"rows": np.zeros((0, 0))}), 1)
+    check_axis(tree["declared"])
     estimator._keep(
         Model(
             blocks=(Block(family, statistics, width=estimator.n_features_in_),),
@@ -96,6 +97,8 @@ def plain(value: Any) -> Any:
         return {"pairs of": [[plain(k), plain(v)] for k, v in value.items()]}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if hasattr(value, "to_numpy"):
+        return value.to_numpy()
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -130,30 +133,42 @@ def statistics_from_tree(tree: dict[str, Any]) -> Any:
     raise KeyError(f"statistics of the unknown kind {kind!r}")
 
 
-def check_shapes(statistics: Any, zero: Any, columns: int) -> None:
+def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
     """Raise unless the arrays of a file fit together and rows can have given them."""
-    K = len(statistics.classes)
     if type(statistics) is not type(zero):
         raise ValueError("its statistics are of another kind")
+    check_axis(statistics.classes)
+    K, n = len(statistics.classes), columns
     if isinstance(statistics, Tally):
-        tables = statistics.counts
         keys = statistics.keys
-        width = columns if keys is None else sum(map(len, keys))
-        fits = tables.keys() == zero.counts.keys()
-        fits &= all(t.shape == (K, width) or K == 0 for t in tables.values())
-        fits &= keys is None or len(keys) == columns
-        arrays = list(tables.values())
+        for axis in keys or ():
+            check_axis(axis)
+        width = n if keys is None else sum(map(len, keys))
+        expected: dict[str, tuple[int, ...]] = dict.fromkeys(zero.counts, (K, width))
+        arrays = dict(statistics.counts)
+        fits = keys is None or len(keys) == n or K == 0
     else:
-        n = columns
         squares = {"diagonal": (K, n), "pooled": (n, n), "separate": (K, n, n)}
-        fits = statistics.structure == zero.structure and K > 0
-        fits &= statistics.origin.shape == statistics.sums.shape == (K, n)
-        fits &= statistics.weights.shape == ((K, n) if zero.structure == "diagonal" else (K, 1))
-        fits &= statistics.squares.shape == squares[statistics.structure]
-        fits &= (statistics.third is None) == (zero.third is None)
-        arrays = [a for a in (statistics.origin, *statistics._sums()) if a is not None]
-        fits |= K == 0
-    if not fits or any(a.dtype != np.float64 for a in arrays):
+        expected = {
+            "origin": (K, n),
+            "weights": (K, n) if zero.structure == "diagonal" else (K, 1),
+            "sums": (K, n),
+            "squares": squares[zero.structure],
+        }
+        if zero.third is not None:
+            expected |= {"third": (K, n, n), "fourth": (K, n, n)}
+        found = {name: getattr(statistics, name) for name in (*expected, "third", "fourth")}
+        arrays = {name: array for name, array in found.items() if array is not None}
+        fits = statistics.structure == zero.structure
+    fits &= arrays.keys() == expected.keys()
+    fits &= all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arrays.values())
+    if not fits or (K and any(arrays[name].shape != shape for name, shape in expected.items())):
         raise ValueError("its tables have the wrong shape")
-    if not (all(np.isfinite(a).all() for a in arrays) and statistics.is_possible):
+    if not (all(np.isfinite(a).all() for a in arrays.values()) and statistics.is_possible):
         raise ValueError("no rows can have given its numbers")
+
+
+def check_axis(axis: Any) -> None:
+    """Raise unless these are distinct labels in ascending order."""
+    if not isinstance(axis, np.ndarray) or axis.ndim != 1 or not (axis[:-1] < axis[1:]).all():
+        raise ValueError("its classes or categories are not in order")

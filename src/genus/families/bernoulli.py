@@ -112,8 +112,6 @@ class Bernoulli:
             alpha = smoothing.pseudo_counts(width)
             return alpha, alpha
         p = per_column("p", 0.5 if smoothing.p is None else smoothing.p, width)
-        if (p > 1).any():
-            raise ValueError(f"p is the guess of a probability, at most 1; got {p.max():g}.")
         return smoothing.m * p, smoothing.m * (1 - p)
 
     def _score(self, log_on: Array, log_off: Array, X: Matrix) -> Array:

@@ -20,14 +20,15 @@ from genus import labels
 from genus._kernel import column_range, gather_scores, tally_codes, unique_codes
 from genus.families.protocol import by_weight, exclude_impossible, replace_own
 from genus.grid import Bins, lower_bounds
-from genus.labels import Axis
-from genus.matrix import Codes, InvalidValue, Matrix, refuse_negative, threads
+from genus.labels import Axis, is_missing
+from genus.matrix import Codes, InvalidColumn, InvalidValue, Matrix, refuse_negative, threads
 from genus.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio, of_column
 from genus.statistics import Tally
 
 Array = NDArray[np.float64]
 
-MOST_CODES = 1 << 22  # whole numbers up to here are counted by direct look-up
+MOST_CODES = 1 << 16  # whole numbers below number categories; larger ones are only their names
+TABLE = 1 << 20  # cells of a table that is counted by direct look-up, whatever the rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,18 +82,13 @@ class Categorical:
 
     @property
     def counting(self) -> Mapping[str, Any]:
-        if self.bins is None:
-            return {"family": "categorical"}
-        given = self.bins.edges
-        if given is None:
-            return {"family": "binned", "origin": self.bins.origin}
-        return {"family": "binned", "edges": [np.asarray(e).tolist() for e in given]}
+        return {"family": "categorical", "bins": self.bins and self.bins.counting}
 
     def zero(self) -> Tally:
         return Tally(counts={"count": np.zeros((0, 0))})
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
-        codes, keys = self._encode(X)
+        codes, keys = self._encode(X, len(classes))
         sizes = [len(axis) for axis in keys]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         counts = tally_codes(codes, y, weight, offsets, len(classes), threads())
@@ -177,10 +173,11 @@ class Categorical:
         drawn = []
         for j, column in enumerate(parameters.columns):
             φ = np.exp(parameters.table[parameters.rows(j), k][:-1])
+            if not φ.any():  # the class has no value here and nothing is smoothed: any will do
+                φ = np.ones_like(φ)
             value = rng.choice(len(φ), size=n, p=φ / φ.sum())
             if self.bins is not None and column.edges is not None:
-                origin = 0.0 if self.bins.given(j) is not None else self.bins.origin
-                drawn.append(origin + numbers(column, value, rng))
+                drawn.append(self.bins.shift + numbers(column, value, rng))
             else:
                 drawn.append(column.values[value])
         if all(values.dtype.kind in "biuf" for values in drawn):
@@ -229,7 +226,7 @@ class Categorical:
                 single[parameters.rows(j)][:-1] = once
         return single
 
-    def _encode(self, X: Matrix) -> tuple[NDArray[Any], tuple[Axis, ...]]:
+    def _encode(self, X: Matrix, n_classes: int) -> tuple[NDArray[Any], tuple[Axis, ...]]:
         """Codes (m, n), -1 or NaN for missing, and the keys that they stand for."""
         m, n = X.shape
         if self.bins is not None:
@@ -238,7 +235,7 @@ class Categorical:
             if X.dtype.kind in "biuf":
                 _, largest = whole_range(X)
                 sizes = largest + 1
-                if np.isfinite(sizes).all() and sizes.sum() <= MOST_CODES:
+                if n_classes * sizes.sum() <= max(TABLE, m * n):
                     return X, tuple(np.arange(int(size)) for size in sizes)
             columns = [factorize(X[:, j], j) for j in range(n)]
         codes = np.empty((m, n), dtype=np.int64, order="F")
@@ -257,10 +254,11 @@ class Categorical:
         for j, column in enumerate(parameters.columns):
             if self.bins is not None and column.edges is not None:
                 x = as_numbers(X, j)
-                at = self.bins.assign(x, column.edges, j)
+                at = self.bins.assign(x, column.edges)
                 codes[:, j] = np.where(np.isnan(x), -1, at)
             else:
                 axis, inverse = factorize(X[:, j], j)
+                refuse_other_kind(axis, column.values, j)
                 at = labels.find(axis, column.values)
                 at = np.append(np.where(at < 0, len(column.values), at), -1)
                 codes[:, j] = at[inverse]
@@ -279,6 +277,16 @@ def score(parameters: CategoricalParameters, table: Array, codes: NDArray[Any]) 
 def with_unseen(pseudo: Array) -> Array:
     """Pseudo-counts with one more, their mean, for what was never seen."""
     return np.append(pseudo, pseudo.mean() if len(pseudo) else 1.0)
+
+
+def refuse_other_kind(asked: Axis, learned: Axis, j: int) -> None:
+    """Raise if text is asked of a column of numbers, or numbers of one of text."""
+    if len(asked) and len(learned) and labels.kind(asked) != labels.kind(learned):
+        raise InvalidColumn(
+            j,
+            f"holds {labels.kind(asked)} ({labels.show(asked[0])}), but {labels.kind(learned)} "
+            f"({labels.show(learned[0])}) was learned. Convert it.",
+        )
 
 
 def is_code(axis: Axis) -> bool:
@@ -301,6 +309,8 @@ def whole_range(X: Matrix) -> tuple[Array, Array]:
 
 def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
     """The distinct values of a column, ascending, and where each row's stands; -1 if missing."""
+    if column.dtype == np.uint64 and len(column) and column.max() > np.iinfo(np.int64).max:
+        return labels.factorize(column)
     if column.dtype.kind in "biu":
         return unique_codes(column.astype(np.int64), threads())
     if column.dtype.kind == "f":
@@ -312,9 +322,10 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
     if any(isinstance(item, str) for item in distinct):
         odd = next((item for item in distinct if not isinstance(item, str)), None)
         if odd is not None:
-            raise ValueError(
-                f"Column {j} holds text and {type(odd).__name__} ({odd!r}). Convert it to one "
-                "kind, for instance with str()."
+            raise InvalidColumn(
+                j,
+                f"holds text and {type(odd).__name__} ({odd!r}). Convert it to one kind, for "
+                "instance with str().",
             )
         ordered = sorted(distinct)
         index = {item: i for i, item in enumerate(ordered)}
@@ -323,34 +334,36 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
         )
     try:
         as_floats = np.array([np.nan if is_missing(item) else item for item in items], dtype=float)
+    except OverflowError:
+        raise InvalidColumn(j, "holds a number too large for a float; make it text.") from None
     except (TypeError, ValueError):
         odd = next(item for item in distinct if not isinstance(item, int | float))
-        raise ValueError(
-            f"Column {j} holds {type(odd).__name__} ({odd!r}); categories are text or numbers."
+        raise InvalidColumn(
+            j,
+            f"holds {type(odd).__name__} ({odd!r}); categories are text or numbers. Make dates and "
+            "other things text first.",
         ) from None
-    whole_range(as_floats[:, None])
-    return factorize(as_floats, j)
-
-
-def is_missing(item: Any) -> bool:
-    """None, NaN, NaT and pandas' NA."""
     try:
-        return item is None or bool(item != item)
-    except TypeError:  # pandas.NA has no truth value
-        return True
+        whole_range(as_floats[:, None])
+    except InvalidValue as error:
+        raise InvalidValue(error.row, j, error.value, error.negative) from None
+    return factorize(as_floats, j)
 
 
 def as_numbers(X: Matrix, j: int) -> Array:
     """Column j as float64, NaN where missing."""
     column = X[:, j]
-    if column.dtype.kind == "O":
-        column = np.array([np.nan if is_missing(item) else item for item in column])
     try:
+        if column.dtype.kind == "O":
+            column = np.array([np.nan if is_missing(item) else item for item in column.tolist()])
         x = column.astype(np.float64)
-    except ValueError:
-        raise ValueError(
-            f"Column {j} holds text, which cannot be cut into bins. Leave bins out for "
-            "categories, or the column for bins."
+    except OverflowError:
+        raise InvalidColumn(j, "holds a number too large for a float.") from None
+    except (TypeError, ValueError):
+        raise InvalidColumn(
+            j,
+            "holds text, dates or other things that are no numbers and cannot be cut into bins. "
+            "Leave bins out for categories, or the column for bins.",
         ) from None
     if np.isinf(x).any():
         row = int(np.argmax(np.isinf(x)))

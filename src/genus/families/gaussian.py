@@ -31,7 +31,7 @@ from genus.families.gaussian_scores import (
     score_full,
 )
 from genus.labels import Axis, show
-from genus.matrix import Codes, Matrix, threads
+from genus.matrix import Codes, InvalidColumn, Matrix, threads
 from genus.normal import Factor, LOG_2π, SingularCovarianceError
 from genus.shrinkage import shrink
 from genus.statistics import Array, Moments, divide, grid_point
@@ -62,24 +62,27 @@ class Gaussian:
         return replace(self, counted=counting)
 
     @property
+    def counting(self) -> Mapping[str, Any]:
+        """In the words of the options; equal wherever the same is counted."""
+        if self.counted is not None:
+            return self.counted
+        if self.diagonal:
+            return {"family": "gaussian", "diagonal": True}
+        if self.shrinkage == "ledoit-wolf":
+            return {"family": "gaussian", "diagonal": False, "shrinkage": "ledoit-wolf"}
+        return {"family": "gaussian", "diagonal": False, "shared": self.shared}
+
+    @property
     def structure(self) -> str:
         """Which second moments are counted. What a separate covariance needs serves all forms."""
-        if self.counted is not None:
-            return str(self.counted["structure"])
-        if self.diagonal:
+        if self.counting["diagonal"]:
             return "diagonal"
-        return "pooled" if self.shared and not self.quartic else "separate"
+        return "pooled" if self.counting.get("shared") else "separate"
 
     @property
     def quartic(self) -> bool:
         """Ledoit and Wolf's rule needs fourth moments, by class because origins are."""
-        if self.counted is not None:
-            return bool(self.counted["quartic"])
-        return self.shrinkage == "ledoit-wolf" and not self.diagonal
-
-    @property
-    def counting(self) -> Mapping[str, Any]:
-        return {"family": "gaussian", "structure": self.structure, "quartic": self.quartic}
+        return self.counting.get("shrinkage") == "ledoit-wolf"
 
     def zero(self) -> Moments:
         return Moments.zero(self.structure, self.quartic)
@@ -266,7 +269,8 @@ class Gaussian:
             raise SingularCovarianceError(
                 f"Column {j} has no variance within {whose}, so the covariance matrix is not full "
                 f"rank. Leave the column out, use {shared}GaussianNB() with a var_smoothing above "
-                'zero, or GDA(shrinkage="oas").'
+                'zero, or GDA(shrinkage="oas").',
+                [int(j)],
             )
         return DiagonalParameters(means, variance, raw, floor)
 
@@ -324,7 +328,8 @@ class Gaussian:
                 few = f" Its weight is {weights[k]:g} rows; {n} features need {n + 1} or more."
                 raise SingularCovarianceError(
                     f"The covariance matrix of class {show(label)} is not full rank."
-                    f"{few if weights[k] <= n else ''} {error}"
+                    f"{few if weights[k] <= n else ''} {error}",
+                    error.columns,
                 ) from None
             shrinkages.append(used)
         return FullParameters(mean, covariances, tuple(factors), np.array(shrinkages), centre)
@@ -404,9 +409,10 @@ def refuse_underflow(x: Array, power: int) -> None:
     tiny = (largest > 0) & (largest < np.finfo(float).tiny ** (1 / power) * 1e8)
     if tiny.any():
         j = int(np.argmax(tiny))
-        raise ValueError(
-            f"The numbers in column {j} differ by at most {largest[j]:g}, and powers of that are "
-            "no floats. Scale the column to other units."
+        raise InvalidColumn(
+            j,
+            f"holds numbers that differ by at most {largest[j]:g}, and powers of that are no "
+            "floats. Scale the column to other units.",
         )
 
 
@@ -414,9 +420,10 @@ def refuse_overflow(sums: Array) -> None:
     """Raise if powers of the numbers are too large to be added up."""
     if not np.isfinite(sums).all():
         j = int(np.argwhere(~np.isfinite(sums))[0][-1])
-        raise ValueError(
-            f"The numbers in column {j} are so large that their powers are no floats. Scale the "
-            "column to other units."
+        raise InvalidColumn(
+            j,
+            "holds numbers so large that their powers are no floats. Scale the column to other "
+            "units.",
         )
 
 

@@ -1,0 +1,263 @@
+"""What users bring: tables, labels and weights, checked at the door and made fit for counting.
+
+Everything here either returns what the families can read or raises an error that says what is
+wrong, in which row and column, and what to do. Nothing is copied that is fit as it is.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import labels, matrix
+from genus.labels import is_missing
+from genus.matrix import Matrix
+from genus.statistics import Array
+
+MOST_WEIGHT = 1e100  # beyond, sums of squares may be no floats
+AS_NUMBERS = "turn dates into numbers, for instance days since some day"
+
+
+# Tables
+
+
+def table_of_numbers(X: Any) -> Any:
+    """X with objects as numbers; text and dates are refused by row and column."""
+    X = table_without_dates(X)
+    if is_frame(X):
+        if not any(holds_objects(dtype) for _, dtype in columns_of(X)):
+            return X
+        names = [name for name, _ in columns_of(X)]
+        return frame_like(X, numbers_of(objects_of(X), names), names)
+    if isinstance(X, list | tuple):
+        X = array_of_objects(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 2:
+        return numbers_of(X)
+    return X
+
+
+def table_of_categories(X: Any) -> Any:
+    """X with every value of the kind that it came as; dates are refused by column."""
+    X = table_without_dates(X)
+    if is_frame(X):
+        dtypes = [str(dtype) for _, dtype in columns_of(X)]
+        if len(set(dtypes)) > 1 or any(map(holds_objects, dtypes)):
+            return frame_like(X, objects_of(X), [name for name, _ in columns_of(X)])
+        return X
+    if isinstance(X, list | tuple):
+        X = array_of_objects(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind == "c":
+        raise ValueError("Complex data not supported: categories are text or real numbers.")
+    return X
+
+
+def table_without_dates(X: Any) -> Any:
+    """X, masked values as NaN; a column of dates is refused."""
+    if isinstance(X, np.ma.MaskedArray):
+        hole: Any = None if X.dtype.kind in "OU" else np.nan
+        X = np.where(np.ma.getmaskarray(X), hole, X.data)
+    if is_frame(X):
+        for j, (name, dtype) in enumerate(columns_of(X)):
+            if any(word in str(dtype).lower() for word in ("date", "time", "duration", "period")):
+                raise ValueError(
+                    f"Column {j} ({name!r}) of X holds dates or times ({dtype}); {AS_NUMBERS}."
+                )
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "Mm" and X.ndim == 2:
+        raise ValueError(f"Column 0 of X holds dates or times ({X.dtype}); {AS_NUMBERS}.")
+    return X
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or Polars frame, or looks like one."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and not matrix.is_sparse(X)
+
+
+def columns_of(X: Any) -> list[tuple[Any, Any]]:
+    """Name and dtype of each column of a frame."""
+    return list(zip(X.columns, list(X.dtypes), strict=True))
+
+
+def holds_objects(dtype: Any) -> bool:
+    """Whether a column of this dtype has to be read value by value."""
+    kinds = ("object", "str", "categor", "enum", "decimal")
+    return any(kind in str(dtype).lower() for kind in kinds)
+
+
+def objects_of(X: Any) -> NDArray[Any]:
+    """The values of a frame as they are, (m, n)."""
+    out = np.empty(X.shape, dtype=object)
+    for j, name in enumerate(X.columns):
+        column = X[name] if hasattr(X, "schema") else X.iloc[:, j]  # names may repeat in pandas
+        out[:, j] = column.to_list()
+    return out
+
+
+def frame_like(X: Any, values: NDArray[Any], names: list[Any]) -> Any:
+    """A frame of the same kind and columns with other values."""
+    if hasattr(X, "schema"):  # Polars has no column of mixed values; what matters are the names
+        return type(X)({name: values[:, j] for j, name in enumerate(names)}, strict=False)
+    return type(X)(values, columns=X.columns)
+
+
+def array_of_objects(X: Any) -> Any:
+    """A list of rows as an array of objects if NumPy would lose what its values are, else X."""
+    try:
+        as_array = np.asarray(X)
+    except ValueError:  # rows of different lengths: scikit-learn says so
+        return X
+    if as_array.dtype.kind not in "OUS" or as_array.ndim != 2:
+        return X
+    return np.asarray(X, dtype=object)
+
+
+def numbers_of(X: NDArray[Any], names: list[Any] | None = None) -> Array:
+    """A table of objects as float64, NaN where missing."""
+    out = np.empty(X.shape)
+    for j in range(X.shape[1]):
+        for i, item in enumerate(X[:, j]):
+            number_like = isinstance(item, int | float | np.number | np.bool_ | Decimal | Fraction)
+            try:
+                if not (number_like or is_missing(item)):
+                    raise TypeError
+                out[i, j] = np.nan if is_missing(item) else item
+            except (TypeError, ValueError, OverflowError):
+                named = "" if names is None else f" ({names[j]!r})"
+                raise no_number(item, f"row {i}, column {j}{named}", number_like) from None
+    return out
+
+
+def no_number(item: Any, where: str, number_like: bool) -> Exception:
+    """What to raise for a value that is no number, or one too large for a float."""
+    if isinstance(item, dict | list | tuple | set):
+        return TypeError(
+            f"X, {where}: argument must be a string or a real number, not {type(item).__name__!r}."
+        )
+    if number_like:
+        return ValueError(f"Input X holds a number too large for a float in {where}.")
+    what = "text" if isinstance(item, str) else type(item).__name__
+    return ValueError(
+        f"Input X holds {what} in {where}: {str(item)[:40]!r} is no number. Use CategoricalNB for "
+        f"text, NaN for what is missing; {AS_NUMBERS}."
+    )
+
+
+def tidy(X: Matrix) -> Matrix:
+    """X in a layout and dtype that the kernel reads."""
+    if matrix.is_sparse(X):
+        return tidy_sparse(X)
+    if X.dtype.kind in "biu" or X.dtype in (np.float32, np.float64):
+        return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
+    return X.astype(np.float64) if X.dtype.kind == "f" else numbers_of(X)
+
+
+def tidy_sparse(X: Matrix) -> Matrix:
+    """A sound CSR matrix without duplicate entries."""
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"The sparse matrix X is corrupt: {error}. Build it anew.") from None
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X if X.data.dtype.kind in "biuf" and X.data.dtype.itemsize <= 8 else X.astype(float)
+
+
+def refuse_empty_columns(X: Matrix, names: list[str]) -> None:
+    """Raise if a column holds no value at all."""
+    if matrix.is_sparse(X) or X.dtype.kind not in "fO":
+        return
+    for j, first in enumerate(X[0]):
+        if is_missing(first) and all(map(is_missing, X[:, j])):
+            raise ValueError(
+                f"Input X contains NaN only in column {j} ({names[j]!r}): there is nothing to "
+                "learn from. Leave the column out."
+            )
+
+
+# Labels
+
+
+def refuse_missing_labels(y: Any) -> Any:
+    """y, unless a label is None or NaN."""
+    as_array = np.asarray(y)
+    is_text = isinstance(y, list | tuple) and as_array.dtype.kind == "U"
+    if is_text and not all(isinstance(label, str) for label in y):
+        as_array = y = np.asarray(y, dtype=object)  # numbers beside text stay numbers
+    if as_array.dtype.kind in "Mm":
+        as_array = as_array.astype(object)
+    if as_array.dtype.kind == "O":
+        missing = [i for i, label in enumerate(as_array.ravel()) if is_missing(label)]
+        if not missing and as_array.ndim == 1:
+            labels.factorize(as_array)  # labels of different kinds are refused
+        if missing:
+            raise ValueError(
+                f"Input y contains NaN: row {missing[0]} has no label. "
+                "Leave rows without a label out."
+            )
+    if as_array.dtype.kind == "f" and np.isnan(as_array).any():
+        at = int(np.argmax(np.isnan(as_array.ravel())))
+        raise ValueError(
+            f"Input y contains NaN: row {at} has no label. Leave rows without a label out."
+        )
+    return y
+
+
+def announced(classes: Any) -> NDArray[Any]:
+    """The classes that a user announces, ascending."""
+    named = np.asarray(classes)
+    if named.ndim != 1 or any(map(is_missing, named.tolist())):
+        raise ValueError(f"classes is a 1d list of labels, none of them missing; got {classes!r}.")
+    return labels.factorize(named)[0]
+
+
+# Weights
+
+
+def check_weight(sample_weight: Any, rows: int) -> Array | None:
+    """Weights (m,), or None if all are 1."""
+    if sample_weight is None:
+        return None
+    try:
+        given = np.asarray(sample_weight)
+        if given.dtype.kind not in "biufO":
+            raise TypeError(given.dtype)
+        weight = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"sample_weight holds one number for each row, not text, objects or complex numbers; "
+            f"got {str(sample_weight)[:60]}."
+        ) from None
+    if weight.ndim == 0:
+        weight = np.full(rows, float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weight.ndim}D.")
+    if len(weight) != rows:
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected {(rows,)}: one weight for each row."
+        )
+    if not np.isfinite(weight).all():
+        at = int(np.argmin(np.isfinite(weight)))
+        raise ValueError(
+            f"Input sample_weight contains NaN or infinity: row {at} has {weight[at]}."
+        )
+    if rows and not weight.any():
+        raise ValueError(
+            "Sample weights must contain at least one non-zero number: all are zero, which leaves "
+            "nothing to count."
+        )
+    if (weight < 0).any():
+        at = int(np.argmax(weight < 0))
+        raise ValueError(
+            f"Negative values in data passed to `sample_weight`: row {at} weighs {weight[at]}. "
+            "Use forget() to take rows out."
+        )
+    if weight.max() > MOST_WEIGHT:
+        raise ValueError(
+            f"sample_weight is too large: row {int(weight.argmax())} weighs {weight.max():g}, and "
+            f"the most is {MOST_WEIGHT:g}. Divide all weights by the same number."
+        )
+    return np.ascontiguousarray(weight)
