@@ -46,15 +46,6 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"The kernel loaded is the wrong one: {_kernel.__file__}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Expect those tests to fail that known_gaps.txt lists; the summary counts them."""
-    gaps = set((ROOT / "tests" / "known_gaps.txt").read_text(encoding="utf-8").splitlines())
-    for item in items:
-        if item.nodeid in gaps:
-            is_law = "test_laws" in item.nodeid  # hypothesis would shrink each for minutes
-            item.add_marker(pytest.mark.xfail(reason="known gap", run=not is_law, strict=False))
-
-
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """Return the folder of the optional data sets: GENUS_DATA, or ../shared/data."""

@@ -21,6 +21,7 @@ from genus import labels, matrix
 from genus.families import Family
 from genus.labels import Axis
 from genus.matrix import Codes, Matrix
+from genus.smoothing import Smoothing
 from genus.statistics import Array, Tally, divide
 
 
@@ -133,13 +134,11 @@ class Model:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @property
-    def is_possible(self) -> bool:
-        """Whether rows can have given these statistics, or more was forgotten than learned."""
-        return self.weights.is_possible and all(b.statistics.is_possible for b in self.blocks)
-
     def forget(self, other: Model) -> Model:
-        """This model less what was counted of some of its rows, with nothing of them left over."""
+        """This model less what was counted of some of its rows, with nothing of them left over.
+
+        Raises ImpossibleError if it has not counted that much.
+        """
         rest = self - other
         blocks = tuple(
             replace(left, statistics=left.statistics.settled(before.statistics))
@@ -319,14 +318,23 @@ class Model:
         joint = self._leave_one_out_likelihood(X, y, weight) + log_prior
         # Rows without a closed form: subtract the row's statistics and solve.
         unsolved = np.flatnonzero(np.isnan(joint).any(axis=1) & ~gone.all(axis=1))
+        fixed = self._with_chosen_alpha() if len(unsolved) else self
         for i in unsolved:
             row = slice(i, i + 1)
             one = self.count(X[row], y[row], self.classes, None if weight is None else w[row])
-            rest = self - one
+            rest = fixed - one
             joint[i] = -np.inf
             joint[i, labels.positions(rest.classes, self.classes)] = rest.log_joint(X[row])[0]
         joint[gone] = -np.inf
         return self.normalise(joint, log_prior)
+
+    def _with_chosen_alpha(self) -> Model:
+        """The same with the pseudo-counts that "auto" has chosen, as numbers."""
+        blocks = tuple(
+            replace(block, family=with_chosen_alpha(block.family, parameters))
+            for block, parameters in zip(self.blocks, self.parameters, strict=True)
+        )
+        return replace(self, blocks=blocks)
 
     def _leave_one_out_likelihood(self, X: Matrix, y: Codes, weight: Array | None) -> Array:
         total = np.zeros((len(y), len(self.classes)))
@@ -344,6 +352,12 @@ class Model:
                 return np.full_like(total, np.nan)
             total += scores
         return total
+
+
+def with_chosen_alpha(family: Any, parameters: Any) -> Family:
+    """The family with the pseudo-count that "auto" has chosen, if it has."""
+    alpha = getattr(parameters, "alpha", None)
+    return family if alpha is None else replace(family, smoothing=Smoothing(alpha))
 
 
 def counting_as(family: Family, counting: Mapping[str, Any]) -> Family:

@@ -33,6 +33,10 @@ ROUNDING = 8 * np.finfo(float).eps
 GATHERED = 1e-9
 
 
+class ImpossibleError(ValueError):
+    """More was to be forgotten than was learned: no rows can have left that behind."""
+
+
 class Statistics(Protocol):
     """What every family counts into."""
 
@@ -112,8 +116,10 @@ class Tally:
 
     def settled(self, before: Tally) -> Tally:
         """What is left of `before` after forgetting, less what is only rounding."""
-        if len(self.classes) == 0 or not before.counts:
+        if len(self.classes) == 0:
             return self
+        if not before.counts:
+            raise ImpossibleError
         keys, left, right = merge_keys(before, self)
         width = max(before.width, self.width) if keys is None else sum(map(len, keys))
         classes = labels.union(before.classes, self.classes, "classes")
@@ -123,7 +129,10 @@ class Tally:
             here = labels.spread(before.counts[name], left, width, axis=1)
             here = labels.spread(here, labels.positions(before.classes, classes), len(classes))
             counts[name] = settle(table, here[rows][:, right])
-        return Tally.of(self.classes, self.keys, counts)
+        rest = Tally.of(self.classes, self.keys, counts)
+        if not rest.is_possible:
+            raise ImpossibleError
+        return rest
 
     @property
     def is_possible(self) -> bool:
@@ -227,6 +236,9 @@ class Moments:
     - "diagonal": Σwz² by class and column, (K, n), with weights (K, n): holes are left out singly
     - "pooled":   Σwzzᵀ over all classes, each about its own origin, (n, n), weights (K, 1)
     - "separate": Σwzzᵀ by class, (K, n, n), weights (K, 1)
+    `noise`, in the shape of `variance()`, bounds what rounding has done to the diagonal of the
+    squares: a large sum that came and went leaves its last digits behind, and what is left is then
+    not to be taken for variance. It is no part of what was counted and not compared.
     `third` (Σwz_j²z_l) and `fourth` (Σwz_j²z_l²), both (K, n, n), only for Ledoit-Wolf shrinkage.
     """
 
@@ -236,6 +248,7 @@ class Moments:
     weights: Array
     sums: Array
     squares: Array
+    noise: Array
     third: Array | None = None
     fourth: Array | None = None
 
@@ -245,24 +258,32 @@ class Moments:
         none = np.zeros((0, 0))
         cube = np.zeros((0, 0, 0))
         squares = cube if structure == "separate" else none
+        noise = np.zeros(0) if structure == "pooled" else none
         extra = cube if quartic else None
-        return cls(structure, labels.empty_axis(), none, none, none, squares, extra, extra)
+        return cls(structure, labels.empty_axis(), none, none, none, squares, noise, extra, extra)
+
+    @classmethod
+    def counted(
+        cls,
+        structure: str,
+        classes: Axis,
+        origin: Array,
+        weights: Array,
+        sums: Array,
+        squares: Array,
+        third: Array | None = None,
+        fourth: Array | None = None,
+    ) -> Moments:
+        """Sums fresh from the rows, right to the rounding of a sum."""
+        second = squares if structure == "diagonal" else diagonal(squares)
+        noise = ROUNDING * second
+        return cls(structure, classes, origin, weights, sums, squares, noise, third, fourth)
 
     @property
     @np.errstate(over="ignore", invalid="ignore")
     def is_possible(self) -> bool:
-        """Whether rows can have given these sums: no weight, and no variance in any direction, is
-        negative but by rounding, which moving the origin has made.
-        """
-        size = self.mean() ** 2
-        noise = 1e-12 * (size.max(axis=0, initial=0.0) if self.structure == "pooled" else size)
-        variance = self.variance()
-        if not ((self.weights >= 0).all() and (variance >= -noise).all()):
-            return False
-        if self.structure == "diagonal":
-            return True
-        weight = self.weights.sum() if self.structure == "pooled" else self.weights[:, :, None]
-        return is_positive(divide(self.scatter(), np.asarray(weight)), noise)
+        """Whether rows can have given these sums: no weight or variance is negative."""
+        return bool((self.weights >= 0).all() and (self.variance() >= 0).all())
 
     @property
     def width(self) -> int:
@@ -284,6 +305,7 @@ class Moments:
             weights=factor * w,
             sums=factor * s,
             squares=factor * S,
+            noise=abs(factor) * self.noise,
             third=None if third is None else factor * third,
             fourth=None if fourth is None else factor * fourth,
         )
@@ -318,6 +340,7 @@ class Moments:
                 weights=np.zeros((size, columns)),
                 sums=np.zeros((size, width)),
                 squares=np.zeros(square if self.structure == "pooled" else (size, *square)),
+                noise=np.zeros(width if self.structure == "pooled" else (size, width)),
                 third=None if self.third is None else full,
                 fourth=None if self.fourth is None else full,
             )
@@ -354,8 +377,16 @@ class Moments:
                 + w3 * d**2 * e**2
             )
             third = third + 2 * d * S + e * Sj + d**2 * sl + 2 * d * e * sj + w3 * d**2 * e
+        moved = np.abs(δ * s) + np.abs(w) * δ * δ
+        moved = moved.sum(axis=0) if self.structure == "pooled" else moved
         return replace(
-            self, origin=origin, sums=s + w * δ, squares=squares, third=third, fourth=fourth
+            self,
+            origin=origin,
+            sums=s + w * δ,
+            squares=squares,
+            noise=self.noise + ROUNDING * (np.abs(self._second()) + moved),
+            third=third,
+            fourth=fourth,
         )
 
     def mean(self) -> Array:
@@ -377,16 +408,13 @@ class Moments:
 
     def variance(self) -> Array:
         """Within-class variances, 1/Σw: (K, n), or (n,) if pooled. Rounding noise counts as 0."""
-        d = self._offset()
-        if self.structure == "pooled":
-            second = np.einsum("jj->j", self.squares)
-            total = self.weights.sum()
-            scatter = self._resolved(second - np.einsum("kj,kj->j", d, self.sums), second)
-            return scatter / total if total > 0 else np.zeros(self.width)
-        second = (
-            self.squares if self.structure == "diagonal" else np.einsum("kjj->kj", self.squares)
-        )
-        return divide(self._resolved(second - d * self.sums, second), self.weights)
+        second = self._second()
+        explained = self._offset() * self.sums
+        if self.structure != "pooled":
+            return divide(self._resolved(second - explained, second), self.weights)
+        total = self.weights.sum()
+        scatter = self._resolved(second - explained.sum(axis=0), second)
+        return scatter / total if total > 0 else np.zeros(self.width)
 
     def canonical(self) -> Moments:
         """Drop empty classes and put each origin at the class mean, on the grid."""
@@ -401,10 +429,15 @@ class Moments:
         kept = self
         if not present.all():
             kept = self._by_class(self.classes[present], lambda sums: sums[present])
-        spread = np.sqrt(np.maximum(kept.variance(), 0))
-        origin = grid_point(kept.mean(), np.broadcast_to(spread, kept.origin.shape))
-        origin = np.where(kept.weights > 0, origin, np.where(kept.weights < 0, kept.origin, 0.0))
-        return kept.about(origin)
+        return kept.about(kept.centred_origin())
+
+    def centred_origin(self) -> Array:
+        """Each class's mean on a grid as wide as its spread; 0 where nothing was counted."""
+        variance = np.broadcast_to(self.variance(), self.origin.shape)
+        origin = grid_point(self.mean(), np.sqrt(np.maximum(variance, 0)))
+        # Formal differences, which no rows can have given, stay where they are.
+        formal = (self.weights <= 0) | (variance < 0)
+        return np.where(self._blank(), 0.0, np.where(formal, self.origin, origin))
 
     def _combine(self, other: Moments, operation: Callable[[Array, Array], Array]) -> Moments:
         if self.structure != other.structure or (self.third is None) != (other.third is None):
@@ -424,8 +457,10 @@ class Moments:
         # Both about one origin: that of the side with more evidence, so that a + b is b + a.
         heavier = np.abs(a.weights) > np.abs(b.weights)
         level = np.abs(a.weights) == np.abs(b.weights)
-        lower = np.where(level & (np.abs(a.origin) < np.abs(b.origin)), a.origin, b.origin)
-        origin = np.where(heavier, a.origin, lower)
+        size_a, size_b = np.abs(a.origin), np.abs(b.origin)
+        nearer = (size_a < size_b) | ((size_a == size_b) & (a.origin > b.origin))
+        nearer = (nearer & ~a._blank()) | b._blank()
+        origin = np.where(heavier | (level & nearer), a.origin, b.origin)
         a, b = a.about(origin), b.about(origin)
         w, s, S, third, fourth = (
             None if one is None or two is None else operation(one, two)
@@ -434,15 +469,21 @@ class Moments:
         assert w is not None
         assert s is not None
         assert S is not None
-        return Moments(self.structure, classes, origin, w, s, S, third, fourth).canonical()
+        noise = a.noise + b.noise + ROUNDING * (np.abs(a._second()) + np.abs(b._second()))
+        return Moments(self.structure, classes, origin, w, s, S, noise, third, fourth).canonical()
 
     def settled(self, before: Moments) -> Moments:
-        """What is left of `before` after forgetting: nothing of a class without weight."""
+        """What is left of `before` after forgetting, less what is only rounding.
+
+        Nothing is left of a class without weight. A variance so small, or so little below zero,
+        that the digits of `before` do not tell it from zero is zero.
+        """
         if len(self.classes) == 0:
             return self
-        classes = labels.union(before.classes, self.classes, "classes")
-        known = before.align(classes, self.width).weights
-        weights = settle(self.weights, known[labels.positions(self.classes, classes)])
+        if not np.isin(self.classes, before.classes).all():
+            raise ImpossibleError
+        was = before._of(self.classes)
+        weights = settle(self.weights, was.weights)
         there = weights != 0
         squares = self.squares
         if self.structure == "diagonal":
@@ -452,7 +493,29 @@ class Moments:
         elif not there.any():
             squares = np.zeros_like(squares)
         sums = np.where(there, self.sums, 0.0)
-        return replace(self, weights=weights, sums=sums, squares=squares).canonical()
+        rest = replace(self, weights=weights, sums=sums, squares=squares).canonical()
+        return rest.without_noise() if len(rest.classes) else rest
+
+    def without_noise(self) -> Moments:
+        """The same sums, with variances that are no more than noise, or below zero by it, at zero.
+
+        Raises ImpossibleError if a weight is negative, or a variance in any direction.
+        """
+        scatter, noise = self.scatter(), 4 * self.width * self.noise
+        variances = scatter if self.structure == "diagonal" else diagonal(scatter)
+        positive = (
+            bool((variances >= -noise).all())
+            if self.structure == "diagonal"
+            else is_positive(scatter, noise)
+        )
+        if (self.weights < 0).any() or not positive:
+            raise ImpossibleError
+        constant = self._offset() * self.sums
+        constant = constant.sum(axis=0) if self.structure == "pooled" else constant
+        squares = self.squares.copy()
+        second = squares if self.structure == "diagonal" else diagonal(squares)
+        np.copyto(second, constant, where=variances <= noise)
+        return replace(self, squares=squares)
 
     def describe(self) -> str:
         """What was counted, for errors."""
@@ -475,9 +538,28 @@ class Moments:
             weights=change(self.weights),
             sums=change(self.sums),
             squares=self.squares if self.structure == "pooled" else change(self.squares),
+            noise=self.noise if self.structure == "pooled" else change(self.noise),
             third=None if self.third is None else change(self.third),
             fourth=None if self.fourth is None else change(self.fourth),
         )
+
+    def _of(self, classes: Axis) -> Moments:
+        """The same sums of some of the classes only."""
+        rows = labels.positions(classes, self.classes)
+        return self._by_class(classes, lambda sums: sums[rows])
+
+    def _blank(self) -> NDArray[np.bool_]:
+        """Where nothing was counted and the origin means nothing, (K, n) or, by class, (K, 1)."""
+        if self.structure == "diagonal":
+            return (self.weights == 0) & (self.sums == 0) & (self.squares == 0)
+        some = self.sums.any(axis=1, keepdims=True)
+        if self.structure == "separate":
+            some |= np.abs(self.squares).max(axis=(1, 2), initial=0.0)[:, None] > 0
+        return (self.weights == 0) & ~some
+
+    def _second(self) -> Array:
+        """The diagonal of the squares, in the shape of `variance()`."""
+        return self.squares if self.structure == "diagonal" else diagonal(self.squares)
 
     def _offset(self) -> Array:
         """Mean minus origin, (K, n)."""
@@ -499,17 +581,23 @@ def divide(a: Array, b: Array) -> Array:
     return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b != 0)
 
 
-def is_positive(covariance: Array, noise: Array) -> bool:
-    """Whether (stacked) matrices (…, n, n) are positive semidefinite, give or take rounding."""
-    variance = np.diagonal(covariance, axis1=-2, axis2=-1)
-    scale = np.where(variance > noise, np.sqrt(np.maximum(variance, 0)), np.inf)
-    correlation = covariance / scale[..., :, None] / scale[..., None, :]
-    share = np.where(variance > noise, noise / np.where(variance > noise, variance, 1.0), 0.0)
-    slack = 1e-6 + share.max(axis=-1, initial=0.0)
-    diagonal = np.einsum("...jj->...j", correlation)
-    diagonal[...] = 1 + slack[..., None]
+def diagonal(matrices: Array) -> Array:
+    """The diagonals of (stacked) matrices (…, n, n), as a view that can be written to."""
+    return np.einsum("...jj->...j", matrices)
+
+
+def is_positive(matrices: Array, slack: Array) -> bool:
+    """Whether (stacked) matrices (…, n, n) with `slack` (…, n) on the diagonal are positive."""
+    raised = matrices.copy()
+    diagonal(raised)[...] += slack
+    variance = diagonal(raised)
+    if (variance < 0).any():
+        return False
+    scale = np.where(variance > 0, np.sqrt(variance), np.inf)
+    raised /= scale[..., :, None] * scale[..., None, :]
+    diagonal(raised)[variance == 0] = 1.0
     try:
-        np.linalg.cholesky(correlation)
+        np.linalg.cholesky(raised)
     except np.linalg.LinAlgError:
         return False
     return True

@@ -35,7 +35,7 @@ from genus.matrix import Codes, InvalidColumn, InvalidValue, Matrix
 from genus.model import Model, Priors
 from genus.normal import SingularCovarianceError
 from genus.options import number, numbers
-from genus.statistics import Array
+from genus.statistics import Array, ImpossibleError
 
 
 class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -338,16 +338,16 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return replace(model, declared=labels.union(model.declared, declared, "classes"))
 
     def _less(self, other: Model) -> Model:
-        rest = self.model_.forget(other)
-        if not rest.is_possible:
-            classes = rest.weights.classes
-            short = classes[(rest.weights["rows"] < 0).any(axis=1)]
+        try:
+            return self.model_.forget(other)
+        except ImpossibleError:
+            rest = self.model_.weights - other.weights
+            short = rest.classes[(rest["rows"] < 0).any(axis=1)]
             whose = f" of class {labels.show(short[0])}" if len(short) else ""
             raise ValueError(
                 f"More would be forgotten{whose} than was learned. Forget only rows that were "
                 "learned, with the same labels and weights; the model is as it was."
-            )
-        return rest
+            ) from None
 
     def _check_mergeable(self, other: object) -> None:
         if type(other) is not type(self):

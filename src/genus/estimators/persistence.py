@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -119,8 +120,7 @@ def statistics_to_tree(statistics: Any) -> dict[str, Any]:
             "keys": None if statistics.keys is None else list(statistics.keys),
             "counts": dict(statistics.counts),
         }
-    names = ("structure", "classes", "origin", "weights", "sums", "squares", "third", "fourth")
-    return {"kind": "moments", **{name: getattr(statistics, name) for name in names}}
+    return {"kind": "moments", **{f.name: getattr(statistics, f.name) for f in fields(statistics)}}
 
 
 def statistics_from_tree(tree: dict[str, Any]) -> Any:
@@ -154,6 +154,7 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
             "weights": (K, n) if zero.structure == "diagonal" else (K, 1),
             "sums": (K, n),
             "squares": squares[zero.structure],
+            "noise": (n,) if zero.structure == "pooled" else (K, n),
         }
         if zero.third is not None:
             expected |= {"third": (K, n, n), "fourth": (K, n, n)}

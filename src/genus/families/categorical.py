@@ -209,8 +209,8 @@ class Categorical:
         counts = np.hstack([counts, np.zeros((len(counts), 1))])
         total = np.maximum(counts.sum(axis=1, keepdims=True) - leaving, 0) + pseudo[:-1].sum()
         table = log_ratio(np.maximum(counts - leaving, 0) + pseudo, total).T
-        if self.unseen == "ignore":
-            table[-1] = 0.0
+        if self.unseen == "ignore" or len(table) == 1:
+            table[-1] = 0.0  # with no value ever seen there is nothing to compare with
         return table
 
     def _single_values(self, parameters: CategoricalParameters, w: float) -> NDArray[np.bool_]:

@@ -37,6 +37,7 @@ from genus.shrinkage import shrink
 from genus.statistics import Array, Moments, divide, grid_point
 
 SAMPLE_ROWS = 4096  # from which the first origin is taken
+FAR = 256.0  # standard deviations from the origin to the mean that cost too many digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +90,12 @@ class Gaussian:
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Moments:
         origin = first_origin(X, y, len(classes), 4 if self.quartic else 2)
-        if self.structure == "diagonal":
-            weights, sums, squares, invalid = square_columns(
-                X, y, weight, origin, len(classes), threads()
-            )
-            matrix.refuse(X, invalid, nonnegative=False)
-            refuse_overflow(squares)
-            return Moments("diagonal", classes, origin, weights, sums, squares).canonical()
-        return self._count_products(X, y, classes, weight, origin)
+        counted = self._count_about(origin, X, y, classes, weight)
+        better = counted.centred_origin()
+        if (np.abs(better - origin) > FAR * np.sqrt(np.maximum(counted.variance(), 0))).any():
+            # The rows that the origin was taken from lie elsewhere than most (or do not count).
+            counted = self._count_about(better, X, y, classes, weight)
+        return counted.canonical()
 
     def solve(self, statistics: Moments, classes: Axis, width: int) -> Parameters:
         moments = statistics.align(classes, width)
@@ -176,8 +175,20 @@ class Gaussian:
         factor = parameters.factor(k)
         return parameters.mean[k] + (noise @ factor.lower.T) * factor.scale
 
+    def _count_about(
+        self, origin: Array, X: Matrix, y: Codes, classes: Axis, weight: Array | None
+    ) -> Moments:
+        if self.structure != "diagonal":
+            return self._count_products(origin, X, y, classes, weight)
+        weights, sums, squares, invalid = square_columns(
+            X, y, weight, origin, len(classes), threads()
+        )
+        matrix.refuse(X, invalid, nonnegative=False)
+        refuse_overflow(squares)
+        return Moments.counted("diagonal", classes, origin, weights, sums, squares)
+
     def _count_products(
-        self, X: Matrix, y: Codes, classes: Axis, weight: Array | None, origin: Array
+        self, origin: Array, X: Matrix, y: Codes, classes: Axis, weight: Array | None
     ) -> Moments:
         """Σwzzᵀ, one chunk of centred rows at a time, of one class at a time if separate."""
         n, K = X.shape[1], len(classes)
@@ -201,7 +212,7 @@ class Gaussian:
         for part in parts[1:]:
             total.merge(part)
         refuse_overflow(total.squares if total.fourth is None else total.fourth)
-        return Moments(
+        return Moments.counted(
             self.structure,
             classes,
             origin,
@@ -210,7 +221,7 @@ class Gaussian:
             total.squares,
             total.third,
             total.fourth,
-        ).canonical()
+        )
 
     def _product_chunks(
         self, y: Codes, n_classes: int, n: int

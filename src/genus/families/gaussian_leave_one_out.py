@@ -63,11 +63,16 @@ def score_diagonal_without(
     scatter = moments.variance() * weights
     total = weights.sum(axis=0)
     within = scatter.sum(axis=0)
-    _, total_variance = overall(mean, weights, scatter)
+    centre, total_variance = overall(mean, weights, scatter)
     scores = np.empty((len(y), len(weights))) if shared else score_diagonal(parameters, X)
-    # Columns where some class is, or may come to be, at the floor: it moves with every row.
-    slack = 1 + 1e-9 + divide(w.max(initial=0.0), np.maximum(total - w.max(initial=0.0), 1e-300))
-    low = np.flatnonzero((parameters.raw_variance < parameters.floor * slack).any(axis=0))
+    # Columns where some class is, or may come to be, at the floor, which moves with every row, and
+    # where some class has no value and so goes by all classes' values.
+    heaviest = w.max(initial=0.0)
+    highest_floor = parameters.floor * (
+        1 + 1e-9 + divide(heaviest, np.maximum(total - heaviest, 1e-300))
+    )
+    unknown = weights <= 0
+    moving = (parameters.raw_variance < highest_floor).any(axis=0) | unknown.any(axis=0)
     for part in matrix.chunks(len(y), X.shape[1]):
         x, k, wi = matrix.dense_rows(X, part), y[part], w[part, None]
         there = ~np.isnan(x)
@@ -80,32 +85,43 @@ def score_diagonal_without(
         own_scatter = scatter[k] - wi / left * weights[k] * d * d
         if shared:
             divisor = total - wi - unbiased * np.count_nonzero(weights, axis=0)
-            variance = (within - scatter[k] + own_scatter) / divisor
+            variance = divide(within - scatter[k] + own_scatter, divisor)
         else:
-            variance = own_scatter / np.maximum(left - unbiased, 1e-300)
-        least = np.broadcast_to(parameters.floor[low], (len(x), len(low)))
-        if len(low):
-            moved = within[low] - scatter[k][:, low] + own_scatter[:, low]
-            moved *= floor / np.maximum(total[low] - wi, 1e-300)
-            least = np.where(there[:, low] & (within[low] > 0), moved, least)
-            variance[:, low] = np.maximum(variance[:, low], least)
+            variance = divide(own_scatter, left - unbiased)
+        at = np.flatnonzero(moving | (variance < highest_floor).any(axis=0))
+        rest = np.maximum(total[at] - wi, 1e-300)
+        least = floor * (within[at] - scatter[k][:, at] + own_scatter[:, at]) / rest
+        known = there[:, at] & (within[at] > 0)
+        least = np.where(known, least, parameters.floor[at])
+        variance[:, at] = np.maximum(variance[:, at], least)
+        # All classes' mean and variance without the row, for classes that have no value.
+        off = np.where(there[:, at], x[:, at] - centre[at], 0.0)
+        common_mean = centre[at] - wi / rest * off
+        common_variance = (total_variance[at] - wi / rest * off * off) * total[at] / rest
         # Where nothing but rounding is left, and where the floor is taken from the variance
         # between classes, it is up to the caller.
         unclear = (own_scatter <= 1e-10 * scatter[k]) & (scatter[k] > 0)
         unclear |= (within <= 0) & (total_variance > 0)
         odd = (last | (unclear & there) | ~(variance > 0)).any(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            if shared:
-                for c in range(len(weights)):
-                    centre = np.where((k == c)[:, None], own_mean, parameters.mean[c])
-                    scores[part, c] = (there * log_normal(x, centre, variance)).sum(axis=1)
-            else:
-                for c in range(len(weights)) if len(low) else ():
-                    mean_c = parameters.mean[c, low]
-                    raised = np.maximum(parameters.raw_variance[c, low], least)
-                    change = log_normal(x[:, low], mean_c, raised)
-                    change -= log_normal(x[:, low], mean_c, parameters.variance[c, low])
-                    scores[part, c] += (there[:, low] * change).sum(axis=1)
+            for c in range(len(weights)) if shared or len(at) else ():
+                new = unknown[c, at]
+                mean_c = np.where(new, common_mean, parameters.mean[c, at])
+                raw = parameters.raw_variance[c, at]
+                variance_c = np.maximum(np.where(new, common_variance, raw), least)
+                if shared:
+                    means = np.where((k == c)[:, None], own_mean, parameters.mean[c])
+                    variances = variance.copy()
+                    means[:, at] = np.where(new, mean_c, means[:, at])
+                    variances[:, at] = np.where(new, variance_c, variances[:, at])
+                    scores[part, c] = (there * log_normal(x, means, variances)).sum(axis=1)
+                else:
+                    change = log_normal(x[:, at], mean_c, variance_c)
+                    change -= log_normal(
+                        x[:, at], parameters.mean[c, at], parameters.variance[c, at]
+                    )
+                    scores[part, c] += (there[:, at] * change).sum(axis=1)
+            if not shared:
                 own = (there * log_normal(x, own_mean, variance)).sum(axis=1)
                 scores[np.arange(part.start, part.stop), k] = own
         scores[part][odd] = np.nan
