@@ -33,7 +33,7 @@ sanitize: build/sanitize/built
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:log_path=build/sanitize/report UBSAN_OPTIONS=print_stacktrace=1 \
 	OPENBLAS_NUM_THREADS=1 GENUS_SANITIZED=1 HYPOTHESIS_PROFILE=sanitize \
-	$(bin)/pytest -q -n 2 tests/test_kernel.py tests/test_scikit_learn_checks.py
+	$(bin)/pytest -q -n 2
 
 bench: $(environment)
 	$(bin)/pip install --quiet --no-build-isolation --editable '.[bench]'

@@ -74,7 +74,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     options.repeats = options.repeats or (1 if options.quick else 3)
     for suite in options.suites or SUITES if options.write else ():
         if suite == "growth" and not report.installed("matplotlib"):
-            parser.error("the picture of growth needs matplotlib: pip install 'genus[bench]'.")
+            parser.error("the picture of growth needs matplotlib: pip install '.[bench]'.")
         try:
             report.around(options.write, suite)
         except (OSError, ValueError) as error:
@@ -115,7 +115,7 @@ def say_what_is_missing(jobs: Sequence[Job]) -> None:
     """Name the peers that are not installed."""
     for library in sorted({side.library for job in jobs for side in job.sides}):
         if not report.installed(library):
-            talk(f"{library} is not installed; its rows stay empty. pip install 'genus[bench]'")
+            talk(f"{library} is not installed; its rows stay empty. pip install '.[bench]'")
 
 
 def progress(text: str) -> None:

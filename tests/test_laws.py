@@ -39,6 +39,8 @@ from laws import (
     weighing,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:No class can explain")
+
 
 @pytest.fixture(autouse=True, scope="module")
 def one_thread_for_each_worker() -> Iterator[None]:

@@ -151,6 +151,37 @@ def test_logistic_form(case, labels):
             assert_allclose(scores - logsumexp(scores, axis=1, keepdims=True), log_odds, atol=1e-9)
 
 
+@each([GAUSSIAN[0], LINEAR[0]])
+def test_logistic_form_keeps_names(case):
+    frame = pd.DataFrame(case.X, columns=case.names)
+    logistic = case.new().fit(frame, case.y).to_logistic()
+    assert list(logistic.feature_names_in_) == case.names
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        logistic.predict(frame)
+
+
+def test_warnings_point_to_the_line_that_asked():
+    model = MultinomialNB(alpha=0).fit([[1, 0], [0, 1]], [0, 1])
+    with pytest.warns(UserWarning, match="No class can explain row 0") as caught:
+        model.predict([[1, 1]])
+    with pytest.warns(UserWarning, match="do not sum to 1") as more:
+        GDA(priors=[1, 1, 2]).fit(NUMBERS, LABELS)
+    with pytest.warns(UserWarning, match="alpha too small") as most:
+        MultinomialNB(alpha=0, force_alpha=False).fit([[1, 0], [0, 1]], [0, 1])
+    assert {w.filename for w in (*caught, *more, *most)} == {__file__}
+
+
+def test_a_singular_covariance_names_columns():
+    frame = pd.DataFrame(NUMBERS, columns=["height", "weight", "age"])
+    with refused("column 3 ('twice')", "shrinkage"):
+        GDA().fit(frame.assign(twice=2 * frame["weight"]), LABELS)
+    with refused("column 3 ('constant')"):
+        GDA().fit(frame.assign(constant=1.0), LABELS)
+    with refused("column 3 ('constant')"):
+        GDA(diagonal=True).fit(frame.assign(constant=1.0), LABELS)
+
+
 @each(CASES)
 def test_partial_fit_in_pieces_is_fit(case):
     model = case.new()
@@ -382,6 +413,16 @@ def test_save_keeps_what_resolve_solved_from_other_statistics(tmp_path):
     loaded = genus.load(tmp_path / "model")
     assert_array_equal(loaded.predict_log_proba(NUMBERS), model.predict_log_proba(NUMBERS))
     close(loaded.resolve(shared=False), GDA(shared=False).fit(NUMBERS, LABELS), NUMBERS)
+
+
+@each(CASES)
+def test_saving_twice_writes_the_same_bytes(case, tmp_path):
+    model = case.fit()
+    contents = set()
+    for i in range(5):
+        model.save(tmp_path / str(i))
+        contents.add((tmp_path / str(i)).read_bytes())
+    assert len(contents) == 1
 
 
 # Weights

@@ -80,12 +80,14 @@ def scikit_learn_form(slope: Array, constant: Array) -> tuple[Array, Array]:
     return slope, constant
 
 
-def to_logistic(model: Model) -> LogisticRegression:
-    """A scikit-learn LogisticRegression with the θ of a fitted model."""
+def to_logistic(model: Model, names: NDArray[Any] | None = None) -> LogisticRegression:
+    """A scikit-learn LogisticRegression with the θ of a fitted model; `names` are the columns'."""
     slope, constant = scikit_learn_form(*softmax_weights(model))
     regression = LogisticRegression()
     regression.classes_ = model.classes
     regression.coef_, regression.intercept_ = slope, constant
     regression.n_features_in_ = slope.shape[1]
+    if names is not None:
+        regression.feature_names_in_ = names
     regression.n_iter_ = np.zeros(1, dtype=np.int32)
     return regression

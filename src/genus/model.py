@@ -7,7 +7,6 @@ Bayes' rule lives here, and only here. Models are values: they add, subtract and
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,6 +20,7 @@ from genus import labels, matrix
 from genus.families import Family
 from genus.labels import Axis
 from genus.matrix import Codes, Matrix
+from genus.options import warn
 from genus.smoothing import Smoothing
 from genus.statistics import Array, Tally, divide
 
@@ -262,10 +262,7 @@ class Model:
         )
         if self.unexplained == "error":
             raise ValueError(message + "Smooth (alpha > 0), or use unexplained='prior'.")
-        warnings.warn(
-            message + "The priors are returned. Smooth with alpha > 0 to avoid this.",
-            stacklevel=4,
-        )
+        warn(message + "The priors are returned. With counts and categories alpha > 0 avoids it.")
 
     # What being generative gives
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+OURS = ("genus", "sklearn", "contextlib")
+
+
+def warn(message: str) -> None:
+    """Warn, and say which line of the user's called for it: the first outside these libraries."""
+    depth, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=depth)
 
 
 def number(name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> float:

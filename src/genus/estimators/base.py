@@ -7,7 +7,6 @@ Data is checked here, at the door; inside, everything is assumed to be right.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -34,7 +33,7 @@ from genus.families import Family
 from genus.matrix import Codes, InvalidColumn, InvalidValue, Matrix
 from genus.model import Model, Priors
 from genus.normal import SingularCovarianceError
-from genus.options import number, numbers
+from genus.options import number, numbers, warn
 from genus.statistics import Array, ImpossibleError
 
 
@@ -431,7 +430,7 @@ def check_priors(priors: Any, normalise: bool = False) -> Any:
     if not np.isclose(values.sum(), 1.0):
         if not normalise or values.sum() == 0:
             raise ValueError(f"The sum of the priors should be 1; it is {values.sum():g}.")
-        warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=3)
+        warn("The priors do not sum to 1. Renormalizing")
     scaled = values / values.sum()
     return dict(zip(priors, scaled, strict=True)) if isinstance(priors, Mapping) else scaled
 

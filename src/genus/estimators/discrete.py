@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
 from genus.estimators.base import GenerativeClassifier, check_priors
 from genus.model import Priors
-from genus.options import flag, number, numbers
+from genus.options import flag, number, numbers, warn
 from genus.smoothing import Smoothing, per_column
 from genus.statistics import Array
 
@@ -83,10 +82,9 @@ class DiscreteClassifier(GenerativeClassifier):
                 f"{alpha.min():g}."
             )
         if not self.force_alpha and (alpha < LEAST_ALPHA).any():
-            warnings.warn(
+            warn(
                 "alpha too small will result in numeric errors, setting alpha = "
-                f"{LEAST_ALPHA:.1e}. Use `force_alpha=True` to keep alpha unchanged.",
-                stacklevel=4,
+                f"{LEAST_ALPHA:.1e}. Use `force_alpha=True` to keep alpha unchanged."
             )
             return np.maximum(alpha, LEAST_ALPHA)
         return alpha
@@ -131,7 +129,7 @@ class LinearClassifier(DiscreteClassifier):
     def to_logistic(self) -> LogisticRegression:
         """A fitted scikit-learn LogisticRegression with the same p(y|x)."""
         check_is_fitted(self)
-        return to_logistic(self.model_)
+        return to_logistic(self.model_, getattr(self, "feature_names_in_", None))
 
     @property
     def coef_(self) -> Array:

@@ -135,7 +135,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
     def to_logistic(self) -> LogisticRegression:
         """A fitted scikit-learn LogisticRegression with the same p(y|x)."""
         check_is_fitted(self)
-        return to_logistic(self.model_)
+        return to_logistic(self.model_, getattr(self, "feature_names_in_", None))
 
     @property
     def coef_(self) -> Array:
