@@ -28,6 +28,8 @@ using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::
 using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Indices = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Target = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using TargetBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Weight = std::optional<Vector>;
 
 void require(bool holds, const char* message) {
@@ -135,29 +137,25 @@ nb::tuple square_columns(const AnyMatrix& X, const Integers& y, const Weight& we
 }
 
 nb::tuple center(const AnyMatrix& X, const Integers& y, const Weight& weight, const Matrix& origin,
-                 std::size_t n_classes, const std::optional<Integers>& order, const Target& Z,
+                 std::size_t n_classes, const std::optional<Integers>& rows, const Target& Z,
                  std::size_t threads) {
     const Table table = table_of(X);
-    const Labels labels = labels_of(y, weight, table.rows, n_classes);
+    const std::size_t m = rows ? rows->shape(0) : table.rows;
+    const Labels labels = labels_of(y, weight, m, n_classes);
     require_shape(origin, n_classes, table.columns,
                   "origin must have shape (n_classes, columns of X).");
-    require(Z.shape(0) >= table.rows && Z.shape(1) == table.columns,
-            "Z must have the columns of X and room for its rows.");
-    const std::int64_t* permutation = nullptr;
-    if (order) {
-        permutation = order->data();
-        require(order->shape(0) == table.rows, "order must have one index per row of X.");
-        bool outside = false;
-        for (std::size_t i = 0; i < table.rows; ++i)
-            outside |= static_cast<std::uint64_t>(permutation[i]) >= table.rows;
-        require(!outside, "order must be a permutation of the rows of X.");
-    }
+    require(Z.shape(0) >= m && Z.shape(1) == table.columns,
+            "Z must have the columns of X and room for the rows.");
+    bool outside = false;
+    for (std::size_t i = 0; rows && i < m; ++i)
+        outside |= static_cast<std::uint64_t>(rows->data()[i]) >= table.rows;
+    require(!outside, "rows must be rows of X.");
     auto r = without_gil([&] {
-        return genus::center(table, labels, origin.data(), permutation, Z.data(), threads);
+        return genus::center(table, labels, origin.data(), rows ? rows->data() : nullptr, m,
+                             Z.data(), threads);
     });
     return nb::make_tuple(give(std::move(r.weights), {n_classes}),
-                          give(std::move(r.sums), {n_classes, table.columns}),
-                          give(std::move(r.complete), {table.rows}), r.invalid);
+                          give(std::move(r.sums), {n_classes, table.columns}), r.invalid);
 }
 
 nb::tuple column_range(const AnyMatrix& X, std::size_t threads) {
@@ -246,6 +244,31 @@ nb::object score_gaussian(const AnyMatrix& X, const Matrix& mean, const Matrix& 
     return give(std::move(scores), {table.rows, K});
 }
 
+void take_runs(const Bytes& source, const Integers& starts, const Integers& places,
+               const TargetBytes& out, std::size_t threads) {
+    const std::size_t runs = starts.shape(0);
+    require(places.shape(0) == runs + 1, "places must have one number per run, and one more.");
+    bool outside = places.data()[0] < 0 ||
+                   static_cast<std::uint64_t>(places.data()[runs]) > out.shape(0);
+    for (std::size_t i = 0; i < runs; ++i) {
+        const std::int64_t length = places.data()[i + 1] - places.data()[i];
+        const auto size = static_cast<std::int64_t>(source.shape(0)), start = starts.data()[i];
+        outside |= length < 0 || start < 0 || start > size || length > size - start;
+    }
+    require(!outside, "starts and places must lie within source and out, and places ascend.");
+    without_gil([&] {
+        genus::take_runs(reinterpret_cast<const std::byte*>(source.data()), starts.data(),
+                         places.data(), runs, reinterpret_cast<std::byte*>(out.data()), threads);
+    });
+}
+
+nb::tuple row_maxima(const Matrix& scores, std::size_t threads) {
+    const std::size_t m = scores.shape(0), K = scores.shape(1);
+    require(K > 0, "scores must have a column.");
+    auto r = without_gil([&] { return genus::row_maxima(scores.data(), m, K, threads); });
+    return nb::make_tuple(give(std::move(r.values), {m}), give(std::move(r.at), {m}));
+}
+
 // work(csr) with indices of either width, checked.
 template <class Work>
 auto with_csr(const AnyVector& data, const Indices& indices, const Indices& indptr,
@@ -324,7 +347,7 @@ NB_MODULE(_kernel, m) {
     m.def("square_columns", &square_columns, "X"_a, "y"_a, "weight"_a.none(), "origin"_a,
           "n_classes"_a, "threads"_a);
     m.def("center", &center, "X"_a, "y"_a, "weight"_a.none(), "origin"_a, "n_classes"_a,
-          "order"_a.none(), "Z"_a.noconvert(), "threads"_a);
+          "rows"_a.none(), "Z"_a.noconvert(), "threads"_a);
     m.def("sum_columns_csr", &sum_columns_csr, "data"_a, "indices"_a, "indptr"_a, "n_columns"_a,
           "y"_a, "weight"_a.none(), "n_classes"_a, "nonnegative"_a, "threads"_a);
     m.def("count_above_csr", &count_above_csr, "data"_a, "indices"_a, "indptr"_a, "n_columns"_a,
@@ -338,6 +361,9 @@ NB_MODULE(_kernel, m) {
     m.def("score_linear", &score_linear, "X"_a, "table"_a, "missing"_a, "threads"_a);
     m.def("score_gaussian", &score_gaussian, "X"_a, "mean"_a, "precision"_a, "missing"_a,
           "threads"_a);
+    m.def("take_runs", &take_runs, "source"_a, "starts"_a, "places"_a, "out"_a.noconvert(),
+          "threads"_a);
+    m.def("row_maxima", &row_maxima, "scores"_a, "threads"_a);
     m.def("score_linear_csr", &score_linear_csr, "data"_a, "indices"_a, "indptr"_a, "table"_a,
           "threads"_a);
     m.def("score_above_csr", &score_above_csr, "data"_a, "indices"_a, "indptr"_a, "threshold"_a,

@@ -164,36 +164,33 @@ inline Squares square_columns(const Table& X, const Labels& labels, const double
 
 struct Centered {
     Buffer<double> weights, sums;
-    Buffer<std::uint8_t> complete;
     long long invalid;
 };
 
-// Row i of Z is row order[i] of X (row i, if order is null).
+// Row i of Z is row rows[i] of X (row i, if rows is null); labels go with the rows of Z.
 inline Centered center(const Table& X, const Labels& labels, const double* origin,
-                       const std::int64_t* order, double* Z, std::size_t threads) {
+                       const std::int64_t* rows, std::size_t m, double* Z, std::size_t threads) {
     const std::size_t n = X.columns, size = labels.classes * n,
-                      parts = ranges(X.rows * n, threads, size);
+                      parts = ranges(m * n, threads, size);
     Sums weights(labels.classes, parts), sums(size, parts);
-    auto complete = zeros<std::uint8_t>(X.rows);
     First first(parts);
-    parallel_for(X.rows, parts, [&](std::size_t part, std::size_t begin, std::size_t end) {
+    parallel_for(m, parts, [&](std::size_t part, std::size_t begin, std::size_t end) {
         const std::size_t step =
-            order ? 1 : 64;  // together, rows of a column-major table are read in runs
+            rows ? 1 : 64;  // together, rows of a column-major table are read in runs
         for (std::size_t start = begin; start < end; start += step) {
             const std::size_t stop = std::min(start + step, end);
-            copy(X, order ? static_cast<std::size_t>(order[start]) : start, stop - start, 0, n,
+            copy(X, rows ? static_cast<std::size_t>(rows[start]) : start, stop - start, 0, n,
                  Z + start * n, n);
             for (std::size_t i = start; i < stop; ++i) {
-                const std::size_t row = order ? static_cast<std::size_t>(order[i]) : i,
-                                  k = labels.k(row);
-                const double w = labels.w(row);
-                complete[row] = center_row(Z + i * n, n, w, X.floating(), origin + k * n,
-                                           sums[part] + k * n, row * n, first[part]);
-                if (complete[row]) weights[part][k] += w;
+                const std::size_t k = labels.k(i);
+                const double w = labels.w(i);
+                if (center_row(Z + i * n, n, w, X.floating(), origin + k * n, sums[part] + k * n,
+                               i * n, first[part]))
+                    weights[part][k] += w;
             }
         }
     });
-    return {weights.total(), sums.total(), std::move(complete), first.index()};
+    return {weights.total(), sums.total(), first.index()};
 }
 
 struct Range {

@@ -123,32 +123,106 @@ GENUS_CLONES inline void indicate(const Tile<double>& tile, double threshold, do
     }
 }
 
+// The rows of a table with zeros up to whole vectors, so that one pass over what a row holds does
+// for all classes that the registers take.
+class Padded {
+public:
+    static constexpr std::size_t lanes = 4, most = 4;  // doubles in a vector, vectors at once
+    std::size_t K, stride;
+
+    Padded(const double* table, std::size_t rows, std::size_t classes)
+        : K(classes), stride((classes + lanes - 1) / lanes * lanes), data_(table) {
+        if (stride == K) return;
+        copy_ = std::make_unique<double[]>(rows * stride);
+        for (std::size_t i = 0; i < rows; ++i)
+            std::copy_n(table + i * K, K, copy_.get() + i * stride);
+        data_ = copy_.get();
+    }
+
+    const double* row(std::size_t i) const { return data_ + i * stride; }
+
+private:
+    const double* data_;
+    std::unique_ptr<double[]> copy_;
+};
+
+// score += Σ factor · table row over what `terms` tells to add(row, factor), V vectors of it.
+template <std::size_t V, class Terms>
+GENUS_INLINE void add_vectors(const Padded& table, std::size_t k, const Terms& terms,
+                              double* score) {
+    constexpr std::size_t lanes = Padded::lanes;
+    const std::size_t width = std::min(V * lanes, table.K - k);
+    double sums[V * lanes] = {};
+    std::copy_n(score + k, width, sums);
+    typename Lanes<lanes>::type sum[V];
+    for (std::size_t v = 0; v < V; ++v) sum[v] = load_lanes<lanes>(sums + v * lanes);
+    terms([&](std::size_t row, double factor) __attribute__((always_inline)) {
+        const double* entry = table.row(row) + k;
+        for (std::size_t v = 0; v < V; ++v) sum[v] += factor * load_lanes<lanes>(entry + v * lanes);
+    });
+    for (std::size_t v = 0; v < V; ++v) store_lanes<lanes>(sums + v * lanes, sum[v]);
+    std::copy_n(sums, width, score + k);
+}
+
+template <class Terms>
+GENUS_INLINE void add_rows(const Padded& table, const Terms& terms, double* score) {
+    constexpr std::size_t lanes = Padded::lanes;
+    std::size_t k = 0;
+    for (; k + Padded::most * lanes <= table.stride; k += Padded::most * lanes)
+        add_vectors<Padded::most>(table, k, terms, score);
+    switch ((table.stride - k) / lanes) {
+        case 3:
+            return add_vectors<3>(table, k, terms, score);
+        case 2:
+            return add_vectors<2>(table, k, terms, score);
+        case 1:
+            return add_vectors<1>(table, k, terms, score);
+    }
+}
+
 GENUS_CLONES inline void gather_tile(const Tile<Code>& tile, const Layout& layout,
-                                     const double* table, std::size_t K, double* scores) {
+                                     const Padded& table, double* scores) {
     for (std::size_t i = 0; i < tile.rows; ++i) {
         const Code* code = tile[i];
-        double* score = scores + (tile.row + i) * K;
-        for_lanes(K, [&]<std::size_t W>(std::size_t k) __attribute__((always_inline)) {
-            auto sum = load_lanes<W>(score + k);
+        const auto terms = [&](const auto& add) __attribute__((always_inline)) {
             for (std::size_t j = 0; j < tile.columns; ++j)
                 if (layout.has(tile.column + j, code[j]))
-                    sum += load_lanes<W>(
-                        table +
-                        (layout.start(tile.column + j) + static_cast<std::size_t>(code[j])) * K +
-                        k);
-            store_lanes<W>(score + k, sum);
-        });
+                    add(layout.start(tile.column + j) + static_cast<std::size_t>(code[j]), 1.0);
+        };
+        add_rows(table, terms, scores + (tile.row + i) * table.K);
     }
 }
 
 inline Buffer<double> gather_scores(const Table& X, const double* table, const Layout& layout,
                                     std::size_t K, std::size_t threads) {
+    const Padded padded(table, layout.start(layout.columns), K);
     auto scores = zeros<double>(X.rows * K);
     parallel_tiles<Code>(X, ranges(X.rows * X.columns, threads),
                          [&](std::size_t, const Tile<Code>& tile) {
-                             gather_tile(tile, layout, table, K, scores.get());
+                             gather_tile(tile, layout, padded, scores.get());
                          });
     return scores;
+}
+
+struct Maxima {
+    Buffer<double> values;
+    Buffer<std::int64_t> at;
+};
+
+// The largest score of each row and where it stands, the first of equals.
+inline Maxima row_maxima(const double* scores, std::size_t m, std::size_t K, std::size_t threads) {
+    auto values = zeros<double>(m);
+    auto at = zeros<std::int64_t>(m);
+    parallel_for(m, ranges(m * K, threads), [&](std::size_t, std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            const double* score = scores + i * K;
+            std::size_t best = 0;
+            for (std::size_t k = 1; k < K; ++k) best = score[k] > score[best] ? k : best;
+            values[i] = score[best];
+            at[i] = static_cast<std::int64_t>(best);
+        }
+    });
+    return {std::move(values), std::move(at)};
 }
 
 template <class Term>

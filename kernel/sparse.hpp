@@ -108,36 +108,35 @@ Counts count_above(const Csr<Index>& X, const Labels& labels, double threshold,
 // score += x table[column] over entries; x = 0 adds exactly 0.
 template <class Index>
 GENUS_INLINE void add_entries(const Index* columns, const double* x, std::size_t length,
-                              const double* table, std::size_t K, double* score) {
-    for_lanes(K, [=]<std::size_t W>(std::size_t k) __attribute__((always_inline)) {
-        auto sum = load_lanes<W>(score + k);
+                              const Padded& table, double* score) {
+    const auto terms = [=](const auto& add) __attribute__((always_inline)) {
         for (std::size_t e = 0; e < length; ++e)
-            if (x[e] != 0)
-                sum += x[e] * load_lanes<W>(table + static_cast<std::size_t>(columns[e]) * K + k);
-        store_lanes<W>(score + k, sum);
-    });
+            if (x[e] != 0) add(static_cast<std::size_t>(columns[e]), x[e]);
+    };
+    add_rows(table, terms, score);
 }
 
 GENUS_CLONES inline void add_terms(const std::int32_t* columns, const double* x, std::size_t length,
-                                   const double* table, std::size_t K, double* score) {
-    add_entries(columns, x, length, table, K, score);
+                                   const Padded& table, double* score) {
+    add_entries(columns, x, length, table, score);
 }
 
 GENUS_CLONES inline void add_terms(const std::int64_t* columns, const double* x, std::size_t length,
-                                   const double* table, std::size_t K, double* score) {
-    add_entries(columns, x, length, table, K, score);
+                                   const Padded& table, double* score) {
+    add_entries(columns, x, length, table, score);
 }
 
 // Σ value(x) table[column] over the entries of each row
 template <class Index, class Value>
 Buffer<double> score_entries(const Csr<Index>& X, const double* table, std::size_t K,
                              std::size_t threads, const Value& value) {
+    const Padded padded(table, X.columns, K);
     auto scores = zeros<double>(X.rows * K);
     parallel_rows(X, ranges(X.entries(), threads), [&](std::size_t, std::size_t row) {
         X.for_entries(row, [&](const Index* columns, const double* x, std::size_t length) {
             double values[X.piece];
             std::transform(x, x + length, values, value);
-            add_terms(columns, values, length, table, K, scores.get() + row * K);
+            add_terms(columns, values, length, padded, scores.get() + row * K);
         });
     });
     return scores;

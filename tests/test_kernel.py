@@ -143,15 +143,17 @@ def test_square_columns(data: st.DataObject, X: Array, threads: int) -> None:
 
 
 @given(st.data(), tables(), st.booleans(), st.integers(0, 2), threads)
-def test_center(data: st.DataObject, X: Array, ordered: bool, room: int, threads: int) -> None:
-    y, weight, K = data.draw(labels(len(X)))
+def test_center(data: st.DataObject, X: Array, chosen: bool, room: int, threads: int) -> None:
+    some = st.lists(st.integers(0, len(X) - 1)) if len(X) else st.just([])
+    rows = np.array(data.draw(some), np.int64) if chosen else None
+    m = len(X) if rows is None else len(rows)
+    y, weight, K = data.draw(labels(m))
     origin = data.draw(quarters((K, X.shape[1])))
-    order = np.array(data.draw(st.permutations(range(len(X)))), np.int64) if ordered else None
-    Z = np.full((len(X) + room, X.shape[1]), 7.0)
-    *expected, z = twins.center(X, y, weight, origin, K, order)
-    assert_same(_kernel.center(X, y, weight, origin, K, order, Z, threads), tuple(expected))
-    np.testing.assert_array_equal(Z[: len(X)], z)
-    np.testing.assert_array_equal(Z[len(X) :], 7.0)
+    Z = np.full((m + room, X.shape[1]), 7.0)
+    *expected, z = twins.center(X, y, weight, origin, K, rows)
+    assert_same(_kernel.center(X, y, weight, origin, K, rows, Z, threads), tuple(expected))
+    np.testing.assert_array_equal(Z[:m], z)
+    np.testing.assert_array_equal(Z[m:], 7.0)
 
 
 @given(tables(huge=True), threads)
@@ -187,7 +189,56 @@ def layouts(draw: st.DrawFn, n: int) -> Array:
     return np.cumsum([draw(st.integers(0, 2)), *sizes])
 
 
-@given(st.data(), tables(huge=True), st.integers(0, 16), threads)
+@given(st.lists(st.integers(0, 255), max_size=20), st.data(), threads)
+def test_take_runs(source: list[int], data: st.DataObject, threads: int) -> None:
+    bounds = st.tuples(*[st.integers(0, len(source))] * 2).map(sorted)
+    runs = data.draw(st.lists(bounds, max_size=6))
+    starts = np.array([start for start, _ in runs], np.int64)
+    places = np.cumsum([data.draw(st.integers(0, 3)), *(end - start for start, end in runs)])
+    out = np.full(places[-1] + 2, 7, np.uint8)
+    _kernel.take_runs(np.array(source, np.uint8), starts, places, out, threads)
+    expected = [x for start, end in runs for x in source[start:end]]
+    np.testing.assert_array_equal(out, [*[7] * int(places[0]), *expected, 7, 7])
+
+
+@pytest.mark.parametrize(
+    ("starts", "places"),
+    [
+        ([0], [0]),
+        ([-1], [0, 1]),
+        ([3], [0, 2]),
+        ([5], [0, 0]),
+        ([2**62], [0, 2]),
+        ([0], [-1, 0]),
+        ([0], [3, 6]),
+        ([0], [0, 2**62]),
+        ([0, 0], [0, 2, 1]),
+    ],
+)
+def test_runs_outside_are_refused(starts: list[int], places: list[int]) -> None:
+    source, out = np.zeros(4, np.uint8), np.zeros(4, np.uint8)
+    with pytest.raises(ValueError, match="places"):
+        _kernel.take_runs(source, np.array(starts), np.array(places), out, 1)
+
+
+def test_many_runs_on_many_threads() -> None:
+    X = np.random.default_rng(0).normal(size=(20_000, 30))
+    order = np.random.default_rng(1).permutation(len(X))
+    for threads in THREADS:
+        out = np.empty(X.nbytes, np.uint8)
+        places = np.arange(len(X) + 1) * 240
+        _kernel.take_runs(X.reshape(-1).view(np.uint8), order * 240, places, out, threads)
+        np.testing.assert_array_equal(out.view(float).reshape(X.shape), X[order])
+
+
+@given(st.data(), st.integers(0, 9), st.integers(1, 20), threads)
+def test_row_maxima(data: st.DataObject, m: int, K: int, threads: int) -> None:
+    scores = data.draw(quarters((m, K)))
+    scores[data.draw(quarters((m, K))) > 1] = -np.inf
+    assert_same(_kernel.row_maxima(scores, threads), twins.row_maxima(scores))
+
+
+@given(st.data(), tables(huge=True), st.integers(0, 36), threads)
 def test_gather_scores(data: st.DataObject, X: Array, K: int, threads: int) -> None:
     offsets = data.draw(layouts(X.shape[1]))
     table = data.draw(quarters((int(offsets[-1]) + data.draw(st.integers(0, 1)), K)))
@@ -382,17 +433,17 @@ def assert_close(got: Any, expected: Any) -> None:
 
 def test_large_sums(large: Array, y: Array, weight: Array | None) -> None:
     origin = np.linspace(1, 4, K * N).reshape(K, N)
-    order = np.argsort(y, kind="stable")
+    rows = np.argsort(y, kind="stable")
     total = twins.sum_columns(large, y, weight, K, True)
     above = twins.count_above(large, y, weight, K, 2.5)
     squares = twins.square_columns(large, y, weight, origin, K)
-    *centered, z = twins.center(large, y, weight, origin, K, order)
+    *centered, z = twins.center(large, y, weight, origin, K, rows)
     for threads in THREADS:
         assert_close(_kernel.sum_columns(large, y, weight, K, True, threads), total)
         assert_close(_kernel.count_above(large, y, weight, K, 2.5, threads), above)
         assert_close(_kernel.square_columns(large, y, weight, origin, K, threads), squares)
         Z = np.empty((M, N))
-        assert_close(_kernel.center(large, y, weight, origin, K, order, Z, threads), centered)
+        assert_close(_kernel.center(large, y, weight, origin, K, rows, Z, threads), centered)
         np.testing.assert_array_equal(Z, z)
 
 
@@ -419,9 +470,10 @@ def test_large_codes(large: Array, y: Array, weight: Array | None) -> None:
     X = np.floor(large).astype(large.dtype)
     offsets = np.arange(N + 1) * 6
     table = np.random.default_rng(4).normal(size=(offsets[-1], 3))
+    scores = twins.gather_scores(X, table, offsets)
     expected = (
         twins.tally_codes(X, y, weight, offsets, K),
-        twins.gather_scores(X, table, offsets),
+        scores,
     )
     for threads in THREADS:
         got = (
@@ -429,6 +481,7 @@ def test_large_codes(large: Array, y: Array, weight: Array | None) -> None:
             _kernel.gather_scores(X, table, offsets, threads),
         )
         assert_close(got, expected)
+        assert_same(_kernel.row_maxima(scores, threads), twins.row_maxima(scores))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
@@ -630,8 +683,13 @@ def test_wrong_shapes_are_refused() -> None:
         _kernel.square_columns(X, y, None, np.ones((1, 2)), 1, 1)
     with pytest.raises(ValueError, match="Z must"):
         _kernel.center(X, y, None, np.ones((1, 3)), 1, None, np.empty((1, 3)), 1)
-    with pytest.raises(ValueError, match="order must"):
-        _kernel.center(X, y, None, np.ones((1, 3)), 1, np.array([0, 2]), np.empty((2, 3)), 1)
+    for outside in (2, -1):
+        with pytest.raises(ValueError, match="rows must"):
+            _kernel.center(
+                X, y, None, np.ones((1, 3)), 1, np.array([0, outside]), np.empty((2, 3)), 1
+            )
+    with pytest.raises(ValueError, match="scores must"):
+        _kernel.row_maxima(np.empty((2, 0)), 1)
     with pytest.raises(ValueError, match="offsets must"):
         _kernel.tally_codes(X, y, None, offsets[:-1], 1, 1)
     with pytest.raises(ValueError, match="offsets must"):

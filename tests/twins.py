@@ -76,19 +76,18 @@ def square_columns(
 
 @infinities
 def center(
-    X: Array, y: Array, weight: Array | None, origin: Array, n_classes: int, order: Array | None
-) -> tuple[Array, Array, Array, int, Array]:
+    X: Array, y: Array, weight: Array | None, origin: Array, n_classes: int, rows: Array | None
+) -> tuple[Array, Array, int, Array]:
     """Return what the kernel returns, and Z."""
-    x = X.astype(np.float64)
+    x = (X if rows is None else X[rows]).astype(np.float64)
     w = weights_of(weight, len(y))
     complete = ~np.isnan(x).any(axis=1)
     z = np.where(complete[:, np.newaxis], x - origin[y], 0)
     return (
         by_class(w * complete, y, n_classes),
         by_class(w[:, np.newaxis] * z, y, n_classes),
-        complete.astype(np.uint8),
         first(np.isinf(x)),
-        z if order is None else z[order],
+        z,
     )
 
 
@@ -207,6 +206,10 @@ def score_linear(X: Array, table: Array, missing: Array) -> Array:
 def score_gaussian(X: Array, mean: Array, precision: Array, missing: Array) -> Array:
     x = X.astype(np.float64)[:, np.newaxis, :]
     return np.where(np.isnan(x), missing, -0.5 * (x - mean) ** 2 * precision).sum(axis=2)
+
+
+def row_maxima(scores: Array) -> tuple[Array, Array]:
+    return scores.max(axis=1), scores.argmax(axis=1)
 
 
 @infinities

@@ -56,11 +56,14 @@ def center(
     weight: Floats | None,
     origin: Floats,
     n_classes: int,
-    order: Integers | None,
+    rows: Integers | None,
     Z: Floats,
     threads: int,
-) -> tuple[Floats, Floats, Bytes, int]:
-    """Fill Z with z = x - origin[y], rows with holes with 0; return Σw, Σwz, complete, invalid."""
+) -> tuple[Floats, Floats, int]:
+    """Fill Z with z = x - origin[y], rows with holes with 0; return Σw, Σwz and, of Z, invalid.
+
+    `rows` chooses rows of X, which y and weight go with; None means all.
+    """
 
 def sum_columns_csr(
     data: Numbers,
@@ -117,6 +120,12 @@ def score_gaussian(
     X: Numbers, mean: Floats, precision: Floats, missing: Floats, threads: int
 ) -> Floats:
     """Return scores[m, K]: Σ_j -(x - mean)² precision / 2, missing[k, j] where x is missing."""
+
+def take_runs(source: Bytes, starts: Integers, places: Integers, out: Bytes, threads: int) -> None:
+    """Fill out[places[i] : places[i + 1]] with what stands in source from starts[i] on."""
+
+def row_maxima(scores: Floats, threads: int) -> tuple[Floats, Integers]:
+    """Return the largest score[m, K] of each row and where it stands, the first of equals."""
 
 def score_linear_csr(
     data: Numbers,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from genus import labels
+from genus import labels, matrix
 from genus.estimators import GenerativeClassifier
 from genus.matrix import Codes
 from genus.statistics import Array
@@ -112,18 +112,32 @@ def cross_validate(
             log_posterior = model.leave_one_out(X, there[codes], weight)
         probabilities[:, here] = np.exp(log_posterior)
         return CrossValidation(probabilities, classes, codes, weights)
+    # Rows in the order of their folds, so that a fold is a slice and nothing is copied twice.
     tests = list(held_out(folds, X, codes, random_state))
+    order = np.concatenate(tests)
+    ends = np.cumsum([len(test) for test in tests])
+    X, y_in_order = matrix.take(X, order), codes[order]
+    w = None if weight is None else weight[order]
+    slices = [slice(end - len(test), end) for end, test in zip(ends, tests, strict=True)]
     parts = [
-        fresh._count(empty, X[test], codes[test], classes, None if weight is None else weight[test])
-        for test in tests
+        fresh._count(
+            empty,
+            matrix.rows(X, fold),
+            y_in_order[fold],
+            classes,
+            None if w is None else w[fold],
+        )
+        for fold in slices
     ]
     everything = reduce(add, parts)
     probabilities = np.zeros((len(codes), len(classes)))
-    for test, part in zip(tests, parts, strict=True):
+    for fold, part in zip(slices, parts, strict=True):
         rest = everything - part
         fresh._solve(rest)
-        columns = labels.positions(rest.classes, classes)
-        probabilities[np.ix_(test, columns)] = np.exp(rest.log_posterior(X[test]))
+        log_posterior = rest.log_posterior(matrix.rows(X, fold))
+        posterior = np.exp(log_posterior, out=log_posterior)
+        columns = labels.positions(rest.classes, classes)  # a class may be in one fold only
+        probabilities[order[fold]] = labels.spread(posterior, columns, len(classes), axis=1)
     return CrossValidation(probabilities, classes, codes, weights)
 
 
@@ -181,8 +195,8 @@ def stratified(folds: int, codes: Codes, random_state: int | None) -> Iterator[N
     """Folds with about the same share of every class; rare classes are spread as far as they go."""
     rng = np.random.default_rng(random_state)
     order = rng.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    fold = np.empty(len(codes), dtype=np.intp)
+    order = order[matrix.stable_order(codes[order])]
+    fold = np.empty(len(codes), dtype=np.int64)
     fold[order] = np.arange(len(codes)) % folds
-    for one in range(folds):
-        yield np.flatnonzero(fold == one)
+    ends = np.cumsum(np.bincount(fold, minlength=folds))
+    yield from np.split(matrix.stable_order(fold), ends[:-1])

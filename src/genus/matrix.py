@@ -23,6 +23,7 @@ from genus._kernel import (
     score_above_csr,
     score_linear_csr,
     sum_columns_csr,
+    take_runs,
 )
 from genus._kernel import count_above as count_above_dense
 from genus._kernel import score_above as score_above_dense
@@ -162,6 +163,54 @@ def missing_entries(X: Matrix) -> Matrix | None:
     holes = X.copy()
     holes.data = np.isnan(X.data).astype(np.float64)
     return holes
+
+
+def rows(X: Matrix, part: slice) -> Matrix:
+    """Consecutive rows of X, without copying them."""
+    if part == slice(0, X.shape[0]):
+        return X
+    if not is_sparse(X):
+        return X[part]
+    start, end = X.indptr[part.start], X.indptr[part.stop]
+    indptr = X.indptr[part.start : part.stop + 1] - start
+    return sparse_of(X, X.data[start:end], X.indices[start:end], indptr)
+
+
+def take(X: Matrix, order: NDArray[np.intp]) -> Matrix:
+    """The rows of X in another order."""
+    if is_sparse(X):
+        lengths = np.diff(X.indptr)[order]
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(X.indptr.dtype)
+        starts, places = X.indptr[:-1][order].astype(np.int64), indptr.astype(np.int64)
+        data, indices = (taken(part, starts, places) for part in (X.data, X.indices))
+        return sparse_of(X, data, indices, indptr)
+    if X.dtype.kind == "O" or not X.flags.c_contiguous:
+        return X[order]
+    places = np.arange(len(order) + 1) * X.shape[1]
+    return taken(X.reshape(-1), order * X.shape[1], places).reshape(len(order), -1)
+
+
+def taken(values: NDArray[Any], starts: Codes, places: Codes) -> NDArray[Any]:
+    """Runs of values from `starts`, one after the other; `places` is where each begins."""
+    out = np.empty(places[-1], dtype=values.dtype)
+    size = values.itemsize
+    as_bytes = np.ascontiguousarray(values).view(np.uint8)
+    take_runs(as_bytes, starts * size, places * size, out.view(np.uint8), threads())
+    return out
+
+
+def sparse_of(X: Matrix, data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any]) -> Matrix:
+    """A CSR matrix of these parts, as sound as X. (The constructor would check and copy them.)"""
+    made = type(X)((len(indptr) - 1, X.shape[1]), dtype=X.dtype)
+    made.data, made.indices, made.indptr = data, indices, indptr
+    made.has_canonical_format = X.has_canonical_format
+    return made
+
+
+def stable_order(codes: Codes) -> NDArray[np.intp]:
+    """What sorts codes and leaves equal ones in their order; small numbers sort by radix."""
+    small = len(codes) and codes.max() < 1 << 16
+    return np.argsort(codes.astype(np.uint16) if small else codes, kind="stable")
 
 
 def dense_rows(X: Matrix, rows: Any = slice(None)) -> Array:

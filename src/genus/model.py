@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from genus import labels, matrix
+from genus._kernel import row_maxima
 from genus.families import Family
 from genus.labels import Axis
 from genus.matrix import Codes, Matrix
@@ -226,11 +227,10 @@ class Model:
         """The position of the likeliest class of each row, (m,)."""
         best = np.empty(X.shape[0], dtype=np.int64)
         for part in matrix.chunks(X.shape[0], len(self.classes), matrix.SCORE_BYTES):
-            whole = part == slice(0, X.shape[0])
-            joint = self.log_joint(X if whole else X[part], relative=True)
-            if np.isneginf(joint).any():
-                joint = self.normalise(joint)
-            best[part] = joint.argmax(axis=1)
+            joint = self.log_joint(matrix.rows(X, part), relative=True)
+            largest, best[part] = row_maxima(joint, matrix.threads())
+            if np.isneginf(largest).any():
+                best[part] = row_maxima(self.normalise(joint), matrix.threads())[1]
         return best
 
     def log_posterior(self, X: Matrix) -> Array:
@@ -243,15 +243,16 @@ class Model:
 
     def normalise(self, joint: Array, log_prior: Array | None = None) -> Array:
         """log p(y|x) from log p(x, y), in place; rows that no class explains get the priors."""
-        largest = joint.max(axis=1, keepdims=True, initial=-np.inf)
-        lost = np.isneginf(largest[:, 0])
+        largest, _ = row_maxima(joint, matrix.threads())
+        lost = np.isneginf(largest)
         if lost.any():
             self._report_unexplained(lost)
             joint[lost] = self.log_prior if log_prior is None else log_prior[lost]
-            largest[lost] = joint[lost].max(axis=1, keepdims=True)
-        joint -= largest
+            largest[lost] = joint[lost].max(axis=1)
+        ones = np.ones(joint.shape[1])
         for part in matrix.chunks(*joint.shape):
-            joint[part] -= np.log(np.exp(joint[part]).sum(axis=1, keepdims=True))
+            joint[part] -= largest[part, None]
+            joint[part] -= np.log(np.exp(joint[part]) @ ones)[:, None]  # a product is a fast sum
         return joint
 
     def _report_unexplained(self, lost: NDArray[np.bool_]) -> None:

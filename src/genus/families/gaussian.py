@@ -36,7 +36,7 @@ from genus.normal import Factor, LOG_2π, SingularCovarianceError
 from genus.shrinkage import shrink
 from genus.statistics import Array, Moments, divide, grid_point
 
-SAMPLE_ROWS = 4096  # from which the first origin is taken
+SAMPLE_ROWS = 512  # from which the first origin is taken
 FAR = 256.0  # standard deviations from the origin to the mean that cost too many digits
 
 
@@ -197,13 +197,14 @@ class Gaussian:
             total = Products.zero(self.structure, K, n, self.quartic)
             buffer = np.empty((min(len(y), matrix.product_rows(n)), n))
             for k, rows in tasks:
-                w = None if weight is None else weight[rows]
-                weights, sums, _, invalid = center(X[rows], y[rows], w, origin, K, None, buffer, 1)
+                w, labels = None if weight is None else weight[rows], y[rows]
+                here, chosen = (X[rows], None) if isinstance(rows, slice) else (X, rows)
+                weights, sums, invalid = center(here, labels, w, origin, K, chosen, buffer, 1)
                 if invalid >= 0:
                     row, column = divmod(invalid, n)
                     at = np.arange(len(y))[rows][row] * n + column
                     matrix.refuse(X, int(at), nonnegative=False)
-                z = buffer[: len(y[rows])]
+                z = buffer[: len(labels)]
                 total.add(k, weights, sums, z, z if w is None else z * w[:, None])
             return total
 
@@ -232,8 +233,7 @@ class Gaussian:
             for start in range(0, len(y), step):
                 yield None, slice(start, min(start + step, len(y)))
             return
-        small = y.astype(np.uint16) if n_classes < 1 << 16 else y  # radix sort
-        order = np.argsort(small, kind="stable")
+        order = matrix.stable_order(y)
         ends = np.cumsum(np.bincount(y, minlength=n_classes))
         for k, end in enumerate(ends):
             start = ends[k - 1] if k else 0
