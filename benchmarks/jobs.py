@@ -67,10 +67,17 @@ class Job:
 
     @property
     def most_memory(self) -> int | None:
-        """Bytes: two chunks, the statistics (counted, added up, solved), a code for each label."""
+        """Bytes: a chunk for each of two threads, the statistics, a code and a place for each row.
+
+        The statistics count eightfold: each thread's own, their sum and the same about the means,
+        then the scatter, the covariance, the correlations and their factor.
+        """
         if self.statistics is None:
             return None
-        return 2 * (1 << 20) + 24 * self.statistics + 8 * self.data.rows
+        from genus.matrix import product_rows  # not where another library is measured
+
+        chunk = 8 * self.data.columns * product_rows(self.data.columns)
+        return 2 * chunk + 8 * 8 * self.statistics + 2 * 8 * self.data.rows
 
     def __str__(self) -> str:
         return f"{self.title}, {self.data}"

@@ -96,6 +96,7 @@ def cross_validate(
         raise ValueError(
             f"There is only one class, {labels.show(classes[0])}; nothing can be told apart."
         )
+    codes = codes.copy()  # they may be the caller's y, and are kept
     empty = fresh._empty()
     weights = np.ones(len(codes)) if weight is None else weight
     if isinstance(folds, str):
@@ -112,32 +113,21 @@ def cross_validate(
             log_posterior = model.leave_one_out(X, there[codes], weight)
         probabilities[:, here] = np.exp(log_posterior)
         return CrossValidation(probabilities, classes, codes, weights)
-    # Rows in the order of their folds, so that a fold is a slice and nothing is copied twice.
     tests = list(held_out(folds, X, codes, random_state))
-    order = np.concatenate(tests)
-    ends = np.cumsum([len(test) for test in tests])
-    X, y_in_order = matrix.take(X, order), codes[order]
-    w = None if weight is None else weight[order]
-    slices = [slice(end - len(test), end) for end, test in zip(ends, tests, strict=True)]
-    parts = [
-        fresh._count(
-            empty,
-            matrix.rows(X, fold),
-            y_in_order[fold],
-            classes,
-            None if w is None else w[fold],
-        )
-        for fold in slices
-    ]
+    fold = np.empty(len(codes), dtype=np.int64)
+    for i, test in enumerate(tests):
+        fold[test] = i
+    with fresh._named_errors():
+        parts = empty.count_groups(X, codes, classes, weight, fold, len(tests))
     everything = reduce(add, parts)
     probabilities = np.zeros((len(codes), len(classes)))
-    for fold, part in zip(slices, parts, strict=True):
+    for test, part in zip(tests, parts, strict=True):
         rest = everything - part
         fresh._solve(rest)
-        log_posterior = rest.log_posterior(matrix.rows(X, fold))
+        log_posterior = rest.log_posterior(matrix.take(X, test))
         posterior = np.exp(log_posterior, out=log_posterior)
         columns = labels.positions(rest.classes, classes)  # a class may be in one fold only
-        probabilities[order[fold]] = labels.spread(posterior, columns, len(classes), axis=1)
+        probabilities[test] = labels.spread(posterior, columns, len(classes), axis=1)
     return CrossValidation(probabilities, classes, codes, weights)
 
 

@@ -57,7 +57,7 @@ def is_same(a: Axis, b: Axis) -> bool:
 
 
 def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
-    """The distinct labels, ascending, and where each label stands among them.
+    """The distinct labels, ascending, and where each label stands among them (maybe `labels`).
 
     >>> factorize(np.array(["b", "a", "b"]))
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
@@ -66,10 +66,12 @@ def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
         # The span of labels is exact in Python's integers, whatever their dtype.
         least = int(labels.min())
         if int(labels.max()) - least < 1 << 20 and labels.dtype != np.uint64:
-            offset = labels.astype(np.int64) - least
+            offset = labels.astype(np.int64, copy=False)
+            offset = offset if least == 0 else offset - least
             present = np.bincount(offset) > 0
-            codes = (np.cumsum(present) - 1)[offset]
-            return (np.flatnonzero(present) + least).astype(labels.dtype), codes
+            distinct = (np.flatnonzero(present) + least).astype(labels.dtype)
+            # Labels 0, 1, …, all of them there, are their own codes.
+            return distinct, offset if present.all() else (np.cumsum(present) - 1)[offset]
     if labels.dtype.kind in "fb" or (labels.dtype.kind in "iu" and labels.dtype != np.uint64):
         wide: Any = np.float64 if labels.dtype.kind == "f" else np.int64
         values: Any = labels.astype(wide)

@@ -38,7 +38,7 @@ Matrix = Any  # NDArray of a real dtype, or scipy.sparse CSR
 
 SCORE_BYTES = 32 << 20  # of scores at a time when only the best class is asked for
 CHUNK_BYTES = 1 << 20  # of float64 work space at a time: it stays in the second-level cache
-PRODUCT_ROWS = 2048  # at least, in a chunk that is multiplied with itself
+PRODUCT_ROWS = 1024  # at least, in a chunk that is multiplied with itself
 
 
 def threads() -> int:
@@ -158,7 +158,7 @@ def indices(X: Matrix) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def missing_entries(X: Matrix) -> Matrix | None:
     """1 where a CSR matrix holds NaN, or None if it holds none."""
-    if X.data.dtype.kind != "f" or not np.isnan(X.data).any():
+    if X.data.dtype.kind != "f" or not value_range(X.data)[2]:
         return None
     holes = X.copy()
     holes.data = np.isnan(X.data).astype(np.float64)
@@ -243,12 +243,11 @@ def refuse_negative(X: Matrix) -> None:
 def refuse_outside(X: Matrix, least: float) -> None:
     """Raise if a matrix holds a value below `least`, or an infinite one."""
     if is_sparse(X):
-        if X.data.size == 0:
-            return
-        minimum, maximum = np.fmin.reduce(X.data), np.fmax.reduce(X.data)  # NaN is passed over
+        minimum, maximum, _ = value_range(X.data)
     else:
-        minimum, maximum, _, _ = column_range(X, threads())
-    if not ((minimum < least) | (maximum == np.inf)).any():
+        minima, maxima, _, _ = column_range(X, threads())
+        minimum, maximum = minima.min(initial=np.inf), maxima.max(initial=-np.inf)
+    if minimum >= least and maximum < np.inf:
         return
     for part in chunks(*X.shape):
         x = dense_rows(X, part)
@@ -258,6 +257,17 @@ def refuse_outside(X: Matrix, least: float) -> None:
             value = float(x[row, column])
             negative = least == 0 and np.isfinite(value)
             raise InvalidValue(part.start + row, column, value, negative=bool(negative))
+
+
+def value_range(values: NDArray[Any]) -> tuple[float, float, bool]:
+    """The least and the largest of values (∞ and -∞ of none), and whether one is missing."""
+    width = 64  # values side by side, as a table
+    whole = len(values) // width * width
+    tables = values[:whole].reshape(-1, width), values[whole:].reshape(1, -1)
+    found = [column_range(table, threads()) for table in tables]
+    minimum = min(float(least.min(initial=np.inf)) for least, _, _, _ in found)
+    maximum = max(float(largest.max(initial=-np.inf)) for _, largest, _, _ in found)
+    return minimum, maximum, any(bool(missing.any()) for _, _, _, missing in found)
 
 
 class InvalidValue(ValueError):

@@ -114,6 +114,29 @@ class Model:
         )
         return replace(self, blocks=blocks, weights=Tally.of(classes, None, {"rows": rows}))
 
+    def count_groups(
+        self, X: Matrix, y: Codes, classes: Axis, weight: Array | None, group: Codes, size: int
+    ) -> list[Model]:
+        """The models of the rows of each group, 0 … size - 1, alone.
+
+        One pass over X with a class for every pair of group and class, where the statistics come
+        apart again; else a pass for every group.
+        """
+        if all(block.family.counting.get("shared") is not True for block in self.blocks):
+            pairs = np.arange(size * len(classes))
+            both = self.count(X, group * len(classes) + y, pairs, weight)
+            return [both._under(own, classes) for own in np.split(pairs, size)]
+        rows = np.split(matrix.stable_order(group), np.cumsum(np.bincount(group))[:-1])
+        return [
+            self.count(matrix.take(X, r), y[r], classes, None if weight is None else weight[r])
+            for r in rows
+        ]
+
+    def _under(self, own: Axis, classes: Axis) -> Model:
+        """The model of the classes `own` under other names."""
+        blocks = tuple(replace(b, statistics=b.statistics.under(own, classes)) for b in self.blocks)
+        return replace(self, blocks=blocks, weights=self.weights.under(own, classes))
+
     def __add__(self, other: Model) -> Model:
         return self._combine(other, lambda a, b: a + b)
 

@@ -114,6 +114,14 @@ class Tally:
             for name, table in self.counts.items()
         }
 
+    def under(self, own: Axis, classes: Axis) -> Tally:
+        """The counts of the classes `own`, some of which may be missing, under other names."""
+        at = labels.find(own, self.classes)
+        there = at >= 0
+        return Tally.of(
+            classes[there], self.keys, {m: t[at[there]] for m, t in self.counts.items()}
+        )
+
     def settled(self, before: Tally) -> Tally:
         """What is left of `before` after forgetting, less what is only rounding."""
         if len(self.classes) == 0:
@@ -482,8 +490,8 @@ class Moments:
             return self
         if not np.isin(self.classes, before.classes).all():
             raise ImpossibleError
-        was = before._of(self.classes)
-        weights = settle(self.weights, was.weights)
+        known = before.weights[labels.positions(self.classes, before.classes)]
+        weights = settle(self.weights, known)
         there = weights != 0
         squares = self.squares
         if self.structure == "diagonal":
@@ -543,10 +551,14 @@ class Moments:
             fourth=None if self.fourth is None else change(self.fourth),
         )
 
-    def _of(self, classes: Axis) -> Moments:
-        """The same sums of some of the classes only."""
-        rows = labels.positions(classes, self.classes)
-        return self._by_class(classes, lambda sums: sums[rows])
+    def under(self, own: Axis, classes: Axis) -> Moments:
+        """The sums of the classes `own`, some of which may be missing, under other names.
+
+        Not for pooled squares, which are of all classes together.
+        """
+        at = labels.find(own, self.classes)
+        there = at >= 0
+        return self._by_class(classes[there], lambda sums: sums[at[there]]).canonical()
 
     def _blank(self) -> NDArray[np.bool_]:
         """Where nothing was counted and the origin means nothing, (K, n) or, by class, (K, 1)."""

@@ -247,7 +247,8 @@ class Categorical:
         """Where each value stands in its column: -1 or NaN if missing, last if never seen."""
         numeric = X.dtype.kind in "biuf"
         if self.bins is None and numeric:
-            whole_range(X)
+            if X.dtype.kind == "f" or X.min(initial=0) < 0:
+                refuse_negative(X)
             if all(column.is_code for column in parameters.columns) and self.unseen == "ignore":
                 return X
         codes = np.empty(X.shape, dtype=np.int64, order="F")
