@@ -23,6 +23,7 @@ lint: $(environment)
 	$(bin)/ruff format --check
 	$(bin)/mypy
 	$(bin)/lint-imports
+	$(bin)/clang-format --dry-run --Werror kernel/*
 
 pytest: $(environment)
 	@mkdir -p build
@@ -45,7 +46,7 @@ clean:
 $(environment): $(sources)
 	test -x $(bin)/python || $(PYTHON) -m venv .venv
 	$(bin)/pip install --quiet scikit-build-core nanobind cmake ninja
-	$(bin)/pip install --quiet --no-build-isolation --editable '.[test,plots]'
+	$(bin)/pip install --quiet --no-build-isolation --editable '.[test]'
 	touch $@
 
 build/sanitize/built: $(environment) $(sources)

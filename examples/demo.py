@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -87,7 +86,7 @@ def explain_one(X: Array, y: Array, row: int, names: list[str]) -> None:
     say(f"Why? The six measurements of wine {row} that say most, and what each adds to the")
     say("log-odds, in a model that learned all wines and then forgot this one:\n")
     model = GDA().fit(X, y).forget(X[[row]], y[[row]])
-    explanation = replace(model.explain(X[[row]]), features=names)
+    explanation = model.explain(X[[row]], features=names)
     say(explanation.describe(most=6))
     say()
 
@@ -149,7 +148,7 @@ def read_messages() -> tuple[Array, list[str]]:
 
 def show_verdict(model: MultinomialNB, words: CountVectorizer, text: str) -> None:
     x = words.transform([text])
-    explanation = replace(model.explain(x), features=words.get_feature_names_out())
+    explanation = model.explain(x, features=words.get_feature_names_out())
     probability = model.predict_proba(x).max()
     say(f'"{text}": {model.predict(x)[0]}, {probability:.1%}')
     say(explanation.describe(most=4))

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "keys.hpp"
+#include "runs.hpp"
 #include "sparse.hpp"
 
 namespace nb = nanobind;
@@ -34,6 +35,11 @@ using Weight = std::optional<Vector>;
 
 void require(bool holds, const char* message) {
     if (!holds) throw nb::value_error(message);
+}
+
+template <class Work> auto without_gil(const Work& work) {
+    nb::gil_scoped_release release;
+    return work();
 }
 
 Type type_of(nb::dlpack::dtype dtype) {
@@ -73,10 +79,13 @@ Table table_of(const AnyVector& x) {  // one row
 Labels labels_of(const Integers& y, const Weight& weight, std::size_t rows, std::size_t classes) {
     require(y.shape(0) == rows, "y must have one label per row of X.");
     require(!weight || weight->shape(0) == rows, "weight must have one number per row of X.");
-    bool outside = false;  // a negative label is huge without its sign
-    for (std::size_t i = 0; i < rows; ++i)
-        outside |= static_cast<std::uint64_t>(y.data()[i]) >= classes;
-    require(!outside, "y must lie in [0, n_classes).");
+    const bool inside = without_gil([&] {
+        bool outside = false;  // a negative label is huge without its sign
+        for (std::size_t i = 0; i < rows; ++i)
+            outside |= static_cast<std::uint64_t>(y.data()[i]) >= classes;
+        return !outside;
+    });
+    require(inside, "y must lie in [0, n_classes).");
     return {y.data(), weight ? weight->data() : nullptr, classes};
 }
 
@@ -98,11 +107,6 @@ template <class T> nb::object give(Buffer<T> buffer, std::initializer_list<std::
     T* data = buffer.release();
     nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
     return nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
-}
-
-template <class Work> auto without_gil(const Work& work) {
-    nb::gil_scoped_release release;
-    return work();
 }
 
 nb::tuple sum_columns(const AnyMatrix& X, const Integers& y, const Weight& weight,
@@ -248,8 +252,8 @@ void take_runs(const Bytes& source, const Integers& starts, const Integers& plac
                const TargetBytes& out, std::size_t threads) {
     const std::size_t runs = starts.shape(0);
     require(places.shape(0) == runs + 1, "places must have one number per run, and one more.");
-    bool outside = places.data()[0] < 0 ||
-                   static_cast<std::uint64_t>(places.data()[runs]) > out.shape(0);
+    bool outside =
+        places.data()[0] < 0 || static_cast<std::uint64_t>(places.data()[runs]) > out.shape(0);
     for (std::size_t i = 0; i < runs; ++i) {
         const std::int64_t length = places.data()[i + 1] - places.data()[i];
         const auto size = static_cast<std::int64_t>(source.shape(0)), start = starts.data()[i];

@@ -882,6 +882,41 @@ def test_folds(folds, words):
         cross_validate(GDA(), NUMBERS, LABELS, folds)
 
 
+@pytest.mark.parametrize("estimator", [GDA(), GaussianNB()])
+def test_folds_name_the_row_of_the_whole(estimator):
+    with refused("row 77", "column 1", "infinity"):
+        cross_validate(estimator, put(NUMBERS, np.inf, row=77), LABELS)
+
+
+def test_folds_that_leave_too_little():
+    X, y = np.r_[NUMBERS[:20], NUMBERS[:2] + 9], np.r_[np.zeros(20), np.ones(2)]
+    with refused("without", "fold", "row"):
+        cross_validate(GDA(shared=False), np.r_[X, X[-2:] + 1], np.r_[y, 1, 1], 4)
+    with refused("without row 20"):
+        cross_validate(GDA(shared=False, shrinkage=0.1), X, y, "loo")
+
+
+def test_folds_that_overlap_or_are_empty():
+    half = np.arange(45), np.arange(45, 90)
+    with refused("train", "subtraction"):
+        cross_validate(GDA(), NUMBERS, LABELS, [(np.arange(90), half[0]), (half[0], half[1])])
+    empty = np.arange(0)
+    folds = [half, half[::-1], (np.arange(90), empty)]
+    assert cross_validate(GDA(), NUMBERS, LABELS, folds).accuracy > 0.5
+
+
+def test_predicting_names_the_row_of_the_whole():
+    X = np.resize(NUMBERS, (400_000, 3))
+    X[300_007, 1] = np.inf
+    with refused("row 300007", "column 1"):
+        GaussianNB().fit(NUMBERS, LABELS).predict(X)
+
+
+def test_bins_of_numbers_for_labels():
+    with refused("continuous"):
+        Discretizer().fit(NUMBERS, NUMBERS[:, 0])
+
+
 def test_cross_validation_of_what_is_no_model():
     with refused("GaussianNB", "genus", by=TypeError):
         cross_validate(PlainGaussianNB(), NUMBERS, LABELS)

@@ -161,6 +161,101 @@ def test_logistic_form_keeps_names(case):
         logistic.predict(frame)
 
 
+@each(CASES)
+def test_what_a_fitted_model_shows_cannot_change_it(case):
+    model, names = case.fit(), [n for n in dir(case.estimator) if n.endswith("_") and n[0] != "_"]
+    before = model.predict_log_proba(case.X)
+    for name in names:
+        shown = getattr(model, name, None)
+        for array in shown if isinstance(shown, list | tuple) else [shown]:
+            if isinstance(array, np.ndarray) and array.flags.writeable:
+                array[...] = array.ravel()[0]
+    assert model.model_ == case.fit().model_
+    assert_array_equal(model.predict_log_proba(case.X), before)
+
+
+def test_the_sum_of_one_model_is_another():
+    one = GaussianNB().fit(NUMBERS, LABELS)
+    total = sum([one])
+    total.forget(NUMBERS[:9], LABELS[:9])
+    assert one.class_count_.sum() == len(LABELS)
+
+
+UNSOLVED = {
+    "zero probabilities": lambda: MultinomialNB(alpha=0).fit([[1, 0], [0, 1]], [0, 1]),
+    "singular": lambda: GDA().partial_fit(NUMBERS[:2], LABELS[:2]),
+    "one class": lambda: genus.PoissonNB().partial_fit(COUNTS, np.zeros(len(COUNTS), int)),
+    "emptied": lambda: GDA().fit(NUMBERS, LABELS).forget(NUMBERS, LABELS),
+}
+
+
+@pytest.mark.parametrize("make", UNSOLVED.values(), ids=UNSOLVED)
+def test_what_is_not_solved_is_no_attribute(make):
+    model = make()
+    assert not hasattr(model, "coef_")
+    with pytest.raises(ValueError, match=r"\w"):
+        _ = model.coef_
+    assert type(model).__name__ in model._repr_html_()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, bool])
+@pytest.mark.filterwarnings("ignore:No class can explain")
+def test_unsigned_sparse_numbers_above_a_negative_threshold(dtype):
+    X = COUNTS.astype(dtype)
+    dense = BernoulliNB(binarize=-1).fit(X, LABELS)
+    sparse = BernoulliNB(binarize=-1).fit(sp.csr_array(X), LABELS)
+    assert sparse.model_ == dense.model_
+    assert_allclose(sparse.predict_log_proba(sp.csr_array(X)), dense.predict_log_proba(X))
+
+
+def test_leaving_one_out_of_classes_of_very_different_weight():
+    X, y = [[0.0], [1], [5], [6], [7]], [0, 0, 1, 1, 1]
+    weight = [1e13, 1e13, 1e-3, 2e-3, 1e-3]
+    result = cross_validate(GaussianNB(), X, y, "loo", sample_weight=weight)
+    for i in range(5):
+        rest = np.arange(5) != i
+        model = GaussianNB().fit(
+            np.array(X)[rest], np.array(y)[rest], sample_weight=np.array(weight)[rest]
+        )
+        assert_allclose(result.probabilities[i], model.predict_proba([X[i]])[0], rtol=1e-6)
+
+
+def test_a_shared_variance_is_shared_with_classes_that_have_no_value():
+    X = np.array([[1.0, 2], [2, 4], [4, 3], [5, 5], [3, np.nan]])
+    model = GDA(diagonal=True).fit(X, [0, 0, 1, 1, 2])
+    assert model.coef_.shape == (3, 2)
+    assert_allclose(model.to_logistic().predict_proba(X[:4]), model.predict_proba(X[:4]))
+    announced = GDA(diagonal=True).partial_fit(X[:4], [0, 0, 1, 1], classes=[0, 1, 7])
+    assert_allclose(np.diag(announced.covariance_), [0.25, 1])
+
+
+def test_set_params_on_a_fitted_model_shows_at_the_next_fit():
+    model = GDA(diagonal=True).fit(NUMBERS, LABELS)
+    shape = model.covariance_.shape
+    assert model.set_params(shared=False, n_components=1).covariance_.shape == shape
+    assert model.transform(NUMBERS).shape == (90, 2)
+    assert MultinomialNB(alpha=2).fit(COUNTS, LABELS).set_params(alpha=3).alpha_ == 2
+    complement = genus.ComplementNB().fit(COUNTS, LABELS)
+    before = complement.log_density(COUNTS)
+    assert_array_equal(complement.set_params(alpha=50).log_density(COUNTS), before)
+
+
+def test_names_for_an_explanation():
+    model = MultinomialNB().fit(COUNTS, LABELS)
+    assert "shoe" in str(model.explain(COUNTS[:1], features=["height", "weight", "age", "shoe"]))
+    with refused("2 names", "4 columns"):
+        model.explain(COUNTS, features=["height", "weight"])
+
+
+def test_frames_with_awkward_names():
+    frame = pd.DataFrame({"schema": ["a", "b"] * 45, "iloc": LABELS})
+    assert list(CategoricalNB().fit(frame, LABELS).categories_[0]) == ["a", "b"]
+    times = pl.DataFrame({"when": ["daytime", "night"] * 45}).with_columns(
+        pl.col("when").cast(pl.Enum(["daytime", "night"]))
+    )
+    assert list(CategoricalNB().fit(times, LABELS).categories_[0]) == ["daytime", "night"]
+
+
 def test_warnings_point_to_the_line_that_asked():
     model = MultinomialNB(alpha=0).fit([[1, 0], [0, 1]], [0, 1])
     with pytest.warns(UserWarning, match="No class can explain row 0") as caught:

@@ -1,5 +1,7 @@
 """genus: generative classifiers. Model what each class looks like; let Bayes' rule decide."""
 
+from importlib.metadata import version
+
 from genus.estimators import (
     GDA,
     BernoulliNB,
@@ -11,17 +13,18 @@ from genus.estimators import (
     PoissonNB,
     load,
 )
-from genus.evaluate import cross_validate
+from genus.evaluate import CrossValidation, cross_validate
 from genus.explanation import Explanation
 from genus.normal import MultivariateNormal, SingularCovarianceError
 
-__version__ = "0.1.0"
+__version__ = version("genus")
 
 __all__ = [
     "GDA",
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
+    "CrossValidation",
     "Discretizer",
     "Explanation",
     "GaussianNB",

@@ -75,6 +75,8 @@ def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Ar
 
 def scikit_learn_form(slope: Array, constant: Array) -> tuple[Array, Array]:
     """θ and b as scikit-learn keeps them: for two classes the difference, (1, n) and (1,)."""
+    if len(slope) < 2:
+        raise ValueError("A logistic form tells classes apart, and there is only one. Learn more.")
     if len(slope) == 2:
         return slope[1:] - slope[:1], constant[1:] - constant[:1]
     return slope, constant

@@ -20,6 +20,7 @@ from sklearn.base import clone
 from genus import labels, matrix
 from genus.estimators import GenerativeClassifier
 from genus.matrix import Codes
+from genus.model import without
 from genus.statistics import Array
 
 
@@ -44,7 +45,7 @@ class CrossValidation:
 
     @property
     def log_loss(self) -> float:
-        """The mean of -log p(y|x); p is kept from 0 by the precision of a float, 2e-16."""
+        """The mean of -log p(y|x); as in scikit-learn, p is at least 2e-16, a float's precision."""
         own = self.probabilities[np.arange(len(self.y)), self.y]
         return self._mean(-np.log(np.maximum(own, np.finfo(float).eps)))
 
@@ -123,8 +124,10 @@ def cross_validate(
     probabilities = np.zeros((len(codes), len(classes)))
     for test, part in zip(tests, parts, strict=True):
         rest = everything - part
-        fresh._solve(rest)
-        log_posterior = rest.log_posterior(matrix.take(X, test))
+        with without(f"the {len(test)} rows of the fold that row {test[0]} is in"):
+            fresh._solve(rest)
+        with fresh._named_errors(), matrix.numbered(test.tolist()):
+            log_posterior = rest.log_posterior(matrix.take(X, test), test.tolist())
         posterior = np.exp(log_posterior, out=log_posterior)
         columns = labels.positions(rest.classes, classes)  # a class may be in one fold only
         probabilities[test] = labels.spread(posterior, columns, len(classes), axis=1)
@@ -155,12 +158,13 @@ def held_out(
                 f"{str(pair)[:60]}: {error}."
             ) from None
         times[test] += 1
-        if len(np.union1d(train, test)) != len(codes):
+        if len(train) + len(test) != len(codes) or len(np.union1d(train, test)) != len(codes):
             raise ValueError(
                 "Each fold must train on all rows that it does not test: cross-validation is by "
                 "subtraction. Use sklearn.model_selection.cross_validate for other splits."
             )
-        yield test
+        if len(test):
+            yield test
     if (times != 1).any():
         raise ValueError(
             f"Every row must be tested exactly once; row {int(np.argmax(times != 1))} is tested "

@@ -1,7 +1,7 @@
 """A matrix in, sums by class or scores by row out: the kernel's calls, by layout of the matrix.
 
-A matrix is a dense array of any real dtype and order, or a SciPy CSR matrix. Nothing here copies
-it whole or turns it into another dtype.
+A matrix is a dense array of any real dtype and order, or a SciPy CSR matrix. Counting and scoring
+read it as it is, without a copy and in its own dtype.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -36,7 +37,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 Matrix = Any  # NDArray of a real dtype, or scipy.sparse CSR
 
-SCORE_BYTES = 32 << 20  # of scores at a time when only the best class is asked for
+SCORE_BYTES = 4 << 20  # of scores at a time when only the best class is asked for
 CHUNK_BYTES = 1 << 20  # of float64 work space at a time: it stays in the second-level cache
 PRODUCT_ROWS = 1024  # at least, in a chunk that is multiplied with itself
 
@@ -115,7 +116,10 @@ def count_above(
         )
     elif is_sparse(X):
         # Absent entries are zeros and above a negative threshold: count what is not, and turn over.
-        below, missing = count_above(-X, y, weight, n_classes, np.nextafter(-threshold, -np.inf))
+        turned = -X.astype(np.float64)
+        below, missing = count_above(
+            turned, y, weight, n_classes, np.nextafter(-threshold, -np.inf)
+        )
         return class_weights(y, weight, n_classes) - missing - below, missing
     else:
         ones, missing, invalid = count_above_dense(X, y, weight, n_classes, threshold, threads())
@@ -144,7 +148,8 @@ def score_above(X: Matrix, threshold: float, on: Array, missing: Array) -> Array
         holes = missing_entries(X)
         return scores if holes is None else scores + holes @ missing
     if is_sparse(X):
-        flipped = score_above(-X, np.nextafter(-threshold, -np.inf), -on, missing - on)
+        turned = -X.astype(np.float64)
+        flipped = score_above(turned, np.nextafter(-threshold, -np.inf), -on, missing - on)
         return flipped + on.sum(axis=0)
     return score_above_dense(X, threshold, on, missing, threads())
 
@@ -276,6 +281,16 @@ class InvalidValue(ValueError):
     def __init__(self, row: int, column: int, value: float, negative: bool) -> None:
         self.row, self.column, self.value, self.negative = row, column, value, negative
         super().__init__(f"Invalid value {value} in row {row}, column {column}.")
+
+
+@contextmanager
+def numbered(row_numbers: Sequence[int]) -> Iterator[None]:
+    """Let errors about rows of a part of a matrix speak of them by these numbers."""
+    try:
+        yield
+    except InvalidValue as error:
+        row = row_numbers[error.row]
+        raise InvalidValue(row, error.column, error.value, error.negative) from None
 
 
 class InvalidColumn(ValueError):

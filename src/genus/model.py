@@ -7,7 +7,8 @@ Bayes' rule lives here, and only here. Models are values: they add, subtract and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -21,9 +22,12 @@ from genus._kernel import row_maxima
 from genus.families import Family
 from genus.labels import Axis
 from genus.matrix import Codes, Matrix
+from genus.normal import SingularCovarianceError
 from genus.options import warn
 from genus.smoothing import Smoothing
-from genus.statistics import Array, Tally, divide
+from genus.statistics import Array, Tally, divide, freeze, settle
+
+MANY_PAIRS = 1 << 10  # of group and class, that are counted side by side whatever the rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,15 +126,18 @@ class Model:
         One pass over X with a class for every pair of group and class, where the statistics come
         apart again; else a pass for every group.
         """
-        if all(block.family.counting.get("shared") is not True for block in self.blocks):
+        apart = all(block.family.counting.get("shared") is not True for block in self.blocks)
+        if apart and size * len(classes) <= max(len(y), MANY_PAIRS):
             pairs = np.arange(size * len(classes))
             both = self.count(X, group * len(classes) + y, pairs, weight)
             return [both._under(own, classes) for own in np.split(pairs, size)]
-        rows = np.split(matrix.stable_order(group), np.cumsum(np.bincount(group))[:-1])
-        return [
-            self.count(matrix.take(X, r), y[r], classes, None if weight is None else weight[r])
-            for r in rows
-        ]
+        sizes = np.bincount(group, minlength=size)
+        models = []
+        for rows in np.split(matrix.stable_order(group), np.cumsum(sizes)[:-1]):
+            w = None if weight is None else weight[rows]
+            with matrix.numbered(rows.tolist()):
+                models.append(self.count(matrix.take(X, rows), y[rows], classes, w))
+        return models
 
     def _under(self, own: Axis, classes: Axis) -> Model:
         """The model of the classes `own` under other names."""
@@ -215,20 +222,21 @@ class Model:
     @cached_property
     def prior(self) -> Array:
         """p(y), (K,)."""
-        return self.priors.solve(self.class_weights, self.classes)
+        return freeze(self.priors.solve(self.class_weights, self.classes))
 
     @cached_property
     def log_prior(self) -> Array:
         """log p(y), (K,)."""
         with np.errstate(divide="ignore"):
-            return np.log(self.prior)
+            return freeze(np.log(self.prior))
 
     @cached_property
     def parameters(self) -> tuple[Any, ...]:
         """What each block's family makes of its statistics."""
         if len(self.classes) == 0:
             raise ValueError("The model has seen no rows (or forgotten all). Fit it first.")
-        return tuple(b.family.solve(b.statistics, self.classes, b.width) for b in self.blocks)
+        solved = (b.family.solve(b.statistics, self.classes, b.width) for b in self.blocks)
+        return tuple(map(freeze, solved))
 
     # Bayes' rule
 
@@ -250,26 +258,34 @@ class Model:
         """The position of the likeliest class of each row, (m,)."""
         best = np.empty(X.shape[0], dtype=np.int64)
         for part in matrix.chunks(X.shape[0], len(self.classes), matrix.SCORE_BYTES):
-            joint = self.log_joint(matrix.rows(X, part), relative=True)
+            with matrix.numbered(range(part.start, part.stop)):
+                joint = self.log_joint(matrix.rows(X, part), relative=True)
             largest, best[part] = row_maxima(joint, matrix.threads())
             if np.isneginf(largest).any():
-                best[part] = row_maxima(self.normalise(joint), matrix.threads())[1]
+                joint = self.normalise(joint, row_numbers=range(part.start, part.stop))
+                best[part] = row_maxima(joint, matrix.threads())[1]
         return best
 
-    def log_posterior(self, X: Matrix) -> Array:
-        """log p(y|x), (m, K)."""
-        return self.normalise(self.log_joint(X, relative=True))
+    def log_posterior(self, X: Matrix, row_numbers: Sequence[int] | None = None) -> Array:
+        """log p(y|x), (m, K); `row_numbers` are what messages call the rows."""
+        joint = self.log_joint(X, relative=True)
+        return self.normalise(joint, row_numbers=row_numbers)
 
     def log_density(self, X: Matrix) -> Array:
         """log p(x), (m,)."""
         return np.asarray(logsumexp(self.log_joint(X), axis=1))
 
-    def normalise(self, joint: Array, log_prior: Array | None = None) -> Array:
+    def normalise(
+        self,
+        joint: Array,
+        log_prior: Array | None = None,
+        row_numbers: Sequence[int] | None = None,
+    ) -> Array:
         """log p(y|x) from log p(x, y), in place; rows that no class explains get the priors."""
         largest, _ = row_maxima(joint, matrix.threads())
         lost = np.isneginf(largest)
         if lost.any():
-            self._report_unexplained(lost)
+            self._report_unexplained(lost, row_numbers)
             joint[lost] = self.log_prior if log_prior is None else log_prior[lost]
             largest[lost] = joint[lost].max(axis=1)
         ones = np.ones(joint.shape[1])
@@ -278,9 +294,12 @@ class Model:
             joint[part] -= np.log(np.exp(joint[part]) @ ones)[:, None]  # a product is a fast sum
         return joint
 
-    def _report_unexplained(self, lost: NDArray[np.bool_]) -> None:
+    def _report_unexplained(
+        self, lost: NDArray[np.bool_], row_numbers: Sequence[int] | None
+    ) -> None:
+        first = int(np.argmax(lost))
         message = (
-            f"No class can explain row {int(np.argmax(lost))}"
+            f"No class can explain row {first if row_numbers is None else row_numbers[first]}"
             + (f" and {int(lost.sum()) - 1} more" if lost.sum() > 1 else "")
             + ": each gives it probability zero. "
         )
@@ -330,7 +349,7 @@ class Model:
         w = np.ones(m) if weight is None else weight
         left = np.tile(self.class_weights, (m, 1))
         left[np.arange(m), y] -= w
-        left[np.abs(left) <= 1e-12 * self.class_weights.max(initial=1.0)] = 0.0
+        left = settle(left, self.class_weights)
         gone = (left <= 0) & ~np.isin(self.classes, self.declared)
         with np.errstate(divide="ignore"):
             known = np.where(gone, -self.priors.alpha, left)
@@ -345,7 +364,8 @@ class Model:
             one = self.count(X[row], y[row], self.classes, None if weight is None else w[row])
             rest = fixed - one
             joint[i] = -np.inf
-            joint[i, labels.positions(rest.classes, self.classes)] = rest.log_joint(X[row])[0]
+            with without(f"row {i}"):
+                joint[i, labels.positions(rest.classes, self.classes)] = rest.log_joint(X[row])[0]
         joint[gone] = -np.inf
         return self.normalise(joint, log_prior)
 
@@ -373,6 +393,15 @@ class Model:
                 return np.full_like(total, np.nan)
             total += scores
         return total
+
+
+@contextmanager
+def without(what: str) -> Iterator[None]:
+    """Say of a covariance that is singular without some rows which rows these are."""
+    try:
+        yield
+    except SingularCovarianceError as error:
+        raise SingularCovarianceError(f"Without {what}: {error}", error.columns) from None
 
 
 def with_chosen_alpha(family: Any, parameters: Any) -> Family:

@@ -41,7 +41,7 @@ def number(name: str, value: Any, least: float = -np.inf, most: float = np.inf) 
 
 
 def numbers(name: str, value: Any) -> NDArray[np.float64]:
-    """Finite numbers, 0 or more, in any shape."""
+    """Finite numbers in any shape."""
     try:
         if isinstance(value, str) or np.iscomplexobj(value):
             raise TypeError

@@ -34,10 +34,6 @@ class Smoothing:
     def is_automatic(self) -> bool:
         return self.m is None and isinstance(self.alpha, str)
 
-    def fixed(self, alpha: float) -> Smoothing:
-        """The same with a number in place of "auto"."""
-        return Smoothing(alpha)
-
     def pseudo_counts(self, size: int, column: int | None = None) -> Array:
         """What to add to the counts of a distribution over `size` values, (size,).
 

@@ -17,8 +17,8 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Protocol, Self
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 
 # Two sums that should cancel may differ in their last bits if the weights were not whole numbers.
 ROUNDING = 8 * np.finfo(float).eps
+# What millions of additions of such weights may be off by, and less than anyone weighs a row with.
 GATHERED = 1e-9
 
 
@@ -75,6 +76,9 @@ class Tally:
     classes: Axis = field(default_factory=labels.empty_axis)
     keys: tuple[Axis, ...] | None = None
     counts: Mapping[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
     def __getitem__(self, measure: str) -> Array:
         return self.counts[measure]
@@ -200,6 +204,19 @@ class Tally:
         return Tally(classes, keys, counts)
 
 
+def freeze(value: Any) -> Any:
+    """A value, made of dataclasses, tuples and dictionaries, with arrays that cannot be written."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif is_dataclass(value):
+        for part in fields(value):
+            freeze(getattr(value, part.name))
+    elif isinstance(value, tuple | list | Mapping):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            freeze(item)
+    return value
+
+
 def same_keys(a: tuple[Axis, ...] | None, b: tuple[Axis, ...] | None) -> bool:
     """Whether two tallies count by the same keys."""
     if a is None or b is None:
@@ -259,6 +276,9 @@ class Moments:
     noise: Array
     third: Array | None = None
     fourth: Array | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
     @classmethod
     def zero(cls, structure: str, quartic: bool = False) -> Moments:

@@ -1,20 +1,20 @@
 """What every classifier has: the scikit-learn surface over a `Model`.
 
 A subclass says which parameters it takes (`__init__`) and which family they make (`_family`).
-Data is checked here, at the door; inside, everything is assumed to be right.
+What comes from users is checked at the door (`inputs`, `options`); what only the counting loop can
+see, such as an infinite value, is refused there with its row and column.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -28,12 +28,13 @@ from genus.estimators.inputs import (
     table_of_numbers,
     tidy,
 )
+from genus.estimators.trees import to_tree
 from genus.explanation import Explanation
 from genus.families import Family
 from genus.matrix import Codes, InvalidColumn, InvalidValue, Matrix
 from genus.model import Model, Priors
 from genus.normal import SingularCovarianceError
-from genus.options import number, numbers, warn
+from genus.options import numbers, warn
 from genus.statistics import Array, ImpossibleError
 
 
@@ -141,7 +142,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self._copy_with(merged)
 
     def __radd__(self, other: object) -> Self:
-        return self if other == 0 else NotImplemented  # for sum()
+        """0 + a, for sum()."""
+        if not (isinstance(other, int) and other == 0):
+            return NotImplemented
+        check_is_fitted(self)
+        return self._copy_with(self.model_)
 
     def __sub__(self, other: GenerativeClassifier) -> Self:
         self._check_mergeable(other)
@@ -151,7 +156,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         if np.ndim(factor) or not isinstance(factor, int | float | np.number):
             raise TypeError(f"A model is scaled by a number, got {factor!r}.")
-        return self._copy_with(self.model_ * number("A model is scaled by a number; it", factor, 0))
+        if not (np.isfinite(factor) and factor >= 0):
+            raise ValueError(f"A model is scaled by a number of 0 or more, got {factor!r}.")
+        return self._copy_with(self.model_ * float(factor))
 
     __rmul__ = __mul__
 
@@ -213,22 +220,25 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         rng = np.random.default_rng(random_state_seed(random_state))
         return self.model_.sample(n, chosen, rng)
 
-    def explain(self, X: Any) -> Explanation:
-        """What each column adds to log p(x, y) of each class."""
+    def explain(self, X: Any, features: Sequence[str] | None = None) -> Explanation:
+        """What each column adds to log p(x, y) of each class; `features` names the columns."""
         check_is_fitted(self)
         with self._named_errors():
             X, _ = self._as_matrix(X, reset=False)
             if X.dtype.kind != "O":
                 matrix.refuse_infinite(X)
             contributions, baseline = self.model_.contributions(X)
-        return Explanation(contributions, baseline, self.classes_, self._feature_names())
+        names = self._feature_names() if features is None else list(map(str, features))
+        if len(names) != self.n_features_in_:
+            raise ValueError(
+                f"features has {len(names)} names for {self.n_features_in_} columns; give one each."
+            )
+        return Explanation(contributions, baseline, self.classes_, names)
 
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that `genus.load` reads."""
-        from genus.estimators.persistence import to_tree
-
         check_is_fitted(self)
         files.write(path, to_tree(self))
 
@@ -246,7 +256,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     @property
     def _parameters(self) -> Any:
-        return self._fitted().parameters[0]
+        with self._named_errors(), attributes():
+            return self._fitted().parameters[0]
+
+    def _option(self, name: str) -> Any:
+        """A parameter as it was when the model was solved, whatever it is set to now."""
+        return vars(self).get("_solved_with", {}).get(name, getattr(self, name))
 
     def _fitted(self) -> Model:
         """The model, or the AttributeError that hasattr() expects of an unfitted estimator."""
@@ -442,6 +457,14 @@ def random_state_seed(random_state: Any) -> Any:
     return random_state
 
 
-def log_density_of(joint: Array) -> Array:
-    """log Σ_k p(x, k), (m,)."""
-    return np.asarray(logsumexp(joint, axis=1))
+class UnsolvedError(AttributeError, ValueError):
+    """A fitted attribute that the statistics do not give: an AttributeError, as hasattr expects."""
+
+
+@contextmanager
+def attributes() -> Iterator[None]:
+    """Let what cannot be solved be an attribute that is not there."""
+    try:
+        yield
+    except (ValueError, np.linalg.LinAlgError) as error:
+        raise UnsolvedError(str(error)) from None

@@ -40,8 +40,9 @@ class CategoricalNB(DiscreteClassifier):
     bins : a `Discretizer` to cut columns of numbers into bins; the bins are then part of what is
         solved, not of what is counted. For all other parameters see `DiscreteClassifier`.
 
-    Values are text or numbers. Whole numbers from 0 on are codes, as in scikit-learn: all numbers
-    up to the largest count as possible values. None and NaN are missing.
+    Values are text or numbers. A column of whole numbers from 0 to 65,535 is codes, as in
+    scikit-learn: all numbers up to the largest count as possible values. Larger numbers are names
+    that happen to be numbers. None and NaN are missing.
 
     >>> cars = [["Red", "SUV"], ["Red", "Sports"], ["Yellow", "SUV"], ["Yellow", "Sports"]]
     >>> model = CategoricalNB(m=3, p=0.5).fit(cars, ["no", "yes", "no", "yes"])

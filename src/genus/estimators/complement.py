@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from scipy.special import logsumexp
-
 from genus.estimators.discrete import LinearClassifier, one_distribution
 from genus.families import Complement, Multinomial
 from genus.model import Model
@@ -61,14 +58,16 @@ class ComplementNB(LinearClassifier):
 
     def _generative(self) -> Model:
         """The multinomial model of the same counts: complement scores are no density."""
-        return self._fitted().with_family(Multinomial(self._smoothing()))
+        (block,) = self._fitted().blocks
+        family = Multinomial(block.family.smoothing)  # type: ignore[attr-defined]
+        return self._fitted().with_family(family)
 
     def _generative_joint(self, X: Any) -> Array:
         return self._score(X, lambda _, X: self._generative().log_joint(X))
 
     def log_density(self, X: Any) -> Array:
         """log p(x), (m,), under the multinomial model of the same counts."""
-        return np.asarray(logsumexp(self._generative_joint(X), axis=1))
+        return self._score(X, lambda _, X: self._generative().log_density(X))
 
     @property
     def feature_count_(self) -> Array:

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
-from genus.estimators.base import GenerativeClassifier, check_priors
+from genus.estimators.base import GenerativeClassifier, attributes, check_priors
 from genus.model import Priors
 from genus.options import flag, number, numbers, warn
 from genus.smoothing import Smoothing, per_column
@@ -78,8 +78,8 @@ class DiscreteClassifier(GenerativeClassifier):
     def _check_values(self, alpha: Array) -> Array:
         if (alpha < 0).any():
             raise ValueError(
-                f"All values in alpha must be greater than 0. They are pseudo-counts; got "
-                f"{alpha.min():g}."
+                f"All values in alpha must be greater than 0, or 0 for none: they are "
+                f"pseudo-counts; got {alpha.min():g}."
             )
         if not self.force_alpha and (alpha < LEAST_ALPHA).any():
             warn(
@@ -110,7 +110,9 @@ class DiscreteClassifier(GenerativeClassifier):
     def alpha_(self) -> Any:
         """The pseudo-count in use, the chosen one if alpha is "auto"; None if m is given."""
         chosen = self._parameters.alpha
-        return (self.alpha if self.m is None else None) if chosen is None else chosen
+        if chosen is None and self._option("m") is None:
+            return self._option("alpha")
+        return chosen
 
 
 def one_distribution(p: Any, columns: int) -> Any:
@@ -134,9 +136,11 @@ class LinearClassifier(DiscreteClassifier):
     @property
     def coef_(self) -> Array:
         """θ of the logistic form: (1, n) for two classes, else (K, n)."""
-        return scikit_learn_form(*softmax_weights(self._fitted()))[0]
+        with attributes():
+            return scikit_learn_form(*softmax_weights(self._fitted()))[0]
 
     @property
     def intercept_(self) -> Array:
         """The constant of the logistic form: (1,) for two classes, else (K,)."""
-        return scikit_learn_form(*softmax_weights(self._fitted()))[1]
+        with attributes():
+            return scikit_learn_form(*softmax_weights(self._fitted()))[1]

@@ -7,8 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from genus import labels
+from genus.estimators.inputs import refuse_missing_labels
 from genus.families import Categorical
 from genus.grid import Bins, check_edges
 from genus.options import number
@@ -73,11 +76,13 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
             X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
             codes, classes = np.zeros(len(X), dtype=np.int64), np.zeros(1)
         else:
+            y = refuse_missing_labels(y)
             X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-            classes, codes = np.unique(np.asarray(y), return_inverse=True)
+            check_classification_targets(y)
+            classes, codes = labels.factorize(np.asarray(y))
         bins.check_columns(X.shape[1])
         family = Categorical(bins=bins)
-        tally = family.count(X, codes.astype(np.int64), classes, None)
+        tally = family.count(X, codes, classes, None)
         parameters = family.solve(tally, classes, X.shape[1])
         self._fitted_bins = bins
         self._edges = [np.asarray(column.edges) for column in parameters.columns]

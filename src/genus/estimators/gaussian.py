@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
-from genus.estimators.base import GenerativeClassifier, check_priors
+from genus.estimators.base import GenerativeClassifier, attributes, check_priors
 from genus.families import Gaussian
 from genus.families.gaussian_scores import DiagonalParameters
 from genus.matrix import dense_rows, refuse_infinite
@@ -24,7 +24,7 @@ from genus.statistics import Array
 
 def has_one_covariance(estimator: Any) -> bool:
     """Whether all classes share Σ, so that log p(y|x) is linear in x."""
-    if not estimator.shared:
+    if not estimator._option("shared"):
         raise AttributeError(
             "With shared=False log p(y|x) is quadratic in x; only shared=True has this."
         )
@@ -116,7 +116,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
         parameters = self._parameters
         if isinstance(parameters, DiagonalParameters):
             full = np.einsum("kj,jl->kjl", parameters.variance, np.eye(self.n_features_in_))
-            return full[0] if self.shared else full
+            return full[0] if self._option("shared") else full
         return parameters.covariance
 
     @property
@@ -149,7 +149,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
 
     def _linear(self) -> tuple[Array, Array]:
         has_one_covariance(self)
-        slope, constant = softmax_weights(self._fitted())
+        with attributes():
+            slope, constant = softmax_weights(self._fitted())
         if len(slope) > 2:
             # Weights about the centre, less what all classes share; LDA keeps Σ⁻¹ μ_k itself.
             slope = slope + np.linalg.solve(self.covariance_, self.means_[0]) - slope[0]
@@ -209,7 +210,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
 
     @property
     def _components(self) -> int:
-        return self._most_components if self.n_components is None else self.n_components
+        chosen = self._option("n_components")
+        return self._most_components if chosen is None else int(chosen)
 
     @property
     def _n_features_out(self) -> int:

@@ -62,7 +62,8 @@ def table_without_dates(X: Any) -> Any:
         X = np.where(np.ma.getmaskarray(X), hole, X.data)
     if is_frame(X):
         for j, (name, dtype) in enumerate(columns_of(X)):
-            if any(word in str(dtype).lower() for word in ("date", "time", "duration", "period")):
+            kind = str(dtype).lower().split("(")[0]  # less the categories of an Enum
+            if any(word in kind for word in ("date", "time", "duration", "period")):
                 raise ValueError(
                     f"Column {j} ({name!r}) of X holds dates or times ({dtype}); {AS_NUMBERS}."
                 )
@@ -84,23 +85,23 @@ def columns_of(X: Any) -> list[tuple[Any, Any]]:
 def holds_objects(dtype: Any) -> bool:
     """Whether a column of this dtype has to be read value by value."""
     kinds = ("object", "str", "categor", "enum", "decimal")
-    return any(kind in str(dtype).lower() for kind in kinds)
+    return str(dtype).lower().startswith(kinds)
 
 
 def objects_of(X: Any) -> NDArray[Any]:
     """The values of a frame as they are, (m, n)."""
     out = np.empty(X.shape, dtype=object)
     for j, name in enumerate(X.columns):
-        column = X[name] if hasattr(X, "schema") else X.iloc[:, j]  # names may repeat in pandas
+        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]  # names may repeat in pandas
         out[:, j] = column.to_list()
     return out
 
 
 def frame_like(X: Any, values: NDArray[Any], names: list[Any]) -> Any:
     """A frame of the same kind and columns with other values."""
-    if hasattr(X, "schema"):  # Polars has no column of mixed values; what matters are the names
-        return type(X)({name: values[:, j] for j, name in enumerate(names)}, strict=False)
-    return type(X)(values, columns=X.columns)
+    if hasattr(X, "iloc"):
+        return type(X)(values, columns=X.columns)
+    return type(X)({name: values[:, j] for j, name in enumerate(names)}, strict=False)
 
 
 def array_of_objects(X: Any) -> Any:

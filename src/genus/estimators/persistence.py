@@ -1,9 +1,8 @@
-"""Estimators to and from the trees that a file holds."""
+"""Estimators from the trees that a file holds, checked on the way."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -43,25 +42,6 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise files.damaged(path, error) from None
 
 
-def to_tree(estimator: GenerativeClassifier) -> dict[str, Any]:
-    """A fitted estimator as dictionaries, lists, numbers, text and arrays."""
-    model = estimator.model_
-    (block,) = model.blocks
-    parameters = dict(estimator._solved_with)
-    if isinstance(parameters.get("bins"), Discretizer):
-        parameters["bins"] = parameters["bins"].get_params(deep=False)
-    return {
-        "estimator": type(estimator).__name__,
-        "parameters": {name: plain(value) for name, value in parameters.items()},
-        "columns": estimator.n_features_in_,
-        "names": getattr(estimator, "feature_names_in_", None),
-        "classes": {"classes": model.weights.classes, "rows": model.weights["rows"]},
-        "declared": model.declared,
-        "counting": plain(dict(block.family.counting)),
-        "statistics": statistics_to_tree(block.statistics),
-    }
-
-
 def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
     """The estimator that `to_tree` took apart."""
     parameters = {name: restored(value) for name, value in tree["parameters"].items()}
@@ -90,19 +70,6 @@ def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
     return estimator
 
 
-def plain(value: Any) -> Any:
-    """Tuples as lists and dictionaries of any keys as pairs, all the way down."""
-    if isinstance(value, dict):
-        if all(isinstance(key, str) for key in value):
-            return {key: plain(item) for key, item in value.items()}
-        return {"pairs of": [[plain(k), plain(v)] for k, v in value.items()]}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "to_numpy"):
-        return value.to_numpy()
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def restored(value: Any) -> Any:
     """The inverse of `plain`, but for tuples."""
     if isinstance(value, dict):
@@ -110,17 +77,6 @@ def restored(value: Any) -> Any:
             return {restored(k): restored(v) for k, v in value["pairs of"]}
         return {key: restored(item) for key, item in value.items()}
     return [restored(item) for item in value] if isinstance(value, list) else value
-
-
-def statistics_to_tree(statistics: Any) -> dict[str, Any]:
-    if isinstance(statistics, Tally):
-        return {
-            "kind": "tally",
-            "classes": statistics.classes,
-            "keys": None if statistics.keys is None else list(statistics.keys),
-            "counts": dict(statistics.counts),
-        }
-    return {"kind": "moments", **{f.name: getattr(statistics, f.name) for f in fields(statistics)}}
 
 
 def statistics_from_tree(tree: dict[str, Any]) -> Any:

@@ -59,7 +59,7 @@ class Bernoulli:
         if smoothing.is_automatic:
             pairs = np.stack([ones, seen - ones], axis=-1).reshape(-1, 2)
             alpha = leave_one_out_alpha([pairs])
-            smoothing = smoothing.fixed(alpha)
+            smoothing = Smoothing(alpha)
         on, off = self._pseudo_counts(smoothing, width)
         return BernoulliParameters(*tables(ones, seen, on, off), on, off, alpha)
 

@@ -105,7 +105,7 @@ class Categorical:
         smoothing, alpha = self.smoothing, None
         if smoothing.is_automatic:
             alpha = leave_one_out_alpha(column.counts for column in columns)
-            smoothing = smoothing.fixed(alpha)
+            smoothing = Smoothing(alpha)
         pseudo = [
             with_unseen(smoothing.pseudo_counts(len(column.values), j))
             for j, column in enumerate(columns)
@@ -191,8 +191,8 @@ class Categorical:
         """The values of a column: its bins, its codes or what was seen."""
         if self.bins is not None:
             edges = self.bins.solve(axis, counts, j)
-            merging = np.eye(len(edges) + 1)[self.bins.merge(axis, edges, j)]
-            binned = counts @ merging
+            binned = np.zeros((len(counts), len(edges) + 1))
+            np.add.at(binned.T, self.bins.merge(axis, edges, j), counts.T)
             cells = axis if self.bins.given(j) is None else None
             weights = counts.sum(axis=0)
             values = np.arange(len(edges) + 1)

@@ -263,7 +263,8 @@ class Gaussian:
         variance = np.broadcast_to(divide(within, divisor), weights.shape).copy()
         # A class that never showed a value of a column knows only what all classes know.
         unknown = weights <= 0
-        variance[unknown] = np.broadcast_to(total_variance, weights.shape)[unknown]
+        if not self.shared:
+            variance[unknown] = np.broadcast_to(total_variance, weights.shape)[unknown]
         means = np.where(unknown, mean, moments.mean())
         # The floor is a share of the variance within classes; if there is none, of that between
         # them; if the column is constant, of its own size, which is the same for all classes.
@@ -347,13 +348,14 @@ class Gaussian:
 
     def _remedy(self, variances: Array) -> str:
         """What to do about a singular covariance, given the variances within classes."""
-        ways = [] if self.shrinkage == "oas" else ['shrinkage="oas"']
+        ways = [] if self.shrinkage == "oas" else ['use shrinkage="oas"']
+        if self.unbiased and not self.shared:
+            ways.append("use unbiased=False")
         if (variances > 0).all():
-            ways += ["diagonal=True"] if self.shared else ["shared=True", "diagonal=True"]
-        return (
-            f"Use {', '.join(ways)}, or leave out columns that repeat others or are "
-            "constant within classes."
-        )
+            ways += [] if self.shared else ["use shared=True"]
+            ways.append("use diagonal=True")
+        ways.append("leave out columns that repeat others or are constant within classes")
+        return " or ".join(ways).capitalize() + "."
 
 
 @dataclass(eq=False)

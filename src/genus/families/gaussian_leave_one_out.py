@@ -111,10 +111,8 @@ def score_diagonal_without(
                 variance_c = np.maximum(np.where(new, common_variance, raw), least)
                 if shared:
                     means = np.where((k == c)[:, None], own_mean, parameters.mean[c])
-                    variances = variance.copy()
                     means[:, at] = np.where(new, mean_c, means[:, at])
-                    variances[:, at] = np.where(new, variance_c, variances[:, at])
-                    scores[part, c] = (there * log_normal(x, means, variances)).sum(axis=1)
+                    scores[part, c] = (there * log_normal(x, means, variance)).sum(axis=1)
                 else:
                     change = log_normal(x[:, at], mean_c, variance_c)
                     change -= log_normal(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -51,6 +52,11 @@ class FullParameters:
     def factor(self, k: int) -> Factor:
         return self.factors[0 if self.is_shared else k]
 
+    @cached_property
+    def scorer(self) -> SharedScorer | SeparateScorer:
+        """What scores rows without holes; made once, for it inverts the factors."""
+        return SharedScorer(self) if self.is_shared else SeparateScorer(self)
+
 
 Parameters = DiagonalParameters | FullParameters
 
@@ -60,13 +66,14 @@ def score_diagonal(parameters: DiagonalParameters, X: Matrix) -> Array:
     normaliser = parameters.log_normaliser
     precision = 1 / parameters.variance
     scores = score_gaussian(X, parameters.mean, precision, -normaliser, threads())
-    return scores + normaliser.sum(axis=1)
+    scores += normaliser.sum(axis=1)
+    return scores
 
 
 def score_full(parameters: FullParameters, X: Matrix, relative: bool) -> Array:
     """log p(x|y), (m, K), chunk by chunk; rows with holes by the marginal of what is there."""
     scores = np.empty((len(X), len(parameters.mean)))
-    scorer = SharedScorer(parameters) if parameters.is_shared else SeparateScorer(parameters)
+    scorer = parameters.scorer
 
     def work(parts: Iterator[slice]) -> None:
         for part in parts:

@@ -65,7 +65,7 @@ class Multinomial:
         smoothing, alpha = self.smoothing, None
         if smoothing.is_automatic:
             alpha = leave_one_out_alpha([count])
-            smoothing = smoothing.fixed(alpha)
+            smoothing = Smoothing(alpha)
         pseudo = smoothing.pseudo_counts(width)
         total = count.sum(axis=1, keepdims=True) + pseudo.sum()
         length = divide(count, seen).sum(axis=1)

@@ -60,7 +60,7 @@ class Poisson:
         smoothing, alpha = self.smoothing, None
         if smoothing.is_automatic:
             alpha = best_alpha(total, seen)
-            smoothing = smoothing.fixed(alpha)
+            smoothing = Smoothing(alpha)
         rows = per_column("alpha", smoothing.alpha if smoothing.m is None else smoothing.m, width)
         guess = None
         if smoothing.m is not None and smoothing.p is not None:

@@ -1,7 +1,7 @@
-"""What a family is: four functions between data, statistics, parameters and scores.
+"""What a family is: functions between data, statistics, parameters and scores.
 
-A family is frozen and holds options only. `count` is the only code that sees training data;
-options act in `solve`, except those that `counting` names.
+A family is frozen and holds options only. It learns from data in `count` alone; options act in
+`solve`, except those that `counting` names.
 
 Symbols: m rows, n columns, K classes.
 """

@@ -1,0 +1,53 @@
+"""Estimators as the trees that a file holds: dictionaries, lists, numbers, text and arrays."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from genus.statistics import Tally
+
+
+def to_tree(estimator: Any) -> dict[str, Any]:
+    """A fitted estimator as dictionaries, lists, numbers, text and arrays."""
+    model = estimator.model_
+    (block,) = model.blocks
+    parameters = dict(estimator._solved_with)
+    if hasattr(parameters.get("bins"), "get_params"):
+        parameters["bins"] = parameters["bins"].get_params(deep=False)
+    return {
+        "estimator": type(estimator).__name__,
+        "parameters": {name: plain(value) for name, value in parameters.items()},
+        "columns": estimator.n_features_in_,
+        "names": getattr(estimator, "feature_names_in_", None),
+        "classes": {"classes": model.weights.classes, "rows": model.weights["rows"]},
+        "declared": model.declared,
+        "counting": plain(dict(block.family.counting)),
+        "statistics": statistics_to_tree(block.statistics),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Tuples as lists and dictionaries of any keys as pairs, all the way down."""
+    if isinstance(value, dict):
+        if all(isinstance(key, str) for key in value):
+            return {key: plain(item) for key, item in value.items()}
+        return {"pairs of": [[plain(k), plain(v)] for k, v in value.items()]}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "to_numpy"):
+        return value.to_numpy()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def statistics_to_tree(statistics: Any) -> dict[str, Any]:
+    if isinstance(statistics, Tally):
+        return {
+            "kind": "tally",
+            "classes": statistics.classes,
+            "keys": None if statistics.keys is None else list(statistics.keys),
+            "counts": dict(statistics.counts),
+        }
+    return {"kind": "moments", **{f.name: getattr(statistics, f.name) for f in fields(statistics)}}
