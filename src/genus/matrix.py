@@ -37,7 +37,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 Matrix = Any  # NDArray of a real dtype, or scipy.sparse CSR
 
-SCORE_BYTES = 4 << 20  # of scores at a time when only the best class is asked for
+SCORE_BYTES = 32 << 20  # of scores at a time when only the best class is asked for
 CHUNK_BYTES = 1 << 20  # of float64 work space at a time: it stays in the second-level cache
 PRODUCT_ROWS = 1024  # at least, in a chunk that is multiplied with itself
 
@@ -266,13 +266,14 @@ def refuse_outside(X: Matrix, least: float) -> None:
 
 def value_range(values: NDArray[Any]) -> tuple[float, float, bool]:
     """The least and the largest of values (∞ and -∞ of none), and whether one is missing."""
-    width = 64  # values side by side, as a table
-    whole = len(values) // width * width
-    tables = values[:whole].reshape(-1, width), values[whole:].reshape(1, -1)
-    found = [column_range(table, threads()) for table in tables]
-    minimum = min(float(least.min(initial=np.inf)) for least, _, _, _ in found)
-    maximum = max(float(largest.max(initial=-np.inf)) for _, largest, _, _ in found)
-    return minimum, maximum, any(bool(missing.any()) for _, _, _, missing in found)
+    if len(values) == 0:
+        return np.inf, -np.inf, False
+    minimum, maximum = values.min(), values.max()  # NaN if one is missing
+    missing = bool(minimum != minimum)
+    if missing:
+        with np.errstate(invalid="ignore"):
+            minimum, maximum = np.fmin.reduce(values), np.fmax.reduce(values)
+    return float(minimum), float(maximum), missing
 
 
 class InvalidValue(ValueError):
