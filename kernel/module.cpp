@@ -179,15 +179,15 @@ nb::object tally_codes(const AnyMatrix& X, const Integers& y, const Weight& weig
     return give(std::move(counts), {n_classes, layout.start(table.columns)});
 }
 
-nb::object gather_scores(const AnyMatrix& X, const Matrix& table, const Integers& offsets,
-                         std::size_t threads) {
+nb::tuple gather_scores(const AnyMatrix& X, const Matrix& table, const Integers& offsets,
+                        std::size_t threads) {
     const Table codes = table_of(X);
     const Layout layout = layout_of(offsets, codes.columns);
     const std::size_t K = table.shape(1);
     require(table.shape(0) >= layout.start(codes.columns), "table must have a row for every code.");
-    auto scores =
+    auto r =
         without_gil([&] { return genus::gather_scores(codes, table.data(), layout, K, threads); });
-    return give(std::move(scores), {codes.rows, K});
+    return nb::make_tuple(give(std::move(r.scores), {codes.rows, K}), r.known);
 }
 
 template <class T> nb::tuple unique_of(const AnyVector& values, std::size_t threads) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <vector>
 
 #include "counting.hpp"
 
@@ -180,28 +181,39 @@ GENUS_INLINE void add_rows(const Padded& table, const Terms& terms, double* scor
     }
 }
 
-GENUS_CLONES inline void gather_tile(const Tile<Code>& tile, const Layout& layout,
+// Tells whether every cell held a code of its column.
+GENUS_CLONES inline bool gather_tile(const Tile<Code>& tile, const Layout& layout,
                                      const Padded& table, double* scores) {
+    bool known = true;
     for (std::size_t i = 0; i < tile.rows; ++i) {
         const Code* code = tile[i];
         const auto terms = [&](const auto& add) __attribute__((always_inline)) {
             for (std::size_t j = 0; j < tile.columns; ++j)
                 if (layout.has(tile.column + j, code[j]))
                     add(layout.start(tile.column + j) + static_cast<std::size_t>(code[j]), 1.0);
+                else
+                    known = false;
         };
         add_rows(table, terms, scores + (tile.row + i) * table.K);
     }
+    return known;
 }
 
-inline Buffer<double> gather_scores(const Table& X, const double* table, const Layout& layout,
-                                    std::size_t K, std::size_t threads) {
+struct Gathered {
+    Buffer<double> scores;
+    bool known;
+};
+
+inline Gathered gather_scores(const Table& X, const double* table, const Layout& layout,
+                              std::size_t K, std::size_t threads) {
     const Padded padded(table, layout.start(layout.columns), K);
+    const std::size_t parts = ranges(X.rows * X.columns, threads);
     auto scores = zeros<double>(X.rows * K);
-    parallel_tiles<Code>(X, ranges(X.rows * X.columns, threads),
-                         [&](std::size_t, const Tile<Code>& tile) {
-                             gather_tile(tile, layout, padded, scores.get());
-                         });
-    return scores;
+    std::vector<char> unknown(parts, 0);  // not bool: threads write side by side
+    parallel_tiles<Code>(X, parts, [&](std::size_t part, const Tile<Code>& tile) {
+        if (!gather_tile(tile, layout, padded, scores.get())) unknown[part] = 1;
+    });
+    return {std::move(scores), std::find(unknown.begin(), unknown.end(), 1) == unknown.end()};
 }
 
 struct Maxima {

@@ -175,11 +175,12 @@ def tally_codes(X: Array, y: Array, weight: Array | None, offsets: Array, n_clas
     return counts
 
 
-def gather_scores(X: Array, table: Array, offsets: Array) -> Array:
+def gather_scores(X: Array, table: Array, offsets: Array) -> tuple[Array, bool]:
     scores = np.zeros((X.shape[0], table.shape[1]))
-    for i, _, place in codes_of(X, offsets):
+    codes = codes_of(X, offsets)
+    for i, _, place in codes:
         scores[i] += table[place]
-    return scores
+    return scores, table.shape[1] == 0 or len(codes) == X.size
 
 
 def unique_codes(values: Array) -> tuple[Array, Array]:

@@ -104,8 +104,11 @@ def tally_codes(
 ) -> Floats:
     """Return counts[K, offsets[-1]]: the weight of code c of column j, at offsets[j] + c."""
 
-def gather_scores(X: Numbers, table: Floats, offsets: Integers, threads: int) -> Floats:
-    """Return scores[m, K]: Σ_j table[offsets[j] + code], skipping what is no code of column j."""
+def gather_scores(
+    X: Numbers, table: Floats, offsets: Integers, threads: int
+) -> tuple[Floats, bool]:
+    """Return scores[m, K]: Σ_j table[offsets[j] + code], skipping what is no code of column j; and
+    whether nothing was skipped (K > 0)."""
 
 def unique_codes(values: NDArray[Number], threads: int) -> tuple[NDArray[Number], Integers]:
     """Return the distinct values, ascending, and the place of each value; that of NaN is -1."""

@@ -126,8 +126,8 @@ def cross_validate(
         rest = everything - part
         with without(f"the {len(test)} rows of the fold that row {test[0]} is in"):
             fresh._solve(rest)
-        with fresh._named_errors(), matrix.numbered(test.tolist()):
-            log_posterior = rest.log_posterior(matrix.take(X, test), test.tolist())
+        with fresh._named_errors(), matrix.numbered(test):
+            log_posterior = rest.log_posterior(matrix.take(X, test), test)
         posterior = np.exp(log_posterior, out=log_posterior)
         columns = labels.positions(rest.classes, classes)  # a class may be in one fold only
         probabilities[test] = labels.spread(posterior, columns, len(classes), axis=1)

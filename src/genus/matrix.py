@@ -35,6 +35,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+RowNumbers = Sequence[int] | NDArray[np.intp]
 Matrix = Any  # NDArray of a real dtype, or scipy.sparse CSR
 
 SCORE_BYTES = 32 << 20  # of scores at a time when only the best class is asked for
@@ -285,12 +286,12 @@ class InvalidValue(ValueError):
 
 
 @contextmanager
-def numbered(row_numbers: Sequence[int]) -> Iterator[None]:
+def numbered(row_numbers: RowNumbers) -> Iterator[None]:
     """Let errors about rows of a part of a matrix speak of them by these numbers."""
     try:
         yield
     except InvalidValue as error:
-        row = row_numbers[error.row]
+        row = int(row_numbers[error.row])
         raise InvalidValue(row, error.column, error.value, error.negative) from None
 
 

@@ -7,7 +7,7 @@ Bayes' rule lives here, and only here. Models are values: they add, subtract and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -135,7 +135,7 @@ class Model:
         models = []
         for rows in np.split(matrix.stable_order(group), np.cumsum(sizes)[:-1]):
             w = None if weight is None else weight[rows]
-            with matrix.numbered(rows.tolist()):
+            with matrix.numbered(rows):
                 models.append(self.count(matrix.take(X, rows), y[rows], classes, w))
         return models
 
@@ -266,7 +266,7 @@ class Model:
                 best[part] = row_maxima(joint, matrix.threads())[1]
         return best
 
-    def log_posterior(self, X: Matrix, row_numbers: Sequence[int] | None = None) -> Array:
+    def log_posterior(self, X: Matrix, row_numbers: matrix.RowNumbers | None = None) -> Array:
         """log p(y|x), (m, K); `row_numbers` are what messages call the rows."""
         joint = self.log_joint(X, relative=True)
         return self.normalise(joint, row_numbers=row_numbers)
@@ -279,7 +279,7 @@ class Model:
         self,
         joint: Array,
         log_prior: Array | None = None,
-        row_numbers: Sequence[int] | None = None,
+        row_numbers: matrix.RowNumbers | None = None,
     ) -> Array:
         """log p(y|x) from log p(x, y), in place; rows that no class explains get the priors."""
         largest, _ = row_maxima(joint, matrix.threads())
@@ -295,7 +295,7 @@ class Model:
         return joint
 
     def _report_unexplained(
-        self, lost: NDArray[np.bool_], row_numbers: Sequence[int] | None
+        self, lost: NDArray[np.bool_], row_numbers: matrix.RowNumbers | None
     ) -> None:
         first = int(np.argmax(lost))
         message = (

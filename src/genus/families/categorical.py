@@ -125,10 +125,13 @@ class Categorical:
     def log_likelihood(
         self, parameters: CategoricalParameters, X: Matrix, relative: bool = False
     ) -> Array:
-        return score(parameters, parameters.table, self._codes(parameters, X))
+        codes = self._codes(parameters, X)
+        return score(parameters, parameters.table, codes, raw=codes is X)
 
     def contributions(self, parameters: CategoricalParameters, X: Matrix) -> tuple[Array, Array]:
-        codes = np.asarray(self._codes(parameters, X))
+        codes = self._codes(parameters, X)
+        if codes is X:
+            refuse_negative(X)
         table = parameters.table
         table = np.where(np.isneginf(table).all(axis=1, keepdims=True), 0.0, table)
         table = np.vstack([table, np.zeros(table.shape[1])])  # the last row: nothing to say
@@ -247,10 +250,9 @@ class Categorical:
         """Where each value stands in its column: -1 or NaN if missing, last if never seen."""
         numeric = X.dtype.kind in "biuf"
         if self.bins is None and numeric:
-            if X.dtype.kind == "f" or X.min(initial=0) < 0:
-                refuse_negative(X)
             if all(column.is_code for column in parameters.columns) and self.unseen == "ignore":
                 return X
+            refuse_negative(X)
         codes = np.empty(X.shape, dtype=np.int64, order="F")
         for j, column in enumerate(parameters.columns):
             if self.bins is not None and column.edges is not None:
@@ -266,13 +268,18 @@ class Categorical:
         return codes
 
 
-def score(parameters: CategoricalParameters, table: Array, codes: NDArray[Any]) -> Array:
-    """Σ_j table[value of column j], (m, K)."""
+def score(
+    parameters: CategoricalParameters, table: Array, codes: NDArray[Any], raw: bool = False
+) -> Array:
+    """Σ_j table[value of column j], (m, K); `raw` codes, of a user, may be negative by mistake."""
     finite, never = finite_part(table)
-    scores = gather_scores(codes, finite, parameters.offsets, threads())
+    scores, known = gather_scores(codes, finite, parameters.offsets, threads())
+    if raw and not known:
+        refuse_negative(codes)
     if never is None:
         return scores
-    return exclude_impossible(scores, gather_scores(codes, never, parameters.offsets, threads()))
+    hits, _ = gather_scores(codes, never, parameters.offsets, threads())
+    return exclude_impossible(scores, hits)
 
 
 def with_unseen(pseudo: Array) -> Array:

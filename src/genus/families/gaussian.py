@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ from genus.shrinkage import shrink
 from genus.statistics import Array, Moments, divide, grid_point
 
 SAMPLE_ROWS = 512  # from which the first origin is taken
+CLASS_ROWS = 512  # of one class, at least, that are worth a product of their own
+SPAN_BYTES = 8 << 20  # of rows at a time that are sorted by class
 FAR = 256.0  # standard deviations from the origin to the mean that cost too many digits
 
 
@@ -190,25 +193,32 @@ class Gaussian:
     def _count_products(
         self, origin: Array, X: Matrix, y: Codes, classes: Axis, weight: Array | None
     ) -> Moments:
-        """Σwzzᵀ, one chunk of centred rows at a time, of one class at a time if separate."""
+        """Σwzzᵀ, one chunk of centred rows at a time, class by class if separate."""
         n, K = X.shape[1], len(classes)
+        step = matrix.product_rows(n)
+        if self.structure == "separate":
+            step = max(step, min(K * CLASS_ROWS, SPAN_BYTES // (8 * n)))
 
-        def work(tasks: Iterator[tuple[int | None, slice | NDArray[np.intp]]]) -> Products:
+        def work(chunks: Iterator[NDArray[np.intp] | slice]) -> Products:
             total = Products.zero(self.structure, K, n, self.quartic)
-            buffer = np.empty((min(len(y), matrix.product_rows(n)), n))
-            for k, rows in tasks:
-                w, labels = None if weight is None else weight[rows], y[rows]
+            buffer = np.empty((min(len(y), step), n))
+            for rows in chunks:
                 here, chosen = (X[rows], None) if isinstance(rows, slice) else (X, rows)
+                labels, w = y[rows], None if weight is None else weight[rows]
+                if self.structure == "separate" and chosen is None:
+                    chosen = matrix.stable_order(labels)
+                    labels, w = labels[chosen], None if w is None else w[chosen]
                 weights, sums, invalid = center(here, labels, w, origin, K, chosen, buffer, 1)
                 if invalid >= 0:
+                    at = np.arange(len(y))[rows]
+                    at = at if here is X or chosen is None else at[chosen]
                     row, column = divmod(invalid, n)
-                    at = np.arange(len(y))[rows][row] * n + column
-                    matrix.refuse(X, int(at), nonnegative=False)
+                    matrix.refuse(X, int(at[row]) * n + column, nonnegative=False)
                 z = buffer[: len(labels)]
-                total.add(k, weights, sums, z, z if w is None else z * w[:, None])
+                total.add(weights, sums, z, z if w is None else z * w[:, None], labels)
             return total
 
-        parts = matrix.in_threads(work, list(self._product_chunks(y, K, n)))
+        parts = matrix.in_threads(work, list(self._product_chunks(y, K, step)))
         total = parts[0]
         for part in parts[1:]:
             total.merge(part)
@@ -225,20 +235,18 @@ class Gaussian:
         )
 
     def _product_chunks(
-        self, y: Codes, n_classes: int, n: int
-    ) -> Iterator[tuple[int | None, slice | NDArray[np.intp]]]:
-        """Rows to multiply together: of all classes (None), or of one class each if separate."""
-        step = matrix.product_rows(n)
-        if self.structure == "pooled":
-            for start in range(0, len(y), step):
-                yield None, slice(start, min(start + step, len(y)))
-            return
-        order = matrix.stable_order(y)
-        ends = np.cumsum(np.bincount(y, minlength=n_classes))
-        for k, end in enumerate(ends):
-            start = ends[k - 1] if k else 0
-            for first in range(start, end, step):
-                yield k, order[first : min(first + step, end)]
+        self, y: Codes, n_classes: int, step: int
+    ) -> Iterator[NDArray[np.intp] | slice]:
+        """Rows to multiply together, about `step` at a time.
+
+        Consecutive ones, so that X is read in one stream, or, where separate classes would have
+        few rows each in such a chunk, rows in the order of their classes.
+        """
+        if self.structure == "pooled" or step >= n_classes * CLASS_ROWS:
+            yield from (slice(i, min(i + step, len(y))) for i in range(0, len(y), step))
+        else:
+            order = matrix.stable_order(y)
+            yield from (order[i : i + step] for i in range(0, len(y), step))
 
     def _divisors(self, weights: Array) -> Array:
         """What scatters are divided by: m or m_k, less K or 1 if unbiased; weights (K, ·)."""
@@ -374,16 +382,21 @@ class Products:
         third, fourth = (np.zeros((K, n, n)) for _ in range(2)) if quartic else (None, None)
         return cls(np.zeros((K, 1)), np.zeros((K, n)), squares, third, fourth)
 
-    def add(self, k: int | None, weights: Array, sums: Array, z: Array, weighed: Array) -> None:
-        """One chunk of centred rows z, of class k or (None) of any."""
+    def add(self, weights: Array, sums: Array, z: Array, weighed: Array, labels: Codes) -> None:
+        """One chunk of centred rows z; in the order of their labels if classes are separate."""
         self.weights[:, 0] += weights
         self.sums += sums
         with np.errstate(over="ignore", invalid="ignore"):  # refused when all is added up
-            target = self.squares if k is None else self.squares[k]
-            target += z.T @ weighed
-            if self.third is not None and self.fourth is not None:
-                self.third[k] += (z * z).T @ weighed
-                self.fourth[k] += (z * z).T @ (z * weighed)
+            if self.squares.ndim == 2:
+                self.squares += z.T @ weighed
+                return
+            starts = np.flatnonzero(np.diff(labels, prepend=-1))
+            for start, end in pairwise([*starts.tolist(), len(labels)]):
+                k, part, heavy = labels[start], z[start:end], weighed[start:end]
+                self.squares[k] += part.T @ heavy
+                if self.third is not None and self.fourth is not None:
+                    self.third[k] += (part * part).T @ heavy
+                    self.fourth[k] += (part * part).T @ (part * heavy)
 
     def merge(self, other: Products) -> None:
         """Add what another thread has added up."""
