@@ -240,6 +240,24 @@ def test_set_params_on_a_fitted_model_shows_at_the_next_fit():
     assert_array_equal(complement.set_params(alpha=50).log_density(COUNTS), before)
 
 
+def test_merging_takes_no_options_that_were_set_since():
+    model = BernoulliNB().fit(COUNTS > 1, LABELS)
+    answers = model.predict_log_proba(COUNTS > 1)
+    model.set_params(alpha=100)
+    for other in (model + model * 0, 1 * model, model - 0 * model, sum([model])):
+        assert other.alpha == other.alpha_ == 1.0
+        assert_allclose(other.predict_log_proba(COUNTS > 1), answers)
+
+
+@each([GAUSSIAN[0], LINEAR[0]])
+def test_priors_of_a_series_go_by_its_index(case, tmp_path):
+    shares = pd.Series({"spam": 0.5, "eggs": 0.2, "ham": 0.3})
+    model = case.new(priors=shares).fit(case.X, TEXT[case.y])
+    assert_allclose(model.model_.prior, shares.sort_index())
+    model.save(tmp_path / "model")
+    assert_allclose(genus.load(tmp_path / "model").model_.prior, shares.sort_index())
+
+
 def test_names_for_an_explanation():
     model = MultinomialNB().fit(COUNTS, LABELS)
     assert "shoe" in str(model.explain(COUNTS[:1], features=["height", "weight", "age", "shoe"]))
@@ -269,7 +287,7 @@ def test_warnings_point_to_the_line_that_asked():
 
 def test_a_singular_covariance_names_columns():
     frame = pd.DataFrame(NUMBERS, columns=["height", "weight", "age"])
-    with refused("column 3 ('twice')", "shrinkage"):
+    with refused("column 3 ('twice')", "shrinkage", "diagonal=True"):
         GDA().fit(frame.assign(twice=2 * frame["weight"]), LABELS)
     with refused("column 3 ('constant')"):
         GDA().fit(frame.assign(constant=1.0), LABELS)

@@ -377,7 +377,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
 
     def _copy_with(self, model: Model) -> Self:
-        copy = clone(self)
+        copy = clone(self).set_params(**self._solved_with)  # what was set since is not in it
         copy._adopt(self)
         copy._keep(model)
         return copy
@@ -437,6 +437,8 @@ def check_priors(priors: Any, normalise: bool = False) -> Any:
     """Priors that are probabilities; their number is checked against the classes later."""
     if priors is None:
         return None
+    if hasattr(priors, "index") and hasattr(priors, "to_dict"):  # a pandas Series, by its index
+        priors = priors.to_dict()
     values = numbers("priors", list(priors.values()) if isinstance(priors, Mapping) else priors)
     if values.ndim != 1:
         raise ValueError(f"priors is a list of probabilities, one for each class; got {priors!r}.")

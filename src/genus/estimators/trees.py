@@ -31,6 +31,8 @@ def to_tree(estimator: Any) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """Tuples as lists and dictionaries of any keys as pairs, all the way down."""
+    if hasattr(value, "index") and hasattr(value, "to_dict"):  # a pandas Series
+        value = value.to_dict()
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
             return {key: plain(item) for key, item in value.items()}

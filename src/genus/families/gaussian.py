@@ -363,7 +363,8 @@ class Gaussian:
             ways += [] if self.shared else ["use shared=True"]
             ways.append("use diagonal=True")
         ways.append("leave out columns that repeat others or are constant within classes")
-        return " or ".join(ways).capitalize() + "."
+        remedy = ", ".join(ways[:-1]) + (" or " if len(ways) > 1 else "") + ways[-1]
+        return f"{remedy[0].upper()}{remedy[1:]}."
 
 
 @dataclass(eq=False)
