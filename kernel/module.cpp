@@ -275,29 +275,31 @@ nb::tuple row_maxima(const Matrix& scores, std::size_t threads) {
 
 // work(csr) with indices of either width, checked.
 template <class Work>
-auto with_csr(const AnyVector& data, const Indices& indices, const Indices& indptr,
-              std::size_t columns, std::size_t threads, const Work& work) {
+auto with_csr(const AnyVector& data, const Indices& indices, const Indices& starts,
+              const Indices& ends, std::size_t columns, const Work& work) {
     const auto run = [&]<class Index>(Index) {
-        require(indptr.shape(0) >= 1, "indptr must not be empty.");
-        const genus::Csr<Index> csr{table_of(data), static_cast<const Index*>(indices.data()),
-                                    static_cast<const Index*>(indptr.data()), indptr.shape(0) - 1,
-                                    columns};
-        require(without_gil([&] { return csr.valid(indices.shape(0), threads); }),
-                "The sparse matrix is corrupt: indptr must ascend within data, indices must lie in "
-                "[0, n_columns).");
-        return work(csr);
+        require(starts.shape(0) == ends.shape(0), "starts and ends must have one number per row.");
+        const auto numbers = [](const Indices& x) { return static_cast<const Index*>(x.data()); };
+        const genus::Csr<Index> csr{table_of(data), numbers(indices), numbers(starts),
+                                    numbers(ends),  starts.shape(0),  columns};
+        require(csr.within(indices.shape(0)),
+                "The sparse matrix is corrupt: starts must not lie after ends, both within data.");
+        auto result = work(csr);
+        require(!csr.corrupt, "The sparse matrix is corrupt: indices must lie in [0, n_columns).");
+        return result;
     };
-    if (indices.dtype() != indptr.dtype())
-        throw nb::type_error("indices and indptr must have the same type.");
+    if (indices.dtype() != starts.dtype() || indices.dtype() != ends.dtype())
+        throw nb::type_error("indices, starts and ends must have the same type.");
     if (indices.dtype() == nb::dtype<std::int32_t>()) return run(std::int32_t{});
     if (indices.dtype() == nb::dtype<std::int64_t>()) return run(std::int64_t{});
-    throw nb::type_error("indices and indptr must be int32 or int64.");
+    throw nb::type_error("indices, starts and ends must be int32 or int64.");
 }
 
-nb::tuple sum_columns_csr(const AnyVector& data, const Indices& indices, const Indices& indptr,
-                          std::size_t n_columns, const Integers& y, const Weight& weight,
-                          std::size_t n_classes, bool nonnegative, std::size_t threads) {
-    return with_csr(data, indices, indptr, n_columns, threads, [&](const auto& csr) {
+nb::tuple sum_columns_csr(const AnyVector& data, const Indices& indices, const Indices& starts,
+                          const Indices& ends, std::size_t n_columns, const Integers& y,
+                          const Weight& weight, std::size_t n_classes, bool nonnegative,
+                          std::size_t threads) {
+    return with_csr(data, indices, starts, ends, n_columns, [&](const auto& csr) {
         const Labels labels = labels_of(y, weight, csr.rows, n_classes);
         auto r = without_gil([&] { return genus::sum_columns(csr, labels, nonnegative, threads); });
         return nb::make_tuple(give(std::move(r.counts), {n_classes, n_columns}),
@@ -305,10 +307,11 @@ nb::tuple sum_columns_csr(const AnyVector& data, const Indices& indices, const I
     });
 }
 
-nb::tuple count_above_csr(const AnyVector& data, const Indices& indices, const Indices& indptr,
-                          std::size_t n_columns, const Integers& y, const Weight& weight,
-                          std::size_t n_classes, double threshold, std::size_t threads) {
-    return with_csr(data, indices, indptr, n_columns, threads, [&](const auto& csr) {
+nb::tuple count_above_csr(const AnyVector& data, const Indices& indices, const Indices& starts,
+                          const Indices& ends, std::size_t n_columns, const Integers& y,
+                          const Weight& weight, std::size_t n_classes, double threshold,
+                          std::size_t threads) {
+    return with_csr(data, indices, starts, ends, n_columns, [&](const auto& csr) {
         const Labels labels = labels_of(y, weight, csr.rows, n_classes);
         auto r = without_gil([&] { return genus::count_above(csr, labels, threshold, threads); });
         return nb::make_tuple(give(std::move(r.counts), {n_classes, n_columns}),
@@ -316,23 +319,29 @@ nb::tuple count_above_csr(const AnyVector& data, const Indices& indices, const I
     });
 }
 
-nb::object score_linear_csr(const AnyVector& data, const Indices& indices, const Indices& indptr,
-                            const Matrix& table, std::size_t threads) {
-    const std::size_t K = table.shape(1);
-    return with_csr(data, indices, indptr, table.shape(0), threads, [&](const auto& csr) {
-        auto scores =
-            without_gil([&] { return genus::score_linear(csr, table.data(), K, threads); });
-        return give(std::move(scores), {csr.rows, K});
+nb::tuple score_linear_csr(const AnyVector& data, const Indices& indices, const Indices& starts,
+                           const Indices& ends, const Matrix& table, const Matrix& missing,
+                           bool nonnegative, std::size_t threads) {
+    const std::size_t n = table.shape(0), K = table.shape(1);
+    require_shape(missing, n, K, "missing must have the shape of table.");
+    return with_csr(data, indices, starts, ends, n, [&](const auto& csr) {
+        auto r = without_gil([&] {
+            return genus::score_linear(csr, table.data(), missing.data(), K, nonnegative, threads);
+        });
+        return nb::make_tuple(give(std::move(r.scores), {csr.rows, K}), r.invalid);
     });
 }
 
-nb::object score_above_csr(const AnyVector& data, const Indices& indices, const Indices& indptr,
-                           double threshold, const Matrix& on, std::size_t threads) {
-    const std::size_t K = on.shape(1);
-    return with_csr(data, indices, indptr, on.shape(0), threads, [&](const auto& csr) {
-        auto scores =
-            without_gil([&] { return genus::score_above(csr, threshold, on.data(), K, threads); });
-        return give(std::move(scores), {csr.rows, K});
+nb::tuple score_above_csr(const AnyVector& data, const Indices& indices, const Indices& starts,
+                          const Indices& ends, double threshold, const Matrix& on,
+                          const Matrix& missing, std::size_t threads) {
+    const std::size_t n = on.shape(0), K = on.shape(1);
+    require_shape(missing, n, K, "missing must have the shape of on.");
+    return with_csr(data, indices, starts, ends, n, [&](const auto& csr) {
+        auto r = without_gil([&] {
+            return genus::score_above(csr, threshold, on.data(), missing.data(), K, threads);
+        });
+        return nb::make_tuple(give(std::move(r.scores), {csr.rows, K}), r.invalid);
     });
 }
 
@@ -352,10 +361,10 @@ NB_MODULE(_kernel, m) {
           "n_classes"_a, "threads"_a);
     m.def("center", &center, "X"_a, "y"_a, "weight"_a.none(), "origin"_a, "n_classes"_a,
           "rows"_a.none(), "Z"_a.noconvert(), "threads"_a);
-    m.def("sum_columns_csr", &sum_columns_csr, "data"_a, "indices"_a, "indptr"_a, "n_columns"_a,
-          "y"_a, "weight"_a.none(), "n_classes"_a, "nonnegative"_a, "threads"_a);
-    m.def("count_above_csr", &count_above_csr, "data"_a, "indices"_a, "indptr"_a, "n_columns"_a,
-          "y"_a, "weight"_a.none(), "n_classes"_a, "threshold"_a, "threads"_a);
+    m.def("sum_columns_csr", &sum_columns_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,
+          "n_columns"_a, "y"_a, "weight"_a.none(), "n_classes"_a, "nonnegative"_a, "threads"_a);
+    m.def("count_above_csr", &count_above_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,
+          "n_columns"_a, "y"_a, "weight"_a.none(), "n_classes"_a, "threshold"_a, "threads"_a);
     m.def("column_range", &column_range, "X"_a, "threads"_a);
     m.def("tally_codes", &tally_codes, "X"_a, "y"_a, "weight"_a.none(), "offsets"_a, "n_classes"_a,
           "threads"_a);
@@ -368,8 +377,8 @@ NB_MODULE(_kernel, m) {
     m.def("take_runs", &take_runs, "source"_a, "starts"_a, "places"_a, "out"_a.noconvert(),
           "threads"_a);
     m.def("row_maxima", &row_maxima, "scores"_a, "threads"_a);
-    m.def("score_linear_csr", &score_linear_csr, "data"_a, "indices"_a, "indptr"_a, "table"_a,
-          "threads"_a);
-    m.def("score_above_csr", &score_above_csr, "data"_a, "indices"_a, "indptr"_a, "threshold"_a,
-          "on"_a, "threads"_a);
+    m.def("score_linear_csr", &score_linear_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,
+          "table"_a, "missing"_a, "nonnegative"_a, "threads"_a);
+    m.def("score_above_csr", &score_above_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,
+          "threshold"_a, "on"_a, "missing"_a, "threads"_a);
 }

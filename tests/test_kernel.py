@@ -302,8 +302,8 @@ def test_score_gaussian(data: st.DataObject, X: Array, K: int, threads: int) -> 
 
 
 @st.composite
-def sparse(draw: st.DrawFn) -> tuple[Array, Array, Array, int]:
-    """Draw data, indices, indptr and the number of columns; entries are distinct, in any order."""
+def sparse(draw: st.DrawFn) -> tuple[Array, Array, Array, Array, int]:
+    """Draw data, indices, starts, ends and the number of columns; rows and entries in any order."""
     m, n = draw(st.integers(0, 8)), draw(st.integers(1, 10))
     rows = draw(st.lists(st.lists(st.integers(0, n - 1), unique=True), min_size=m, max_size=m))
     size = sum(map(len, rows))
@@ -315,21 +315,26 @@ def sparse(draw: st.DrawFn) -> tuple[Array, Array, Array, int]:
     values = np.array(draw(st.lists(cell, min_size=size, max_size=size)), dtype)
     index = draw(st.sampled_from([np.int32, np.int64]))
     skip = draw(st.integers(0, 2))  # entries before the first row, which no row owns
+    edges = np.cumsum([skip, *map(len, rows)]).astype(index)
+    chosen = slice(None)
+    if m and draw(st.booleans()):
+        chosen = np.array(draw(st.lists(st.integers(0, m - 1))), dtype=np.intp)
     return (
         draw(st.sampled_from([np.ascontiguousarray, lambda v: np.repeat(v, 2)[::2]]))(
             np.concatenate([np.ones(skip, dtype), values])
         ),
         np.array([0] * skip + [j for row in rows for j in row], index),
-        np.cumsum([skip, *map(len, rows)]).astype(index),
+        edges[:-1][chosen],
+        edges[1:][chosen],
         n,
     )
 
 
 @given(st.data(), sparse(), st.booleans(), threads)
 def test_sum_columns_csr(
-    data: st.DataObject, X: tuple[Array, Array, Array, int], nonnegative: bool, threads: int
+    data: st.DataObject, X: tuple[Array, Array, Array, Array, int], nonnegative: bool, threads: int
 ) -> None:
-    y, weight, K = data.draw(labels(len(X[2]) - 1))
+    y, weight, K = data.draw(labels(len(X[2])))
     assert_same(
         _kernel.sum_columns_csr(*X, y, weight, K, nonnegative, threads),
         twins.sum_columns_csr(*X, y, weight, K, nonnegative),
@@ -338,29 +343,33 @@ def test_sum_columns_csr(
 
 @given(st.data(), sparse(), st.sampled_from([0, 0.25, 2, np.inf]), threads)
 def test_count_above_csr(
-    data: st.DataObject, X: tuple[Array, Array, Array, int], threshold: float, threads: int
+    data: st.DataObject, X: tuple[Array, Array, Array, Array, int], threshold: float, threads: int
 ) -> None:
-    y, weight, K = data.draw(labels(len(X[2]) - 1))
+    y, weight, K = data.draw(labels(len(X[2])))
     assert_same(
         _kernel.count_above_csr(*X, y, weight, K, threshold, threads),
         twins.count_above_csr(*X, y, weight, K, threshold),
     )
 
 
-@given(st.data(), sparse(), st.sampled_from([0, 0.25, 2]), classes, threads)
+@given(st.data(), sparse(), st.sampled_from([0, 0.25, 2]), st.booleans(), classes, threads)
 def test_scores_csr(
     data: st.DataObject,
-    X: tuple[Array, Array, Array, int],
+    X: tuple[Array, Array, Array, Array, int],
     threshold: float,
+    nonnegative: bool,
     K: int,
     threads: int,
 ) -> None:
     *csr, n = X
-    table = data.draw(parameters((n, K)))
-    assert_same(_kernel.score_linear_csr(*csr, table, threads), twins.score_linear_csr(*csr, table))
+    table, missing = data.draw(parameters((n, K))), data.draw(quarters((n, K)))
     assert_same(
-        _kernel.score_above_csr(*csr, threshold, table, threads),
-        twins.score_above_csr(*csr, threshold, table),
+        _kernel.score_linear_csr(*csr, table, missing, nonnegative, threads),
+        twins.score_linear_csr(*csr, table, missing, nonnegative),
+    )
+    assert_same(
+        _kernel.score_above_csr(*csr, threshold, table, missing, threads),
+        twins.score_above_csr(*csr, threshold, table, missing),
     )
 
 
@@ -495,12 +504,15 @@ def test_large_sparse(dtype: str, index: str, y: Array) -> None:
     indices = np.concatenate([rng.permutation(n)[:length] for length in lengths]).astype(index)
     data = rng.integers(0, 5, len(indices)).astype(dtype)
     table = rng.integers(-9, 9, (n, 3)).astype(float)
-    csr = (data, indices, indptr)
+    order = rng.permutation(M)
+    csr = (data, indices, indptr[:-1][order], indptr[1:][order])
+    missing = np.zeros_like(table)
     total = twins.sum_columns_csr(*csr, n, y, None, K, True)
-    scores = twins.score_linear_csr(*csr, table)
+    scores = twins.score_linear_csr(*csr, table, missing, True)
     for threads in THREADS:
         assert_same(_kernel.sum_columns_csr(*csr, n, y, None, K, True, threads), total)
-        assert_same(_kernel.score_linear_csr(*csr, table, threads), scores)
+        got = _kernel.score_linear_csr(*csr, table, missing, True, threads)
+        assert_same(got, scores)
 
 
 @pytest.mark.parametrize("distinct", [10, 200_000])
@@ -626,7 +638,8 @@ def csr(**changes: Any) -> dict[str, Any]:
     good = {
         "data": np.ones(3),
         "indices": np.array([0, 2, 1], np.int32),
-        "indptr": np.array([0, 2, 3], np.int32),
+        "starts": np.array([0, 2], np.int32),
+        "ends": np.array([2, 3], np.int32),
     }
     return good | changes
 
@@ -636,12 +649,12 @@ CORRUPT = {
     "column negative": csr(indices=np.array([0, -1, 1], np.int32)),
     "column huge": {name: v.astype(np.int64) for name, v in csr().items()}
     | {"indices": np.array([0, 2**40, 1])},
-    "start negative": csr(indptr=np.array([-1, 2, 3], np.int32)),
-    "descending": csr(indptr=np.array([0, 3, 2], np.int32)),
-    "past the end": csr(indptr=np.array([0, 2, 4], np.int32)),
+    "start negative": csr(starts=np.array([-1, 2], np.int32)),
+    "ends before it starts": csr(ends=np.array([2, 1], np.int32)),
+    "past the end": csr(ends=np.array([2, 4], np.int32)),
     "too few data": csr(data=np.ones(2)),
     "too few indices": csr(indices=np.array([0, 2], np.int32)),
-    "no rows at all": csr(indptr=np.array([], np.int32)),
+    "fewer starts than ends": csr(starts=np.array([0], np.int32)),
 }
 
 
@@ -649,18 +662,24 @@ CORRUPT = {
 def test_a_corrupt_sparse_matrix_is_refused(matrix: dict[str, Any]) -> None:
     y = np.zeros(2, np.int64)
     counting = {"n_columns": 3, "y": y, "weight": None, "n_classes": 1, "threads": 2}
-    with pytest.raises(ValueError, match="indptr"):
+    table = np.ones((3, 2))
+    scoring = {"missing": table, "threads": 2}
+    with pytest.raises(ValueError, match=r"corrupt|starts and ends"):
         _kernel.sum_columns_csr(**matrix, **counting, nonnegative=True)
-    with pytest.raises(ValueError, match="indptr"):
+    with pytest.raises(ValueError, match=r"corrupt|starts and ends"):
         _kernel.count_above_csr(**matrix, **counting, threshold=0)
-    with pytest.raises(ValueError, match="indptr"):
-        _kernel.score_linear_csr(**matrix, table=np.ones((3, 2)), threads=2)
-    with pytest.raises(ValueError, match="indptr"):
-        _kernel.score_above_csr(**matrix, threshold=0, on=np.ones((3, 2)), threads=2)
+    with pytest.raises(ValueError, match=r"corrupt|starts and ends"):
+        _kernel.score_linear_csr(**matrix, **scoring, table=table, nonnegative=True)
+    with pytest.raises(ValueError, match=r"corrupt|starts and ends"):
+        _kernel.score_above_csr(**matrix, **scoring, threshold=0, on=table)
 
 
 def test_the_sparse_matrix_that_is_corrupted_is_sound() -> None:
-    scores = _kernel.score_linear_csr(**csr(), table=np.array([[1.0], [2.0], [4.0]]), threads=1)
+    table = np.array([[1.0], [2.0], [4.0]])
+    scores, invalid = _kernel.score_linear_csr(
+        **csr(), table=table, missing=table, nonnegative=True, threads=1
+    )
+    assert invalid == -1
     np.testing.assert_array_equal(scores, [[5], [2]])
 
 

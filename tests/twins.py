@@ -91,12 +91,14 @@ def center(
     )
 
 
-def entries(data: Array, indices: Array, indptr: Array) -> list[tuple[int, int, float]]:
-    """Return the triples (row, column, x) of a matrix in compressed sparse row format."""
+def entries(
+    data: Array, indices: Array, starts: Array, ends: Array
+) -> list[tuple[int, int, float]]:
+    """Return the triples (row, column, x) of sparse rows."""
     return [
         (i, int(indices[e]), float(data[e]))
-        for i in range(len(indptr) - 1)
-        for e in range(indptr[i], indptr[i + 1])
+        for i, (start, end) in enumerate(zip(starts, ends, strict=True))
+        for e in range(start, end)
     ]
 
 
@@ -104,7 +106,8 @@ def entries(data: Array, indices: Array, indptr: Array) -> list[tuple[int, int, 
 def sum_columns_csr(
     data: Array,
     indices: Array,
-    indptr: Array,
+    starts: Array,
+    ends: Array,
     n_columns: int,
     y: Array,
     weight: Array | None,
@@ -114,7 +117,7 @@ def sum_columns_csr(
     w = weights_of(weight, len(y))
     total, missing = np.zeros((n_classes, n_columns)), np.zeros((n_classes, n_columns))
     invalid = []
-    for i, j, x in entries(data, indices, indptr):
+    for i, j, x in entries(data, indices, starts, ends):
         if np.isnan(x):
             missing[y[i], j] += w[i]
             continue
@@ -127,7 +130,8 @@ def sum_columns_csr(
 def count_above_csr(
     data: Array,
     indices: Array,
-    indptr: Array,
+    starts: Array,
+    ends: Array,
     n_columns: int,
     y: Array,
     weight: Array | None,
@@ -137,7 +141,7 @@ def count_above_csr(
     w = weights_of(weight, len(y))
     ones, missing = np.zeros((n_classes, n_columns)), np.zeros((n_classes, n_columns))
     invalid = []
-    for i, j, x in entries(data, indices, indptr):
+    for i, j, x in entries(data, indices, starts, ends):
         ones[y[i], j] += w[i] * (x > threshold)
         missing[y[i], j] += w[i] * np.isnan(x)
         if np.isinf(x):
@@ -213,21 +217,44 @@ def row_maxima(scores: Array) -> tuple[Array, Array]:
     return scores.max(axis=1), scores.argmax(axis=1)
 
 
+def score_entries(
+    csr: tuple[Array, ...], values: Array, table: Array, missing: Array, nonnegative: bool
+) -> tuple[Array, int]:
+    """Return the sum of values times table rows, and the place of the first invalid entry."""
+    scores = np.zeros((len(csr[2]), table.shape[1]))
+    invalid = []
+    replaced = entries(values, *csr[1:])
+    for (i, j, x), (_, _, value) in zip(entries(*csr), replaced, strict=True):
+        if np.isnan(x):
+            scores[i] += missing[j]
+        elif value != 0:
+            scores[i] += value * table[j]
+        if np.isinf(x) or (nonnegative and x < 0):
+            invalid.append(i * len(table) + j)
+    return scores, min(invalid, default=-1)
+
+
 @infinities
-def score_linear_csr(data: Array, indices: Array, indptr: Array, table: Array) -> Array:
-    scores = np.zeros((len(indptr) - 1, table.shape[1]))
-    for i, j, x in entries(data, indices, indptr):
-        if x != 0 and not np.isnan(x):
-            scores[i] += x * table[j]
-    return scores
+def score_linear_csr(
+    data: Array,
+    indices: Array,
+    starts: Array,
+    ends: Array,
+    table: Array,
+    missing: Array,
+    nonnegative: bool,
+) -> tuple[Array, int]:
+    return score_entries((data, indices, starts, ends), data, table, missing, nonnegative)
 
 
 @infinities
 def score_above_csr(
-    data: Array, indices: Array, indptr: Array, threshold: float, on: Array
-) -> Array:
-    scores = np.zeros((len(indptr) - 1, on.shape[1]))
-    for i, j, x in entries(data, indices, indptr):
-        if x > threshold:
-            scores[i] += on[j]
-    return scores
+    data: Array,
+    indices: Array,
+    starts: Array,
+    ends: Array,
+    threshold: float,
+    on: Array,
+    missing: Array,
+) -> tuple[Array, int]:
+    return score_entries((data, indices, starts, ends), data > threshold, on, missing, False)

@@ -68,7 +68,8 @@ def center(
 def sum_columns_csr(
     data: Numbers,
     indices: NDArray[np.integer],
-    indptr: NDArray[np.integer],
+    starts: NDArray[np.integer],
+    ends: NDArray[np.integer],
     n_columns: int,
     y: Integers,
     weight: Floats | None,
@@ -76,12 +77,13 @@ def sum_columns_csr(
     nonnegative: bool,
     threads: int,
 ) -> tuple[Floats, Floats, int]:
-    """Do what sum_columns does, for a matrix in compressed sparse row format."""
+    """Do what sum_columns does, for sparse rows: row i has the entries starts[i] to ends[i]."""
 
 def count_above_csr(
     data: Numbers,
     indices: NDArray[np.integer],
-    indptr: NDArray[np.integer],
+    starts: NDArray[np.integer],
+    ends: NDArray[np.integer],
     n_columns: int,
     y: Integers,
     weight: Floats | None,
@@ -89,7 +91,7 @@ def count_above_csr(
     threshold: float,
     threads: int,
 ) -> tuple[Floats, Floats, int]:
-    """Do what count_above does, for a canonical sparse matrix and a threshold of at least 0."""
+    """Do what count_above does, for sparse rows and a threshold of at least 0."""
 
 def column_range(X: Numbers, threads: int) -> tuple[Floats, Floats, Booleans, Booleans]:
     """Return minimum, maximum, integral, missing by column; ∞, -∞, True, True if all is missing."""
@@ -133,18 +135,23 @@ def row_maxima(scores: Floats, threads: int) -> tuple[Floats, Integers]:
 def score_linear_csr(
     data: Numbers,
     indices: NDArray[np.integer],
-    indptr: NDArray[np.integer],
+    starts: NDArray[np.integer],
+    ends: NDArray[np.integer],
     table: Floats,
+    missing: Floats,
+    nonnegative: bool,
     threads: int,
-) -> Floats:
-    """Do what score_linear does, for a matrix in compressed sparse row format; holes add 0."""
+) -> tuple[Floats, int]:
+    """Return what score_linear does, of sparse rows; invalid."""
 
 def score_above_csr(
     data: Numbers,
     indices: NDArray[np.integer],
-    indptr: NDArray[np.integer],
+    starts: NDArray[np.integer],
+    ends: NDArray[np.integer],
     threshold: float,
     on: Floats,
+    missing: Floats,
     threads: int,
-) -> Floats:
-    """Do what score_above does, for a canonical sparse matrix and a threshold of at least 0."""
+) -> tuple[Floats, int]:
+    """Return what score_above does, of sparse rows and a threshold of at least 0; invalid."""

@@ -111,8 +111,7 @@ def cross_validate(
         there[here] = np.arange(len(here))
         probabilities = np.zeros((len(codes), len(classes)))
         with fresh._named_errors():
-            log_posterior = model.leave_one_out(X, there[codes], weight)
-        probabilities[:, here] = np.exp(log_posterior)
+            probabilities[:, here] = model.leave_one_out(X, there[codes], weight)
         return CrossValidation(probabilities, classes, codes, weights)
     tests = list(held_out(folds, X, codes, random_state))
     fold = np.empty(len(codes), dtype=np.int64)
@@ -127,8 +126,7 @@ def cross_validate(
         with without(f"the {len(test)} rows of the fold that row {test[0]} is in"):
             fresh._solve(rest)
         with fresh._named_errors(), matrix.numbered(test):
-            log_posterior = rest.log_posterior(matrix.take(X, test), test)
-        posterior = np.exp(log_posterior, out=log_posterior)
+            posterior = rest.posterior(matrix.take(X, test), test)
         columns = labels.positions(rest.classes, classes)  # a class may be in one fold only
         probabilities[test] = labels.spread(posterior, columns, len(classes), axis=1)
     return CrossValidation(probabilities, classes, codes, weights)

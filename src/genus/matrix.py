@@ -1,7 +1,7 @@
 """A matrix in, sums by class or scores by row out: the kernel's calls, by layout of the matrix.
 
-A matrix is a dense array of any real dtype and order, or a SciPy CSR matrix. Counting and scoring
-read it as it is, without a copy and in its own dtype.
+A matrix is a dense array of any real dtype and order, a SciPy CSR matrix, or some of its rows.
+Counting and scoring read it as it is, without a copy and in its own dtype.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -36,7 +37,7 @@ Codes = NDArray[np.int64]
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 RowNumbers = Sequence[int] | NDArray[np.intp]
-Matrix = Any  # NDArray of a real dtype, or scipy.sparse CSR
+Matrix = Any  # NDArray of a real dtype, scipy.sparse CSR, or SparseRows
 
 SCORE_BYTES = 32 << 20  # of scores at a time when only the best class is asked for
 CHUNK_BYTES = 1 << 20  # of float64 work space at a time: it stays in the second-level cache
@@ -51,9 +52,59 @@ def threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@dataclass(frozen=True, eq=False)
+class SparseRows:
+    """Some rows of a CSR matrix, in any order and without a copy: entries starts[i] to ends[i]."""
+
+    data: NDArray[Any]
+    indices: NDArray[Any]
+    starts: NDArray[Any]
+    ends: NDArray[Any]
+    columns: int
+
+    @classmethod
+    def of(cls, X: Matrix) -> SparseRows:
+        """All rows of a CSR matrix; the three arrays of indices get one type."""
+        if isinstance(X, SparseRows):
+            return X
+        indices, indptr = X.indices, X.indptr
+        if indices.dtype != indptr.dtype:
+            indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+        return cls(X.data, indices, indptr[:-1], indptr[1:], X.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.starts), self.columns
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.data.dtype
+
+    @property
+    def parts(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """What the kernel reads."""
+        return self.data, self.indices, self.starts, self.ends
+
+    def __getitem__(self, rows: Any) -> SparseRows:
+        starts, ends = self.starts[rows], self.ends[rows]
+        return SparseRows(self.data, self.indices, starts, ends, self.columns)
+
+    def __neg__(self) -> SparseRows:
+        turned = -self.data.astype(np.float64)
+        return SparseRows(turned, self.indices, self.starts, self.ends, self.columns)
+
+    def to_scipy(self) -> scipy.sparse.csr_array:
+        """A copy as a SciPy matrix."""
+        lengths = self.ends - self.starts
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        entries = np.repeat(self.starts - indptr[:-1], lengths) + np.arange(indptr[-1])
+        parts = self.data[entries], self.indices[entries], indptr
+        return scipy.sparse.csr_array(parts, shape=self.shape)
+
+
 def is_sparse(X: Matrix) -> bool:
-    """Whether X is a SciPy sparse matrix."""
-    return bool(scipy.sparse.issparse(X))
+    """Whether X is a SciPy sparse matrix or rows of one."""
+    return isinstance(X, SparseRows) or bool(scipy.sparse.issparse(X))
 
 
 def chunks(rows: int, width: int, size: int = CHUNK_BYTES) -> Iterator[slice]:
@@ -70,8 +121,8 @@ def product_rows(width: int) -> int:
 def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) -> list[Result]:
     """Share tasks out to threads in contiguous runs; what each run gives, in their order.
 
-    For work in NumPy that multiplies matrices. BLAS gets one thread for each of ours: its own
-    would wait for each other at every chunk, for ever if the machine has other work.
+    For work in NumPy, which lets other threads go on meanwhile. BLAS gets one thread for each of
+    ours: its own would wait for each other at every chunk, for ever if the machine is busy.
     """
     count = max(1, min(threads(), len(tasks)))
     runs = [tasks[i * len(tasks) // count : (i + 1) * len(tasks) // count] for i in range(count)]
@@ -99,7 +150,7 @@ def sum_columns(
     """Σw x and the Σw of what is missing, by class and column, (K, n) each."""
     if is_sparse(X):
         total, missing, invalid = sum_columns_csr(
-            X.data, *indices(X), X.shape[1], y, weight, n_classes, nonnegative, threads()
+            *SparseRows.of(X).parts, X.shape[1], y, weight, n_classes, nonnegative, threads()
         )
     else:
         total, missing, invalid = sum_columns_dense(X, y, weight, n_classes, nonnegative, threads())
@@ -113,14 +164,13 @@ def count_above(
     """Σw 1{x > threshold} and the Σw of what is missing, by class and column, (K, n) each."""
     if is_sparse(X) and threshold >= 0:
         ones, missing, invalid = count_above_csr(
-            X.data, *indices(X), X.shape[1], y, weight, n_classes, threshold, threads()
+            *SparseRows.of(X).parts, X.shape[1], y, weight, n_classes, threshold, threads()
         )
     elif is_sparse(X):
         # Absent entries are zeros and above a negative threshold: count what is not, and turn over.
-        turned = -X.astype(np.float64)
-        below, missing = count_above(
-            turned, y, weight, n_classes, np.nextafter(-threshold, -np.inf)
-        )
+        refuse_infinite(X)
+        turned, above = -SparseRows.of(X), np.nextafter(-threshold, -np.inf)
+        below, missing = count_above(turned, y, weight, n_classes, above)
         return class_weights(y, weight, n_classes) - missing - below, missing
     else:
         ones, missing, invalid = count_above_dense(X, y, weight, n_classes, threshold, threads())
@@ -128,14 +178,16 @@ def count_above(
     return ones, missing
 
 
-def score_linear(X: Matrix, table: Array, missing: Array) -> Array:
+def score_linear(X: Matrix, table: Array, missing: Array, *, nonnegative: bool) -> Array:
     """Σ_j x_j table_j (m, K), with `missing_j` in place of a term whose x_j is missing."""
     if is_sparse(X):
-        scores = score_linear_csr(X.data, *indices(X), table, threads())
-        holes = missing_entries(X)
-        scores = scores if holes is None else scores + holes @ missing
-    else:
-        scores = score_linear_dense(X, table, missing, threads())
+        parts = SparseRows.of(X).parts
+        scores, invalid = score_linear_csr(*parts, table, missing, nonnegative, threads())
+        refuse(X, invalid, nonnegative)
+        return scores
+    if nonnegative:
+        refuse_negative(X)
+    scores = score_linear_dense(X, table, missing, threads())
     if not np.isfinite(scores).all():
         refuse_infinite(X)
     return scores
@@ -143,74 +195,38 @@ def score_linear(X: Matrix, table: Array, missing: Array) -> Array:
 
 def score_above(X: Matrix, threshold: float, on: Array, missing: Array) -> Array:
     """Σ_j 1{x_j > threshold} on_j (m, K), with `missing_j` where x_j is missing."""
-    refuse_infinite(X)
     if is_sparse(X) and threshold >= 0:
-        scores = score_above_csr(X.data, *indices(X), threshold, on, threads())
-        holes = missing_entries(X)
-        return scores if holes is None else scores + holes @ missing
+        scores, invalid = score_above_csr(
+            *SparseRows.of(X).parts, threshold, on, missing, threads()
+        )
+        refuse(X, invalid, nonnegative=False)
+        return scores
+    refuse_infinite(X)
     if is_sparse(X):
-        turned = -X.astype(np.float64)
-        flipped = score_above(turned, np.nextafter(-threshold, -np.inf), -on, missing - on)
-        return flipped + on.sum(axis=0)
+        turned, above = -SparseRows.of(X), np.nextafter(-threshold, -np.inf)
+        return score_above(turned, above, -on, missing - on) + on.sum(axis=0)
     return score_above_dense(X, threshold, on, missing, threads())
-
-
-def indices(X: Matrix) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Column indices and row pointers of a CSR matrix, both of one integer type."""
-    if X.indices.dtype == X.indptr.dtype:
-        return X.indices, X.indptr
-    return X.indices.astype(np.int64), X.indptr.astype(np.int64)
-
-
-def missing_entries(X: Matrix) -> Matrix | None:
-    """1 where a CSR matrix holds NaN, or None if it holds none."""
-    if X.data.dtype.kind != "f" or not value_range(X.data)[2]:
-        return None
-    holes = X.copy()
-    holes.data = np.isnan(X.data).astype(np.float64)
-    return holes
 
 
 def rows(X: Matrix, part: slice) -> Matrix:
     """Consecutive rows of X, without copying them."""
     if part == slice(0, X.shape[0]):
         return X
-    if not is_sparse(X):
-        return X[part]
-    start, end = X.indptr[part.start], X.indptr[part.stop]
-    indptr = X.indptr[part.start : part.stop + 1] - start
-    return sparse_of(X, X.data[start:end], X.indices[start:end], indptr)
+    return SparseRows.of(X)[part] if is_sparse(X) else X[part]
 
 
 def take(X: Matrix, order: NDArray[np.intp]) -> Matrix:
     """The rows of X in another order."""
     if is_sparse(X):
-        lengths = np.diff(X.indptr)[order]
-        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(X.indptr.dtype)
-        starts, places = X.indptr[:-1][order].astype(np.int64), indptr.astype(np.int64)
-        data, indices = (taken(part, starts, places) for part in (X.data, X.indices))
-        return sparse_of(X, data, indices, indptr)
+        return SparseRows.of(X)[order]
     if X.dtype.kind == "O" or not X.flags.c_contiguous:
         return X[order]
-    places = np.arange(len(order) + 1) * X.shape[1]
-    return taken(X.reshape(-1), order * X.shape[1], places).reshape(len(order), -1)
-
-
-def taken(values: NDArray[Any], starts: Codes, places: Codes) -> NDArray[Any]:
-    """Runs of values from `starts`, one after the other; `places` is where each begins."""
-    out = np.empty(places[-1], dtype=values.dtype)
-    size = values.itemsize
-    as_bytes = np.ascontiguousarray(values).view(np.uint8)
-    take_runs(as_bytes, starts * size, places * size, out.view(np.uint8), threads())
+    out = np.empty((len(order), X.shape[1]), dtype=X.dtype)
+    size = X.shape[1] * X.itemsize
+    as_bytes = X.reshape(-1).view(np.uint8)
+    places = np.arange(len(order) + 1) * size
+    take_runs(as_bytes, order * size, places, out.reshape(-1).view(np.uint8), threads())
     return out
-
-
-def sparse_of(X: Matrix, data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any]) -> Matrix:
-    """A CSR matrix of these parts, as sound as X. (The constructor would check and copy them.)"""
-    made = type(X)((len(indptr) - 1, X.shape[1]), dtype=X.dtype)
-    made.data, made.indices, made.indptr = data, indices, indptr
-    made.has_canonical_format = X.has_canonical_format
-    return made
 
 
 def stable_order(codes: Codes) -> NDArray[np.intp]:
@@ -221,8 +237,8 @@ def stable_order(codes: Codes) -> NDArray[np.intp]:
 
 def dense_rows(X: Matrix, rows: Any = slice(None)) -> Array:
     """Some rows as float64."""
-    part = X[rows]
-    return np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
+    part = SparseRows.of(X)[rows].to_scipy().toarray() if is_sparse(X) else X[rows]
+    return np.asarray(part, dtype=np.float64)
 
 
 def refuse(X: Matrix, invalid: int, nonnegative: bool) -> None:
@@ -230,26 +246,26 @@ def refuse(X: Matrix, invalid: int, nonnegative: bool) -> None:
     if invalid < 0:
         return
     row, column = divmod(invalid, X.shape[1])
-    value = X[row, column]
+    value = float(dense_rows(X, slice(row, row + 1))[0, column])
     raise InvalidValue(row, column, value, negative=nonnegative and not np.isinf(value))
 
 
 def refuse_infinite(X: Matrix) -> None:
     """Raise if a matrix holds an infinite value."""
-    if (X.data if is_sparse(X) else X).dtype.kind == "f":
+    if X.dtype.kind == "f":
         refuse_outside(X, -np.finfo(np.float64).max)
 
 
 def refuse_negative(X: Matrix) -> None:
     """Raise if a matrix holds a negative or infinite value."""
-    if (X.data if is_sparse(X) else X).dtype.kind not in "bu":
+    if X.dtype.kind not in "bu":
         refuse_outside(X, 0.0)
 
 
 def refuse_outside(X: Matrix, least: float) -> None:
     """Raise if a matrix holds a value below `least`, or an infinite one."""
     if is_sparse(X):
-        minimum, maximum, _ = value_range(X.data)
+        minimum, maximum = value_range(X.data)
     else:
         minima, maxima, _, _ = column_range(X, threads())
         minimum, maximum = minima.min(initial=np.inf), maxima.max(initial=-np.inf)
@@ -265,16 +281,12 @@ def refuse_outside(X: Matrix, least: float) -> None:
             raise InvalidValue(part.start + row, column, value, negative=bool(negative))
 
 
-def value_range(values: NDArray[Any]) -> tuple[float, float, bool]:
-    """The least and the largest of values (∞ and -∞ of none), and whether one is missing."""
+def value_range(values: NDArray[Any]) -> tuple[float, float]:
+    """The least and the largest of the values that are there (∞ and -∞ if none is)."""
     if len(values) == 0:
-        return np.inf, -np.inf, False
-    minimum, maximum = values.min(), values.max()  # NaN if one is missing
-    missing = bool(minimum != minimum)
-    if missing:
-        with np.errstate(invalid="ignore"):
-            minimum, maximum = np.fmin.reduce(values), np.fmax.reduce(values)
-    return float(minimum), float(maximum), missing
+        return np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        return float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
 
 
 class InvalidValue(ValueError):

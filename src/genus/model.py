@@ -268,8 +268,12 @@ class Model:
 
     def log_posterior(self, X: Matrix, row_numbers: matrix.RowNumbers | None = None) -> Array:
         """log p(y|x), (m, K); `row_numbers` are what messages call the rows."""
+        return self.normalise(self.log_joint(X, relative=True), row_numbers=row_numbers)
+
+    def posterior(self, X: Matrix, row_numbers: matrix.RowNumbers | None = None) -> Array:
+        """p(y|x), (m, K); `row_numbers` are what messages call the rows."""
         joint = self.log_joint(X, relative=True)
-        return self.normalise(joint, row_numbers=row_numbers)
+        return self.normalise(joint, row_numbers=row_numbers, logarithm=False)
 
     def log_density(self, X: Matrix) -> Array:
         """log p(x), (m,)."""
@@ -280,8 +284,9 @@ class Model:
         joint: Array,
         log_prior: Array | None = None,
         row_numbers: matrix.RowNumbers | None = None,
+        logarithm: bool = True,
     ) -> Array:
-        """log p(y|x) from log p(x, y), in place; rows that no class explains get the priors."""
+        """log p(y|x), or p(y|x), from log p(x, y) in place; what no class explains gets priors."""
         largest, _ = row_maxima(joint, matrix.threads())
         lost = np.isneginf(largest)
         if lost.any():
@@ -290,8 +295,13 @@ class Model:
             largest[lost] = joint[lost].max(axis=1)
         ones = np.ones(joint.shape[1])
         for part in matrix.chunks(*joint.shape):
-            joint[part] -= largest[part, None]
-            joint[part] -= np.log(np.exp(joint[part]) @ ones)[:, None]  # a product is a fast sum
+            scores = joint[part]
+            scores -= largest[part, None]
+            if logarithm:
+                scores -= np.log(np.exp(scores) @ ones)[:, None]  # a product is a fast sum
+            else:
+                np.exp(scores, out=scores)
+                scores /= (scores @ ones)[:, None]
         return joint
 
     def _report_unexplained(
@@ -341,7 +351,7 @@ class Model:
     # Leave one out
 
     def leave_one_out(self, X: Matrix, y: Codes, weight: Array | None) -> Array:
-        """log p(y|x), (m, K), of each row from the statistics of all others.
+        """p(y|x), (m, K), of each row from the statistics of all others.
 
         X, y and weight are what this model has counted, y as positions in `classes`.
         """
@@ -367,7 +377,7 @@ class Model:
             with without(f"row {i}"):
                 joint[i, labels.positions(rest.classes, self.classes)] = rest.log_joint(X[row])[0]
         joint[gone] = -np.inf
-        return self.normalise(joint, log_prior)
+        return self.normalise(joint, log_prior, logarithm=False)
 
     def _with_chosen_alpha(self) -> Model:
         """The same with the pseudo-counts that "auto" has chosen, as numbers."""

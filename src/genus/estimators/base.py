@@ -171,8 +171,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def predict_proba(self, X: Any) -> Array:
         """p(y|x), (m, K)."""
-        log_posterior = self.predict_log_proba(X)
-        return np.exp(log_posterior, out=log_posterior)
+        return self._score(X, lambda model, X: model.posterior(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """log p(y|x), (m, K)."""

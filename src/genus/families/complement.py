@@ -76,11 +76,10 @@ class Complement:
     def log_likelihood(
         self, parameters: ComplementParameters, X: Matrix, relative: bool = False
     ) -> Array:
-        matrix.refuse_negative(X)
         # A thing that no other class has seen has θ = 0 and would settle the matter alone; with no
         # smoothing it is excluded where it speaks against, by the sign turned.
         table, certain = finite_part(-parameters.weights.T)
-        scores = matrix.score_linear(X, -table, np.zeros_like(table))
+        scores = matrix.score_linear(X, -table, np.zeros_like(table), nonnegative=True)
         if certain is None:
             return scores
         hits = matrix.score_above(X, 0.0, certain, np.zeros_like(table)) > 0.5

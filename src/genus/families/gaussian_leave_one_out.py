@@ -8,6 +8,8 @@ solves.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from genus import matrix
@@ -73,7 +75,8 @@ def score_diagonal_without(
     )
     unknown = weights <= 0
     moving = (parameters.raw_variance < highest_floor).any(axis=0) | unknown.any(axis=0)
-    for part in matrix.chunks(len(y), X.shape[1]):
+
+    def score(part: slice) -> None:
         x, k, wi = matrix.dense_rows(X, part), y[part], w[part, None]
         there = ~np.isnan(x)
         x = np.where(there, x, mean[k])
@@ -123,6 +126,12 @@ def score_diagonal_without(
                 own = (there * log_normal(x, own_mean, variance)).sum(axis=1)
                 scores[np.arange(part.start, part.stop), k] = own
         scores[part][odd] = np.nan
+
+    def work(parts: Iterator[slice]) -> None:
+        for part in parts:
+            score(part)
+
+    matrix.in_threads(work, list(matrix.chunks(len(y), X.shape[1])))
     return scores
 
 

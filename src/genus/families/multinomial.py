@@ -74,10 +74,9 @@ class Multinomial:
     def log_likelihood(
         self, parameters: MultinomialParameters, X: Matrix, relative: bool = False
     ) -> Array:
-        matrix.refuse_negative(X)
         table, never = finite_part(parameters.log_probability.T)
         zero = np.zeros_like(table)
-        scores = matrix.score_linear(X, table, zero)
+        scores = matrix.score_linear(X, table, zero, nonnegative=True)
         if never is None:
             return scores
         return exclude_impossible(scores, matrix.score_above(X, 0.0, never, zero))

@@ -70,12 +70,11 @@ class Poisson:
     def log_likelihood(
         self, parameters: PoissonParameters, X: Matrix, relative: bool = False
     ) -> Array:
-        matrix.refuse_negative(X)
         rate = parameters.rate.T
         with np.errstate(divide="ignore"):
             table, never = finite_part(np.log(rate))
         # A missing count takes its -λ out of the sum again.
-        scores = matrix.score_linear(X, table, rate) - rate.sum(axis=0)
+        scores = matrix.score_linear(X, table, rate, nonnegative=True) - rate.sum(axis=0)
         if not relative:
             scores -= log_factorials(X)[:, None]
         if never is None:
@@ -159,8 +158,8 @@ def best_alpha(total: Array, seen: Array) -> float:
 def log_factorials(X: Matrix) -> Array:
     """Σ_j log x_j! of each row, (m,), over what is there."""
     if matrix.is_sparse(X):
-        values = X.copy()
-        values.data = np.nan_to_num(gammaln(X.data.astype(np.float64) + 1))
+        values = matrix.SparseRows.of(X).to_scipy().astype(np.float64)
+        values.data = np.nan_to_num(gammaln(values.data + 1))
         return np.asarray(values.sum(axis=1)).ravel()
     out = np.empty(len(X))
     for part in matrix.chunks(len(X), X.shape[1]):
