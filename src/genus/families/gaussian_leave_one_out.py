@@ -74,26 +74,29 @@ def score_diagonal_without(
         1 + 1e-9 + divide(heaviest, np.maximum(total - heaviest, 1e-300))
     )
     unknown = weights <= 0
+    counts = weights[:, :1] if (weights == weights[:, :1]).all() else weights
     moving = (parameters.raw_variance < highest_floor).any(axis=0) | unknown.any(axis=0)
 
     def score(part: slice) -> None:
         x, k, wi = matrix.dense_rows(X, part), y[part], w[part, None]
         there = ~np.isnan(x)
-        x = np.where(there, x, mean[k])
-        left = weights[k] - wi
+        full = bool(there.all())
+        centres, scatters = mean[k], scatter[k]
+        x = x if full else np.where(there, x, centres)
+        left = counts[k] - wi
         last = (left <= 0) & there
         left = np.where(left > 0, left, 1.0)
-        d = x - mean[k]
-        own_mean = mean[k] - wi / left * d
-        own_scatter = scatter[k] - wi / left * weights[k] * d * d
+        d = x - centres
+        own_mean = centres - wi / left * d
+        own_scatter = scatters - wi / left * counts[k] * d * d
         if shared:
             divisor = total - wi - unbiased * np.count_nonzero(weights, axis=0)
-            variance = divide(within - scatter[k] + own_scatter, divisor)
+            variance = divide(within - scatters + own_scatter, divisor)
         else:
             variance = divide(own_scatter, left - unbiased)
         at = np.flatnonzero(moving | (variance < highest_floor).any(axis=0))
         rest = np.maximum(total[at] - wi, 1e-300)
-        least = floor * (within[at] - scatter[k][:, at] + own_scatter[:, at]) / rest
+        least = floor * (within[at] - scatters[:, at] + own_scatter[:, at]) / rest
         known = there[:, at] & (within[at] > 0)
         least = np.where(known, least, parameters.floor[at])
         variance[:, at] = np.maximum(variance[:, at], least)
@@ -103,7 +106,7 @@ def score_diagonal_without(
         common_variance = (total_variance[at] - wi / rest * off * off) * total[at] / rest
         # Where nothing but rounding is left, and where the floor is taken from the variance
         # between classes, it is up to the caller.
-        unclear = (own_scatter <= 1e-10 * scatter[k]) & (scatter[k] > 0)
+        unclear = (own_scatter <= 1e-10 * scatters) & (scatters > 0)
         unclear |= (within <= 0) & (total_variance > 0)
         odd = (last | (unclear & there) | ~(variance > 0)).any(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -123,8 +126,9 @@ def score_diagonal_without(
                     )
                     scores[part, c] += (there[:, at] * change).sum(axis=1)
             if not shared:
-                own = (there * log_normal(x, own_mean, variance)).sum(axis=1)
-                scores[np.arange(part.start, part.stop), k] = own
+                own = log_normal(x, own_mean, variance)
+                own = own if full else there * own
+                scores[np.arange(part.start, part.stop), k] = own.sum(axis=1)
         scores[part][odd] = np.nan
 
     def work(parts: Iterator[slice]) -> None:
