@@ -1,4 +1,4 @@
-# make demo, make test: from nothing, and quick the second time.
+# make demo, make test: from nothing; what is installed and built is kept for the next time.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
@@ -6,6 +6,7 @@ SHELL := bash
 PYTHON ?= python3
 bin := .venv/bin
 environment := .venv/installed
+tools := .venv/tools
 sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*)
 
 .PHONY: demo test lint pytest sanitize bench clean
@@ -15,17 +16,20 @@ demo: $(environment)
 
 # The last lines say which tests were skipped, and why.
 test: lint pytest sanitize
+	@echo
 	@grep -h '^SKIPPED' build/pytest.log || echo 'No test was skipped.'
-	@tail -n 1 build/pytest.log
+	@echo "tests:          $$(tail -n 1 build/pytest.log)"
+	@echo "with sanitizer: $$(tail -n 1 build/sanitize.log)"
+	@echo 'All checks and tests passed.'
 
-lint: $(environment)
+lint: $(tools)
 	$(bin)/ruff check
 	$(bin)/ruff format --check
 	$(bin)/mypy
 	$(bin)/lint-imports
 	$(bin)/clang-format --dry-run --Werror kernel/*
 
-pytest: $(environment)
+pytest: $(tools)
 	@mkdir -p build
 	OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 2 -rs | tee build/pytest.log
 
@@ -34,9 +38,9 @@ sanitize: build/sanitize/built
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:log_path=build/sanitize/report UBSAN_OPTIONS=print_stacktrace=1 \
 	OPENBLAS_NUM_THREADS=1 GENUS_SANITIZED=1 HYPOTHESIS_PROFILE=sanitize \
-	$(bin)/pytest -q -n 2
+	$(bin)/pytest -q -n 2 | tee build/sanitize.log
 
-bench: $(environment)
+bench: $(tools)
 	$(bin)/pip install --quiet --no-build-isolation --editable '.[bench]'
 	$(bin)/python -m benchmarks
 
@@ -44,12 +48,17 @@ clean:
 	rm -rf .venv build
 
 $(environment): $(sources)
+	@echo 'Installing into .venv, which takes a minute the first time ...'
 	test -x $(bin)/python || $(PYTHON) -m venv .venv
 	$(bin)/pip install --quiet scikit-build-core nanobind cmake ninja
+	$(bin)/pip install --quiet --no-build-isolation --editable .
+	touch $@
+
+$(tools): $(environment)
 	$(bin)/pip install --quiet --no-build-isolation --editable '.[test]'
 	touch $@
 
-build/sanitize/built: $(environment) $(sources)
+build/sanitize/built: $(tools) $(sources)
 	$(bin)/cmake -S . -B build/sanitize -G Ninja -DGENUS_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug \
 	    -DCMAKE_MAKE_PROGRAM=$(abspath $(bin)/ninja) \
 	    -DPython_EXECUTABLE=$(abspath $(bin)/python) \

@@ -9,14 +9,19 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 ROOT = Path(__file__).parents[1]
 
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
 reproducible = os.environ.get("CI") == "true"
+brief = [phase for phase in Phase if phase is not Phase.explain]  # which may take minutes
 settings.register_profile(
-    "default", deadline=None, derandomize=reproducible, suppress_health_check=quiet
+    "default",
+    deadline=None,
+    derandomize=reproducible,
+    suppress_health_check=quiet,
+    phases=brief,
 )
 settings.register_profile(
     "sanitize", settings.get_profile("default"), max_examples=25, derandomize=True

@@ -160,8 +160,12 @@ def test_shared_covariance_is_linear_discriminant_analysis(layout, K):
     assert ours.n_features_in_ == theirs.n_features_in_
     for name in ("classes_", "priors_", "means_", "covariance_"):
         equal(getattr(ours, name), getattr(theirs, name))
-    equal(ours.coef_, theirs.coef_, atol=1e-9)
-    equal(ours.intercept_, theirs.intercept_, atol=1e-7)
+    by_default = LinearDiscriminantAnalysis().fit(X.astype(float), y)
+    equal(ours.coef_, by_default.coef_, atol=1e-9)
+    equal(ours.intercept_, by_default.intercept_, atol=1e-7)
+    equal(ours.decision_function(laid_out), by_default.decision_function(X), atol=1e-9)
+    linear = (X @ ours.coef_.T + ours.intercept_).reshape(len(X), -1)
+    equal(ours.decision_function(laid_out).reshape(len(X), -1), linear, atol=1e-9)
     equal(ours.predict_proba(laid_out), theirs.predict_proba(X), rtol=1e-8, atol=1e-14)
     np.testing.assert_array_equal(ours.predict(laid_out), theirs.predict(X))
     joint = densities(X, ours.means_, [ours.covariance_] * K) + np.log(ours.priors_)

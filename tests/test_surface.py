@@ -429,9 +429,31 @@ def test_explain_is_readable_and_keeps_names(case):
     assert any(name in text for name in case.names)
     assert "np.str_" not in text
     assert "nan" not in text
-    assert len(explanation.describe(4, most=1).splitlines()) == 2
+    short = explanation.describe(4, most=1).splitlines()
+    assert len(short) == 3
+    total = float(short[0].split()[-1])
+    assert sum(float(line.split()[-1]) for line in short[1:]) == pytest.approx(total, abs=2e-3)
     assert str(explanation).count("rather than") == 5
+    assert f"({len(case.X) - 5} more rows)" in str(explanation)
     assert list(case.fit().explain(case.X).features) == [f"x{j}" for j in range(case.width)]
+
+
+def test_an_explanation_shows_values_and_compares_any_two_classes():
+    cities = [["Trier", 1.5], ["Bonn", 2.0], ["Trier", 1.5], ["Bonn", 2.0], ["Kiel", 2.0]]
+    frame = pd.DataFrame(cities, columns=["city", "size"])
+    model = CategoricalNB().fit(frame, ["a", "b", "a", "b", "c"])
+    explanation = model.explain(frame[:1])
+    assert "city = Trier" in explanation.describe()
+    assert "size = 1.5" in explanation.describe()
+    assert explanation.describe().startswith("a rather than")
+    assert explanation.describe(against="c").startswith("a rather than c")
+    assert explanation.describe(against="a")[0] in "bc"
+    assert explanation.describe(label="b").startswith("b rather than a: log-odds -")
+    assert explanation.describe(label="b", against="c").startswith("b rather than c")
+    with pytest.raises(ValueError, match="itself"):
+        explanation.describe(label="b", against="b")
+    with pytest.raises(ValueError, match="'d' is not one of the classes"):
+        explanation.describe(against="d")
 
 
 def test_an_explanation_of_many_rows_prints_short():
@@ -1532,7 +1554,7 @@ def test_normal_refuses(mean, covariance, words):
         (lambda normal: normal.conditional({-1: 1.0, 2: 1.0}), ["2", "twice"]),
         (lambda normal: normal.conditional({0: 1.0, 1: 1.0, 2: 1.0}), ["all 3 columns"]),
         (lambda normal: normal.conditional({0: np.nan}), ["finite"]),
-        (lambda normal: normal.sample(-1), ["negative"]),
+        (lambda normal: normal.sample(-1), ["0 or more", "-1"]),
     ],
 )
 def test_normal_methods_refuse(call, words):

@@ -26,12 +26,16 @@ from genus.statistics import Array
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """Out-of-fold probabilities, row by row, and what they are worth."""
+    """Out-of-fold probabilities, row by row, and what they are worth.
+
+    `y` are positions in `classes`, and `fold` is the number of the fold that each row was in.
+    """
 
     probabilities: Array
     classes: NDArray[Any]
     y: Codes
     weight: Array
+    fold: Codes
 
     @property
     def predictions(self) -> NDArray[Any]:
@@ -112,7 +116,7 @@ def cross_validate(
         probabilities = np.zeros((len(codes), len(classes)))
         with fresh._named_errors():
             probabilities[:, here] = model.leave_one_out(X, there[codes], weight)
-        return CrossValidation(probabilities, classes, codes, weights)
+        return CrossValidation(probabilities, classes, codes, weights, np.arange(len(codes)))
     tests = list(held_out(folds, X, codes, random_state))
     fold = np.empty(len(codes), dtype=np.int64)
     for i, test in enumerate(tests):
@@ -123,13 +127,18 @@ def cross_validate(
     probabilities = np.zeros((len(codes), len(classes)))
     for test, part in zip(tests, parts, strict=True):
         rest = everything - part
+        if len(rest.classes) == 0:
+            raise ValueError(
+                f"Without the {len(test)} rows of the fold that row {test[0]} is in nothing is "
+                "left to learn from. Use more folds, or rows that weigh something."
+            )
         with without(f"the {len(test)} rows of the fold that row {test[0]} is in"):
             fresh._solve(rest)
         with fresh._named_errors(), matrix.numbered(test):
             posterior = rest.posterior(matrix.take(X, test), test)
         columns = labels.positions(rest.classes, classes)  # a class may be in one fold only
         probabilities[test] = labels.spread(posterior, columns, len(classes), axis=1)
-    return CrossValidation(probabilities, classes, codes, weights)
+    return CrossValidation(probabilities, classes, codes, weights, fold)
 
 
 def held_out(
@@ -166,7 +175,8 @@ def held_out(
     if (times != 1).any():
         raise ValueError(
             f"Every row must be tested exactly once; row {int(np.argmax(times != 1))} is tested "
-            f"{times[np.argmax(times != 1)]} times. Use a k-fold splitter."
+            f"{times[np.argmax(times != 1)]} times. Use a k-fold splitter, or "
+            "sklearn.model_selection.cross_validate for repeated and random splits."
         )
 
 

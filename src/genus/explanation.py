@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+REST = "(class and constants)"
+MOST_ROWS = 5  # that print() shows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -17,13 +19,14 @@ class Explanation:
     """What each column adds to log p(x, y) of each class.
 
     `contributions` (m, n, K) and `baseline` (m, K: log p(y) and what belongs to no column) add up
-    to `joint` (m, K), which is what `predict_joint_log_proba` says.
+    to `joint` (m, K), which is what `predict_joint_log_proba` says. `values` (m, n) are the rows.
     """
 
     contributions: Array
     baseline: Array
     classes: NDArray[Any]
     features: Sequence[str]
+    values: NDArray[Any]
 
     @property
     def joint(self) -> Array:
@@ -39,28 +42,53 @@ class Explanation:
         # What neither class can explain speaks for neither.
         return np.subtract(ours, theirs, out=np.zeros_like(ours), where=ours != theirs)
 
-    def describe(self, row: int = 0, most: int = 10) -> str:
-        """The strongest evidence of one row, for its likeliest class against the next."""
+    def describe(
+        self, row: int = 0, most: int = 10, *, label: Any = None, against: Any = None
+    ) -> str:
+        """The strongest evidence of one row for a class against another.
+
+        `label` is the likeliest class, and `against` the likeliest of the others, unless given.
+        """
         order = np.argsort(-self.joint[row], kind="stable")
         if len(order) < 2:
             return f"Only one class is known: {self.classes[order[0]]}."
-        best, next_best = self.classes[order[0]], self.classes[order[1]]
-        terms = self.log_odds(best, next_best)[row]
-        names = [*self.features, "(prior and constants)"]
-        strongest = [i for i in np.argsort(-np.abs(terms), kind="stable")[:most] if terms[i] != 0]
-        width = max((len(names[i]) for i in strongest), default=0)
         if np.isneginf(self.joint[row]).all():
             return "No class can explain this row: each gives it probability zero."
-        lines = [f"{best} rather than {next_best}: log-odds {terms.sum():+.3f}"]
-        lines += [f"  {names[i]:<{width}}  {terms[i]:+8.3f}" for i in strongest]
-        return "\n".join(lines)
+        k = order[order != self._place(against)][0] if label is None else self._position(label)
+        other = order[order != k][0] if against is None else self._position(against)
+        if k == other:
+            raise ValueError(f"{self.classes[k]!r} is compared with itself; name another class.")
+        terms = self.log_odds(self.classes[k], self.classes[other])[row]
+        names = [self._name(j, row) for j in range(len(self.features))] + [REST]
+        telling = [i for i in np.argsort(-np.abs(terms), kind="stable") if terms[i] != 0]
+        shown, rest = telling[:most], telling[most:]
+        lines = [(names[i], terms[i]) for i in shown]
+        if rest:
+            lines.append((f"({len(rest)} more)", terms[rest].sum()))
+        width = max((len(name) for name, _ in lines), default=0)
+        title = f"{self.classes[k]} rather than {self.classes[other]}: log-odds {terms.sum():+.3f}"
+        return "\n".join([title, *(f"  {name:<{width}}  {term:+8.3f}" for name, term in lines)])
+
+    def _name(self, j: int, row: int) -> str:
+        """A column and its value, such as "city = Trier"."""
+        value = self.values[row, j]
+        shown = f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+        return f"{self.features[j]} = {shown}"
 
     def __repr__(self) -> str:
         m, n, K = self.contributions.shape
         return f"Explanation(rows={m}, columns={n}, classes={K})"
 
     def __str__(self) -> str:
-        return "\n\n".join(self.describe(row) for row in range(min(len(self.baseline), 5)))
+        rows = len(self.baseline)
+        if rows == 1:
+            return self.describe()
+        parts = [f"Row {row}: {self.describe(row)}" for row in range(min(rows, MOST_ROWS))]
+        parts += [f"({rows - MOST_ROWS} more rows)"] if rows > MOST_ROWS else []
+        return "\n\n".join(parts)
+
+    def _place(self, label: Any) -> int:
+        return -1 if label is None else self._position(label)
 
     def _position(self, label: Any) -> int:
         found = np.flatnonzero(self.classes == label)

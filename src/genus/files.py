@@ -7,9 +7,11 @@ is JSON. A file is written beside its final name and renamed when it is whole.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +27,36 @@ VERSION = 1
 def write(path: str | os.PathLike[str], tree: dict[str, Any]) -> None:
     """Write a tree to a file, whole or not at all."""
     tensors: dict[str, NDArray[Any]] = {}
-    document = {"version": VERSION, "tree": flatten(tree, "", tensors)}
+    document: dict[str, Any] = {"version": VERSION, "tree": flatten(tree, "", tensors)}
+    document["checksum"] = checksum(document["tree"], tensors)
     metadata = {FORMAT: json.dumps(document)}  # one entry: safetensors shuffles several
     content = save({name: np.ascontiguousarray(t) for name, t in tensors.items()}, metadata)
     write_whole(Path(path), content)
 
 
+def checksum(tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
+    """A digest of all that a file holds."""
+    digest = hashlib.blake2b(json.dumps(tree).encode(), digest_size=16)
+    for name in sorted(tensors):
+        tensor = np.ascontiguousarray(tensors[name])
+        digest.update(f"{name} {tensor.dtype.str} {tensor.shape}".encode())
+        digest.update(tensor.data.cast("B") if tensor.size else b"")
+    return digest.hexdigest()
+
+
 def write_whole(path: Path, content: bytes) -> None:
-    """Write beside, make durable, rename."""
+    """Write beside, make durable, rename; a link is followed, and the mode of a file kept."""
+    path = Path(os.path.realpath(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(f"Cannot write {path}: the folder {path.parent} does not exist.")
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    if path.exists() and not path.is_file():
+        raise OSError(f"Cannot write {path}: it is no ordinary file. Give another name.")
+    beside = path.with_name(f".genus-{secrets.token_hex(8)}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            if path.exists():
+                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -61,6 +79,8 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         with safe_open(os.fspath(path), framework="numpy") as file:
             document = checked(path, file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if document["checksum"] != checksum(document["tree"], tensors):
+            raise damaged(path, "its checksum is wrong")
         tree = unflatten(document["tree"], tensors)
     except SafetensorError as error:
         raise ValueError(
@@ -108,7 +128,7 @@ def flatten(node: Any, name: str, tensors: dict[str, NDArray[Any]]) -> Any:
     if isinstance(node, list | tuple):
         return {"list": [flatten(v, f"{name}/{i}", tensors) for i, v in enumerate(node)]}
     if isinstance(node, np.ndarray) and node.dtype.kind in "biuf" and node.dtype.itemsize <= 8:
-        tensors[name] = node
+        tensors[name] = node.astype(node.dtype.newbyteorder("="), copy=False)
         return {"tensor": name}
     if isinstance(node, np.ndarray) and node.dtype.kind in "UO":
         texts = [str(item).encode("utf-8", "surrogatepass") for item in node.ravel()]

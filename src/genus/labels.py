@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from genus._kernel import unique_codes
 
 Axis = NDArray[Any]
+LARGEST_EXACT = 2**53  # whole numbers beyond it may be equal as floats
 
 
 def empty_axis() -> Axis:
@@ -53,7 +54,21 @@ def kind(axis: Axis) -> str:
 
 def is_same(a: Axis, b: Axis) -> bool:
     """Whether two axes hold the same labels."""
-    return a is b or (len(a) == len(b) and bool(np.all(a == b)))
+    if a is b:
+        return True
+    if len(a) != len(b):
+        return False
+    return a.tolist() == b.tolist() if needs_care(a, b) else bool(np.all(a == b))
+
+
+def needs_care(a: Axis, b: Axis) -> bool:
+    """Whether NumPy would compare whole numbers as floats that do not tell them apart."""
+    if a.dtype == b.dtype or a.dtype.kind not in "iuf" or b.dtype.kind not in "iuf":
+        return False
+    if np.promote_types(a.dtype, b.dtype).kind != "f":
+        return False
+    whole = [axis for axis in (a, b) if axis.dtype.kind in "iu" and len(axis)]
+    return any(max(abs(int(axis[0])), abs(int(axis[-1]))) > LARGEST_EXACT for axis in whole)
 
 
 def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
@@ -107,16 +122,26 @@ def union(a: Axis, b: Axis, what: str) -> Axis:
     if kind(a) != kind(b):
         raise ValueError(
             f"The {what} are {kind(a)} on one side ({show(a[0])}, …) and {kind(b)} on the other "
-            f"({show(b[0])}, …). Convert one side before merging."
+            f"({show(b[0])}, …). Convert one of them first."
         )
-    return np.union1d(a, b)
+    if not needs_care(a, b):
+        return np.union1d(a, b)
+    exact = sorted({*a.tolist(), *b.tolist()})  # Python compares numbers of all kinds exactly
+    for dtype in (np.int64, np.uint64):
+        limits = np.iinfo(dtype)
+        if limits.min <= exact[0] and exact[-1] <= limits.max and all(x == int(x) for x in exact):
+            return np.array([int(x) for x in exact], dtype=dtype)
+    raise ValueError(
+        f"The {what} are numbers that no one type can hold exactly, {show(exact[0])} and "
+        f"{show(exact[-1])} among them. Make them text."
+    )
 
 
 def positions(labels: Axis, axis: Axis) -> NDArray[np.intp]:
     """Where each of `labels`, all of them on `axis`, stands there."""
     if is_same(labels, axis):
         return np.arange(len(axis))
-    return np.searchsorted(axis, labels)
+    return find(labels, axis) if needs_care(labels, axis) else np.searchsorted(axis, labels)
 
 
 def find(labels: NDArray[Any], axis: Axis) -> NDArray[np.intp]:
@@ -128,8 +153,13 @@ def find(labels: NDArray[Any], axis: Axis) -> NDArray[np.intp]:
     if (
         len(axis) == 0
         or len(labels) == 0
-        or (labels.dtype.kind in "biuf") != (kind(axis) == "number")
+        or (labels.dtype.kind in "biuf" and kind(axis) != "number")
     ):
+        return np.full(len(labels), -1)
+    if labels.dtype.kind not in "biufU" or needs_care(np.sort(labels), axis):
+        index = {label: i for i, label in enumerate(axis.tolist())}
+        return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    if labels.dtype.kind == "U" and kind(axis) == "number":
         return np.full(len(labels), -1)
     at = np.minimum(np.searchsorted(axis, labels), len(axis) - 1)
     return np.where(axis[at] == labels, at, -1)

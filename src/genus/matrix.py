@@ -41,6 +41,7 @@ Matrix = Any  # NDArray of a real dtype, scipy.sparse CSR, or SparseRows
 
 SCORE_BYTES = 32 << 20  # of scores at a time when only the best class is asked for
 CHUNK_BYTES = 1 << 20  # of float64 work space at a time: it stays in the second-level cache
+MOST_THREADS = 1024
 PRODUCT_ROWS = 1024  # at least, in a chunk that is multiplied with itself
 
 
@@ -48,7 +49,7 @@ def threads() -> int:
     """How many threads the kernel uses: `GENUS_THREADS`, else the cores this process may use."""
     set_by_user = os.environ.get("GENUS_THREADS", "")
     if set_by_user.isdigit() and int(set_by_user) > 0:
-        return int(set_by_user)
+        return min(int(set_by_user), MOST_THREADS)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -107,8 +107,9 @@ class Model:
         """A model of one block of `width` columns that has seen nothing."""
         return cls((Block(family, family.zero(), width=width),), **options)
 
-    # Counting and the group
+    # Counting and the group; sums that outgrow a float are not `is_finite`, which callers ask.
 
+    @np.errstate(over="ignore", invalid="ignore")
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Model:
         """The model of these rows alone; their classes are classes[y]."""
         rows = matrix.class_weights(y, weight, len(classes))
@@ -150,9 +151,15 @@ class Model:
     def __sub__(self, other: Model) -> Model:
         return self._combine(other, lambda a, b: a - b)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __mul__(self, factor: float) -> Model:
         blocks = tuple(replace(b, statistics=b.statistics * factor) for b in self.blocks)
         return replace(self, blocks=blocks, weights=self.weights * factor)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether no sum has grown beyond what a float can hold."""
+        return self.weights.is_finite and all(b.statistics.is_finite for b in self.blocks)
 
     def __eq__(self, other: object) -> bool:
         """Whether both have counted the same."""
@@ -187,6 +194,7 @@ class Model:
         family = counting_as(family, block.family.counting)
         return replace(self, blocks=(replace(block, family=family),))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _combine(self, other: Model, operation: Callable[[Any, Any], Any]) -> Model:
         mine = [(b.family.counting, b.width) for b in self.blocks]
         theirs = [(b.family.counting, b.width) for b in other.blocks]
@@ -293,6 +301,10 @@ class Model:
             self._report_unexplained(lost, row_numbers)
             joint[lost] = self.log_prior if log_prior is None else log_prior[lost]
             largest[lost] = joint[lost].max(axis=1)
+        endless = np.isposinf(largest)
+        if endless.any():  # a product that no float can hold: nothing else counts
+            joint[endless] = np.where(np.isposinf(joint[endless]), 0.0, -np.inf)
+            largest[endless] = 0.0
         ones = np.ones(joint.shape[1])
         for part in matrix.chunks(*joint.shape):
             scores = joint[part]
@@ -361,6 +373,13 @@ class Model:
         left[np.arange(m), y] -= w
         left = settle(left, self.class_weights)
         gone = (left <= 0) & ~np.isin(self.classes, self.declared)
+        listed = self.priors.given is not None and not isinstance(self.priors.given, Mapping)
+        if listed and gone.any():
+            row, k = np.argwhere(gone)[0]
+            raise ValueError(
+                f"Number of priors must match number of classes: without row {row} there is no "
+                f"class {labels.show(self.classes[k])}. Give priors in a dictionary by class."
+            )
         with np.errstate(divide="ignore"):
             known = np.where(gone, -self.priors.alpha, left)
             log_prior = np.log(self.priors.solve(known, self.classes))

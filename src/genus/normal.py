@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
+from genus.options import numbers
+
 Array = NDArray[np.float64]
 MOST_NAMED = 5  # columns in a message
 LOG_2π = float(np.log(2 * np.pi))
@@ -40,13 +42,13 @@ class Factor:
     lower: Array
 
     @classmethod
-    def of(cls, covariance: Array, hint: str) -> Factor:
+    def of(cls, covariance: Array, hint: str, whose: str = "") -> Factor:
         """Factorise Σ, or say which columns make it singular and what to do (`hint`)."""
         variance = np.diagonal(covariance)
         if not (variance > 0).all():
             constant = np.flatnonzero(~(variance > 0)).tolist()
             raise SingularCovarianceError(
-                f"The covariance matrix is not full rank: column {some(constant)} has no "
+                f"The covariance matrix{whose} is not full rank: column {some(constant)} has no "
                 f"variance. {hint}",
                 constant[:MOST_NAMED],
             )
@@ -60,7 +62,9 @@ class Factor:
         limit = 4 * np.finfo(float).eps * len(scale)
         if lower is None or (np.diagonal(lower) ** 2 <= limit).any():
             problem, columns = blame(correlation)
-            raise SingularCovarianceError(f"The covariance matrix {problem}. {hint}", columns)
+            raise SingularCovarianceError(
+                f"The covariance matrix{whose} {problem}. {hint}", columns
+            )
         return cls(scale, lower)
 
     def whiten(self, z: Array) -> Array:
@@ -137,10 +141,14 @@ class MultivariateNormal:
     def log_density(self, x: ArrayLike) -> Any:
         """log p(x) of one point (n,) or of each row (…, n)."""
         points = self._points(x)
+        if np.isnan(points).any():
+            raise ValueError("A point holds NaN; leave its column out with marginal().")
+        far = np.asarray(np.isinf(points).any(axis=-1))
+        points = np.where(far[..., None], self.mean, points)
         white = self._factor.whiten((points - self.mean).reshape(-1, self.dimension))
         squared = np.einsum("nm,nm->m", white, white)
         result = -0.5 * (squared + self._factor.log_determinant + self.dimension * LOG_2π)
-        return result.reshape(points.shape[:-1])[()]
+        return np.where(far, -np.inf, result.reshape(far.shape))[()]
 
     def density(self, x: ArrayLike) -> Any:
         """p(x) of one point (n,) or of each row (…, n)."""
@@ -148,6 +156,8 @@ class MultivariateNormal:
 
     def sample(self, n: int, random_state: Any = None) -> Array:
         """n draws, (n, dimension). `random_state` is a seed or a NumPy generator."""
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise ValueError(f"n is how many points to draw, 0 or more; got {n!r}.")
         rng = np.random.default_rng(random_state)
         noise = rng.standard_normal((n, self.dimension))
         return self.mean + (noise @ self._factor.lower.T) * self._factor.scale
@@ -162,11 +172,17 @@ class MultivariateNormal:
 
         μ_a + Σ_ab Σ_bb⁻¹ (x_b - μ_b) and Σ_aa - Σ_ab Σ_bb⁻¹ Σ_ba
         """
+        if not isinstance(given, Mapping):
+            raise ValueError(
+                f"given is a dictionary of values by column, as {{0: 1.5}}; got {given!r}."
+            )
         b = self._columns(list(given))
         a = [j for j in range(self.dimension) if j not in b]
         if not a:
             raise ValueError(f"All {self.dimension} columns are given; none is left to describe.")
-        known = np.array([given[j] for j in given], dtype=np.float64)
+        known = numbers("given", list(given.values()))
+        if known.ndim != 1:
+            raise ValueError(f"given holds one number for each column; got {given!r}.")
         if not b:
             return self
         Σ_ba = self.covariance[np.ix_(b, a)]
@@ -178,6 +194,11 @@ class MultivariateNormal:
         )
 
     def _columns(self, columns: Sequence[int]) -> list[int]:
+        named = [j for j in columns if isinstance(j, bool) or not isinstance(j, int | np.integer)]
+        if named:
+            raise ValueError(
+                f"Columns go by their numbers, 0 to {self.dimension - 1}; got {named[0]!r}."
+            )
         wrong = [j for j in columns if not -self.dimension <= j < self.dimension]
         if wrong:
             raise ValueError(

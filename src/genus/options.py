@@ -45,7 +45,7 @@ def numbers(name: str, value: Any) -> NDArray[np.float64]:
     try:
         if isinstance(value, str) or np.iscomplexobj(value):
             raise TypeError
-        result = np.asarray(value, dtype=np.float64)
+        result = np.array(value, dtype=np.float64)  # a copy, which users cannot change later
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} holds numbers; got {value!r}.") from None
     if not np.isfinite(result).all():

@@ -32,6 +32,7 @@ Array = NDArray[np.float64]
 ROUNDING = 8 * np.finfo(float).eps
 # What millions of additions of such weights may be off by, and less than anyone weighs a row with.
 GATHERED = 1e-9
+MOST_COUNT = 1e200  # sums and products of counts stay far from what a float can hold
 
 
 class ImpossibleError(ValueError):
@@ -94,6 +95,11 @@ class Tally:
         return Tally.of(self.classes, self.keys, scaled)
 
     __rmul__ = __mul__
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all counts are numbers that can be added up."""
+        return all(not (np.abs(table) > MOST_COUNT).any() for table in self.counts.values())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
@@ -314,6 +320,11 @@ class Moments:
         return bool((self.weights >= 0).all() and (self.variance() >= 0).all())
 
     @property
+    def is_finite(self) -> bool:
+        """Whether no sum is too large for a float."""
+        return all(sums is None or bool(np.isfinite(sums).all()) for sums in self._sums())
+
+    @property
     def width(self) -> int:
         """n, the number of columns."""
         return self.origin.shape[1]
@@ -520,9 +531,26 @@ class Moments:
             squares = np.where(there[:, :, None], squares, 0.0)
         elif not there.any():
             squares = np.zeros_like(squares)
+        if self._has_remains(there, known):
+            raise ImpossibleError
         sums = np.where(there, self.sums, 0.0)
         rest = replace(self, weights=weights, sums=sums, squares=squares).canonical()
         return rest.without_noise() if len(rest.classes) else rest
+
+    def _has_remains(self, there: NDArray[np.bool_], before: Array) -> bool:
+        """Whether sums are left of classes without weight: other rows were taken out than put in.
+
+        `noise` is at least ROUNDING times all squares that came and went, S, so that of sums that
+        cancel no more than GATHERED S is left of Σwz², and by Cauchy of (Σwz)² / Σw.
+        """
+        limit = GATHERED / ROUNDING * self.noise
+        if self.structure == "pooled":
+            limit = np.broadcast_to(limit, self.sums.shape)
+            squares = np.zeros_like(limit)
+        else:
+            squares = np.abs(self._second())
+        remains = (squares > limit) | (self.sums**2 > limit * np.abs(before))
+        return bool((remains & ~there).any())
 
     def without_noise(self) -> Moments:
         """The same sums, with variances that are no more than noise, or below zero by it, at zero.

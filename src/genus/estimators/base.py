@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -162,6 +163,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     __rmul__ = __mul__
 
+    def __truediv__(self, divisor: float) -> Self:
+        if not isinstance(divisor, int | float | np.number) or not divisor > 0:
+            raise TypeError(f"A model is divided by a number above 0, got {divisor!r}.")
+        return self * (1 / float(divisor))
+
     # Predicting
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -205,7 +211,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """n new rows (n, columns) and their labels (n,), of class y or drawn by p(y)."""
         check_is_fitted(self)
-        if not isinstance(n, int | np.integer) or n < 0:
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"n is how many rows to draw, 0 or more; got {n!r}.")
         _ = self.model_.parameters
         chosen = None
@@ -232,13 +238,16 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(
                 f"features has {len(names)} names for {self.n_features_in_} columns; give one each."
             )
-        return Explanation(contributions, baseline, self.classes_, names)
+        values = X if X.dtype.kind == "O" else matrix.dense_rows(X)
+        return Explanation(contributions, baseline, self.classes_, names, values)
 
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that `genus.load` reads."""
         check_is_fitted(self)
+        if not os.fspath(path):
+            raise ValueError("save() needs the name of a file; got an empty one.")
         files.write(path, to_tree(self))
 
     # Fitted attributes, by scikit-learn's names
@@ -307,11 +316,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
         As in scikit-learn, set_params on a fitted estimator acts when it is fitted further.
         """
+        refuse_endless(model)
         self.model_ = model
-        self._solved_with = self.get_params(deep=False)
+        self._solved_with = deepcopy(self.get_params(deep=False))
 
     def _solve(self, model: Model) -> None:
         """Solve now, so that what cannot be solved is an error here and not at prediction."""
+        refuse_endless(model)
         with self._named_errors():
             _ = model.prior, model.parameters
 
@@ -371,8 +382,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         mine, theirs = (getattr(e, "feature_names_in_", None) for e in (self, other))
         if mine is not None and theirs is not None and list(mine) != list(theirs):
             raise ValueError(
-                f"The two models have different columns: {list(mine)[:5]} … and "
-                f"{list(theirs)[:5]} …. Merge models of the same columns, in the same order."
+                f"The two models have different columns: {difference(list(mine), list(theirs))}. "
+                "Merge models of the same columns, in the same order."
             )
 
     def _copy_with(self, model: Model) -> Self:
@@ -430,6 +441,26 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return f"column {column}" + ("" if names is None else f" ({names[column]!r})")
 
     _negative_hint = "Counts are 0 or more; for other numbers use GaussianNB or GDA."
+
+
+def refuse_endless(model: Model) -> None:
+    """Raise if sums have grown beyond what a float can hold."""
+    if not model.is_finite:
+        raise ValueError(
+            "The sums over the rows are too large for a float. Scale X, sample_weight or the model "
+            "down."
+        )
+
+
+def difference(mine: list[str], theirs: list[str]) -> str:
+    """The first columns in which two lists of names differ."""
+    if len(mine) != len(theirs):
+        longer, shorter = (mine, theirs) if len(mine) > len(theirs) else (theirs, mine)
+        extra = [name for name in longer if name not in shorter][:3]
+        which = f" (only one has {', '.join(map(repr, extra))})" if extra else ""
+        return f"one has {len(mine)} and the other {len(theirs)}{which}"
+    at = next(j for j, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b)
+    return f"column {at} is {mine[at]!r} in one and {theirs[at]!r} in the other"
 
 
 def check_priors(priors: Any, normalise: bool = False) -> Any:

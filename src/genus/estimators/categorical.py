@@ -14,9 +14,14 @@ from genus.estimators.discretizer import Discretizer
 from genus.estimators.inputs import table_of_categories, tidy
 from genus.families import Categorical
 from genus.families.categorical import CategoricalParameters
-from genus.matrix import Matrix
-from genus.options import numbers
+from genus.labels import Axis
+from genus.matrix import Codes, Matrix
+from genus.model import Model
+from genus.options import numbers, warn
 from genus.statistics import Array
+
+MOST_CATEGORIES = 1 << 24
+FEW_VALUES = 10  # of a column of numbers that may well be categories
 
 
 def by_value(option: Any) -> bool:
@@ -41,8 +46,8 @@ class CategoricalNB(DiscreteClassifier):
         solved, not of what is counted. For all other parameters see `DiscreteClassifier`.
 
     Values are text or numbers. A column of whole numbers from 0 to 65,535 is codes, as in
-    scikit-learn: all numbers up to the largest count as possible values. Larger numbers are names
-    that happen to be numbers. None and NaN are missing.
+    scikit-learn: all numbers up to the largest count as possible values. Larger numbers, and
+    columns with fractions, are names that happen to be numbers. None and NaN are missing.
 
     >>> cars = [["Red", "SUV"], ["Red", "Sports"], ["Yellow", "SUV"], ["Yellow", "Sports"]]
     >>> model = CategoricalNB(m=3, p=0.5).fit(cars, ["no", "yes", "no", "yes"])
@@ -83,7 +88,10 @@ class CategoricalNB(DiscreteClassifier):
         if self.unseen not in ("ignore", "smooth"):
             raise ValueError(f'unseen is "ignore" or "smooth", got {self.unseen!r}.')
         if self.bins is not None and not isinstance(self.bins, Discretizer):
-            raise ValueError(f"bins is a Discretizer or None, got {self.bins!r}.")
+            raise ValueError(
+                f'bins is a Discretizer, such as Discretizer("quantile", n_bins=5), or None; got '
+                f"{self.bins!r}."
+            )
         bins = None if self.bins is None else self.bins._bins()
         if bins is not None:
             bins.check_columns(self.n_features_in_)
@@ -99,8 +107,10 @@ class CategoricalNB(DiscreteClassifier):
                 raise ValueError(
                     f"'min_categories' should have integral type. Got {least.dtype} instead."
                 )
-            if (least < 0).any():
-                raise ValueError(f"'min_categories' is 0 or more; got {least.min()}.")
+            if (least < 0).any() or (least > MOST_CATEGORIES).any():
+                raise ValueError(
+                    f"'min_categories' is 0 or more, {MOST_CATEGORIES} at most; got {least}."
+                )
             least = least.tolist()
         return Categorical(self._smoothing(), bins, least, self.unseen)
 
@@ -126,6 +136,32 @@ class CategoricalNB(DiscreteClassifier):
         if wrong is not None:
             raise ValueError(f"{name} holds a list of numbers by column; got shape {wrong.shape}.")
         return [check(part) for part in parts]
+
+    def _count(
+        self, like: Model, X: Matrix, codes: Codes, classes: NDArray[Any], weight: Array | None
+    ) -> Model:
+        counted = super()._count(like, X, codes, classes, weight)
+        self._warn_of_measurements(counted.blocks[0].statistics.keys, len(codes))
+        return counted
+
+    def _warn_of_measurements(self, keys: tuple[Axis, ...] | None, rows: int) -> None:
+        """Say if columns of numbers that are not whole have about as many values as rows."""
+        if keys is None or self.bins is not None:
+            return
+        many = [
+            j
+            for j, values in enumerate(keys)
+            if len(values) > max(FEW_VALUES, rows // 10)
+            and values.dtype.kind == "f"
+            and (values != np.floor(values)).any()
+        ]
+        if many:
+            more = f" (and {len(many) - 1} more)" if len(many) > 1 else ""
+            warn(
+                f"C{self._named(many[0])[1:]}{more} holds {len(keys[many[0]])} different numbers "
+                f"in {rows} rows, and each is a category of its own. Cut measurements into bins "
+                "with bins=Discretizer(), or use GaussianNB or GDA."
+            )
 
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": False, "reset": reset}

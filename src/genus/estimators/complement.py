@@ -7,6 +7,7 @@ from typing import Any
 from genus.estimators.discrete import LinearClassifier, one_distribution
 from genus.families import Complement, Multinomial
 from genus.model import Model
+from genus.options import flag
 from genus.statistics import Array
 
 
@@ -54,7 +55,7 @@ class ComplementNB(LinearClassifier):
         return one_distribution(super()._check_guess(), self.n_features_in_)
 
     def _family(self) -> Complement:
-        return Complement(self._smoothing(), bool(self.norm))
+        return Complement(self._smoothing(), flag("norm", self.norm))
 
     def _generative(self) -> Model:
         """The multinomial model of the same counts: complement scores are no density."""

@@ -11,12 +11,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from genus import labels
-from genus.estimators.inputs import refuse_missing_labels
+from genus.estimators.inputs import refuse_missing_labels, table_of_numbers
 from genus.families import Categorical
 from genus.grid import Bins, check_edges
 from genus.options import number
 from genus.statistics import Array
 
+MOST_BINS = 1 << 16
 STRATEGIES = ("mdlp", "quantile", "uniform")
 
 
@@ -58,8 +59,10 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
     def _bins(self) -> Bins:
         if self.strategy not in STRATEGIES:
             raise ValueError(f"strategy is one of {STRATEGIES}, got {self.strategy!r}.")
-        if not (isinstance(self.n_bins, int | np.integer) and self.n_bins >= 2):
-            raise ValueError(f"n_bins is a whole number of 2 or more, got {self.n_bins!r}.")
+        if not (isinstance(self.n_bins, int | np.integer) and 2 <= self.n_bins <= MOST_BINS):
+            raise ValueError(
+                f"n_bins is a whole number of 2 or more, {MOST_BINS} at most; got {self.n_bins!r}."
+            )
         origin = number("origin", self.origin)
         edges = None if self.edges is None else check_edges(self.edges)
         return Bins(self.strategy, int(self.n_bins), edges, origin)
@@ -72,6 +75,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
                 'Discretizer with strategy="mdlp" requires y to be passed, but the target y is '
                 'None: it cuts where the classes change. Give y, or use "quantile" or "uniform".'
             )
+        X = table_of_numbers(X)
         if y is None:
             X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
             codes, classes = np.zeros(len(X), dtype=np.int64), np.zeros(1)
@@ -92,6 +96,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
     def transform(self, X: Any) -> NDArray[Any]:
         """The number of each value's bin, from 1; NaN where X is NaN."""
         check_is_fitted(self)
+        X = table_of_numbers(X)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         bins = self._fitted_bins
         out = np.empty(X.shape)

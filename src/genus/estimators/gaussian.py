@@ -70,10 +70,15 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
         shrinkage = self.shrinkage
         if isinstance(shrinkage, str):
             if shrinkage not in ("oas", "ledoit-wolf"):
+                hint = (
+                    ' (scikit-learn\'s "auto" is "ledoit-wolf" here)' if shrinkage == "auto" else ""
+                )
                 raise ValueError(
                     f'shrinkage is None, a number from 0 to 1, "oas" or "ledoit-wolf", '
-                    f"got {shrinkage!r}."
+                    f"got {shrinkage!r}{hint}."
                 )
+        elif isinstance(shrinkage, bool):
+            raise ValueError(f"shrinkage is a number from 0 to 1 or a rule, got {shrinkage!r}.")
         elif shrinkage is not None:
             shrinkage = number("shrinkage", shrinkage, least=0, most=1)
         for name in ("shared", "diagonal", "unbiased"):
@@ -150,12 +155,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
     def _linear(self) -> tuple[Array, Array]:
         has_one_covariance(self)
         with attributes():
-            slope, constant = softmax_weights(self._fitted())
-        if len(slope) > 2:
-            # Weights about the centre, less what all classes share; LDA keeps Σ⁻¹ μ_k itself.
-            slope = slope + np.linalg.solve(self.covariance_, self.means_[0]) - slope[0]
-            constant = self._fitted().log_prior - 0.5 * (slope * self.means_).sum(axis=1)
-        return scikit_learn_form(slope, constant)
+            return scikit_learn_form(*softmax_weights(self._fitted()))
 
     def decision_function(self, X: Any) -> Array:
         """log p(x, y) up to what all classes share, (m, K); for two classes the log-odds, (m,)."""

@@ -27,6 +27,7 @@ AS_NUMBERS = "turn dates into numbers, for instance days since some day"
 
 def table_of_numbers(X: Any) -> Any:
     """X with objects as numbers; text and dates are refused by row and column."""
+    refuse_texts(X)
     X = table_without_dates(X)
     if is_frame(X):
         if not any(holds_objects(dtype) for _, dtype in columns_of(X)):
@@ -40,12 +41,22 @@ def table_of_numbers(X: Any) -> Any:
     return X
 
 
+def refuse_texts(X: Any) -> None:
+    """Raise if X is a list of texts and not a table."""
+    flat = isinstance(X, list | tuple) or getattr(X, "ndim", 2) == 1
+    if flat and len(X) and isinstance(next(iter(X)), str):
+        raise ValueError(
+            "Expected 2D array, got a list of texts. Count their words first, as with "
+            "sklearn.feature_extraction.text.CountVectorizer."
+        )
+
+
 def table_of_categories(X: Any) -> Any:
     """X with every value of the kind that it came as; dates are refused by column."""
     X = table_without_dates(X)
     if is_frame(X):
         dtypes = [str(dtype) for _, dtype in columns_of(X)]
-        if len(set(dtypes)) > 1 or any(map(holds_objects, dtypes)):
+        if len(set(dtypes)) > 1 or any(map(holds_objects, dtypes)) or has_wide_holes(X):
             return frame_like(X, objects_of(X), [name for name, _ in columns_of(X)])
         return X
     if isinstance(X, list | tuple):
@@ -86,6 +97,19 @@ def holds_objects(dtype: Any) -> bool:
     """Whether a column of this dtype has to be read value by value."""
     kinds = ("object", "str", "categor", "enum", "decimal")
     return str(dtype).lower().startswith(kinds)
+
+
+def has_wide_holes(X: Any) -> bool:
+    """Whether integers of 64 bits would become floats, as which they may be equal.
+
+    That is what pandas does with its nullable integers, and Polars where one is missing.
+    """
+    return any(
+        str(dtype).lower().startswith(("int64", "uint64"))
+        and not isinstance(dtype, np.dtype)
+        and (hasattr(X, "iloc") or X[name].null_count() > 0)
+        for name, dtype in columns_of(X)
+    )
 
 
 def objects_of(X: Any) -> NDArray[Any]:
@@ -150,6 +174,8 @@ def tidy(X: Matrix) -> Matrix:
     """X in a layout and dtype that the kernel reads."""
     if matrix.is_sparse(X):
         return tidy_sparse(X)
+    if any(stride % X.itemsize for stride in X.strides):
+        X = X.copy()  # a field of packed records
     if X.dtype.kind in "biu" or X.dtype in (np.float32, np.float64):
         return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
     return X.astype(np.float64) if X.dtype.kind == "f" else numbers_of(X)

@@ -14,7 +14,15 @@ def to_tree(estimator: Any) -> dict[str, Any]:
     """A fitted estimator as dictionaries, lists, numbers, text and arrays."""
     model = estimator.model_
     (block,) = model.blocks
+    if not type(estimator).__module__.startswith("genus."):
+        raise TypeError(
+            f"{type(estimator).__name__} is a class of your own, which load() does not know. Save "
+            "a model of the class that it is derived from, or use pickle."
+        )
     parameters = dict(estimator._solved_with)
+    for name in ("priors", "class_prior"):
+        if hasattr(parameters.get(name), "to_dict"):  # a pandas Series, by its index
+            parameters[name] = parameters[name].to_dict()
     if hasattr(parameters.get("bins"), "get_params"):
         parameters["bins"] = parameters["bins"].get_params(deep=False)
     return {
@@ -31,8 +39,6 @@ def to_tree(estimator: Any) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """Tuples as lists and dictionaries of any keys as pairs, all the way down."""
-    if hasattr(value, "index") and hasattr(value, "to_dict"):  # a pandas Series
-        value = value.to_dict()
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
             return {key: plain(item) for key, item in value.items()}

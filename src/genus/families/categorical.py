@@ -176,6 +176,9 @@ class Categorical:
         drawn = []
         for j, column in enumerate(parameters.columns):
             φ = np.exp(parameters.table[parameters.rows(j), k][:-1])
+            if len(φ) == 0:  # no value was ever there
+                drawn.append(np.full(n, np.nan))
+                continue
             if not φ.any():  # the class has no value here and nothing is smoothed: any will do
                 φ = np.ones_like(φ)
             value = rng.choice(len(φ), size=n, p=φ / φ.sum())
@@ -326,6 +329,7 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
         whole = bool((values == np.floor(values)).all()) and bool((np.abs(values) < 2**53).all())
         return (values.astype(np.int64) if whole else values), codes
     items = column.tolist()
+    refuse_containers(items, j)
     distinct = {item for item in items if not is_missing(item)}
     if any(isinstance(item, str) for item in distinct):
         odd = next((item for item in distinct if not isinstance(item, str)), None)
@@ -340,6 +344,8 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
         return np.array(ordered, dtype=object), np.fromiter(
             (index.get(item, -1) for item in items), dtype=np.int64, count=len(items)
         )
+    if distinct and all(isinstance(item, int) for item in distinct):
+        return factorize_whole(items, distinct, j)
     try:
         as_floats = np.array([np.nan if is_missing(item) else item for item in items], dtype=float)
     except OverflowError:
@@ -358,11 +364,36 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
     return factorize(as_floats, j)
 
 
+def factorize_whole(items: list[Any], distinct: set[int], j: int) -> tuple[Axis, Codes]:
+    """Whole numbers of any size, which a float may not tell apart, and where each item stands."""
+    ordered = sorted(distinct)
+    if ordered[0] < 0:
+        row = next(i for i, item in enumerate(items) if not is_missing(item) and item < 0)
+        raise InvalidValue(row, j, items[row], negative=True)
+    if ordered[-1] > np.iinfo(np.uint64).max:
+        raise InvalidColumn(j, "holds a number too large for 64 bits; make it text.")
+    dtype: Any = np.int64 if ordered[-1] <= np.iinfo(np.int64).max else np.uint64
+    index = {item: i for i, item in enumerate(ordered)}
+    codes = (-1 if is_missing(item) else index[item] for item in items)
+    return np.array(ordered, dtype=dtype), np.fromiter(codes, dtype=np.int64, count=len(items))
+
+
+def refuse_containers(items: list[Any], j: int) -> None:
+    """Raise if a value is a list of values."""
+    for item in items:
+        if isinstance(item, list | tuple | dict | set | np.ndarray):
+            raise InvalidColumn(
+                j,
+                f"holds a {type(item).__name__} ({str(item)[:40]}); a value is a text or a number.",
+            )
+
+
 def as_numbers(X: Matrix, j: int) -> Array:
     """Column j as float64, NaN where missing."""
     column = X[:, j]
     try:
         if column.dtype.kind == "O":
+            refuse_containers(column.tolist(), j)
             column = np.array([np.nan if is_missing(item) else item for item in column.tolist()])
         x = column.astype(np.float64)
     except OverflowError:

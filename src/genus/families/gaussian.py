@@ -63,7 +63,21 @@ class Gaussian:
         Which second moments are counted follows from shared, diagonal and shrinkage, because those
         of every class by themselves may be too many (K n²) to count always.
         """
-        return replace(self, counted=counting)
+        counted = replace(self, counted=counting)
+        if self.shrinkage == "ledoit-wolf" and not counted.quartic:
+            raise ValueError(
+                'shrinkage="ledoit-wolf" needs fourth moments, which were not counted. Fit with it '
+                'from the start, or use shrinkage="oas", which needs none.'
+            )
+        if (counted.structure == "diagonal" and not self.diagonal) or (
+            counted.structure == "pooled" and not self.shared
+        ):
+            raise ValueError(
+                f"Only {counted.zero().describe()} was counted; this needs more. Fit with "
+                f"shared={self.shared}, diagonal={self.diagonal} from the start: what is counted "
+                "for separate, full covariances serves every other form."
+            )
+        return counted
 
     @property
     def counting(self) -> Mapping[str, Any]:
@@ -102,11 +116,6 @@ class Gaussian:
 
     def solve(self, statistics: Moments, classes: Axis, width: int) -> Parameters:
         moments = statistics.align(classes, width)
-        if self.shrinkage == "ledoit-wolf" and not self.diagonal and moments.third is None:
-            raise ValueError(
-                'shrinkage="ledoit-wolf" needs fourth moments, which were not counted. Fit with it '
-                'from the start, or use shrinkage="oas", which needs none.'
-            )
         if self.diagonal:
             return self._solve_diagonal(moments, classes)
         return self._solve_full(moments, classes)
@@ -256,11 +265,6 @@ class Gaussian:
         return weights - float(self.unbiased)
 
     def _solve_diagonal(self, moments: Moments, classes: Axis) -> DiagonalParameters:
-        if moments.structure == "pooled" and not self.shared:
-            raise ValueError(
-                f"Only {moments.describe()} was counted; a variance per class needs more. "
-                "Fit with shared=False from the start."
-            )
         weights = np.broadcast_to(moments.weights, moments.sums.shape)
         scatter = moments.variance() * moments.weights
         if moments.structure == "pooled":
@@ -296,12 +300,6 @@ class Gaussian:
 
     def _solve_full(self, moments: Moments, classes: Axis) -> FullParameters:
         n = moments.width
-        if moments.structure == "diagonal" or (moments.structure == "pooled" and not self.shared):
-            raise ValueError(
-                f"Only {moments.describe()} was counted; this needs more. Fit with "
-                f"shared={self.shared}, diagonal={self.diagonal} from the start: what is counted "
-                "for separate, full covariances serves every other form."
-            )
         weights = moments.weights[:, 0]
         if not weights.any():
             raise ValueError(
@@ -325,7 +323,8 @@ class Gaussian:
             )
         if self.shared:
             covariance, used = shrink(scatter / divisor, moments, None, self.shrinkage)
-            factor = Factor.of(covariance, self._remedy(pooled))
+            least = n + int(np.count_nonzero(weights))
+            factor = self._factor(covariance, weights.sum(), least, pooled)
             return FullParameters(mean, covariance, (factor,), np.array(used), centre)
         covariances, factors, shrinkages = np.empty((len(classes), n, n)), [], []
         for k, label in enumerate(classes):
@@ -342,17 +341,24 @@ class Gaussian:
                     f"needs {n + 1}. {self._remedy(pooled)}"
                 )
             covariances[k], used = shrink(scatter[k] / divisor[k], moments, k, self.shrinkage)
-            try:
-                factors.append(Factor.of(covariances[k], self._remedy(variances)))
-            except SingularCovarianceError as error:
-                few = f" Its weight is {weights[k]:g} rows; {n} features need {n + 1} or more."
-                raise SingularCovarianceError(
-                    f"The covariance matrix of class {show(label)} is not full rank."
-                    f"{few if weights[k] <= n else ''} {error}",
-                    error.columns,
-                ) from None
+            whose = f" of class {show(label)}"
+            factors.append(self._factor(covariances[k], weights[k], n + 1, variances, whose))
             shrinkages.append(used)
         return FullParameters(mean, covariances, tuple(factors), np.array(shrinkages), centre)
+
+    def _factor(
+        self, covariance: Array, weight: float, least: int, variances: Array, whose: str = ""
+    ) -> Factor:
+        """Σ factorised, or an error that blames columns or, if there are too few, rows."""
+        try:
+            return Factor.of(covariance, self._remedy(variances), whose)
+        except SingularCovarianceError:
+            if weight >= least or not (variances > 0).all():
+                raise
+            raise SingularCovarianceError(
+                f"The covariance matrix{whose} is not full rank: {weight:g} complete rows are too "
+                f"few for {len(covariance)} columns, which need {least}. {self._remedy(variances)}"
+            ) from None
 
     def _remedy(self, variances: Array) -> str:
         """What to do about a singular covariance, given the variances within classes."""

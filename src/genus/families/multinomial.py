@@ -128,6 +128,8 @@ class Multinomial:
         # The length of a row is not part of p(x|y); Poisson about the class's mean length.
         lengths = rng.poisson(parameters.mean_length[k], n)
         φ = np.exp(parameters.log_probability[k])
+        if not φ.any():  # a class that was announced and not seen: its rows are empty
+            return np.zeros((n, len(φ)))
         return rng.multinomial(lengths, φ / φ.sum()).astype(np.float64)
 
 

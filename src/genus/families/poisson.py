@@ -76,7 +76,10 @@ class Poisson:
         # A missing count takes its -λ out of the sum again.
         scores = matrix.score_linear(X, table, rate, nonnegative=True) - rate.sum(axis=0)
         if not relative:
-            scores -= log_factorials(X)[:, None]
+            factorials = log_factorials(X)
+            with np.errstate(invalid="ignore"):
+                scores -= factorials[:, None]
+            scores[np.isposinf(factorials)] = -np.inf  # x! outgrows every power
         if never is None:
             return scores
         return exclude_impossible(scores, matrix.score_above(X, 0.0, never, np.zeros_like(never)))
