@@ -69,6 +69,8 @@ class Factor:
 
     def whiten(self, z: Array) -> Array:
         """L⁻¹ D⁻¹ zᵀ for rows z (m, n), as (n, m)."""
+        if z.shape[1] == 0:  # which SciPy took for an error before 1.14
+            return np.empty((0, len(z)))
         return solve_triangular(self.lower, (z / self.scale).T, lower=True, check_finite=False)
 
     @property
