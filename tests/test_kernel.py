@@ -511,8 +511,42 @@ def test_large_sparse(dtype: str, index: str, y: Array) -> None:
     scores = twins.score_linear_csr(*csr, table, missing, True)
     for threads in THREADS:
         assert_same(_kernel.sum_columns_csr(*csr, n, y, None, K, True, threads), total)
-        got = _kernel.score_linear_csr(*csr, table, missing, True, threads)
-        assert_same(got, scores)
+        assert_same(_kernel.score_linear_csr(*csr, table, missing, True, threads), scores)
+        assert_same(
+            _kernel.count_above_csr(*csr, n, y, None, K, 1, threads),
+            twins.count_above_csr(*csr, n, y, None, K, 1),
+        )
+        assert_same(
+            _kernel.score_above_csr(*csr, 1, table, missing, threads),
+            twins.score_above_csr(*csr, 1, table, missing),
+        )
+
+
+@pytest.mark.parametrize("value", [-1.0, np.inf, np.nan])
+@pytest.mark.parametrize("place", ["late in a long row", "in the last row"])
+def test_odd_entries_are_found_wherever_they_are(value: float, place: str, y: Array) -> None:
+    n = 1000
+    lengths = np.full(M, 8)
+    lengths[7] = 900
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indices = np.concatenate([np.arange(length) for length in lengths])
+    data = np.ones(len(indices))
+    at = indptr[8] - 3 if place == "late in a long row" else indptr[-1] - 1
+    data[at] = value
+    table = np.random.default_rng(0).integers(-9, 9, (n, 3)).astype(float)
+    missing = table[::-1].copy()
+    csr = (data, indices, indptr[:-1], indptr[1:])
+    expected = twins.score_linear_csr(*csr, table, missing, True)
+    counted = twins.sum_columns_csr(*csr, n, y, None, K, True)
+    outside = (data, indices.copy(), *csr[2:])
+    outside[1][at] = n
+    for threads in THREADS:
+        assert_same(_kernel.score_linear_csr(*csr, table, missing, True, threads), expected)
+        assert_same(_kernel.sum_columns_csr(*csr, n, y, None, K, True, threads), counted)
+        with pytest.raises(ValueError, match="corrupt"):
+            _kernel.score_linear_csr(*outside, table, missing, True, threads)
+        with pytest.raises(ValueError, match="corrupt"):
+            _kernel.sum_columns_csr(*outside, n, y, None, K, True, threads)
 
 
 @pytest.mark.parametrize("distinct", [10, 200_000])

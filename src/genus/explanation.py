@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.labels import show
+
 Array = NDArray[np.float64]
 REST = "(class and constants)"
 MOST_ROWS = 5  # that print() shows
@@ -54,15 +56,15 @@ class Explanation:
             return f"Only one class is known: {self.classes[order[0]]}."
         if np.isneginf(self.joint[row]).all():
             return "No class can explain this row: each gives it probability zero."
-        k = order[order != self._place(against)][0] if label is None else self._position(label)
+        others = order if against is None else order[order != self._position(against)]
+        k = others[0] if label is None else self._position(label)
         other = order[order != k][0] if against is None else self._position(against)
         if k == other:
-            raise ValueError(f"{self.classes[k]!r} is compared with itself; name another class.")
+            raise ValueError(f"{show(label)} is compared with itself; name another class.")
         terms = self.log_odds(self.classes[k], self.classes[other])[row]
-        names = [self._name(j, row) for j in range(len(self.features))] + [REST]
         telling = [i for i in np.argsort(-np.abs(terms), kind="stable") if terms[i] != 0]
         shown, rest = telling[:most], telling[most:]
-        lines = [(names[i], terms[i]) for i in shown]
+        lines = [(self._name(i, row), terms[i]) for i in shown]
         if rest:
             lines.append((f"({len(rest)} more)", terms[rest].sum()))
         width = max((len(name) for name, _ in lines), default=0)
@@ -70,10 +72,13 @@ class Explanation:
         return "\n".join([title, *(f"  {name:<{width}}  {term:+8.3f}" for name, term in lines)])
 
     def _name(self, j: int, row: int) -> str:
-        """A column and its value, such as "city = Trier"."""
+        """A column and its value, such as "city = Trier"; after the last, what is left."""
+        if j == len(self.features):
+            return REST
         value = self.values[row, j]
-        shown = f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
-        return f"{self.features[j]} = {shown}"
+        if isinstance(value, float | np.floating):
+            return f"{self.features[j]} = {value:.{15 if value == np.floor(value) else 6}g}"
+        return f"{self.features[j]} = {value}"
 
     def __repr__(self) -> str:
         m, n, K = self.contributions.shape
@@ -86,9 +91,6 @@ class Explanation:
         parts = [f"Row {row}: {self.describe(row)}" for row in range(min(rows, MOST_ROWS))]
         parts += [f"({rows - MOST_ROWS} more rows)"] if rows > MOST_ROWS else []
         return "\n\n".join(parts)
-
-    def _place(self, label: Any) -> int:
-        return -1 if label is None else self._position(label)
 
     def _position(self, label: Any) -> int:
         found = np.flatnonzero(self.classes == label)

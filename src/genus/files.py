@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 FORMAT = "genus"
-VERSION = 1
+VERSION = 2  # 1 had no checksum, and was never released
 
 
 def write(path: str | os.PathLike[str], tree: dict[str, Any]) -> None:
@@ -113,10 +113,15 @@ def checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str,
         )
     document: dict[str, Any] = json.loads(metadata[FORMAT])
     version = document["version"]
-    if not isinstance(version, int) or not 1 <= version <= VERSION:
+    if not isinstance(version, int) or version > VERSION:
         raise ValueError(
             f"{os.fspath(path)!r} has format version {version}; this genus reads up to {VERSION}. "
             "Upgrade genus to open it."
+        )
+    if version < VERSION:
+        raise ValueError(
+            f"{os.fspath(path)!r} has format version {version}, of before the first release, and "
+            f"this genus reads {VERSION}. Fit and save the model again."
         )
     return document
 
@@ -127,6 +132,8 @@ def flatten(node: Any, name: str, tensors: dict[str, NDArray[Any]]) -> Any:
         return {"map": {key: flatten(v, f"{name}/{key}", tensors) for key, v in node.items()}}
     if isinstance(node, list | tuple):
         return {"list": [flatten(v, f"{name}/{i}", tensors) for i, v in enumerate(node)]}
+    if isinstance(node, np.ndarray) and node.ndim == 0:
+        node = node[()]
     if isinstance(node, np.ndarray) and node.dtype.kind in "biuf" and node.dtype.itemsize <= 8:
         tensors[name] = node.astype(node.dtype.newbyteorder("="), copy=False)
         return {"tensor": name}

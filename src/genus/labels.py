@@ -61,14 +61,14 @@ def is_same(a: Axis, b: Axis) -> bool:
     return a.tolist() == b.tolist() if needs_care(a, b) else bool(np.all(a == b))
 
 
-def needs_care(a: Axis, b: Axis) -> bool:
+def needs_care(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Whether NumPy would compare whole numbers as floats that do not tell them apart."""
     if a.dtype == b.dtype or a.dtype.kind not in "iuf" or b.dtype.kind not in "iuf":
         return False
     if np.promote_types(a.dtype, b.dtype).kind != "f":
         return False
     whole = [axis for axis in (a, b) if axis.dtype.kind in "iu" and len(axis)]
-    return any(max(abs(int(axis[0])), abs(int(axis[-1]))) > LARGEST_EXACT for axis in whole)
+    return any(max(abs(int(x.min())), abs(int(x.max()))) > LARGEST_EXACT for x in whole)
 
 
 def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
@@ -156,7 +156,7 @@ def find(labels: NDArray[Any], axis: Axis) -> NDArray[np.intp]:
         or (labels.dtype.kind in "biuf" and kind(axis) != "number")
     ):
         return np.full(len(labels), -1)
-    if labels.dtype.kind not in "biufU" or needs_care(np.sort(labels), axis):
+    if labels.dtype.kind not in "biufU" or needs_care(labels, axis):
         index = {label: i for i, label in enumerate(axis.tolist())}
         return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.intp)
     if labels.dtype.kind == "U" and kind(axis) == "number":

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -91,8 +91,8 @@ class SparseRows:
         return SparseRows(self.data, self.indices, starts, ends, self.columns)
 
     def __neg__(self) -> SparseRows:
-        turned = -self.data.astype(np.float64)
-        return SparseRows(turned, self.indices, self.starts, self.ends, self.columns)
+        own = SparseRows.of(self.to_scipy())  # the data may be of many more rows
+        return replace(own, data=-own.data.astype(np.float64))
 
     def to_scipy(self) -> scipy.sparse.csr_array:
         """A copy as a SciPy matrix."""

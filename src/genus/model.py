@@ -184,8 +184,9 @@ class Model:
         )
         weights = rest.weights.settled(self.weights)
         # A class that was only announced goes when rows of it do, unless some are left.
-        named = np.isin(self.declared, other.classes)
-        declared = self.declared[~named | np.isin(self.declared, weights.classes)]
+        gone = labels.find(self.declared, other.classes) >= 0
+        gone &= labels.find(self.declared, weights.classes) < 0
+        declared = self.declared[~gone]
         return replace(rest, blocks=blocks, weights=weights, declared=declared)
 
     def with_family(self, family: Family) -> Model:
@@ -301,10 +302,14 @@ class Model:
             self._report_unexplained(lost, row_numbers)
             joint[lost] = self.log_prior if log_prior is None else log_prior[lost]
             largest[lost] = joint[lost].max(axis=1)
-        endless = np.isposinf(largest)
-        if endless.any():  # a product that no float can hold: nothing else counts
-            joint[endless] = np.where(np.isposinf(joint[endless]), 0.0, -np.inf)
-            largest[endless] = 0.0
+        infinite = np.isposinf(largest)
+        if infinite.any():  # beyond a float: the classes that are, share the row
+            warn(
+                f"Row {first_of(infinite, row_numbers)} holds numbers so large that the scores are "
+                "infinite; classes with an infinite score are taken as equally likely."
+            )
+            joint[infinite] = np.where(np.isposinf(joint[infinite]), 0.0, -np.inf)
+            largest[infinite] = 0.0
         ones = np.ones(joint.shape[1])
         for part in matrix.chunks(*joint.shape):
             scores = joint[part]
@@ -319,9 +324,8 @@ class Model:
     def _report_unexplained(
         self, lost: NDArray[np.bool_], row_numbers: matrix.RowNumbers | None
     ) -> None:
-        first = int(np.argmax(lost))
         message = (
-            f"No class can explain row {first if row_numbers is None else row_numbers[first]}"
+            f"No class can explain row {first_of(lost, row_numbers)}"
             + (f" and {int(lost.sum()) - 1} more" if lost.sum() > 1 else "")
             + ": each gives it probability zero. "
         )
@@ -372,7 +376,7 @@ class Model:
         left = np.tile(self.class_weights, (m, 1))
         left[np.arange(m), y] -= w
         left = settle(left, self.class_weights)
-        gone = (left <= 0) & ~np.isin(self.classes, self.declared)
+        gone = (left <= 0) & (labels.find(self.classes, self.declared) < 0)
         listed = self.priors.given is not None and not isinstance(self.priors.given, Mapping)
         if listed and gone.any():
             row, k = np.argwhere(gone)[0]
@@ -422,6 +426,12 @@ class Model:
                 return np.full_like(total, np.nan)
             total += scores
         return total
+
+
+def first_of(rows: NDArray[np.bool_], row_numbers: matrix.RowNumbers | None) -> int:
+    """The number of the first of some rows."""
+    first = int(np.argmax(rows))
+    return first if row_numbers is None else int(row_numbers[first])
 
 
 @contextmanager

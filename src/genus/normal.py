@@ -158,7 +158,7 @@ class MultivariateNormal:
 
     def sample(self, n: int, random_state: Any = None) -> Array:
         """n draws, (n, dimension). `random_state` is a seed or a NumPy generator."""
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        if isinstance(n, bool | np.bool_) or not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"n is how many points to draw, 0 or more; got {n!r}.")
         rng = np.random.default_rng(random_state)
         noise = rng.standard_normal((n, self.dimension))

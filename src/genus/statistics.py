@@ -36,7 +36,14 @@ MOST_COUNT = 1e200  # sums and products of counts stay far from what a float can
 
 
 class ImpossibleError(ValueError):
-    """More was to be forgotten than was learned: no rows can have left that behind."""
+    """More was to be forgotten than was learned: no rows can have left that behind.
+
+    `of_other_rows`: as many as were learned, but not the same.
+    """
+
+    def __init__(self, of_other_rows: bool = False) -> None:
+        super().__init__("No rows can have left that behind.")
+        self.of_other_rows = of_other_rows
 
 
 class Statistics(Protocol):
@@ -98,8 +105,11 @@ class Tally:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all counts are numbers that can be added up."""
-        return all(not (np.abs(table) > MOST_COUNT).any() for table in self.counts.values())
+        """Whether all counts are numbers, and sums and products of them are finite."""
+        tables = self.counts.values()
+        return all(
+            t.min(initial=0) >= -MOST_COUNT and t.max(initial=0) <= MOST_COUNT for t in tables
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
@@ -519,7 +529,7 @@ class Moments:
         """
         if len(self.classes) == 0:
             return self
-        if not np.isin(self.classes, before.classes).all():
+        if (labels.find(self.classes, before.classes) < 0).any():
             raise ImpossibleError
         known = before.weights[labels.positions(self.classes, before.classes)]
         weights = settle(self.weights, known)
@@ -532,7 +542,7 @@ class Moments:
         elif not there.any():
             squares = np.zeros_like(squares)
         if self._has_remains(there, known):
-            raise ImpossibleError
+            raise ImpossibleError(of_other_rows=True)
         sums = np.where(there, self.sums, 0.0)
         rest = replace(self, weights=weights, sums=sums, squares=squares).canonical()
         return rest.without_noise() if len(rest.classes) else rest

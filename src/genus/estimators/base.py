@@ -88,7 +88,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             empty = self._empty()
             model = self._count(empty, X, codes, classes, weight)
             # A class whose rows all weigh nothing is a class all the same.
-            unseen = classes[~np.isin(classes, model.weights.classes)]
+            unseen = classes[labels.find(classes, model.weights.classes) < 0]
             model = replace(model, declared=unseen)
             refuse_empty_columns(X, self._feature_names())
             self._solve(model)
@@ -163,11 +163,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     __rmul__ = __mul__
 
-    def __truediv__(self, divisor: float) -> Self:
-        if not isinstance(divisor, int | float | np.number) or not divisor > 0:
-            raise TypeError(f"A model is divided by a number above 0, got {divisor!r}.")
-        return self * (1 / float(divisor))
-
     # Predicting
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -211,7 +206,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """n new rows (n, columns) and their labels (n,), of class y or drawn by p(y)."""
         check_is_fitted(self)
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        if isinstance(n, bool | np.bool_) or not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"n is how many rows to draw, 0 or more; got {n!r}.")
         _ = self.model_.parameters
         chosen = None
@@ -238,7 +233,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(
                 f"features has {len(names)} names for {self.n_features_in_} columns; give one each."
             )
-        values = X if X.dtype.kind == "O" else matrix.dense_rows(X)
+        values = matrix.dense_rows(X) if matrix.is_sparse(X) else X.copy()
         return Explanation(contributions, baseline, self.classes_, names, values)
 
     # Files
@@ -316,13 +311,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
         As in scikit-learn, set_params on a fitted estimator acts when it is fitted further.
         """
-        refuse_endless(model)
+        refuse_too_large(model)
         self.model_ = model
         self._solved_with = deepcopy(self.get_params(deep=False))
 
     def _solve(self, model: Model) -> None:
         """Solve now, so that what cannot be solved is an error here and not at prediction."""
-        refuse_endless(model)
+        refuse_too_large(model)
         with self._named_errors():
             _ = model.prior, model.parameters
 
@@ -352,7 +347,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return X, codes, classes, check_weight(sample_weight, len(y))
 
     def _declare(self, model: Model, declared: NDArray[Any], seen: NDArray[Any]) -> Model:
-        unknown = seen[~np.isin(seen, declared)]
+        unknown = seen[labels.find(seen, declared) < 0]
         if len(unknown):
             raise ValueError(
                 f"The target label(s) {unknown} in y do not exist in the initial classes "
@@ -364,7 +359,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _less(self, other: Model) -> Model:
         try:
             return self.model_.forget(other)
-        except ImpossibleError:
+        except ImpossibleError as error:
+            if error.of_other_rows:
+                raise ValueError(
+                    "These rows are not those that were learned: without them a class has no "
+                    "rows, and yet their sums are left. Forget only rows that were learned, with "
+                    "the same labels and weights; the model is as it was."
+                ) from None
             rest = self.model_.weights - other.weights
             short = rest.classes[(rest["rows"] < 0).any(axis=1)]
             whose = f" of class {labels.show(short[0])}" if len(short) else ""
@@ -381,13 +382,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(other)
         mine, theirs = (getattr(e, "feature_names_in_", None) for e in (self, other))
         if mine is not None and theirs is not None and list(mine) != list(theirs):
+            how = first_difference(list(mine), list(theirs))
             raise ValueError(
-                f"The two models have different columns: {difference(list(mine), list(theirs))}. "
+                f"The two models have different columns: {how}. "
                 "Merge models of the same columns, in the same order."
             )
 
     def _copy_with(self, model: Model) -> Self:
-        copy = clone(self).set_params(**self._solved_with)  # what was set since is not in it
+        copy = clone(self).set_params(**deepcopy(self._solved_with))  # not what was set since
         copy._adopt(self)
         copy._keep(model)
         return copy
@@ -411,13 +413,17 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             self.__dict__ = before
             raise
 
+    def _subject(self, column: int) -> str:
+        """A column, as a sentence begins with it."""
+        return f"C{self._named(column)[1:]}"
+
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
         """Say which column, by name, a bad value stands in."""
         try:
             yield
         except InvalidColumn as error:
-            raise ValueError(f"C{self._named(error.column)[1:]} {error.problem}") from None
+            raise ValueError(f"{self._subject(error.column)} {error.problem}") from None
         except SingularCovarianceError as error:
             if hasattr(self, "feature_names_in_") and error.columns:
                 legend = ", ".join(map(self._named, error.columns))
@@ -443,24 +449,24 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     _negative_hint = "Counts are 0 or more; for other numbers use GaussianNB or GDA."
 
 
-def refuse_endless(model: Model) -> None:
-    """Raise if sums have grown beyond what a float can hold."""
+def refuse_too_large(model: Model) -> None:
+    """Raise if sums have grown to where sums and products of them are no longer finite."""
     if not model.is_finite:
         raise ValueError(
-            "The sums over the rows are too large for a float. Scale X, sample_weight or the model "
-            "down."
+            "The sums over the rows are too large to calculate with. Scale X, sample_weight or the "
+            "model down."
         )
 
 
-def difference(mine: list[str], theirs: list[str]) -> str:
+def first_difference(mine: list[str], theirs: list[str]) -> str:
     """The first columns in which two lists of names differ."""
     if len(mine) != len(theirs):
-        longer, shorter = (mine, theirs) if len(mine) > len(theirs) else (theirs, mine)
-        extra = [name for name in longer if name not in shorter][:3]
-        which = f" (only one has {', '.join(map(repr, extra))})" if extra else ""
-        return f"one has {len(mine)} and the other {len(theirs)}{which}"
+        extra = [f"the first has {name!r}" for name in mine if name not in set(theirs)][:1]
+        extra += [f"the second has {name!r}" for name in theirs if name not in set(mine)][:1]
+        which = f" ({', '.join(extra)})" if extra else ""
+        return f"{len(mine)} in the first and {len(theirs)} in the second{which}"
     at = next(j for j, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b)
-    return f"column {at} is {mine[at]!r} in one and {theirs[at]!r} in the other"
+    return f"column {at} is {mine[at]!r} in the first and {theirs[at]!r} in the second"
 
 
 def check_priors(priors: Any, normalise: bool = False) -> Any:

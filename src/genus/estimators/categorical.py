@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from genus.estimators.discrete import DiscreteClassifier
@@ -14,9 +14,7 @@ from genus.estimators.discretizer import Discretizer
 from genus.estimators.inputs import table_of_categories, tidy
 from genus.families import Categorical
 from genus.families.categorical import CategoricalParameters
-from genus.labels import Axis
-from genus.matrix import Codes, Matrix
-from genus.model import Model
+from genus.matrix import Matrix
 from genus.options import numbers, warn
 from genus.statistics import Array
 
@@ -84,6 +82,30 @@ class CategoricalNB(DiscreteClassifier):
         self.unseen = unseen
         self.bins = bins
 
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Count X (m, n) with labels y (m,), from nothing."""
+        super().fit(X, y, sample_weight)
+        self._warn_of_measurements(len(np.asarray(y)))
+        return self
+
+    def _warn_of_measurements(self, rows: int) -> None:
+        """Say if columns of numbers that are not whole have about as many values as rows."""
+        keys = self.model_.blocks[0].statistics.keys or ()
+        many = [
+            j
+            for j, values in enumerate(keys)
+            if len(values) > max(FEW_VALUES, rows // 10)
+            and values.dtype.kind == "f"
+            and (values != np.floor(values)).any()
+        ]
+        if many and self.bins is None:
+            more = f" (and {len(many) - 1} more)" if len(many) > 1 else ""
+            warn(
+                f"{self._subject(many[0])}{more} holds {len(keys[many[0]])} different numbers in "
+                f"{rows} rows, and each is a category of its own. Cut measurements into bins with "
+                "bins=Discretizer(), or use GaussianNB or GDA."
+            )
+
     def _family(self) -> Categorical:
         if self.unseen not in ("ignore", "smooth"):
             raise ValueError(f'unseen is "ignore" or "smooth", got {self.unseen!r}.')
@@ -136,32 +158,6 @@ class CategoricalNB(DiscreteClassifier):
         if wrong is not None:
             raise ValueError(f"{name} holds a list of numbers by column; got shape {wrong.shape}.")
         return [check(part) for part in parts]
-
-    def _count(
-        self, like: Model, X: Matrix, codes: Codes, classes: NDArray[Any], weight: Array | None
-    ) -> Model:
-        counted = super()._count(like, X, codes, classes, weight)
-        self._warn_of_measurements(counted.blocks[0].statistics.keys, len(codes))
-        return counted
-
-    def _warn_of_measurements(self, keys: tuple[Axis, ...] | None, rows: int) -> None:
-        """Say if columns of numbers that are not whole have about as many values as rows."""
-        if keys is None or self.bins is not None:
-            return
-        many = [
-            j
-            for j, values in enumerate(keys)
-            if len(values) > max(FEW_VALUES, rows // 10)
-            and values.dtype.kind == "f"
-            and (values != np.floor(values)).any()
-        ]
-        if many:
-            more = f" (and {len(many) - 1} more)" if len(many) > 1 else ""
-            warn(
-                f"C{self._named(many[0])[1:]}{more} holds {len(keys[many[0]])} different numbers "
-                f"in {rows} rows, and each is a category of its own. Cut measurements into bins "
-                "with bins=Discretizer(), or use GaussianNB or GDA."
-            )
 
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": False, "reset": reset}

@@ -16,7 +16,7 @@ from genus.smoothing import Smoothing, per_column
 from genus.statistics import Array
 
 LEAST_ALPHA = 1e-10
-MOST = 1e100  # of a pseudo-count, so that sums and products of them are finite
+MOST_PSEUDO_COUNT = 1e100  # sums and products of them are finite
 
 
 class DiscreteClassifier(GenerativeClassifier):
@@ -50,14 +50,16 @@ class DiscreteClassifier(GenerativeClassifier):
             if self.p is not None:
                 raise ValueError("p is the guess of an m-estimate and needs m, its weight in rows.")
             return Smoothing(self._check_alpha())
-        m = number("m", self.m, least=0, most=MOST)
+        m = number("m", self.m, least=0, most=MOST_PSEUDO_COUNT)
         return Smoothing(m=m, p=None if self.p is None else self._check_guess())
 
     def _check_guess(self) -> Any:
         """p, a guess of 0 or more for all columns or for each."""
         p = numbers("p", self.p)
-        if (p < 0).any() or (p > MOST).any():
-            raise ValueError(f"p holds guesses of 0 or more, {MOST:g} at most; got {self.p!r}.")
+        if (p < 0).any() or (p > MOST_PSEUDO_COUNT).any():
+            raise ValueError(
+                f"p holds guesses of 0 or more, {MOST_PSEUDO_COUNT:g} at most; got {self.p!r}."
+            )
         return float(p) if p.ndim == 0 else per_column("p", p, self.n_features_in_)
 
     def _check_alpha(self) -> Any:
@@ -82,8 +84,8 @@ class DiscreteClassifier(GenerativeClassifier):
                 f"All values in alpha must be greater than 0, or 0 for none: they are "
                 f"pseudo-counts; got {alpha.min():g}."
             )
-        if (alpha > MOST).any():
-            raise ValueError(f"alpha is {MOST:g} at most; got {alpha.max():g}.")
+        if (alpha > MOST_PSEUDO_COUNT).any():
+            raise ValueError(f"alpha is {MOST_PSEUDO_COUNT:g} at most; got {alpha.max():g}.")
         if not flag("force_alpha", self.force_alpha) and (alpha < LEAST_ALPHA).any():
             warn(
                 "alpha too small will result in numeric errors, setting alpha = "
@@ -95,7 +97,7 @@ class DiscreteClassifier(GenerativeClassifier):
     def _priors(self) -> Priors:
         if self.priors is not None and self.class_prior is not None:
             raise ValueError("priors and class_prior are two names of one thing; give one of them.")
-        prior_alpha = number("prior_alpha", self.prior_alpha, least=0, most=MOST)
+        prior_alpha = number("prior_alpha", self.prior_alpha, least=0, most=MOST_PSEUDO_COUNT)
         given = self.class_prior if self.priors is None else self.priors
         return Priors(check_priors(given), flag("fit_prior", self.fit_prior), prior_alpha)
 

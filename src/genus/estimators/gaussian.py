@@ -77,7 +77,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
                     f'shrinkage is None, a number from 0 to 1, "oas" or "ledoit-wolf", '
                     f"got {shrinkage!r}{hint}."
                 )
-        elif isinstance(shrinkage, bool):
+        elif isinstance(shrinkage, bool | np.bool_):
             raise ValueError(f"shrinkage is a number from 0 to 1 or a rule, got {shrinkage!r}.")
         elif shrinkage is not None:
             shrinkage = number("shrinkage", shrinkage, least=0, most=1)

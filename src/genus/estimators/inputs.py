@@ -44,7 +44,7 @@ def table_of_numbers(X: Any) -> Any:
 def refuse_texts(X: Any) -> None:
     """Raise if X is a list of texts and not a table."""
     flat = isinstance(X, list | tuple) or getattr(X, "ndim", 2) == 1
-    if flat and len(X) and isinstance(next(iter(X)), str):
+    if flat and not matrix.is_sparse(X) and len(X) and isinstance(next(iter(X)), str):
         raise ValueError(
             "Expected 2D array, got a list of texts. Count their words first, as with "
             "sklearn.feature_extraction.text.CountVectorizer."
@@ -56,7 +56,7 @@ def table_of_categories(X: Any) -> Any:
     X = table_without_dates(X)
     if is_frame(X):
         dtypes = [str(dtype) for _, dtype in columns_of(X)]
-        if len(set(dtypes)) > 1 or any(map(holds_objects, dtypes)) or has_wide_holes(X):
+        if len(set(dtypes)) > 1 or any(map(holds_objects, dtypes)) or loses_digits(X):
             return frame_like(X, objects_of(X), [name for name, _ in columns_of(X)])
         return X
     if isinstance(X, list | tuple):
@@ -99,17 +99,19 @@ def holds_objects(dtype: Any) -> bool:
     return str(dtype).lower().startswith(kinds)
 
 
-def has_wide_holes(X: Any) -> bool:
-    """Whether integers of 64 bits would become floats, as which they may be equal.
+def loses_digits(X: Any) -> bool:
+    """Whether different integers would become equal floats.
 
-    That is what pandas does with its nullable integers, and Polars where one is missing.
+    pandas makes floats of its nullable integers, and Polars of those with holes.
     """
-    return any(
-        str(dtype).lower().startswith(("int64", "uint64"))
-        and not isinstance(dtype, np.dtype)
-        and (hasattr(X, "iloc") or X[name].null_count() > 0)
-        for name, dtype in columns_of(X)
-    )
+    for j, (name, dtype) in enumerate(columns_of(X)):
+        if isinstance(dtype, np.dtype) or not str(dtype).lower().startswith(("int64", "uint64")):
+            continue
+        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
+        ends = [end for end in (column.min(), column.max()) if not labels.is_missing(end)]
+        if any(abs(int(end)) > labels.LARGEST_EXACT for end in ends):
+            return True
+    return False
 
 
 def objects_of(X: Any) -> NDArray[Any]:

@@ -344,8 +344,13 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
         return np.array(ordered, dtype=object), np.fromiter(
             (index.get(item, -1) for item in items), dtype=np.int64, count=len(items)
         )
-    if distinct and all(isinstance(item, int) for item in distinct):
+    if distinct and all(isinstance(item, int | np.integer) for item in distinct):
         return factorize_whole(items, distinct, j)
+    wide = [item for item in distinct if isinstance(item, int | np.integer)]
+    if any(abs(int(item)) > labels.LARGEST_EXACT for item in wide):
+        raise InvalidColumn(
+            j, f"holds fractions beside whole numbers beyond 2**53 ({max(wide)}); make it text."
+        )
     try:
         as_floats = np.array([np.nan if is_missing(item) else item for item in items], dtype=float)
     except OverflowError:
@@ -364,12 +369,12 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
     return factorize(as_floats, j)
 
 
-def factorize_whole(items: list[Any], distinct: set[int], j: int) -> tuple[Axis, Codes]:
+def factorize_whole(items: list[Any], distinct: set[Any], j: int) -> tuple[Axis, Codes]:
     """Whole numbers of any size, which a float may not tell apart, and where each item stands."""
-    ordered = sorted(distinct)
+    ordered = sorted(map(int, distinct))
     if ordered[0] < 0:
         row = next(i for i, item in enumerate(items) if not is_missing(item) and item < 0)
-        raise InvalidValue(row, j, items[row], negative=True)
+        raise InvalidValue(row, j, float(items[row]), negative=True)
     if ordered[-1] > np.iinfo(np.uint64).max:
         raise InvalidColumn(j, "holds a number too large for 64 bits; make it text.")
     dtype: Any = np.int64 if ordered[-1] <= np.iinfo(np.int64).max else np.uint64
@@ -380,12 +385,12 @@ def factorize_whole(items: list[Any], distinct: set[int], j: int) -> tuple[Axis,
 
 def refuse_containers(items: list[Any], j: int) -> None:
     """Raise if a value is a list of values."""
-    for item in items:
-        if isinstance(item, list | tuple | dict | set | np.ndarray):
-            raise InvalidColumn(
-                j,
-                f"holds a {type(item).__name__} ({str(item)[:40]}); a value is a text or a number.",
-            )
+    containers = {list, tuple, dict, set, np.ndarray} & set(map(type, items))
+    if containers:
+        item = next(item for item in items if type(item) in containers)
+        raise InvalidColumn(
+            j, f"holds a {type(item).__name__} ({str(item)[:40]}); a value is a text or a number."
+        )
 
 
 def as_numbers(X: Matrix, j: int) -> Array:

@@ -352,12 +352,13 @@ class Gaussian:
         """Σ factorised, or an error that blames columns or, if there are too few, rows."""
         try:
             return Factor.of(covariance, self._remedy(variances), whose)
-        except SingularCovarianceError:
+        except SingularCovarianceError as error:
             if weight >= least or not (variances > 0).all():
                 raise
             raise SingularCovarianceError(
-                f"The covariance matrix{whose} is not full rank: {weight:g} complete rows are too "
-                f"few for {len(covariance)} columns, which need {least}. {self._remedy(variances)}"
+                f"{error} There may be too few rows: complete ones have a weight of {weight:g} in "
+                f"all, and {len(covariance)} columns need {least} rows or more.",
+                error.columns,
             ) from None
 
     def _remedy(self, variances: Array) -> str:
