@@ -7,9 +7,9 @@ uses closed forms where there are any and keeps what "auto" options chose from a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from genus import labels, matrix
+from genus._kernel import row_maxima
 from genus.estimators import GenerativeClassifier
 from genus.matrix import Codes
 from genus.model import without
@@ -40,12 +41,12 @@ class CrossValidation:
     @property
     def predictions(self) -> NDArray[Any]:
         """The likeliest class of each row, (m,)."""
-        return self.classes[self.probabilities.argmax(axis=1)]
+        return self.classes[self._likeliest]
 
     @property
     def accuracy(self) -> float:
         """The share of rows whose likeliest class is their own."""
-        return self._mean(self.probabilities.argmax(axis=1) == self.y)
+        return self._mean(self._likeliest == self.y)
 
     @property
     def log_loss(self) -> float:
@@ -60,6 +61,10 @@ class CrossValidation:
         truth[np.arange(len(self.y)), self.y] = 1.0
         squared = ((self.probabilities - truth) ** 2).sum(axis=1)
         return self._mean(squared / 2 if len(self.classes) == 2 else squared)
+
+    @cached_property
+    def _likeliest(self) -> Codes:
+        return row_maxima(self.probabilities, matrix.threads())[1]
 
     def _mean(self, values: NDArray[Any]) -> float:
         return float(np.average(values, weights=self.weight))
@@ -117,10 +122,8 @@ def cross_validate(
         with fresh._named_errors():
             probabilities[:, here] = model.leave_one_out(X, there[codes], weight)
         return CrossValidation(probabilities, classes, codes, weights, np.arange(len(codes)))
-    tests = list(held_out(folds, X, codes, random_state))
-    fold = np.empty(len(codes), dtype=np.int64)
-    for i, test in enumerate(tests):
-        fold[test] = i
+    fold = fold_numbers(folds, X, codes, random_state)
+    tests = np.split(matrix.stable_order(fold), np.cumsum(np.bincount(fold))[:-1])
     with fresh._named_errors():
         parts = empty.count_groups(X, codes, classes, weight, fold, len(tests))
     everything = reduce(add, parts)
@@ -141,21 +144,18 @@ def cross_validate(
     return CrossValidation(probabilities, classes, codes, weights, fold)
 
 
-def held_out(
-    folds: Any, X: Any, codes: Codes, random_state: int | None
-) -> Iterator[NDArray[np.intp]]:
-    """The rows of each fold: every row in exactly one."""
+def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> Codes:
+    """The fold that each row is tested in, 0, 1, …, (m,)."""
     if isinstance(folds, int | np.integer):
         if not 2 <= folds <= len(codes):
             raise ValueError(
                 f"folds must be from 2 to the number of rows, {len(codes)}; got {folds}."
             )
-        yield from stratified(int(folds), codes, random_state)
-        return
+        return stratified(int(folds), codes, random_state)
     if not (hasattr(folds, "split") or isinstance(folds, Iterable)):
         raise ValueError(f'folds is a whole number, "loo" or a splitter, got {folds!r}.')
     pairs: Iterable[Any] = folds.split(X, codes) if hasattr(folds, "split") else folds
-    times = np.zeros(len(codes), dtype=int)
+    times, fold, count = np.zeros(len(codes), dtype=int), np.zeros(len(codes), dtype=np.int64), 0
     for pair in pairs:
         try:
             train, test = (row_numbers(rows, len(codes)) for rows in pair)
@@ -170,14 +170,15 @@ def held_out(
                 "Each fold must train on all rows that it does not test: cross-validation is by "
                 "subtraction. Use sklearn.model_selection.cross_validate for other splits."
             )
-        if len(test):
-            yield test
+        fold[test] = count
+        count += len(test) > 0
     if (times != 1).any():
         raise ValueError(
             f"Every row must be tested exactly once; row {int(np.argmax(times != 1))} is tested "
             f"{times[np.argmax(times != 1)]} times. Use a k-fold splitter, or "
             "sklearn.model_selection.cross_validate for repeated and random splits."
         )
+    return fold
 
 
 def row_numbers(rows: Any, size: int) -> NDArray[np.intp]:
@@ -193,12 +194,10 @@ def row_numbers(rows: Any, size: int) -> NDArray[np.intp]:
     return given
 
 
-def stratified(folds: int, codes: Codes, random_state: int | None) -> Iterator[NDArray[np.intp]]:
+def stratified(folds: int, codes: Codes, random_state: int | None) -> Codes:
     """Folds with about the same share of every class; rare classes are spread as far as they go."""
-    rng = np.random.default_rng(random_state)
-    order = rng.permutation(len(codes))
+    order = np.random.default_rng(random_state).permutation(len(codes))
     order = order[matrix.stable_order(codes[order])]
     fold = np.empty(len(codes), dtype=np.int64)
-    fold[order] = np.arange(len(codes)) % folds
-    ends = np.cumsum(np.bincount(fold, minlength=folds))
-    yield from np.split(matrix.stable_order(fold), ends[:-1])
+    fold[order] = np.resize(np.arange(folds), len(codes))
+    return fold
