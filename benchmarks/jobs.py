@@ -255,7 +255,9 @@ def folds() -> list[Job]:
         jobs.append(Job(f"folds-{name}", "folds", "10-fold cross-validation", data, sides))
         if name == "GaussianNB":  # where fixed costs of a fold no longer show
             large = replace(data, rows=1_000_000)
-            jobs.append(Job(f"folds-{name}-1M", "folds", "10-fold cross-validation", large, sides))
+            jobs.append(
+                Job(f"folds-million-{name}", "folds", "10-fold cross-validation", large, sides)
+            )
     for name, data in SMALL.items():
         once = genus(fit_and_predict_proba, name, **OPTIONS.get(name, {}))
         sides = (
