@@ -141,8 +141,7 @@ nb::tuple square_columns(const AnyMatrix& X, const Integers& y, const Weight& we
 }
 
 nb::tuple center(const AnyMatrix& X, const Integers& y, const Weight& weight, const Matrix& origin,
-                 std::size_t n_classes, const std::optional<Integers>& rows, const Target& Z,
-                 std::size_t threads) {
+                 std::size_t n_classes, const std::optional<Integers>& rows, const Target& Z) {
     const Table table = table_of(X);
     const std::size_t m = rows ? rows->shape(0) : table.rows;
     const Labels labels = labels_of(y, weight, m, n_classes);
@@ -156,7 +155,7 @@ nb::tuple center(const AnyMatrix& X, const Integers& y, const Weight& weight, co
     require(!outside, "rows must be rows of X.");
     auto r = without_gil([&] {
         return genus::center(table, labels, origin.data(), rows ? rows->data() : nullptr, m,
-                             Z.data(), threads);
+                             Z.data());
     });
     return nb::make_tuple(give(std::move(r.weights), {n_classes}),
                           give(std::move(r.sums), {n_classes, table.columns}), r.invalid);
@@ -360,7 +359,7 @@ NB_MODULE(_kernel, m) {
     m.def("square_columns", &square_columns, "X"_a, "y"_a, "weight"_a.none(), "origin"_a,
           "n_classes"_a, "threads"_a);
     m.def("center", &center, "X"_a, "y"_a, "weight"_a.none(), "origin"_a, "n_classes"_a,
-          "rows"_a.none(), "Z"_a.noconvert(), "threads"_a);
+          "rows"_a.none(), "Z"_a.noconvert());
     m.def("sum_columns_csr", &sum_columns_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,
           "n_columns"_a, "y"_a, "weight"_a.none(), "n_classes"_a, "nonnegative"_a, "threads"_a);
     m.def("count_above_csr", &count_above_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,

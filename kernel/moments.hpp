@@ -167,30 +167,27 @@ struct Centered {
     long long invalid;
 };
 
-// Row i of Z is row rows[i] of X (row i, if rows is null); labels go with the rows of Z.
+// Row i of Z is row rows[i] of X (row i, if rows is null); labels go with the rows of Z. On one
+// thread: callers multiply Z next, and have a thread for every chunk.
 inline Centered center(const Table& X, const Labels& labels, const double* origin,
-                       const std::int64_t* rows, std::size_t m, double* Z, std::size_t threads) {
-    const std::size_t n = X.columns, size = labels.classes * n,
-                      parts = ranges(m * n, threads, size);
-    Sums weights(labels.classes, parts), sums(size, parts);
-    First first(parts);
-    parallel_for(m, parts, [&](std::size_t part, std::size_t begin, std::size_t end) {
-        const std::size_t step =
-            rows ? 1 : 64;  // together, rows of a column-major table are read in runs
-        for (std::size_t start = begin; start < end; start += step) {
-            const std::size_t stop = std::min(start + step, end);
-            copy(X, rows ? static_cast<std::size_t>(rows[start]) : start, stop - start, 0, n,
-                 Z + start * n, n);
-            for (std::size_t i = start; i < stop; ++i) {
-                const std::size_t k = labels.k(i);
-                const double w = labels.w(i);
-                if (center_row(Z + i * n, n, w, X.floating(), origin + k * n, sums[part] + k * n,
-                               i * n, first[part]))
-                    weights[part][k] += w;
-            }
+                       const std::int64_t* rows, std::size_t m, double* Z) {
+    const std::size_t n = X.columns;
+    auto weights = zeros<double>(labels.classes), sums = zeros<double>(labels.classes * n);
+    First first(1);
+    const std::size_t step = rows ? 1 : 64;  // rows of a column-major table are read in runs
+    for (std::size_t start = 0; start < m; start += step) {
+        const std::size_t stop = std::min(start + step, m);
+        copy(X, rows ? static_cast<std::size_t>(rows[start]) : start, stop - start, 0, n,
+             Z + start * n, n);
+        for (std::size_t i = start; i < stop; ++i) {
+            const std::size_t k = labels.k(i);
+            const double w = labels.w(i);
+            if (center_row(Z + i * n, n, w, X.floating(), origin + k * n, sums.get() + k * n, i * n,
+                           first[0]))
+                weights[k] += w;
         }
-    });
-    return {weights.total(), sums.total(), first.index()};
+    }
+    return {std::move(weights), std::move(sums), first.index()};
 }
 
 struct Range {

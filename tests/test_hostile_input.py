@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +10,6 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-import genus
 from genus import (
     GDA,
     BernoulliNB,
@@ -134,89 +130,6 @@ def test_the_last_rows_of_a_class_are_forgotten_at_any_scale(model, scale, offse
     assert model.classes_.tolist() == ["a"]
 
 
-# What is saved is what was fitted
-
-
-def saved(model, path):
-    model.save(path)
-    return genus.load(path)
-
-
-def test_options_changed_after_fitting_are_not_saved(tmp_path):
-    own = Discretizer()
-    alpha, priors = np.array([1.0, 2.0]), [0.2, 0.8]
-    models = {
-        "bins": CategoricalNB(bins=own).fit(X, Y),
-        "nested": CategoricalNB(bins=Discretizer()).fit(X, Y),
-        "alpha": BernoulliNB(alpha=alpha).fit(X, Y),
-        "priors": GaussianNB(priors=priors).fit(X, Y),
-    }
-    before = {name: model.predict_proba(X) for name, model in models.items()}
-    derived = {name: 0.5 * model for name, model in models.items()}
-    derived["nested"].set_params(bins__strategy="uniform")
-    derived["alpha"].alpha[0] = 50
-    derived["priors"].priors[0] = 0.9
-    own.set_params(origin=3.0)
-    models["nested"].set_params(bins__strategy="quantile")
-    alpha[0] = -1
-    priors[:] = [0.5, 0.5]
-    for name, model in models.items():
-        assert_array_equal(model.predict_proba(X), before[name], err_msg=name)
-        loaded = saved(model, tmp_path / name)
-        assert_array_equal(loaded.predict_proba(X), before[name], err_msg=name)
-
-
-def test_options_of_pandas_and_numpy_are_saved(tmp_path):
-    for model in (
-        BernoulliNB(alpha=pd.Series([1.0, 2.0])),
-        BernoulliNB(alpha=np.array(0.5)),
-        GaussianNB(priors=pd.Series({"b": 0.2, "a": 0.8})),
-        CategoricalNB(bins=Discretizer(edges=pd.Series([0.0, 2.0]))),
-    ):
-        model.fit(X, Y)
-        loaded = saved(model, tmp_path / "model")
-        assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-
-
-def test_a_class_that_load_does_not_know_is_not_saved(tmp_path):
-    class Mine(GDA):
-        pass
-
-    with pytest.raises(TypeError, match="Mine is a class of your own"):
-        Mine().fit(X, Y).save(tmp_path / "model")
-    assert not any(tmp_path.iterdir())
-
-
-def test_a_flipped_bit_of_any_byte_is_noticed(tmp_path):
-    path = tmp_path / "model"
-    GDA().fit(X, Y).save(path)
-    content = path.read_bytes()
-    for i in range(len(content)):
-        path.write_bytes(content[:i] + bytes([content[i] ^ (1 << i % 8)]) + content[i + 1 :])
-        with pytest.raises((ValueError, OSError)):
-            genus.load(path)
-
-
-def test_a_file_keeps_its_place_and_mode(tmp_path):
-    model = GDA().fit(X, Y)
-    target, link = tmp_path / "target", tmp_path / "link"
-    model.save(target)
-    target.chmod(0o600)
-    link.symlink_to(target)
-    model.save(link)
-    assert link.is_symlink()
-    assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    model.save(tmp_path / ("x" * 240))
-    with pytest.raises(OSError, match="no ordinary file"):
-        model.save(tmp_path)
-    with pytest.raises(ValueError, match="needs the name of a file"):
-        model.save("")
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="no ordinary file"):
-        model.save(tmp_path / "pipe")
-    assert Path(tmp_path / "pipe").is_fifo()
-
-
 # Sums too large for a float
 
 
@@ -273,7 +186,10 @@ def test_an_explanation_keeps_and_shows_what_it_was_given():
         (GDA(shrinkage=True), "shrinkage is a number"),
         (GDA(shrinkage=np.True_), "shrinkage is a number"),
         (CategoricalNB(min_categories=10**9), "'min_categories' is 0 or more, 16777216"),
-        (CategoricalNB(bins=Discretizer("quantile", n_bins=10**9)), "n_bins is .* 65536 at most"),
+        (
+            CategoricalNB(bins=Discretizer("quantile", n_bins=10**9)),
+            "n_bins is a whole number from 2 to 65536",
+        ),
     ],
     ids=str,
 )
@@ -354,7 +270,7 @@ def test_labels_that_are_no_labels_are_refused():
         model.log_likelihood(X[:2], ["a", None])
     with pytest.raises(ValueError, match="not one of the classes"):
         model.sample(2, y=[None, "a"])
-    with pytest.raises(ValueError, match="how many rows"):
+    with pytest.raises(ValueError, match="n is a whole number, 0 or more"):
         model.sample(True)
 
 

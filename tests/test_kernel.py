@@ -151,7 +151,7 @@ def test_center(data: st.DataObject, X: Array, chosen: bool, room: int, threads:
     origin = data.draw(quarters((K, X.shape[1])))
     Z = np.full((m + room, X.shape[1]), 7.0)
     *expected, z = twins.center(X, y, weight, origin, K, rows)
-    assert_same(_kernel.center(X, y, weight, origin, K, rows, Z, threads), tuple(expected))
+    assert_same(_kernel.center(X, y, weight, origin, K, rows, Z), tuple(expected))
     np.testing.assert_array_equal(Z[:m], z)
     np.testing.assert_array_equal(Z[m:], 7.0)
 
@@ -386,7 +386,7 @@ def test_every_type_in_every_layout(dtype: np.dtype[Any], layout: str, n: int) -
     table, missing = rng.integers(-8, 8, (2, n, 3)) / 4
     Z = np.empty((7, n))
     *centered, z = twins.center(X, y, None, origin, 2, None)
-    assert_same(_kernel.center(X, y, None, origin, 2, None, Z, 1), tuple(centered))
+    assert_same(_kernel.center(X, y, None, origin, 2, None, Z), tuple(centered))
     np.testing.assert_array_equal(Z, z)
     for function, arguments in {
         "sum_columns": (X, y, None, 2, True),
@@ -452,7 +452,7 @@ def test_large_sums(large: Array, y: Array, weight: Array | None) -> None:
         assert_close(_kernel.count_above(large, y, weight, K, 2.5, threads), above)
         assert_close(_kernel.square_columns(large, y, weight, origin, K, threads), squares)
         Z = np.empty((M, N))
-        assert_close(_kernel.center(large, y, weight, origin, K, rows, Z, threads), centered)
+        assert_close(_kernel.center(large, y, weight, origin, K, rows, Z), centered)
         np.testing.assert_array_equal(Z, z)
 
 
@@ -735,12 +735,10 @@ def test_wrong_shapes_are_refused() -> None:
     with pytest.raises(ValueError, match="origin must"):
         _kernel.square_columns(X, y, None, np.ones((1, 2)), 1, 1)
     with pytest.raises(ValueError, match="Z must"):
-        _kernel.center(X, y, None, np.ones((1, 3)), 1, None, np.empty((1, 3)), 1)
+        _kernel.center(X, y, None, np.ones((1, 3)), 1, None, np.empty((1, 3)))
     for outside in (2, -1):
         with pytest.raises(ValueError, match="rows must"):
-            _kernel.center(
-                X, y, None, np.ones((1, 3)), 1, np.array([0, outside]), np.empty((2, 3)), 1
-            )
+            _kernel.center(X, y, None, np.ones((1, 3)), 1, np.array([0, outside]), np.empty((2, 3)))
     with pytest.raises(ValueError, match="scores must"):
         _kernel.row_maxima(np.empty((2, 0)), 1)
     with pytest.raises(ValueError, match="offsets must"):
@@ -768,4 +766,4 @@ def test_the_target_of_center_is_never_a_copy() -> None:
     X, y, origin = np.ones((2, 3)), np.zeros(2, np.int64), np.zeros((1, 3))
     for Z in (np.empty((2, 3), np.float32), np.empty((2, 3), order="F"), np.empty((2, 6))[:, ::2]):
         with pytest.raises(TypeError):
-            _kernel.center(X, y, None, origin, 1, None, Z, 1)
+            _kernel.center(X, y, None, origin, 1, None, Z)

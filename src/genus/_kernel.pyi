@@ -58,7 +58,6 @@ def center(
     n_classes: int,
     rows: Integers | None,
     Z: Floats,
-    threads: int,
 ) -> tuple[Floats, Floats, int]:
     """Fill Z with z = x - origin[y], rows with holes with 0; return Σw, Σwz and, of Z, invalid.
 

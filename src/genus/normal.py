@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
-from genus.options import numbers
+from genus.options import is_whole, numbers, whole
 
 Array = NDArray[np.float64]
 MOST_NAMED = 5  # columns in a message
@@ -158,10 +158,8 @@ class MultivariateNormal:
 
     def sample(self, n: int, random_state: Any = None) -> Array:
         """n draws, (n, dimension). `random_state` is a seed or a NumPy generator."""
-        if isinstance(n, bool | np.bool_) or not isinstance(n, int | np.integer) or n < 0:
-            raise ValueError(f"n is how many points to draw, 0 or more; got {n!r}.")
         rng = np.random.default_rng(random_state)
-        noise = rng.standard_normal((n, self.dimension))
+        noise = rng.standard_normal((whole("n", n, least=0), self.dimension))
         return self.mean + (noise @ self._factor.lower.T) * self._factor.scale
 
     def marginal(self, columns: Sequence[int]) -> MultivariateNormal:
@@ -196,7 +194,7 @@ class MultivariateNormal:
         )
 
     def _columns(self, columns: Sequence[int]) -> list[int]:
-        named = [j for j in columns if isinstance(j, bool) or not isinstance(j, int | np.integer)]
+        named = [j for j in columns if not is_whole(j)]
         if named:
             raise ValueError(
                 f"Columns go by their numbers, 0 to {self.dimension - 1}; got {named[0]!r}."

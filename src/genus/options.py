@@ -40,6 +40,33 @@ def number(name: str, value: Any, least: float = -np.inf, most: float = np.inf) 
     return result
 
 
+def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """A whole number from `least` to `most`.
+
+    >>> whole("n_bins", 5, least=2)
+    5
+    >>> whole("n_bins", 2.5, least=2, most=100)
+    Traceback (most recent call last):
+    ValueError: n_bins is a whole number from 2 to 100; got 2.5.
+    """
+    fits = is_whole(value) and least <= value and (most is None or value <= most)
+    if not fits:
+        bounds = f", {least} or more" if most is None else f" from {least} to {most}"
+        raise ValueError(f"{name} is a whole number{bounds}; got {value!r}.")
+    return int(value)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether this is an integer, and no True or False."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def by_class(priors: Any) -> Any:
+    """Priors as they are, or those of a pandas Series as a dictionary by its index."""
+    is_series = hasattr(priors, "index") and hasattr(priors, "to_dict")
+    return priors.to_dict() if is_series else priors
+
+
 def numbers(name: str, value: Any) -> NDArray[np.float64]:
     """Finite numbers in any shape."""
     try:

@@ -8,7 +8,7 @@ see, such as an infinite value, is refused there with its row and column.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -23,7 +23,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from genus import files, labels, matrix
 from genus.estimators.inputs import (
     announced,
+    check_priors,
     check_weight,
+    random_state_seed,
     refuse_empty_columns,
     refuse_missing_labels,
     table_of_numbers,
@@ -33,9 +35,10 @@ from genus.estimators.trees import to_tree
 from genus.explanation import Explanation
 from genus.families import Family
 from genus.matrix import Codes, InvalidColumn, InvalidValue, Matrix
-from genus.model import Model, Priors
+from genus.model import Model
 from genus.normal import SingularCovarianceError
-from genus.options import numbers, warn
+from genus.options import whole
+from genus.priors import Priors
 from genus.statistics import Array, ImpossibleError
 
 
@@ -206,8 +209,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """n new rows (n, columns) and their labels (n,), of class y or drawn by p(y)."""
         check_is_fitted(self)
-        if isinstance(n, bool | np.bool_) or not isinstance(n, int | np.integer) or n < 0:
-            raise ValueError(f"n is how many rows to draw, 0 or more; got {n!r}.")
+        n = whole("n", n, least=0)
         _ = self.model_.parameters
         chosen = None
         if y is not None:
@@ -461,38 +463,15 @@ def refuse_too_large(model: Model) -> None:
 def first_difference(mine: list[str], theirs: list[str]) -> str:
     """The first columns in which two lists of names differ."""
     if len(mine) != len(theirs):
-        extra = [f"the first has {name!r}" for name in mine if name not in set(theirs)][:1]
-        extra += [f"the second has {name!r}" for name in theirs if name not in set(mine)][:1]
-        which = f" ({', '.join(extra)})" if extra else ""
-        return f"{len(mine)} in the first and {len(theirs)} in the second{which}"
+        one, two = ("first", mine, set(theirs)), ("second", theirs, set(mine))
+        extra = [
+            f"; the {side} alone has {name!r}"
+            for side, names, others in (one, two)
+            for name in [name for name in names if name not in others][:1]
+        ]
+        return f"{len(mine)} in the first and {len(theirs)} in the second{''.join(extra)}"
     at = next(j for j, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b)
     return f"column {at} is {mine[at]!r} in the first and {theirs[at]!r} in the second"
-
-
-def check_priors(priors: Any, normalise: bool = False) -> Any:
-    """Priors that are probabilities; their number is checked against the classes later."""
-    if priors is None:
-        return None
-    if hasattr(priors, "index") and hasattr(priors, "to_dict"):  # a pandas Series, by its index
-        priors = priors.to_dict()
-    values = numbers("priors", list(priors.values()) if isinstance(priors, Mapping) else priors)
-    if values.ndim != 1:
-        raise ValueError(f"priors is a list of probabilities, one for each class; got {priors!r}.")
-    if (values < 0).any():
-        raise ValueError(f"Priors must be non-negative; got {values.min():g}.")
-    if not np.isclose(values.sum(), 1.0):
-        if not normalise or values.sum() == 0:
-            raise ValueError(f"The sum of the priors should be 1; it is {values.sum():g}.")
-        warn("The priors do not sum to 1. Renormalizing")
-    scaled = values / values.sum()
-    return dict(zip(priors, scaled, strict=True)) if isinstance(priors, Mapping) else scaled
-
-
-def random_state_seed(random_state: Any) -> Any:
-    """What NumPy's default_rng takes, from what scikit-learn calls a random_state."""
-    if isinstance(random_state, np.random.RandomState):
-        return random_state.randint(2**31)
-    return random_state
 
 
 class UnsolvedError(AttributeError, ValueError):

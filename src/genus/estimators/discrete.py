@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils.validation import check_is_fitted
 
-from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
-from genus.estimators.base import GenerativeClassifier, attributes, check_priors
-from genus.model import Priors
+from genus.estimators.base import GenerativeClassifier
+from genus.estimators.inputs import check_priors
+from genus.estimators.logistic import LogisticForm
 from genus.options import flag, number, numbers, warn
+from genus.priors import Priors
 from genus.smoothing import Smoothing, per_column
 from genus.statistics import Array
 
@@ -126,26 +125,9 @@ def one_distribution(p: Any, columns: int) -> Any:
     return p
 
 
-class LinearClassifier(DiscreteClassifier):
+class LinearClassifier(LogisticForm, DiscreteClassifier):
     """One whose log p(y|x) is linear in x: a logistic or softmax regression."""
 
     @property
     def _accepts_sparse(self) -> bool:
         return True
-
-    def to_logistic(self) -> LogisticRegression:
-        """A fitted scikit-learn LogisticRegression with the same p(y|x)."""
-        check_is_fitted(self)
-        return to_logistic(self.model_, getattr(self, "feature_names_in_", None))
-
-    @property
-    def coef_(self) -> Array:
-        """θ of the logistic form: (1, n) for two classes, else (K, n)."""
-        with attributes():
-            return scikit_learn_form(*softmax_weights(self._fitted()))[0]
-
-    @property
-    def intercept_(self) -> Array:
-        """The constant of the logistic form: (1,) for two classes, else (K,)."""
-        with attributes():
-            return scikit_learn_form(*softmax_weights(self._fitted()))[1]

@@ -14,7 +14,7 @@ from genus import labels
 from genus.estimators.inputs import refuse_missing_labels, table_of_numbers
 from genus.families import Categorical
 from genus.grid import Bins, check_edges
-from genus.options import number
+from genus.options import number, whole
 from genus.statistics import Array
 
 MOST_BINS = 1 << 16
@@ -59,13 +59,10 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
     def _bins(self) -> Bins:
         if self.strategy not in STRATEGIES:
             raise ValueError(f"strategy is one of {STRATEGIES}, got {self.strategy!r}.")
-        if not (isinstance(self.n_bins, int | np.integer) and 2 <= self.n_bins <= MOST_BINS):
-            raise ValueError(
-                f"n_bins is a whole number of 2 or more, {MOST_BINS} at most; got {self.n_bins!r}."
-            )
+        n_bins = whole("n_bins", self.n_bins, least=2, most=MOST_BINS)
         origin = number("origin", self.origin)
         edges = None if self.edges is None else check_edges(self.edges)
-        return Bins(self.strategy, int(self.n_bins), edges, origin)
+        return Bins(self.strategy, n_bins, edges, origin)
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Find the edges for X (m, n); "mdlp" needs the labels y (m,)."""

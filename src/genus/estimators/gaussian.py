@@ -8,30 +8,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
-from genus.estimators.base import GenerativeClassifier, attributes, check_priors
+from genus.estimators.base import GenerativeClassifier
+from genus.estimators.inputs import check_priors
+from genus.estimators.logistic import LogisticForm
 from genus.families import Gaussian
 from genus.families.gaussian_scores import DiagonalParameters
 from genus.matrix import dense_rows, refuse_infinite
-from genus.model import Priors
-from genus.options import flag, number
+from genus.options import flag, number, whole
+from genus.priors import Priors
 from genus.statistics import Array
 
 
-def has_one_covariance(estimator: Any) -> bool:
-    """Whether all classes share Σ, so that log p(y|x) is linear in x."""
-    if not estimator._option("shared"):
-        raise AttributeError(
-            "With shared=False log p(y|x) is quadratic in x; only shared=True has this."
-        )
-    return True
-
-
-class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifier):  # type: ignore[misc]
+class GDA(
+    LogisticForm,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    GenerativeClassifier,
+):
     """Gaussian discriminant analysis: x|y ~ N(μ_y, Σ), with Σ shared or separate, full or diagonal.
 
     Parameters
@@ -83,9 +78,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
             shrinkage = number("shrinkage", shrinkage, least=0, most=1)
         for name in ("shared", "diagonal", "unbiased"):
             flag(name, getattr(self, name))
-        n = self.n_components
-        if n is not None and (not isinstance(n, int | np.integer) or n < 1):
-            raise ValueError(f"n_components is a whole number from 1 on, or None; got {n!r}.")
+        if self.n_components is not None:
+            whole("n_components", self.n_components, least=1)
         if shrinkage is not None and self.diagonal:
             raise ValueError("diagonal=True leaves no covariances to shrink; use shrinkage=None.")
         return Gaussian(
@@ -136,26 +130,12 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GenerativeClassifie
 
     # The logistic form
 
-    @available_if(has_one_covariance)  # type: ignore[untyped-decorator]
-    def to_logistic(self) -> LogisticRegression:
-        """A fitted scikit-learn LogisticRegression with the same p(y|x)."""
-        check_is_fitted(self)
-        return to_logistic(self.model_, getattr(self, "feature_names_in_", None))
-
-    @property
-    def coef_(self) -> Array:
-        """θ of the logistic form: (1, n) for two classes, else (K, n)."""
-        return self._linear()[0]
-
-    @property
-    def intercept_(self) -> Array:
-        """The constant of the logistic form: (1,) for two classes, else (K,)."""
-        return self._linear()[1]
-
-    def _linear(self) -> tuple[Array, Array]:
-        has_one_covariance(self)
-        with attributes():
-            return scikit_learn_form(*softmax_weights(self._fitted()))
+    def _is_linear(self) -> bool:
+        if not self._option("shared"):
+            raise AttributeError(
+                "With shared=False log p(y|x) is quadratic in x; only shared=True has this."
+            )
+        return True
 
     def decision_function(self, X: Any) -> Array:
         """log p(x, y) up to what all classes share, (m, K); for two classes the log-odds, (m,)."""

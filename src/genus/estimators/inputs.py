@@ -1,4 +1,4 @@
-"""What users bring: tables, labels and weights, checked at the door and made fit for counting.
+"""What users bring: tables, labels, weights, priors; checked at the door, made fit for counting.
 
 Everything here either returns what the families can read or raises an error that says what is
 wrong, in which row and column, and what to do. Nothing is copied that is fit as it is.
@@ -6,6 +6,7 @@ wrong, in which row and column, and what to do. Nothing is copied that is fit as
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from genus import labels, matrix
 from genus.labels import is_missing
 from genus.matrix import Matrix
+from genus.options import by_class, numbers, warn
 from genus.statistics import Array
 
 MOST_WEIGHT = 1e100  # beyond, sums of squares may be no floats
@@ -104,10 +106,10 @@ def loses_digits(X: Any) -> bool:
 
     pandas makes floats of its nullable integers, and Polars of those with holes.
     """
-    for j, (name, dtype) in enumerate(columns_of(X)):
+    for j, (_, dtype) in enumerate(columns_of(X)):
         if isinstance(dtype, np.dtype) or not str(dtype).lower().startswith(("int64", "uint64")):
             continue
-        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
+        column = column_at(X, j)
         ends = [end for end in (column.min(), column.max()) if not labels.is_missing(end)]
         if any(abs(int(end)) > labels.LARGEST_EXACT for end in ends):
             return True
@@ -117,10 +119,14 @@ def loses_digits(X: Any) -> bool:
 def objects_of(X: Any) -> NDArray[Any]:
     """The values of a frame as they are, (m, n)."""
     out = np.empty(X.shape, dtype=object)
-    for j, name in enumerate(X.columns):
-        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]  # names may repeat in pandas
-        out[:, j] = column.to_list()
+    for j in range(X.shape[1]):
+        out[:, j] = column_at(X, j).to_list()
     return out
+
+
+def column_at(X: Any, j: int) -> Any:
+    """A column of a frame; in pandas names may repeat."""
+    return X.iloc[:, j] if hasattr(X, "iloc") else X[X.columns[j]]
 
 
 def frame_like(X: Any, values: NDArray[Any], names: list[Any]) -> Any:
@@ -290,3 +296,31 @@ def check_weight(sample_weight: Any, rows: int) -> Array | None:
             f"the most is {MOST_WEIGHT:g}. Divide all weights by the same number."
         )
     return np.ascontiguousarray(weight)
+
+
+# Priors and seeds
+
+
+def check_priors(priors: Any, normalise: bool = False) -> Any:
+    """Priors that are probabilities; their number is checked against the classes later."""
+    if priors is None:
+        return None
+    priors = by_class(priors)
+    values = numbers("priors", list(priors.values()) if isinstance(priors, Mapping) else priors)
+    if values.ndim != 1:
+        raise ValueError(f"priors is a list of probabilities, one for each class; got {priors!r}.")
+    if (values < 0).any():
+        raise ValueError(f"Priors must be non-negative; got {values.min():g}.")
+    if not np.isclose(values.sum(), 1.0):
+        if not normalise or values.sum() == 0:
+            raise ValueError(f"The sum of the priors should be 1; it is {values.sum():g}.")
+        warn("The priors do not sum to 1. Renormalizing")
+    scaled = values / values.sum()
+    return dict(zip(priors, scaled, strict=True)) if isinstance(priors, Mapping) else scaled
+
+
+def random_state_seed(random_state: Any) -> Any:
+    """What NumPy's default_rng takes, from what scikit-learn calls a random_state."""
+    if isinstance(random_state, np.random.RandomState):
+        return random_state.randint(2**31)
+    return random_state

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from genus.options import by_class
 from genus.statistics import Tally
 
 
@@ -21,8 +22,8 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         )
     parameters = dict(estimator._solved_with)
     for name in ("priors", "class_prior"):
-        if hasattr(parameters.get(name), "to_dict"):  # a pandas Series, by its index
-            parameters[name] = parameters[name].to_dict()
+        if name in parameters:
+            parameters[name] = by_class(parameters[name])
     if hasattr(parameters.get("bins"), "get_params"):
         parameters["bins"] = parameters["bins"].get_params(deep=False)
     return {

@@ -10,16 +10,15 @@ definite). A row to be scored is scored by the marginal of what is there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genus import matrix
-from genus._kernel import center, square_columns
+from genus.families.gaussian_counts import count_moments
 from genus.families.gaussian_leave_one_out import score_diagonal_without, score_full_without
 from genus.families.gaussian_scores import (
     DiagonalParameters,
@@ -32,15 +31,10 @@ from genus.families.gaussian_scores import (
     score_full,
 )
 from genus.labels import Axis, show
-from genus.matrix import Codes, InvalidColumn, Matrix, threads
+from genus.matrix import Codes, Matrix
 from genus.normal import Factor, LOG_2π, SingularCovarianceError
 from genus.shrinkage import shrink
-from genus.statistics import Array, Moments, divide, grid_point
-
-SAMPLE_ROWS = 512  # from which the first origin is taken
-CLASS_ROWS = 512  # of one class, at least, that are worth a product of their own
-SPAN_BYTES = 8 << 20  # of rows at a time that are sorted by class
-FAR = 256.0  # standard deviations from the origin to the mean that cost too many digits
+from genus.statistics import Array, Moments, divide
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +100,7 @@ class Gaussian:
         return Moments.zero(self.structure, self.quartic)
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Moments:
-        origin = first_origin(X, y, len(classes), 4 if self.quartic else 2)
-        counted = self._count_about(origin, X, y, classes, weight)
-        better = counted.centred_origin()
-        if (np.abs(better - origin) > FAR * np.sqrt(np.maximum(counted.variance(), 0))).any():
-            # The rows that the origin was taken from lie elsewhere than most (or do not count).
-            counted = self._count_about(better, X, y, classes, weight)
-        return counted.canonical()
+        return count_moments(self.structure, self.quartic, X, y, classes, weight)
 
     def solve(self, statistics: Moments, classes: Axis, width: int) -> Parameters:
         moments = statistics.align(classes, width)
@@ -186,76 +174,6 @@ class Gaussian:
             return parameters.mean[k] + noise * np.sqrt(parameters.variance[k])
         factor = parameters.factor(k)
         return parameters.mean[k] + (noise @ factor.lower.T) * factor.scale
-
-    def _count_about(
-        self, origin: Array, X: Matrix, y: Codes, classes: Axis, weight: Array | None
-    ) -> Moments:
-        if self.structure != "diagonal":
-            return self._count_products(origin, X, y, classes, weight)
-        weights, sums, squares, invalid = square_columns(
-            X, y, weight, origin, len(classes), threads()
-        )
-        matrix.refuse(X, invalid, nonnegative=False)
-        refuse_overflow(squares)
-        return Moments.counted("diagonal", classes, origin, weights, sums, squares)
-
-    def _count_products(
-        self, origin: Array, X: Matrix, y: Codes, classes: Axis, weight: Array | None
-    ) -> Moments:
-        """Σwzzᵀ, one chunk of centred rows at a time, class by class if separate."""
-        n, K = X.shape[1], len(classes)
-        step = matrix.product_rows(n)
-        if self.structure == "separate":
-            step = max(step, min(K * CLASS_ROWS, SPAN_BYTES // (8 * n)))
-
-        def work(chunks: Iterator[NDArray[np.intp] | slice]) -> Products:
-            total = Products.zero(self.structure, K, n, self.quartic)
-            buffer = np.empty((min(len(y), step), n))
-            for rows in chunks:
-                here, chosen = (X[rows], None) if isinstance(rows, slice) else (X, rows)
-                labels, w = y[rows], None if weight is None else weight[rows]
-                if self.structure == "separate" and chosen is None:
-                    chosen = matrix.stable_order(labels)
-                    labels, w = labels[chosen], None if w is None else w[chosen]
-                weights, sums, invalid = center(here, labels, w, origin, K, chosen, buffer, 1)
-                if invalid >= 0:
-                    at = np.arange(len(y))[rows]
-                    at = at if here is X or chosen is None else at[chosen]
-                    row, column = divmod(invalid, n)
-                    matrix.refuse(X, int(at[row]) * n + column, nonnegative=False)
-                z = buffer[: len(labels)]
-                total.add(weights, sums, z, z if w is None else z * w[:, None], labels)
-            return total
-
-        parts = matrix.in_threads(work, list(self._product_chunks(y, K, step)))
-        total = parts[0]
-        for part in parts[1:]:
-            total.merge(part)
-        refuse_overflow(total.squares if total.fourth is None else total.fourth)
-        return Moments.counted(
-            self.structure,
-            classes,
-            origin,
-            total.weights,
-            total.sums,
-            total.squares,
-            total.third,
-            total.fourth,
-        )
-
-    def _product_chunks(
-        self, y: Codes, n_classes: int, step: int
-    ) -> Iterator[NDArray[np.intp] | slice]:
-        """Rows to multiply together, about `step` at a time.
-
-        Consecutive ones, so that X is read in one stream, or, where separate classes would have
-        few rows each in such a chunk, rows in the order of their classes.
-        """
-        if self.structure == "pooled" or step >= n_classes * CLASS_ROWS:
-            yield from (slice(i, min(i + step, len(y))) for i in range(0, len(y), step))
-        else:
-            order = matrix.stable_order(y)
-            yield from (order[i : i + step] for i in range(0, len(y), step))
 
     def _divisors(self, weights: Array) -> Array:
         """What scatters are divided by: m or m_k, less K or 1 if unbiased; weights (K, ·)."""
@@ -372,93 +290,6 @@ class Gaussian:
         ways.append("leave out columns that repeat others or are constant within classes")
         remedy = ", ".join(ways[:-1]) + (" or " if len(ways) > 1 else "") + ways[-1]
         return f"{remedy[0].upper()}{remedy[1:]}."
-
-
-@dataclass(eq=False)
-class Products:
-    """Sums that one thread adds up: work space, the only thing here that changes."""
-
-    weights: Array
-    sums: Array
-    squares: Array
-    third: Array | None
-    fourth: Array | None
-
-    @classmethod
-    def zero(cls, structure: str, K: int, n: int, quartic: bool) -> Products:
-        squares = np.zeros((n, n) if structure == "pooled" else (K, n, n))
-        third, fourth = (np.zeros((K, n, n)) for _ in range(2)) if quartic else (None, None)
-        return cls(np.zeros((K, 1)), np.zeros((K, n)), squares, third, fourth)
-
-    def add(self, weights: Array, sums: Array, z: Array, weighed: Array, labels: Codes) -> None:
-        """One chunk of centred rows z; in the order of their labels if classes are separate."""
-        self.weights[:, 0] += weights
-        self.sums += sums
-        with np.errstate(over="ignore", invalid="ignore"):  # refused when all is added up
-            if self.squares.ndim == 2:
-                self.squares += z.T @ weighed
-                return
-            starts = np.flatnonzero(np.diff(labels, prepend=-1))
-            for start, end in pairwise([*starts.tolist(), len(labels)]):
-                k, part, heavy = labels[start], z[start:end], weighed[start:end]
-                self.squares[k] += part.T @ heavy
-                if self.third is not None and self.fourth is not None:
-                    self.third[k] += (part * part).T @ heavy
-                    self.fourth[k] += (part * part).T @ (part * heavy)
-
-    def merge(self, other: Products) -> None:
-        """Add what another thread has added up."""
-        self.weights += other.weights
-        self.sums += other.sums
-        self.squares += other.squares
-        for mine, theirs in ((self.third, other.third), (self.fourth, other.fourth)):
-            if mine is not None and theirs is not None:
-                mine += theirs
-
-
-def first_origin(X: Matrix, y: Codes, n_classes: int, power: int) -> Array:
-    """About where each class is, (K, n), from some rows: close enough to lose no digits."""
-    m = len(y)
-    sample = max(256, min(SAMPLE_ROWS, matrix.CHUNK_BYTES // (8 * max(X.shape[1], 1))))
-    chosen = np.arange(0, m, max(1, m // sample))
-    first = np.zeros(n_classes, dtype=np.intp)
-    first[y[::-1]] = np.arange(m)[::-1]
-    present = np.zeros(n_classes, dtype=bool)
-    present[y[chosen]] = True
-    if not present.all():
-        chosen = np.union1d(chosen, first[~present]) if m else chosen
-    x, k = matrix.dense_rows(X, chosen), y[chosen]
-    x = np.where(np.isfinite(x), x, np.nan)
-    refuse_underflow(x, power)
-    zero = np.zeros((n_classes, X.shape[1]))
-    weights, sums, _, _ = square_columns(x, k, None, zero, n_classes, 1)
-    mean = divide(sums, weights)
-    _, _, squares, _ = square_columns(x, k, None, mean, n_classes, 1)
-    return grid_point(mean, np.sqrt(divide(squares, weights)))
-
-
-def refuse_underflow(x: Array, power: int) -> None:
-    """Raise if the numbers of a column are so small that their powers are zero."""
-    largest = np.fmax.reduce(x, axis=0, initial=-np.inf) - np.fmin.reduce(x, axis=0, initial=np.inf)
-    tiny = (largest > 0) & (largest < np.finfo(float).tiny ** (1 / power) * 1e8)
-    if tiny.any():
-        j = int(np.argmax(tiny))
-        raise InvalidColumn(
-            j,
-            f"holds numbers that differ by at most {largest[j]:g}, and powers of that are no "
-            "floats. Scale the column to other units.",
-        )
-
-
-def refuse_overflow(sums: Array) -> None:
-    """Raise if powers of the numbers are too large to be added up."""
-    if not np.isfinite(sums).all():
-        j = int(np.argwhere(~np.isfinite(sums))[0][-1])
-        raise InvalidColumn(
-            j,
-            "holds numbers so large that their powers are no floats. Scale the column to other "
-            "units.",
-        )
 
 
 def holes(X: Matrix) -> bool:

@@ -1,0 +1,46 @@
+"""The logistic or softmax form of classifiers whose log p(y|x) is linear in x."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
+from genus.estimators.base import attributes
+from genus.statistics import Array
+
+
+def is_linear(estimator: Any) -> bool:
+    """Whether it has the form; raises an AttributeError that says why not."""
+    return bool(estimator._is_linear())
+
+
+class LogisticForm:
+    """θ and b of softmax(θ x + b), by scikit-learn's names."""
+
+    def _is_linear(self) -> bool:
+        return True
+
+    @available_if(is_linear)  # type: ignore[untyped-decorator]
+    def to_logistic(self) -> LogisticRegression:
+        """A fitted scikit-learn LogisticRegression with the same p(y|x)."""
+        check_is_fitted(self)
+        return to_logistic(self.model_, getattr(self, "feature_names_in_", None))  # type: ignore[attr-defined]
+
+    @property
+    def coef_(self) -> Array:
+        """θ of the logistic form: (1, n) for two classes, else (K, n)."""
+        return self._linear()[0]
+
+    @property
+    def intercept_(self) -> Array:
+        """The constant of the logistic form: (1,) for two classes, else (K,)."""
+        return self._linear()[1]
+
+    def _linear(self) -> tuple[Array, Array]:
+        self._is_linear()
+        with attributes():
+            return scikit_learn_form(*softmax_weights(self._fitted()))  # type: ignore[attr-defined]

@@ -1,0 +1,88 @@
+"""What both statistics share: the group that they form, and how exact its sums are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.labels import Axis
+
+Array = NDArray[np.float64]
+
+# Two sums that should cancel may differ in their last bits if the weights were not whole numbers.
+ROUNDING = 8 * np.finfo(float).eps
+# What millions of additions of such weights may be off by, and less than anyone weighs a row with.
+GATHERED = 1e-9
+
+
+class ImpossibleError(ValueError):
+    """More was to be forgotten than was learned: no rows can have left that behind.
+
+    `of_other_rows`: as many as were learned, but not the same.
+    """
+
+    def __init__(self, of_other_rows: bool = False) -> None:
+        super().__init__("No rows can have left that behind.")
+        self.of_other_rows = of_other_rows
+
+
+class Statistics(Protocol):
+    """What every family counts into."""
+
+    @property
+    def classes(self) -> Axis: ...
+    def __add__(self, other: Self, /) -> Self: ...
+    def __sub__(self, other: Self, /) -> Self: ...
+    def __mul__(self, factor: float, /) -> Self: ...
+    def under(self, own: Axis, classes: Axis) -> Self:
+        """What was counted of the classes `own`, under other names."""
+
+    def settled(self, before: Self) -> Self:
+        """What is left of `before` after forgetting; ImpossibleError if it was not in it."""
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether no sum has grown beyond what can be calculated with."""
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether rows can have given these sums."""
+
+
+def difference(a: Array, b: Array) -> Array:
+    """a - b, exactly zero where the two agree to rounding; whole numbers need no rounding."""
+    result = a - b
+    close = np.abs(result) <= ROUNDING * np.maximum(np.abs(a), np.abs(b))
+    result[close & ((a != np.floor(a)) | (b != np.floor(b)))] = 0.0
+    return result
+
+
+def settle(rest: Array, before: Array) -> Array:
+    """What is left of `before` after forgetting: no more than rounding of it is nothing.
+
+    Sums of whole numbers are exact; of others the error of many operations may have gathered.
+    """
+    whole = (rest == np.floor(rest)) & (before == np.floor(before))
+    return np.where((np.abs(rest) <= GATHERED * np.abs(before)) & ~whole, 0.0, rest)
+
+
+def divide(a: Array, b: Array) -> Array:
+    """a / b, zero where b is zero."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b != 0)
+
+
+def freeze(value: Any) -> Any:
+    """A value, made of dataclasses, tuples and dictionaries, with arrays that cannot be written."""
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif is_dataclass(value):
+        for part in fields(value):
+            freeze(getattr(value, part.name))
+    elif isinstance(value, tuple | list | Mapping):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            freeze(item)
+    return value

@@ -1,0 +1,193 @@
+"""Counts by class and key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import labels
+from genus.labels import Axis
+from genus.statistics.group import Array, ImpossibleError, difference, freeze, settle
+
+MOST_COUNT = 1e200  # sums and products of counts stay far from what a float can hold
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Counts by class and key, one table (K, V) per measure.
+
+    `keys` is None if the V keys are the columns of a matrix. Otherwise it holds one axis of keys
+    per column, and the tables hold the columns' keys side by side.
+    """
+
+    classes: Axis = field(default_factory=labels.empty_axis)
+    keys: tuple[Axis, ...] | None = None
+    counts: Mapping[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __getitem__(self, measure: str) -> Array:
+        return self.counts[measure]
+
+    def __add__(self, other: Tally) -> Tally:
+        return self._combine(other, np.add)
+
+    def __sub__(self, other: Tally) -> Tally:
+        return self._combine(other, difference)
+
+    def __mul__(self, factor: float) -> Tally:
+        scaled = {name: factor * table for name, table in self.counts.items()}
+        return Tally.of(self.classes, self.keys, scaled)
+
+    __rmul__ = __mul__
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all counts are numbers, and sums and products of them are finite."""
+        tables = self.counts.values()
+        return all(
+            t.min(initial=0) >= -MOST_COUNT and t.max(initial=0) <= MOST_COUNT for t in tables
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return (
+            labels.is_same(self.classes, other.classes)
+            and same_keys(self.keys, other.keys)
+            and self.counts.keys() == other.counts.keys()
+            and all(np.array_equal(self.counts[name], other.counts[name]) for name in self.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def align(self, classes: Axis, width: int | None = None) -> dict[str, Array]:
+        """The tables with one row per class of `classes` (K, V); zeros for those not counted."""
+        width = self.width if self.width or width is None else width
+        index = labels.positions(self.classes, classes)
+        return {
+            name: labels.spread(table, index, len(classes))
+            if table.size
+            else np.zeros((len(classes), width))
+            for name, table in self.counts.items()
+        }
+
+    def under(self, own: Axis, classes: Axis) -> Tally:
+        """The counts of the classes `own`, some of which may be missing, under other names."""
+        at = labels.find(own, self.classes)
+        there = at >= 0
+        return Tally.of(
+            classes[there], self.keys, {m: t[at[there]] for m, t in self.counts.items()}
+        )
+
+    def settled(self, before: Tally) -> Tally:
+        """What is left of `before` after forgetting, less what is only rounding."""
+        if len(self.classes) == 0:
+            return self
+        if not before.counts:
+            raise ImpossibleError
+        keys, left, right = merge_keys(before, self)
+        width = max(before.width, self.width) if keys is None else sum(map(len, keys))
+        classes = labels.union(before.classes, self.classes, "classes")
+        rows = labels.positions(self.classes, classes)
+        counts = {}
+        for name, table in self.counts.items():
+            here = labels.spread(before.counts[name], left, width, axis=1)
+            here = labels.spread(here, labels.positions(before.classes, classes), len(classes))
+            counts[name] = settle(table, here[rows][:, right])
+        rest = Tally.of(self.classes, self.keys, counts)
+        if not rest.is_possible:
+            raise ImpossibleError
+        return rest
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether rows can have given these counts: none is negative."""
+        return all(bool((table >= 0).all()) for table in self.counts.values())
+
+    @property
+    def width(self) -> int:
+        """V, the number of keys of all columns."""
+        return next((table.shape[1] for table in self.counts.values()), 0)
+
+    def _combine(self, other: Tally, operation: Callable[[Array, Array], Array]) -> Tally:
+        if not self.counts:
+            self = replace(self, counts={m: t[:0, :0] for m, t in other.counts.items()})
+        if not other.counts:
+            other = replace(other, counts={m: t[:0, :0] for m, t in self.counts.items()})
+        if self.counts.keys() != other.counts.keys():
+            raise ValueError(
+                f"One side counted {sorted(self.counts)}, the other {sorted(other.counts)}: "
+                "they come from different families and do not merge."
+            )
+        classes = labels.union(self.classes, other.classes, "classes")
+        keys, left, right = merge_keys(self, other)
+        width = max(self.width, other.width) if keys is None else sum(map(len, keys))
+
+        def place(tally: Tally, name: str, columns: NDArray[np.intp]) -> Array:
+            rows = labels.positions(tally.classes, classes)
+            table = labels.spread(tally.counts[name], columns, width, axis=1)
+            return labels.spread(table, rows, len(classes))
+
+        counts = {
+            name: operation(place(self, name, left), place(other, name, right))
+            for name in self.counts
+        }
+        return Tally.of(classes, keys, counts)
+
+    @classmethod
+    def of(cls, classes: Axis, keys: tuple[Axis, ...] | None, counts: Mapping[str, Array]) -> Tally:
+        """A tally less every class and named key that is zero throughout."""
+        present = np.zeros(len(classes), dtype=bool)
+        for table in counts.values():
+            present |= table.any(axis=1)
+        if not present.all():
+            classes, counts = classes[present], {m: t[present] for m, t in counts.items()}
+        if len(classes) == 0:
+            return Tally(labels.empty_axis(), None, {m: np.zeros((0, 0)) for m in counts})
+        if keys is not None:
+            used = np.zeros(sum(map(len, keys)), dtype=bool)
+            for table in counts.values():
+                used |= table.any(axis=0)
+            if not used.all():
+                ends = np.cumsum([len(axis) for axis in keys])[:-1]
+                keys = tuple(
+                    axis[kept] for axis, kept in zip(keys, np.split(used, ends), strict=True)
+                )
+                counts = {m: np.ascontiguousarray(t[:, used]) for m, t in counts.items()}
+        return Tally(classes, keys, counts)
+
+
+def same_keys(a: tuple[Axis, ...] | None, b: tuple[Axis, ...] | None) -> bool:
+    """Whether two tallies count by the same keys."""
+    if a is None or b is None:
+        return a is b
+    return len(a) == len(b) and all(labels.is_same(s, t) for s, t in zip(a, b, strict=True))
+
+
+def merge_keys(
+    a: Tally, b: Tally
+) -> tuple[tuple[Axis, ...] | None, NDArray[np.intp], NDArray[np.intp]]:
+    """The keys of both, and where the keys of either stand among them."""
+    if len(a.classes) == 0 or len(b.classes) == 0 or same_keys(a.keys, b.keys):
+        known = b if len(a.classes) == 0 else a
+        if len(a.classes) and len(b.classes) and a.width != b.width:
+            raise ValueError(
+                f"One side has {a.width} columns, the other {b.width}; "
+                "merge models of the same columns."
+            )
+        return known.keys, np.arange(a.width), np.arange(b.width)
+    if a.keys is None or b.keys is None or len(a.keys) != len(b.keys):
+        raise ValueError("The two sides have different columns; merge models of the same columns.")
+    merged, left, right, start = [], [], [], 0
+    for j, (one, two) in enumerate(zip(a.keys, b.keys, strict=True)):
+        both = labels.union(one, two, f"categories of column {j}")
+        left.append(start + labels.positions(one, both))
+        right.append(start + labels.positions(two, both))
+        merged.append(both)
+        start += len(both)
+    return tuple(merged), np.concatenate(left), np.concatenate(right)
