@@ -26,7 +26,10 @@ class LogisticForm:
 
     @available_if(is_linear)  # type: ignore[untyped-decorator]
     def to_logistic(self) -> LogisticRegression:
-        """A fitted scikit-learn LogisticRegression with the same p(y|x)."""
+        """A fitted scikit-learn LogisticRegression with the same p(y|x).
+
+        BernoulliNB's is for columns of 0 and 1, which `binarize` makes of others.
+        """
         check_is_fitted(self)
         return to_logistic(self.model_, getattr(self, "feature_names_in_", None))  # type: ignore[attr-defined]
 
