@@ -56,6 +56,7 @@ from genus import (
     _kernel,
     cross_validate,
 )
+from genus.model import Model
 from genus.normal import SingularCovarianceError
 
 TEXT = np.array(["ham", "spam", "eggs"])
@@ -918,6 +919,24 @@ def test_cross_validation_of_what_is_no_model():
         cross_validate(PlainGaussianNB(), NUMBERS, LABELS)
     with refused("class"):
         cross_validate(GDA(), NUMBERS, np.zeros(90))
+
+
+# Ctrl-C
+
+
+@each(CASES)
+@pytest.mark.parametrize("where", ["count", "__add__", "__sub__"])
+def test_an_interrupted_model_is_as_it_was(case, where, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    model = case.fit()
+    with unchanged(model, case.X):
+        monkeypatch.setattr(Model, where, interrupt)
+        learn = model.forget if where == "__sub__" else model.partial_fit
+        with pytest.raises(KeyboardInterrupt):
+            learn(case.X[:9], case.y[:9])
+        monkeypatch.undo()
 
 
 # Threads and processes
