@@ -1,17 +1,14 @@
 // The binding: checks shapes and bounds, releases the GIL, hands arrays over.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-
-#include <optional>
 #include <stdexcept>
 #include <string>
 
+#include "binding.hpp"
 #include "keys.hpp"
 #include "runs.hpp"
 #include "sparse.hpp"
 
 namespace nb = nanobind;
+using namespace genus::binding;
 using namespace nb::literals;
 
 namespace {
@@ -21,26 +18,6 @@ using genus::Labels;
 using genus::Layout;
 using genus::Table;
 using genus::Type;
-
-using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
-using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Indices = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Target = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using TargetBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Weight = std::optional<Vector>;
-
-void require(bool holds, const char* message) {
-    if (!holds) throw nb::value_error(message);
-}
-
-template <class Work> auto without_gil(const Work& work) {
-    nb::gil_scoped_release release;
-    return work();
-}
 
 Type type_of(nb::dlpack::dtype dtype) {
     const std::pair<nb::dlpack::dtype, Type> types[] = {
@@ -76,19 +53,6 @@ Table table_of(const AnyVector& x) {  // one row
             type_of(x.dtype())};
 }
 
-Labels labels_of(const Integers& y, const Weight& weight, std::size_t rows, std::size_t classes) {
-    require(y.shape(0) == rows, "y must have one label per row of X.");
-    require(!weight || weight->shape(0) == rows, "weight must have one number per row of X.");
-    const bool inside = without_gil([&] {
-        bool outside = false;  // a negative label is huge without its sign
-        for (std::size_t i = 0; i < rows; ++i)
-            outside |= static_cast<std::uint64_t>(y.data()[i]) >= classes;
-        return !outside;
-    });
-    require(inside, "y must lie in [0, n_classes).");
-    return {y.data(), weight ? weight->data() : nullptr, classes};
-}
-
 Layout layout_of(const Integers& offsets, std::size_t columns) {
     require(offsets.shape(0) == columns + 1,
             "offsets must have one number per column of X, and one more.");
@@ -96,17 +60,6 @@ Layout layout_of(const Integers& offsets, std::size_t columns) {
     for (std::size_t j = 0; j < columns; ++j)
         require(offsets.data()[j] <= offsets.data()[j + 1], "offsets must ascend.");
     return {offsets.data(), columns};
-}
-
-void require_shape(const Matrix& array, std::size_t rows, std::size_t columns,
-                   const char* message) {
-    require(array.shape(0) == rows && array.shape(1) == columns, message);
-}
-
-template <class T> nb::object give(Buffer<T> buffer, std::initializer_list<std::size_t> shape) {
-    T* data = buffer.release();
-    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T>(data, shape, owner));
 }
 
 nb::tuple sum_columns(const AnyMatrix& X, const Integers& y, const Weight& weight,
@@ -380,4 +333,5 @@ NB_MODULE(_kernel, m) {
           "table"_a, "missing"_a, "nonnegative"_a, "threads"_a);
     m.def("score_above_csr", &score_above_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,
           "threshold"_a, "on"_a, "missing"_a, "threads"_a);
+    bind_texts(m);
 }

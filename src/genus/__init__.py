@@ -11,10 +11,11 @@ from genus.estimators import (
     GaussianNB,
     MultinomialNB,
     PoissonNB,
+    TextClassifier,
     load,
 )
 from genus.evaluate import CrossValidation, cross_validate
-from genus.explanation import Explanation
+from genus.explanation import Explanation, TextExplanation
 from genus.normal import MultivariateNormal, SingularCovarianceError
 
 __version__ = version("genus")
@@ -32,6 +33,8 @@ __all__ = [
     "MultivariateNormal",
     "PoissonNB",
     "SingularCovarianceError",
+    "TextClassifier",
+    "TextExplanation",
     "cross_validate",
     "load",
 ]

@@ -154,3 +154,44 @@ def score_above_csr(
     threads: int,
 ) -> tuple[Floats, int]:
     """Return what score_above does, of sparse rows and a threshold of at least 0; invalid."""
+
+Chunks = list[tuple[Any, ...]]  # of texts: ("strings", …), ("utf8", …), ("views", …), ("tokens", …)
+How = tuple[NDArray[np.uint32], bool, bool, int, int]  # alphabet, lowercase, characters, n-grams
+Index = tuple[NDArray[np.uint64], NDArray[np.uint64], Bytes]  # slots, keys, text of the words
+Words = tuple[Bytes, Integers]  # in ascending order, and where each ends
+Sparse = tuple[Words, Integers, NDArray[np.int32], NDArray[np.int32], tuple[int, int]]
+
+def count_texts(
+    chunks: Chunks,
+    how: How,
+    y: Integers,
+    weight: Floats | None,
+    n_classes: int,
+    threads: int,
+) -> tuple[Words, Floats, Floats, tuple[int, int]]:
+    """Return words, the empty one first, occurrences and documents[K, V]; invalid text and byte."""
+
+def encode_texts(chunks: Chunks, how: How, threads: int) -> Sparse:
+    """Return words, starts[m + 1], indices and counts of the words of texts; invalid."""
+
+def encode_known(chunks: Chunks, how: How, index: Index, threads: int) -> Sparse:
+    """Return no words, starts[m + 1], indices and counts of known words of texts; invalid."""
+
+def score_texts(
+    chunks: Chunks, how: How, index: Index, table: Floats, distinct: bool, threads: int
+) -> tuple[Floats, tuple[int, int]]:
+    """Return Σ table[V, K] over the known tokens of texts, or the different ones; invalid."""
+
+def strings_of_stream(stream: Any) -> tuple[str, Chunks | None, int]:
+    """Return the format of an Arrow column, its chunks if they hold strings, the first null."""
+
+def strings_of_array(schema: Any, array: Any) -> tuple[str, Chunks | None, int]:
+    """Return what strings_of_stream does, of one Arrow array."""
+
+def index_words(bytes: Bytes, ends: Integers) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return what words are looked up with: slots by hash, a key for each word."""
+
+def merge_words(
+    bytes: Bytes, ends: Integers, other_bytes: Bytes, other_ends: Integers
+) -> tuple[Words, Integers, Integers]:
+    """Return the words of both, and where the words of either stand among them."""

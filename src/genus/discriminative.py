@@ -17,11 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from genus.families.bernoulli import BernoulliParameters
-from genus.families.complement import ComplementParameters
 from genus.families.gaussian_scores import DiagonalParameters, FullParameters
-from genus.families.multinomial import MultinomialParameters
-from genus.families.poisson import PoissonParameters
 from genus.model import Model
 
 Array = NDArray[np.float64]
@@ -50,15 +46,8 @@ def linear_form(parameters: Any) -> tuple[Array, Array]:
             centre = parameters.mean.mean(axis=0)
             offset = parameters.mean - centre
             return gaussian_form(offset, offset / parameters.variance, centre)
-        case BernoulliParameters():
-            return parameters.log_on - parameters.log_off, parameters.log_off.sum(axis=1)
-        case MultinomialParameters():
-            return parameters.log_probability, np.zeros(len(parameters.log_probability))
-        case ComplementParameters():
-            return parameters.weights, np.zeros(len(parameters.weights))
-        case PoissonParameters():
-            with np.errstate(divide="ignore"):
-                return np.log(parameters.rate), -parameters.rate.sum(axis=1)
+    if hasattr(parameters, "linear"):
+        return parameters.linear
     raise ValueError(
         "With a covariance for each class log p(y|x) is quadratic in x, not linear. "
         "Use shared=True."

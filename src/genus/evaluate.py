@@ -106,6 +106,7 @@ def cross_validate(
         raise ValueError(
             f"There is only one class, {labels.show(classes[0])}; nothing can be told apart."
         )
+    X = fresh._for_rereading(X)
     codes = codes.copy()  # they may be the caller's y, and are kept
     empty = fresh._empty()
     weights = np.ones(len(codes)) if weight is None else weight

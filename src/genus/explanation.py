@@ -97,3 +97,31 @@ class Explanation:
         if len(found) == 0:
             raise ValueError(f"{label!r} is not one of the classes {self.classes.tolist()[:10]}.")
         return int(found[0])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TextExplanation(Explanation):
+    """What each known word adds to log p(x, y) of each class; `unknown` are the others, by row."""
+
+    unknown: Sequence[Sequence[str]] = ()
+
+    def describe(
+        self, row: int = 0, most: int = 10, *, label: Any = None, against: Any = None
+    ) -> str:
+        """The words of one text that speak for a class against another, and those not known."""
+        told = super().describe(row, most, label=label, against=against)
+        strange = list(self.unknown[row])
+        if not strange:
+            return told
+        more = f" and {len(strange) - most} more" if len(strange) > most else ""
+        return f"{told}\n  not known: {', '.join(strange[:most])}{more}"
+
+    def _name(self, j: int, row: int) -> str:
+        if j == len(self.features):
+            return REST
+        times = int(self.values[row, j])
+        return f"{self.features[j]} ×{times}" if times > 1 else self.features[j]
+
+    def __repr__(self) -> str:
+        m, n, K = self.contributions.shape
+        return f"TextExplanation(texts={m}, words={n}, classes={K})"

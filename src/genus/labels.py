@@ -1,7 +1,7 @@
-"""Sorted axes of labels (classes, categories) and how two of them line up.
+"""Sorted axes of labels (classes, categories, words) and how two of them line up.
 
-An axis is a one-dimensional array of distinct labels in ascending order. Numbers line up with
-numbers and text with text; anything else is an error rather than a silent conversion.
+An axis is a one-dimensional array of distinct labels in ascending order, or a vocabulary. Numbers
+line up with numbers and text with text; anything else is an error rather than a silent conversion.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus._kernel import unique_codes
+from genus.vocabulary import Vocabulary
 
 Axis = NDArray[Any]
+Keys = Any  # an Axis, or a Vocabulary
 LARGEST_EXACT = 2**53  # whole numbers beyond it may be equal as floats
 
 
@@ -52,10 +54,12 @@ def kind(axis: Axis) -> str:
     return "text" if all(isinstance(label, str) for label in axis) else "object"
 
 
-def is_same(a: Axis, b: Axis) -> bool:
+def is_same(a: Keys, b: Keys) -> bool:
     """Whether two axes hold the same labels."""
     if a is b:
         return True
+    if isinstance(a, Vocabulary) or isinstance(b, Vocabulary):
+        return isinstance(a, Vocabulary) and isinstance(b, Vocabulary) and a.is_same(b)
     if len(a) != len(b):
         return False
     return a.tolist() == b.tolist() if needs_care(a, b) else bool(np.all(a == b))
@@ -142,6 +146,16 @@ def positions(labels: Axis, axis: Axis) -> NDArray[np.intp]:
     if is_same(labels, axis):
         return np.arange(len(axis))
     return find(labels, axis) if needs_care(labels, axis) else np.searchsorted(axis, labels)
+
+
+def merge(a: Keys, b: Keys, what: str) -> tuple[Keys, NDArray[np.intp], NDArray[np.intp]]:
+    """All labels of both axes, and where the labels of either stand among them."""
+    if isinstance(a, Vocabulary) and isinstance(b, Vocabulary):
+        return a.merge(b)
+    if isinstance(a, Vocabulary) or isinstance(b, Vocabulary):
+        raise ValueError(f"The {what} are words of texts on one side, and not on the other.")
+    both = union(a, b, what)
+    return both, positions(a, both), positions(b, both)
 
 
 def find(labels: NDArray[Any], axis: Axis) -> NDArray[np.intp]:

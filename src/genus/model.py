@@ -29,6 +29,7 @@ from genus.smoothing import Smoothing
 from genus.statistics import Array, Tally, freeze, settle
 
 MANY_PAIRS = 1 << 10  # of group and class, that are counted side by side whatever the rows
+MANY_SUMS = 1 << 22  # by group, class and word, that are not
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +85,11 @@ class Model:
         """The models of the rows of each group, 0 … size - 1, alone.
 
         One pass over X with a class for every pair of group and class, where the statistics come
-        apart again; else a pass for every group.
+        apart again and are not too many at once; else a pass for every group.
         """
         apart = all(block.family.counting.get("shared") is not True for block in self.blocks)
-        if apart and size * len(classes) <= max(len(y), MANY_PAIRS):
+        wide = size * len(classes) * getattr(X, "width", 0) > MANY_SUMS
+        if apart and not wide and size * len(classes) <= max(len(y), MANY_PAIRS):
             pairs = np.arange(size * len(classes))
             both = self.count(X, group * len(classes) + y, pairs, weight)
             return [both._under(own, classes) for own in np.split(pairs, size)]

@@ -9,6 +9,7 @@ from genus.estimators.gaussian import GDA, GaussianNB
 from genus.estimators.multinomial import MultinomialNB
 from genus.estimators.persistence import load
 from genus.estimators.poisson import PoissonNB
+from genus.estimators.text import TextClassifier
 
 __all__ = [
     "GDA",
@@ -20,5 +21,6 @@ __all__ = [
     "GenerativeClassifier",
     "MultinomialNB",
     "PoissonNB",
+    "TextClassifier",
     "load",
 ]

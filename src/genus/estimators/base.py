@@ -76,24 +76,27 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         X, y = validate_data(self, X, y, **checks)
         return tidy(X), y
 
+    def _refuse_empty(self, X: Any, model: Model) -> None:
+        """Raise if there is nothing to learn from."""
+        refuse_empty_columns(X, self._feature_names())
+
+    def _for_rereading(self, X: Matrix) -> Matrix:
+        """X, checked before, in the form that is read fastest more than once."""
+        return X
+
     # Fitting
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Count X (m, n) with labels y (m,), from nothing."""
         with self._unchanged_on_error():
             X, codes, classes, weight = self._check(X, y, sample_weight, reset=True)
-            if len(classes) < 2:
-                raise ValueError(
-                    f"The number of classes has to be greater than one; got 1 class "
-                    f"({labels.show(classes[0])}). Give rows of another class too, or use "
-                    "partial_fit to add them later."
-                )
+            refuse_single_class(classes)
             empty = self._empty()
             model = self._count(empty, X, codes, classes, weight)
             # A class whose rows all weigh nothing is a class all the same.
             unseen = classes[labels.find(classes, model.weights.classes) < 0]
             model = replace(model, declared=unseen)
-            refuse_empty_columns(X, self._feature_names())
+            self._refuse_empty(X, model)
             self._solve(model)
             self._keep(model)
         return self
@@ -449,6 +452,16 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return f"column {column}" + ("" if names is None else f" ({names[column]!r})")
 
     _negative_hint = "Counts are 0 or more; for other numbers use GaussianNB or GDA."
+
+
+def refuse_single_class(classes: NDArray[Any]) -> None:
+    """Raise unless there are two classes or more."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"The number of classes has to be greater than one; got 1 class "
+            f"({labels.show(classes[0])}). Give rows of another class too, or use partial_fit to "
+            "add them later."
+        )
 
 
 def refuse_too_large(model: Model) -> None:

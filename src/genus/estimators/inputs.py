@@ -47,10 +47,7 @@ def refuse_texts(X: Any) -> None:
     """Raise if X is a list of texts and not a table."""
     flat = isinstance(X, list | tuple) or getattr(X, "ndim", 2) == 1
     if flat and not matrix.is_sparse(X) and len(X) and isinstance(next(iter(X)), str):
-        raise ValueError(
-            "Expected 2D array, got a list of texts. Count their words first, as with "
-            "sklearn.feature_extraction.text.CountVectorizer."
-        )
+        raise ValueError("Expected 2D array, got a list of texts. Use TextClassifier for texts.")
 
 
 def table_of_categories(X: Any) -> Any:

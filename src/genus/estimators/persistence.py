@@ -16,8 +16,10 @@ from genus.estimators.discretizer import Discretizer
 from genus.estimators.gaussian import GDA, GaussianNB
 from genus.estimators.multinomial import MultinomialNB
 from genus.estimators.poisson import PoissonNB
+from genus.estimators.text import TextClassifier
 from genus.model import Block, Model, counting_as
 from genus.statistics import Moments, Tally
+from genus.vocabulary import Vocabulary
 
 ESTIMATORS: dict[str, type[GenerativeClassifier]] = {
     cls.__name__: cls
@@ -29,6 +31,7 @@ ESTIMATORS: dict[str, type[GenerativeClassifier]] = {
         MultinomialNB,
         ComplementNB,
         PoissonNB,
+        TextClassifier,
     )
 }
 
@@ -47,6 +50,8 @@ def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
     parameters = {name: restored(value) for name, value in tree["parameters"].items()}
     if isinstance(parameters.get("bins"), dict):
         parameters["bins"] = Discretizer(**parameters["bins"])
+    if "ngrams" in parameters:
+        parameters["ngrams"] = tuple(parameters["ngrams"])
     estimator = ESTIMATORS[tree["estimator"]](**parameters)
     estimator.n_features_in_ = int(tree["columns"])
     if tree["names"] is not None:
@@ -82,8 +87,8 @@ def restored(value: Any) -> Any:
 def statistics_from_tree(tree: dict[str, Any]) -> Any:
     kind = tree.pop("kind")
     if kind == "tally":
-        keys = tree["keys"]
-        return Tally(tree["classes"], None if keys is None else tuple(keys), tree["counts"])
+        keys = None if tree["keys"] is None else tuple(map(axis_from_tree, tree["keys"]))
+        return Tally(tree["classes"], keys, tree["counts"])
     if kind == "moments":
         return Moments(**tree)
     raise KeyError(f"statistics of the unknown kind {kind!r}")
@@ -125,7 +130,15 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
         raise ValueError("no rows can have given its numbers")
 
 
+def axis_from_tree(axis: Any) -> Any:
+    return Vocabulary(**axis["words"]) if isinstance(axis, dict) else axis
+
+
 def check_axis(axis: Any) -> None:
     """Raise unless these are distinct labels in ascending order."""
+    if isinstance(axis, Vocabulary):
+        if not axis.is_sound:
+            raise ValueError("its words are not in order")
+        return
     if not isinstance(axis, np.ndarray) or axis.ndim != 1 or not (axis[:-1] < axis[1:]).all():
         raise ValueError("its classes or categories are not in order")

@@ -9,6 +9,7 @@ import numpy as np
 
 from genus.options import by_class
 from genus.statistics import Tally
+from genus.vocabulary import Vocabulary
 
 
 def to_tree(estimator: Any) -> dict[str, Any]:
@@ -21,6 +22,13 @@ def to_tree(estimator: Any) -> dict[str, Any]:
             "a model of the class that it is derived from, or use pickle."
         )
     parameters = dict(estimator._solved_with)
+    if parameters.get("tokenizer") is not None:
+        raise TypeError(
+            "A model with a tokenizer of your own cannot be saved: a function is no data. Use "
+            "token_pattern, or pickle."
+        )
+    if isinstance(parameters.get("stop_words"), set | frozenset):
+        parameters["stop_words"] = sorted(parameters["stop_words"])
     for name in ("priors", "class_prior"):
         if name in parameters:
             parameters[name] = by_class(parameters[name])
@@ -51,12 +59,19 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def axis_to_tree(axis: Any) -> Any:
+    """An axis of labels; of a vocabulary, its two arrays."""
+    return (
+        {"words": {"text": axis.text, "ends": axis.ends}} if isinstance(axis, Vocabulary) else axis
+    )
+
+
 def statistics_to_tree(statistics: Any) -> dict[str, Any]:
     if isinstance(statistics, Tally):
         return {
             "kind": "tally",
             "classes": statistics.classes,
-            "keys": None if statistics.keys is None else list(statistics.keys),
+            "keys": None if statistics.keys is None else list(map(axis_to_tree, statistics.keys)),
             "counts": dict(statistics.counts),
         }
     return {"kind": "moments", **{f.name: getattr(statistics, f.name) for f in fields(statistics)}}

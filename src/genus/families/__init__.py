@@ -7,8 +7,11 @@ from genus.families.gaussian import Gaussian
 from genus.families.multinomial import Multinomial
 from genus.families.poisson import Poisson
 from genus.families.protocol import Family
+from genus.families.selection import Selection
+from genus.families.words import EVENT_MODELS, Words
 
 __all__ = [
+    "EVENT_MODELS",
     "Bernoulli",
     "Categorical",
     "Complement",
@@ -16,4 +19,6 @@ __all__ = [
     "Gaussian",
     "Multinomial",
     "Poisson",
+    "Selection",
+    "Words",
 ]

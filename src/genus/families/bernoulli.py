@@ -32,6 +32,11 @@ class BernoulliParameters:
     pseudo_off: Array
     alpha: float | None = None
 
+    @property
+    def linear(self) -> tuple[Array, Array]:
+        """θ_jk = logit φ_jk, (K, n), and b_k = Σ_j log(1 - φ_jk), (K,)."""
+        return self.log_on - self.log_off, self.log_off.sum(axis=1)
+
 
 @dataclass(frozen=True, eq=False)
 class Bernoulli:

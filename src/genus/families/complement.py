@@ -42,6 +42,11 @@ class ComplementParameters:
     def alpha(self) -> float | None:
         return self.multinomial.alpha
 
+    @property
+    def linear(self) -> tuple[Array, Array]:
+        """The weights, (K, n), and no constant."""
+        return self.weights, np.zeros(len(self.weights))
+
 
 @dataclass(frozen=True, eq=False)
 class Complement:

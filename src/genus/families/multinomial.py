@@ -35,6 +35,11 @@ class MultinomialParameters:
     mean_length: Array
     alpha: float | None = None
 
+    @property
+    def linear(self) -> tuple[Array, Array]:
+        """θ_vk = log φ_vk, (K, n), and no constant."""
+        return self.log_probability, np.zeros(len(self.log_probability))
+
 
 def count_things(X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
     """Occurrences by class and column, and the rows that were asked for them."""

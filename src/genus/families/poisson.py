@@ -35,6 +35,12 @@ class PoissonParameters:
     guess: Array | None
     alpha: float | None = None
 
+    @property
+    def linear(self) -> tuple[Array, Array]:
+        """θ_jk = log λ_jk, (K, n), and b_k = -Σ_j λ_jk, (K,)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.rate), -self.rate.sum(axis=1)
+
 
 @dataclass(frozen=True, eq=False)
 class Poisson:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus import labels
-from genus.labels import Axis
+from genus.labels import Axis, Keys
 from genus.statistics.group import Array, ImpossibleError, difference, freeze, settle
 
 MOST_COUNT = 1e200  # sums and products of counts stay far from what a float can hold
@@ -24,7 +24,7 @@ class Tally:
     """
 
     classes: Axis = field(default_factory=labels.empty_axis)
-    keys: tuple[Axis, ...] | None = None
+    keys: tuple[Keys, ...] | None = None
     counts: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -140,7 +140,7 @@ class Tally:
         return Tally.of(classes, keys, counts)
 
     @classmethod
-    def of(cls, classes: Axis, keys: tuple[Axis, ...] | None, counts: Mapping[str, Array]) -> Tally:
+    def of(cls, classes: Axis, keys: tuple[Keys, ...] | None, counts: Mapping[str, Array]) -> Tally:
         """A tally less every class and named key that is zero throughout."""
         present = np.zeros(len(classes), dtype=bool)
         for table in counts.values():
@@ -162,7 +162,7 @@ class Tally:
         return Tally(classes, keys, counts)
 
 
-def same_keys(a: tuple[Axis, ...] | None, b: tuple[Axis, ...] | None) -> bool:
+def same_keys(a: tuple[Keys, ...] | None, b: tuple[Keys, ...] | None) -> bool:
     """Whether two tallies count by the same keys."""
     if a is None or b is None:
         return a is b
@@ -171,7 +171,7 @@ def same_keys(a: tuple[Axis, ...] | None, b: tuple[Axis, ...] | None) -> bool:
 
 def merge_keys(
     a: Tally, b: Tally
-) -> tuple[tuple[Axis, ...] | None, NDArray[np.intp], NDArray[np.intp]]:
+) -> tuple[tuple[Keys, ...] | None, NDArray[np.intp], NDArray[np.intp]]:
     """The keys of both, and where the keys of either stand among them."""
     if len(a.classes) == 0 or len(b.classes) == 0 or same_keys(a.keys, b.keys):
         known = b if len(a.classes) == 0 else a
@@ -183,11 +183,12 @@ def merge_keys(
         return known.keys, np.arange(a.width), np.arange(b.width)
     if a.keys is None or b.keys is None or len(a.keys) != len(b.keys):
         raise ValueError("The two sides have different columns; merge models of the same columns.")
-    merged, left, right, start = [], [], [], 0
+    merged: list[Keys] = []
+    left, right, start = [], [], 0
     for j, (one, two) in enumerate(zip(a.keys, b.keys, strict=True)):
-        both = labels.union(one, two, f"categories of column {j}")
-        left.append(start + labels.positions(one, both))
-        right.append(start + labels.positions(two, both))
+        both, mine, theirs = labels.merge(one, two, f"categories of column {j}")
+        left.append(start + mine)
+        right.append(start + theirs)
         merged.append(both)
         start += len(both)
     return tuple(merged), np.concatenate(left), np.concatenate(right)

@@ -1,0 +1,106 @@
+// Columns of strings from any library that speaks Arrow, by its C data interface, without a copy.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The structures of https://arrow.apache.org/docs/format/CDataInterface.html, as they must be.
+extern "C" {
+struct ArrowSchema {
+    const char *format, *name, *metadata;
+    std::int64_t flags, n_children;
+    ArrowSchema **children, *dictionary;
+    void (*release)(ArrowSchema*);
+    void* private_data;
+};
+
+struct ArrowArray {
+    std::int64_t length, null_count, offset, n_buffers, n_children;
+    const void** buffers;
+    ArrowArray **children, *dictionary;
+    void (*release)(ArrowArray*);
+    void* private_data;
+};
+
+struct ArrowArrayStream {
+    int (*get_schema)(ArrowArrayStream*, ArrowSchema*);
+    int (*get_next)(ArrowArrayStream*, ArrowArray*);
+    const char* (*get_last_error)(ArrowArrayStream*);
+    void (*release)(ArrowArrayStream*);
+    void* private_data;
+};
+}
+
+namespace genus::arrow {
+
+// One of the structures, released when nobody needs it any more.
+template <class T> struct Owned : T {
+    Owned() : T{} {}
+    explicit Owned(T* from) : T(*from) { from->release = nullptr; }  // moved, as the interface says
+    Owned(const Owned&) = delete;
+    Owned& operator=(const Owned&) = delete;
+    ~Owned() {
+        if (this->release) this->release(this);
+    }
+};
+
+enum class Layout { utf8, large_utf8, views, other };
+
+// Strings, or bytes that are to be UTF-8.
+inline Layout layout_of(const ArrowSchema& schema) {
+    const std::string_view format = schema.format;
+    if (schema.dictionary) return Layout::other;
+    if (format == "u" || format == "z") return Layout::utf8;
+    if (format == "U" || format == "Z") return Layout::large_utf8;
+    if (format == "vu" || format == "vz") return Layout::views;
+    return Layout::other;
+}
+
+struct Column {
+    std::string format;
+    Layout layout;
+    std::vector<std::shared_ptr<Owned<ArrowArray>>> chunks;
+};
+
+inline Column read_stream(ArrowArrayStream* given) {
+    Owned<ArrowArrayStream> stream(given);
+    const auto check = [&](int status) {
+        if (status == 0) return;
+        const char* why = stream.get_last_error(&stream);
+        throw std::runtime_error(why ? why : "The Arrow stream failed.");
+    };
+    Owned<ArrowSchema> schema;
+    check(stream.get_schema(&stream, &schema));
+    Column column{schema.format, layout_of(schema), {}};
+    if (column.layout == Layout::other) return column;
+    for (;;) {
+        auto chunk = std::make_shared<Owned<ArrowArray>>();
+        check(stream.get_next(&stream, chunk.get()));
+        if (!chunk->release) return column;
+        column.chunks.push_back(std::move(chunk));
+    }
+}
+
+inline Column read_array(ArrowSchema* given_schema, ArrowArray* given) {
+    const Owned<ArrowSchema> schema(given_schema);
+    Column column{schema.format, layout_of(schema), {}};
+    column.chunks.push_back(std::make_shared<Owned<ArrowArray>>(given));
+    return column;
+}
+
+// The first row of a chunk that is null, or -1.
+inline std::int64_t first_null(const ArrowArray& chunk) {
+    if (chunk.null_count == 0 || !chunk.buffers[0]) return -1;
+    const auto* valid = static_cast<const std::uint8_t*>(chunk.buffers[0]);
+    for (std::int64_t i = 0; i < chunk.length; ++i) {
+        const std::int64_t at = chunk.offset + i;
+        if (!(valid[at / 8] >> (at % 8) & 1)) return i;
+    }
+    return -1;
+}
+
+}  // namespace genus::arrow

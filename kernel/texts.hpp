@@ -1,0 +1,572 @@
+// Texts in, counts of their tokens out: by class, by text, or as scores.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <variant>
+
+#include "moments.hpp"
+#include "tokens.hpp"
+#include "words.hpp"
+
+namespace genus {
+
+// Where texts come from. `text(i)` is empty where there is none, such as a number among strings.
+
+struct Utf8Texts {  // Arrow's strings: text i lies from offsets[i] to offsets[i + 1]
+    const char* bytes;
+    const void* offsets;
+    bool wide;  // 64 bits, else 32
+    std::size_t size;
+
+    std::size_t offset(std::size_t i) const {
+        return wide ? static_cast<std::size_t>(static_cast<const std::int64_t*>(offsets)[i])
+                    : static_cast<std::size_t>(static_cast<const std::int32_t*>(offsets)[i]);
+    }
+
+    std::optional<Text> text(std::size_t i) const {
+        return Text{bytes + offset(i), offset(i + 1) - offset(i), Encoding::utf8};
+    }
+};
+
+struct ViewedTexts {  // Arrow's string views: a length, then the bytes or where to find them
+    struct View {
+        std::int32_t size;
+        char prefix[4];
+        std::int32_t buffer, offset;
+    };
+
+    struct Bytes {
+        const char* bytes;
+        std::size_t size;
+    };
+
+    const View* views;
+    std::vector<Bytes> buffers;
+    std::size_t size;
+
+    std::optional<Text> text(std::size_t i) const {
+        const View& view = views[i];
+        const auto length = static_cast<std::size_t>(view.size);
+        if (view.size >= 0 && length <= 12) return Text{view.prefix, length, Encoding::utf8};
+        const auto buffer = static_cast<std::size_t>(view.buffer);
+        const auto offset = static_cast<std::size_t>(view.offset);
+        if (view.size < 0 || view.offset < 0 || buffer >= buffers.size() ||
+            offset + length > buffers[buffer].size)
+            return {};
+        return Text{buffers[buffer].bytes + offset, length, Encoding::utf8};
+    }
+};
+
+// Tokens that were found elsewhere: those of text i end at ends[rows[i]] … ends[rows[i + 1] - 1].
+struct GivenTokens {
+    const char* bytes;
+    const std::int64_t *ends, *rows;
+    std::size_t size;
+};
+
+// Python strings, read by the binding.
+struct Strings {
+    void* const* objects;
+    std::size_t size;
+    std::optional<Text> (*read)(void*);
+
+    std::optional<Text> text(std::size_t i) const { return read(objects[i]); }
+};
+
+using Chunk = std::variant<Utf8Texts, ViewedTexts, GivenTokens, Strings>;
+
+struct Texts {
+    std::vector<Chunk> chunks;
+    std::vector<std::size_t> starts = {0};  // of the chunks, and the end
+
+    void add(Chunk chunk) {
+        starts.push_back(starts.back() + std::visit([](const auto& c) { return c.size; }, chunk));
+        chunks.push_back(std::move(chunk));
+    }
+
+    std::size_t size() const { return starts.back(); }
+};
+
+// What went wrong first: the text, and the place in it (or `no_text`).
+struct Problem {
+    static constexpr std::size_t none = static_cast<std::size_t>(-1), no_text = none - 1;
+
+    std::size_t row = none, place = none;
+
+    void note(std::size_t at, std::size_t where) {
+        if (at < row) row = at, place = where;
+    }
+};
+
+// Reads texts one by one and hands their tokens, or runs of tokens, on.
+class Reader {
+public:
+    explicit Reader(const Tokenizer& how) : how_(how) {}
+
+    // emit(bytes, size) for every token of texts begin … end - 1, and done(row) after each.
+    template <class Emit, class Done, class Pause>
+    Problem read(const Texts& texts, std::size_t begin, std::size_t end, const Emit& emit,
+                 const Done& done, const Pause& pause) {
+        const auto after = std::upper_bound(texts.starts.begin(), texts.starts.end(), begin);
+        auto chunk = static_cast<std::size_t>(after - texts.starts.begin()) - 1;
+        for (std::size_t row = begin; row < end; ++chunk) {
+            const std::size_t stop = std::min(end, texts.starts[chunk + 1]);
+            const std::size_t start = texts.starts[chunk];
+            Problem problem = std::visit(
+                [&](const auto& source) {
+                    for (; row < stop; ++row) {
+                        const std::size_t place = one(source, row - start, emit, pause);
+                        if (place != fine) return Problem{row, place};
+                        done(row);
+                    }
+                    return Problem{};
+                },
+                texts.chunks[chunk]);
+            if (problem.row != Problem::none) return problem;
+        }
+        return {};
+    }
+
+private:
+    Tokenizer how_;
+    WordReader words_;
+    CharacterReader characters_;
+    Window window_;
+
+    template <class Source, class Emit, class Pause>
+    std::size_t one(const Source& source, std::size_t i, const Emit& emit, const Pause& pause) {
+        const std::optional<Text> text = source.text(i);
+        if (!text) return Problem::no_text;
+        if (how_.characters) return characters_.read(*text, how_, emit, pause);
+        if (how_.longest == 1) return words_.read(*text, how_, emit, pause);
+        window_.clear();
+        const auto run = [&](const char* token, std::size_t size) {
+            window_.add(token, size, how_, emit);
+        };
+        return words_.read(*text, how_, run, pause);
+    }
+
+    template <class Emit, class Pause>
+    std::size_t one(const GivenTokens& given, std::size_t i, const Emit& emit, const Pause& pause) {
+        window_.clear();
+        for (auto token = given.rows[i]; token < given.rows[i + 1]; ++token) {
+            if (token % 65536 == 65535 && pause()) return fine;
+            const auto begin = token ? given.ends[token - 1] : 0;
+            window_.add(given.bytes + begin, static_cast<std::size_t>(given.ends[token] - begin),
+                        how_, emit);
+        }
+        return fine;
+    }
+};
+
+// Work on rows in blocks that threads take one after the other. The first thread asks now and then
+// whether to stop (`interrupted`), and goes on asking while the others finish.
+class Team {
+public:
+    Team(std::size_t threads, bool (*interrupted)())
+        : threads_(threads), interrupted_(interrupted) {}
+
+    std::size_t size() const { return threads_; }
+
+    bool stopped() const { return stop_; }
+
+    // body(part, begin, end, pause) for blocks that cover [0, m), thrown exceptions first.
+    template <class Body> void run(std::size_t m, std::size_t block, const Body& body) {
+        std::atomic<std::size_t> next = 0;
+        std::vector<std::exception_ptr> thrown(threads_);
+        const auto work = [&](std::size_t part, const auto& pause) {
+            try {
+                for (std::size_t begin; !stop_ && (begin = next.fetch_add(block)) < m;) {
+                    body(part, begin, std::min(begin + block, m), pause);
+                    if (pause()) break;
+                }
+            } catch (...) {
+                thrown[part] = std::current_exception();
+                stop_ = true;
+            }
+        };
+        std::mutex mutex;
+        std::condition_variable finished;
+        std::size_t running = 0;
+        std::vector<std::thread> workers;
+        for (std::size_t part = 1; part < threads_; ++part) {
+            try {
+                workers.emplace_back([&, part] {
+                    work(part, [&] { return stop_.load(); });
+                    const std::lock_guard lock(mutex);
+                    --running;
+                    finished.notify_one();
+                });
+                const std::lock_guard lock(mutex);
+                ++running;
+            } catch (const std::exception&) {
+                break;  // no thread to be had: the others do its work
+            }
+        }
+        work(0, [&] { return ask(); });
+        while (!workers.empty()) {
+            std::unique_lock lock(mutex);
+            if (running == 0) break;
+            finished.wait_for(lock, std::chrono::milliseconds(50));
+            lock.unlock();
+            ask();
+        }
+        for (auto& worker : workers) worker.join();
+        for (const auto& exception : thrown)
+            if (exception) std::rethrow_exception(exception);
+    }
+
+private:
+    std::size_t threads_;
+    bool (*interrupted_)();
+    std::atomic<bool> stop_ = false;
+    std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+
+    bool ask() {
+        if (stop_) return true;
+        const auto now = std::chrono::steady_clock::now();
+        if (now - asked_ > std::chrono::milliseconds(50)) {
+            asked_ = now;
+            if (interrupted_()) stop_ = true;
+        }
+        return stop_;
+    }
+};
+
+constexpr std::size_t texts_per_block = 64;
+
+// A thread is worth starting for so many texts.
+inline std::size_t team_size(std::size_t texts, std::size_t threads) {
+    return std::clamp(texts / texts_per_block, std::size_t{1}, std::max(threads, std::size_t{1}));
+}
+
+// Occurrences and documents by class and word, (K, V) each. The first word is the empty one, which
+// every text holds once: its documents are all of the class.
+struct WordCounts {
+    OwnWords words;
+    Buffer<double> occurrences, documents;
+    Problem problem;
+};
+
+inline WordCounts count_texts(const Texts& texts, const Tokenizer& how, const Labels& labels,
+                              Team& team, std::uint64_t seed) {
+    const std::size_t K = labels.classes, parts = team.size();
+    std::vector<Dictionary> dictionaries;
+    dictionaries.reserve(parts);
+    for (std::size_t part = 0; part < parts; ++part) dictionaries.emplace_back(1 + 2 * K, seed);
+    std::vector<Reader> readers(parts, Reader(how));
+    std::vector<Problem> problems(parts);
+    Sums all(K, parts);
+    team.run(texts.size(), texts_per_block,
+             [&](std::size_t part, std::size_t begin, std::size_t end, const auto& pause) {
+                 Dictionary& dictionary = dictionaries[part];
+                 std::size_t row = begin;
+                 // A record holds the text that it was last seen in, and two sums for each class.
+                 std::size_t at = 0;
+                 double weight = 0;
+                 const auto start = [&](std::size_t i) {
+                     if (i >= end) return;
+                     row = i;
+                     at = 1 + 2 * static_cast<std::size_t>(labels.y[i]);
+                     weight = labels.weight ? labels.weight[i] : 1.0;
+                 };
+                 const auto visit = [&](std::size_t number) {
+                     double* sums = dictionary.numbers(number);
+                     const auto stamp = static_cast<double>(row + 1);  // exact up to 2⁵³
+                     sums[at] += weight;
+                     if (sums[0] != stamp) sums[0] = stamp, sums[at + 1] += weight;
+                 };
+                 const auto emit = [&](const char* token, std::size_t size) {
+                     dictionary.add(token, size, visit);
+                 };
+                 const auto done = [&](std::size_t i) {
+                     dictionary.flush(visit);
+                     all[part][static_cast<std::size_t>(labels.y[i])] += weight;
+                     start(i + 1);
+                 };
+                 start(begin);
+                 const Problem problem = readers[part].read(texts, begin, end, emit, done, pause);
+                 if (problem.row != Problem::none) problems[part].note(problem.row, problem.place);
+             });
+    WordCounts result;
+    for (const Problem& problem : problems) result.problem.note(problem.row, problem.place);
+    if (team.stopped() || result.problem.row != Problem::none) return result;
+
+    dictionaries[0].add("");
+    const std::vector<Candidate> sorted = sorted_words(dictionaries);
+    result.words = distinct_words(sorted);
+    const std::size_t V = result.words.size;
+    result.occurrences = zeros<double>(K * V);
+    result.documents = zeros<double>(K * V);
+    for (std::size_t i = 0, v = 0; i < sorted.size(); ++i) {
+        if (i && sorted[i].word != sorted[i - 1].word) ++v;
+        const double* sums = dictionaries[sorted[i].part].numbers(sorted[i].number) + 1;
+        for (std::size_t k = 0; k < K; ++k) {
+            result.occurrences[k * V + v] += sums[2 * k];
+            result.documents[k * V + v] += sums[2 * k + 1];
+        }
+    }
+    const Buffer<double> totals = all.total();
+    for (std::size_t k = 0; k < K; ++k) result.documents[k * V] = totals[k];
+    return result;
+}
+
+// Texts as rows of a sparse matrix: how often (`counts`) each word (`indices`, ascending) occurs.
+struct Rows {
+    std::vector<std::int64_t> ends;  // of the rows
+    std::vector<std::uint32_t> indices;
+    std::vector<std::int32_t> counts;
+};
+
+struct EncodedTexts {
+    OwnWords words;  // empty if they were known
+    Buffer<std::int64_t> starts;
+    Buffer<std::int32_t> indices, counts;
+    std::size_t entries = 0;
+    Problem problem;
+};
+
+// The rows of all blocks, one after the other; `number(part, index)` is what an index becomes.
+template <class Number>
+EncodedTexts assembled(const std::vector<Rows>& blocks, const std::vector<std::size_t>& part_of,
+                       std::size_t texts, std::size_t parts, const Number& number) {
+    EncodedTexts result;
+    std::vector<std::size_t> start(blocks.size() + 1, 0);
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+        start[b + 1] = start[b] + blocks[b].indices.size();
+    result.entries = start.back();
+    result.starts = zeros<std::int64_t>(texts + 1);
+    result.indices = zeros<std::int32_t>(result.entries);
+    result.counts = zeros<std::int32_t>(result.entries);
+    parallel_for(blocks.size(), parts, [&](std::size_t, std::size_t first, std::size_t last) {
+        std::vector<std::uint64_t> row;  // index and count in one number, to be sorted together
+        for (std::size_t b = first; b < last; ++b) {
+            const Rows& block = blocks[b];
+            std::size_t from = 0, out = start[b];
+            for (std::size_t i = 0; i < block.ends.size(); ++i) {
+                const auto to = static_cast<std::size_t>(block.ends[i]);
+                row.clear();
+                for (std::size_t e = from; e < to; ++e)
+                    row.push_back(std::uint64_t{number(part_of[b], block.indices[e])} << 32 |
+                                  static_cast<std::uint32_t>(block.counts[e]));
+                std::sort(row.begin(), row.end());
+                for (const std::uint64_t entry : row) {
+                    result.indices[out] = static_cast<std::int32_t>(entry >> 32);
+                    result.counts[out++] = static_cast<std::int32_t>(entry & 0xFFFFFFFFu);
+                }
+                result.starts[b * texts_per_block + i + 1] = static_cast<std::int64_t>(out);
+                from = to;
+            }
+        }
+    });
+    return result;
+}
+
+constexpr std::int32_t most_often = 0x7FFFFFFF;
+
+// Each text as counts of its words, and all words there are.
+inline EncodedTexts encode_texts(const Texts& texts, const Tokenizer& how, Team& team,
+                                 std::uint64_t seed) {
+    const std::size_t parts = team.size();
+    std::vector<Dictionary> dictionaries;
+    dictionaries.reserve(parts);
+    for (std::size_t part = 0; part < parts; ++part) dictionaries.emplace_back(2, seed);
+    std::vector<Reader> readers(parts, Reader(how));
+    std::vector<Problem> problems(parts);
+    const std::size_t count = (texts.size() + texts_per_block - 1) / texts_per_block;
+    std::vector<Rows> blocks(count);
+    std::vector<std::size_t> part_of(count);
+    team.run(texts.size(), texts_per_block,
+             [&](std::size_t part, std::size_t begin, std::size_t end, const auto& pause) {
+                 Dictionary& dictionary = dictionaries[part];
+                 Rows& rows = blocks[begin / texts_per_block];
+                 part_of[begin / texts_per_block] = part;
+                 std::size_t row = begin;
+                 const auto visit = [&](std::size_t number) {
+                     double* record =
+                         dictionary.numbers(number);  // the text last seen in, and where there
+                     const auto stamp = static_cast<double>(row + 1);
+                     if (record[0] != stamp) {
+                         record[0] = stamp, record[1] = static_cast<double>(rows.indices.size());
+                         rows.indices.push_back(static_cast<std::uint32_t>(number));
+                         rows.counts.push_back(0);
+                     }
+                     std::int32_t& times = rows.counts[static_cast<std::size_t>(record[1])];
+                     times += times < most_often;
+                 };
+                 const auto emit = [&](const char* token, std::size_t size) {
+                     dictionary.add(token, size, visit);
+                 };
+                 const auto done = [&](std::size_t i) {
+                     dictionary.flush(visit);
+                     rows.ends.push_back(static_cast<std::int64_t>(rows.indices.size()));
+                     row = i + 1;
+                 };
+                 const Problem problem = readers[part].read(texts, begin, end, emit, done, pause);
+                 if (problem.row != Problem::none) problems[part].note(problem.row, problem.place);
+             });
+    Problem first;
+    for (const Problem& problem : problems) first.note(problem.row, problem.place);
+    EncodedTexts result;
+    result.problem = first;
+    if (team.stopped() || first.row != Problem::none) return result;
+
+    const std::vector<Candidate> sorted = sorted_words(dictionaries);
+    std::vector<std::vector<std::uint32_t>> numbers(parts);
+    for (std::size_t part = 0; part < parts; ++part)
+        numbers[part].resize(dictionaries[part].size());
+    for (std::size_t i = 0, v = 0; i < sorted.size(); ++i) {
+        if (i && sorted[i].word != sorted[i - 1].word) ++v;
+        numbers[sorted[i].part][sorted[i].number] = static_cast<std::uint32_t>(v);
+    }
+    result = assembled(blocks, part_of, texts.size(), parts,
+                       [&](std::size_t part, std::uint32_t i) { return numbers[part][i]; });
+    result.words = distinct_words(sorted);
+    return result;
+}
+
+// The numbers of known words, a batch at a time, so that memory is fetched while others wait.
+class Lookup {
+public:
+    explicit Lookup(const Index& index) : index_(index) {}
+
+    // found(number) for each known token and unknown(bytes, size) for each other.
+    template <class Found>
+    GENUS_INLINE void add(const char* p, std::size_t size, const Found& found) {
+        if (size > short_word) {
+            const std::size_t number = index_.find({p, size});
+            if (number != Index::none) found(number);
+            return;
+        }
+        const Key key = short_key(p, size);
+        const std::uint64_t hash = index_.hash(key.low, key.high);
+        __builtin_prefetch(&index_.slots[index_.place(hash)]);
+        waiting_[count_++] = {key, hash};
+        if (count_ == batch) flush(found);
+    }
+
+    template <class Found> void flush(const Found& found) {
+        for (std::size_t i = 0; i < count_; ++i) {
+            const std::uint64_t slot = index_.slots[index_.place(waiting_[i].hash)];
+            if (slot != Slot::empty) __builtin_prefetch(&index_.keys[Slot::number(slot)]);
+        }
+        for (std::size_t i = 0; i < count_; ++i) {
+            const std::size_t number = index_.find(waiting_[i].key, waiting_[i].hash);
+            if (number != Index::none) found(number);
+        }
+        count_ = 0;
+    }
+
+private:
+    static constexpr std::size_t batch = 32;
+
+    struct Waiting {
+        Key key;
+        std::uint64_t hash;
+    };
+
+    const Index& index_;
+    Waiting waiting_[batch];
+    std::size_t count_ = 0;
+};
+
+// Each text as counts of known words; all others are left out.
+inline EncodedTexts encode_known(const Texts& texts, const Tokenizer& how, const Index& index,
+                                 Team& team) {
+    const std::size_t parts = team.size();
+    std::vector<Reader> readers(parts, Reader(how));
+    std::vector<Lookup> lookups(parts, Lookup(index));
+    std::vector<Problem> problems(parts);
+    const std::size_t count = (texts.size() + texts_per_block - 1) / texts_per_block;
+    std::vector<Rows> blocks(count);
+    team.run(texts.size(), texts_per_block,
+             [&](std::size_t part, std::size_t begin, std::size_t end, const auto& pause) {
+                 Rows& rows = blocks[begin / texts_per_block];
+                 std::vector<std::uint32_t> found;
+                 const auto keep = [&](std::size_t number) {
+                     found.push_back(static_cast<std::uint32_t>(number));
+                 };
+                 const auto emit = [&](const char* token, std::size_t size) {
+                     lookups[part].add(token, size, keep);
+                 };
+                 const auto done = [&](std::size_t) {
+                     lookups[part].flush(keep);
+                     std::sort(found.begin(), found.end());
+                     for (std::size_t i = 0; i < found.size(); ++i) {
+                         if (i == 0 || found[i] != found[i - 1]) {
+                             rows.indices.push_back(found[i]);
+                             rows.counts.push_back(0);
+                         }
+                         rows.counts.back() += rows.counts.back() < most_often;
+                     }
+                     rows.ends.push_back(static_cast<std::int64_t>(rows.indices.size()));
+                     found.clear();
+                 };
+                 const Problem problem = readers[part].read(texts, begin, end, emit, done, pause);
+                 if (problem.row != Problem::none) problems[part].note(problem.row, problem.place);
+             });
+    Problem first;
+    for (const Problem& problem : problems) first.note(problem.row, problem.place);
+    if (team.stopped() || first.row != Problem::none) {
+        EncodedTexts result;
+        result.problem = first;
+        return result;
+    }
+    return assembled(blocks, std::vector<std::size_t>(count), texts.size(), parts,
+                     [](std::size_t, std::uint32_t i) { return i; });
+}
+
+// Σ table_v (m, K) over the known tokens v of each text, or over the different ones.
+struct TextScores {
+    Buffer<double> scores;
+    Problem problem;
+};
+
+inline TextScores score_texts(const Texts& texts, const Tokenizer& how, const Index& index,
+                              const double* table, std::size_t K, bool distinct, Team& team) {
+    const std::size_t parts = team.size();
+    std::vector<Reader> readers(parts, Reader(how));
+    std::vector<Lookup> lookups(parts, Lookup(index));
+    std::vector<Problem> problems(parts);
+    TextScores result{zeros<double>(texts.size() * K), {}};
+    team.run(texts.size(), texts_per_block,
+             [&](std::size_t part, std::size_t begin, std::size_t end, const auto& pause) {
+                 double* out = result.scores.get() + begin * K;
+                 std::vector<std::uint32_t> found;
+                 std::size_t tidy_at = 4096;
+                 const auto tidy = [&] {
+                     std::sort(found.begin(), found.end());
+                     found.erase(std::unique(found.begin(), found.end()), found.end());
+                 };
+                 const auto score = [&](std::size_t number) {
+                     for (std::size_t k = 0; k < K; ++k) out[k] += table[number * K + k];
+                 };
+                 const auto keep = [&](std::size_t number) {
+                     if (!distinct) return score(number);
+                     found.push_back(static_cast<std::uint32_t>(number));
+                     if (found.size() < tidy_at) return;
+                     tidy();
+                     tidy_at = std::max(std::size_t{4096}, 2 * found.size());
+                 };
+                 const auto emit = [&](const char* token, std::size_t size) {
+                     lookups[part].add(token, size, keep);
+                 };
+                 const auto done = [&](std::size_t) {
+                     lookups[part].flush(keep);
+                     tidy();
+                     for (const std::uint32_t number : found) score(number);
+                     found.clear();
+                     out += K;
+                 };
+                 const Problem problem = readers[part].read(texts, begin, end, emit, done, pause);
+                 if (problem.row != Problem::none) problems[part].note(problem.row, problem.place);
+             });
+    for (const Problem& problem : problems) result.problem.note(problem.row, problem.place);
+    return result;
+}
+
+}  // namespace genus

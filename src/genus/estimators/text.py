@@ -1,0 +1,363 @@
+"""A classifier of texts: raw strings in, classes out, in one pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from genus import labels
+from genus.estimators.base import refuse_single_class
+from genus.estimators.discrete import DiscreteClassifier
+from genus.estimators.logistic import LogisticForm
+from genus.explanation import TextExplanation
+from genus.families import EVENT_MODELS, Selection, Words
+from genus.model import Model
+from genus.options import flag, number, whole
+from genus.statistics import Array
+from genus.text import DEFAULT_PATTERN, Texts, Tokenizer
+
+ANALYZERS = ("word", "char_wb")
+CRITERIA = (None, "mutual-information", "chi2")
+LONGEST_NGRAM = 32
+
+
+class TextClassifier(LogisticForm, DiscreteClassifier):
+    """Naive Bayes over the words of texts.
+
+    Parameters
+    ----------
+    event_model : "multinomial" counts every occurrence of a word, "boolean" every word once in a
+        document, "bernoulli" also the words that are absent, and "complement" what the other
+        classes hold (Rennie et al. 2003).
+    alpha : pseudo-count added to the count of every word: a number, or "auto".
+    stop_words : words to leave out: "english", or a list. An n-gram that holds one goes too.
+    ngrams : the least and the largest number of words, or of characters, that make a token.
+    analyzer : "word", or "char_wb" for n-grams of the characters of each word, spaces around it.
+    lowercase : whether to lower-case texts first.
+    min_documents : words in fewer documents are left out; below 1 it is a share of the documents.
+    max_features : how many words to use at most: the most frequent, or the best by `select`.
+    select : None, "mutual-information" or "chi2": how `max_features` chooses.
+    token_pattern : a regular expression for tokens, with one group at most.
+    tokenizer : a function from a text to its tokens; slower, with the same results.
+    priors : p(y) in the order of the classes, or by class; None: shares of documents.
+    threads : how many threads read texts; None for all cores.
+
+    Only ngrams, analyzer, lowercase, token_pattern and tokenizer decide what is counted; all else
+    can be changed on a fitted model by `resolve`, without the texts.
+
+    >>> texts = ["win cash now", "cash prize", "lunch at noon?", "see you at lunch"]
+    >>> model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
+    >>> model.predict(["cash for lunch", "claim your prize"])
+    array(['ham', 'spam'], dtype='<U4')
+    """
+
+    m = p = class_prior = None
+    fit_prior = force_alpha = True
+    prior_alpha = 0.0
+
+    def __init__(
+        self,
+        event_model: str = "multinomial",
+        alpha: Any = 1.0,
+        stop_words: Any = None,
+        ngrams: tuple[int, int] = (1, 1),
+        analyzer: str = "word",
+        lowercase: bool = True,
+        min_documents: float = 1,
+        max_features: int | None = None,
+        select: str | None = None,
+        token_pattern: str | None = None,
+        tokenizer: Callable[[str], Any] | None = None,
+        priors: Any = None,
+        threads: int | None = None,
+    ) -> None:
+        self.event_model = event_model
+        self.alpha = alpha
+        self.stop_words = stop_words
+        self.ngrams = ngrams
+        self.analyzer = analyzer
+        self.lowercase = lowercase
+        self.min_documents = min_documents
+        self.max_features = max_features
+        self.select = select
+        self.token_pattern = token_pattern
+        self.tokenizer = tokenizer
+        self.priors = priors
+        self.threads = threads
+
+    # Fitting: texts and labels, or batches of both
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Count texts X (m,) with labels y (m,), from nothing.
+
+        In place of X and y, an iterator may give batches: pairs of texts and labels, or triples
+        with weights.
+        """
+        if y is None and isinstance(X, Iterator):
+            return self._fit_batches(X)
+        return super().fit(X, y, sample_weight)  # type: ignore[arg-type]
+
+    def _fit_batches(self, batches: Iterator[Any]) -> Self:
+        fresh = clone(self)
+        for at, batch in enumerate(batches):
+            if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+                raise ValueError(
+                    f"Batch {at} is a {type(batch).__name__}, where texts and their labels "
+                    "should be: (texts, labels) or (texts, labels, weights)."
+                )
+            fresh.partial_fit(batch[0], batch[1], sample_weight=(*batch, None)[2])
+        if not fresh.__sklearn_is_fitted__():
+            raise ValueError("There are no batches to fit: the iterator was empty.")
+        model = fresh._with_current_options(fresh.model_)
+        refuse_single_class(model.classes)
+        fresh._solve(model)
+        fresh._refuse_empty(None, model)
+        self._adopt(fresh)
+        self._keep(model)
+        return self
+
+    def _refuse_empty(self, X: Any, model: Model) -> None:
+        words = model.parameters[0].words
+        if len(words):
+            return
+        counted = model.blocks[0].statistics.width - 1
+        raise ValueError(
+            "empty vocabulary; perhaps the documents only contain stop words: "
+            + (
+                f"all {counted} words that were counted are left out by stop_words, min_documents "
+                "or max_features."
+                if counted > 0
+                else "no text holds a single word."
+            )
+        )
+
+    # What texts are made of
+
+    def vectorize(self, X: Any) -> scipy.sparse.csr_matrix:
+        """How often each word in use occurs in each text, (m, V); the words are in order.
+
+        As from scikit-learn's CountVectorizer with these words.
+        """
+        check_is_fitted(self)
+        documents = self._tokenizer().encode_known(Texts.of(X), self._parameters.words)
+        rows = documents.rows
+        starts = np.append(rows.starts, rows.ends[-1:] if len(rows.ends) else 0)
+        parts = rows.data.astype(np.int64), rows.indices, starts
+        return scipy.sparse.csr_matrix(parts, shape=rows.shape)
+
+    def explain(self, X: Any, features: Any = None) -> TextExplanation:
+        """The words that speak for and against each class in a text, or in each of some texts."""
+        check_is_fitted(self)
+        texts = Texts.of([X] if isinstance(X, str | bytes) else X)
+        documents = self._tokenizer().encode(texts)
+        parameters = self._parameters
+        known = documents.words.find(parameters.words) >= 0
+        contributions, baseline = self.model_.contributions(documents)
+        counts = documents.rows.to_scipy().toarray()
+        names = list(documents.words)
+        unknown = [[names[j] for j in np.flatnonzero((row > 0) & ~known)] for row in counts]
+        return TextExplanation(
+            contributions[:, known],
+            baseline,
+            self.classes_,
+            [name for name, is_known in zip(names, known, strict=True) if is_known],
+            counts[:, known],
+            unknown=unknown,
+        )
+
+    def top_words(self, label: Any, n: int = 10) -> list[tuple[str, float]]:
+        """The words that tell most of a class, with their log-odds for it against the others.
+
+        Of two words with the same log-odds, the one in more documents of the class tells more.
+        """
+        check_is_fitted(self)
+        (k,) = labels.find(np.asarray([label]), self.classes_)
+        if k < 0:
+            raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()[:10]}.")
+        parameters = self._parameters
+        slope, _ = parameters.linear
+        others = np.arange(len(slope)) != k
+        prior = self.model_.prior[others]
+        share = prior / prior.sum() if prior.sum() else np.full(len(prior), 1 / max(len(prior), 1))
+        with np.errstate(invalid="ignore"):
+            odds = slope[k] - share @ slope[others]
+        counts = parameters.counts
+        within = counts["documents"][k] / max(float(counts["rows"][k, 0]), 1.0)
+        telling = np.where(odds > 0, odds * within, odds)
+        order = np.argsort(-telling, kind="stable")[: whole("n", n, least=0)]
+        return [(parameters.words.word(i), float(odds[i])) for i in order.tolist()]
+
+    def sample(
+        self, n: int = 1, y: Any = None, random_state: Any = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """n texts (n,), words in no order, and their labels (n,), of class y or drawn by p(y)."""
+        X, drawn = super().sample(n, y, random_state)
+        return X[:, 0], drawn
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The words in use, in order."""
+        return np.array([*self._parameters.words, None], dtype=object)[:-1]
+
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """The words in use and their numbers."""
+        return {word: i for i, word in enumerate(self._parameters.words)}
+
+    @property
+    def word_count_(self) -> Array:
+        """How often each word in use occurs in each class, (K, V)."""
+        return self._parameters.counts["occurrences"].copy()
+
+    @property
+    def document_count_(self) -> Array:
+        """How many documents of each class hold each word in use, (K, V)."""
+        return self._parameters.counts["documents"].copy()
+
+    # Inside
+
+    def _family(self) -> Words:
+        if self.event_model not in EVENT_MODELS:
+            raise ValueError(
+                f"event_model is one of {', '.join(map(repr, EVENT_MODELS))}; got "
+                f"{self.event_model!r}."
+            )
+        return Words(self._tokenizer(), self.event_model, self._smoothing(), self._selection())
+
+    def _check_alpha(self) -> Any:
+        if not isinstance(self.alpha, str) and np.ndim(self.alpha):
+            raise ValueError(
+                f'alpha is one number for all words, or "auto"; got an array of shape '
+                f"{np.shape(self.alpha)}."
+            )
+        return super()._check_alpha()
+
+    def _tokenizer(self) -> Tokenizer:
+        if self.analyzer not in ANALYZERS:
+            raise ValueError(
+                f"analyzer is one of {', '.join(map(repr, ANALYZERS))}; got {self.analyzer!r}."
+            )
+        if self.tokenizer is not None and not callable(self.tokenizer):
+            raise ValueError(
+                f"tokenizer is a function from a text to its tokens; got {self.tokenizer!r}."
+            )
+        own = self.tokenizer is not None or self.token_pattern is not None
+        if own and self.analyzer != "word":
+            raise ValueError(
+                "token_pattern and tokenizer find words, and analyzer='char_wb' has characters. "
+                "Leave one of them out."
+            )
+        if self.tokenizer is not None and self.token_pattern is not None:
+            raise ValueError("Give token_pattern or tokenizer, and not both.")
+        return Tokenizer(
+            self.analyzer,
+            check_ngrams(self.ngrams),
+            flag("lowercase", self.lowercase),
+            check_pattern(self.token_pattern),
+            self.tokenizer,
+            None if self.threads is None else whole("threads", self.threads, least=1, most=1024),
+        )
+
+    def _selection(self) -> Selection:
+        if self.select not in CRITERIA:
+            raise ValueError(
+                f'select is None, "mutual-information" or "chi2"; got {self.select!r}.'
+            )
+        if self.select is not None and self.max_features is None:
+            raise ValueError(
+                "select says by what words are chosen, and max_features how many: give both."
+            )
+        most = self.max_features
+        return Selection(
+            check_stop_words(self.stop_words),
+            number("min_documents", self.min_documents, least=0),
+            None if most is None else whole("max_features", most, least=1),
+            self.select,
+        )
+
+    def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        texts = Texts.of(X)
+        if reset:
+            self.n_features_in_ = 1
+        if y is None:
+            return texts, None
+        if len(texts) == 0:
+            raise ValueError("There are no texts to learn from: got 0 of them.")
+        y = column_or_1d(y, warn=True)
+        if len(y) != len(texts):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: there are "
+                f"{len(texts)} texts and {len(y)} labels; give a label for each."
+            )
+        return texts, np.asarray(y)
+
+    def _for_rereading(self, X: Texts) -> Any:
+        return self._tokenizer().encode(X)
+
+    def _feature_names(self) -> list[str]:
+        return ["text"]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.allow_nan = False
+        return tags
+
+
+def check_ngrams(ngrams: Any) -> tuple[int, int]:
+    """The least and the largest n, from 1 on."""
+    try:
+        least, largest = ngrams
+    except (TypeError, ValueError):
+        raise ValueError(f"ngrams is a pair of numbers such as (1, 2); got {ngrams!r}.") from None
+    least = whole("the first of ngrams", least, least=1, most=LONGEST_NGRAM)
+    largest = whole("the second of ngrams", largest, least=1, most=LONGEST_NGRAM)
+    if least > largest:
+        raise ValueError(f"ngrams is the least and then the largest number; got {ngrams!r}.")
+    return least, largest
+
+
+def check_pattern(pattern: Any) -> str | None:
+    """A regular expression for tokens."""
+    if pattern is None or pattern == DEFAULT_PATTERN:
+        return None
+    try:
+        groups = re.compile(pattern).groups
+    except (re.error, TypeError) as error:
+        raise ValueError(
+            f"token_pattern is a regular expression; got {pattern!r}: {error}."
+        ) from None
+    if not isinstance(pattern, str):
+        raise ValueError(f"token_pattern is a regular expression as text; got {pattern!r}.")
+    if groups > 1:
+        raise ValueError(
+            f"More than 1 capturing group in token pattern {pattern!r}. Only a single group should "
+            "be captured; write (?:...) for the others."
+        )
+    return pattern
+
+
+def check_stop_words(stop_words: Any) -> frozenset[str]:
+    """The words to leave out."""
+    if stop_words is None:
+        return frozenset()
+    if isinstance(stop_words, str):
+        if stop_words != "english":
+            raise ValueError(
+                f'stop_words is "english", a list of words, or None; got {stop_words!r}.'
+            )
+        return ENGLISH_STOP_WORDS
+    if not isinstance(stop_words, Iterable) or not all(isinstance(w, str) for w in stop_words):
+        raise ValueError(f'stop_words is "english", a list of words, or None; got {stop_words!r}.')
+    return frozenset(stop_words)

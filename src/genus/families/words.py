@@ -1,0 +1,295 @@
+"""Texts: how often each word occurs in the documents of a class, and in how many of them.
+
+From these two counts every event model is solved:
+
+    multinomial  log p(x|k) = Σ_v x_v log φ_vk           φ from occurrences
+    boolean      log p(x|k) = Σ_v 1{x_v > 0} log φ_vk    φ from documents, as if each were a set
+    bernoulli    absent words speak too                  φ_vk, the share of documents with v
+    complement   a class is what the others are not      θ from the occurrences in other classes
+
+x_v is how often word v occurs in a text. A word that the model does not know says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from genus.families.bernoulli import Bernoulli
+from genus.families.complement import Complement
+from genus.families.multinomial import Multinomial
+from genus.families.protocol import by_weight
+from genus.families.selection import Selection
+from genus.labels import Axis
+from genus.matrix import Codes
+from genus.smoothing import Smoothing
+from genus.statistics import Tally, settle
+from genus.text import Documents, Entries, Texts, Tokenizer
+from genus.vocabulary import Vocabulary
+
+Array = NDArray[np.float64]
+EVENT_MODELS = ("multinomial", "boolean", "bernoulli", "complement")
+
+
+@dataclass(frozen=True, eq=False)
+class WordParameters:
+    """The words in use, and what the family of the event model makes of their counts.
+
+    `table` (V, K) and `constant` (K,) are the same as sums: log p(x|y) is Σ_v x_v table_v, or
+    Σ_v 1{x_v > 0} table_v, and the constant. None where some probability is zero.
+    """
+
+    words: Vocabulary
+    counts: Tally
+    inner: Any
+    table: Array | None
+    constant: Array
+
+    @property
+    def alpha(self) -> float | None:
+        """The pseudo-count that "auto" has chosen."""
+        return self.inner.alpha
+
+    @property
+    def linear(self) -> tuple[Array, Array]:
+        """θ (K, V) and the constant (K,)."""
+        return self.inner.linear
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A column of texts under an event model."""
+
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    event_model: str = "multinomial"
+    smoothing: Smoothing = field(default_factory=Smoothing)
+    selection: Selection = field(default_factory=Selection)
+
+    measures: ClassVar = ("occurrences", "documents")
+
+    @property
+    def counting(self) -> Mapping[str, Any]:
+        return {"family": "words", **self.tokenizer.counting}
+
+    @property
+    def distinct(self) -> bool:
+        """Whether a word counts once however often it occurs in a document."""
+        return self.event_model in ("boolean", "bernoulli")
+
+    @property
+    def inner(self) -> Any:
+        """The family of counts that the event model is."""
+        match self.event_model:
+            case "bernoulli":
+                return Bernoulli(smoothing=self.smoothing)
+            case "complement":
+                return Complement(self.smoothing)
+        return Multinomial(self.smoothing)
+
+    def zero(self) -> Tally:
+        return Tally(counts={name: np.zeros((0, 0)) for name in self.measures})
+
+    def count(self, X: Texts | Documents, y: Codes, classes: Axis, weight: Array | None) -> Tally:
+        if isinstance(X, Documents):
+            words, occurrences, documents = with_empty_word(X, y, weight, len(classes))
+        else:
+            words, occurrences, documents = self.tokenizer.count(X, y, weight, len(classes))
+        counts = {"occurrences": occurrences, "documents": documents}
+        return Tally.of(classes, (words,), counts)
+
+    def solve(self, statistics: Tally, classes: Axis, width: int) -> WordParameters:
+        counts = self._selected(statistics, classes)
+        words, inner = keys_of(counts), self.inner
+        within = Tally(classes, None, self._inner_counts(counts))
+        parameters = inner.solve(within, classes, len(words))
+        slope, constant = parameters.linear
+        table = np.ascontiguousarray(slope.T) if np.isfinite(slope).all() else None
+        return WordParameters(words, counts, parameters, table, constant)
+
+    def _selected(self, statistics: Tally, classes: Axis) -> Tally:
+        """The counts of the words in use, and of the classes, by class."""
+        counts = statistics.align(classes, 0)
+        occurrences, documents = (counts[name] for name in self.measures)
+        if statistics.keys is None:  # nothing counted yet
+            empty = np.zeros((len(classes), 0))
+            seen = {"occurrences": empty, "documents": empty, "rows": np.zeros((len(classes), 1))}
+            return Tally(classes, (Vocabulary(),), seen)
+        (words,) = statistics.keys
+        rows, words = documents[:, :1], words[1:]  # the first is the empty word
+        occurrences, documents = occurrences[:, 1:], documents[:, 1:]
+        counted = documents if self.distinct else occurrences
+        used = self.selection.mask(words, occurrences, documents, rows[:, 0], counted)
+        if not used.all():
+            words = words[used]
+            occurrences, documents = occurrences[:, used], documents[:, used]
+        return Tally(
+            classes, (words,), {"occurrences": occurrences, "documents": documents, "rows": rows}
+        )
+
+    def _inner_counts(self, counts: Tally) -> dict[str, Array]:
+        """The statistics that the family of the event model would have counted."""
+        counted = counts["documents" if self.distinct else "occurrences"]
+        seen = np.broadcast_to(counts["rows"], counted.shape)
+        return {"ones" if self.event_model == "bernoulli" else "count": counted, "seen": seen}
+
+    def log_likelihood(
+        self, parameters: WordParameters, X: Texts | Documents, relative: bool = False
+    ) -> Array:
+        words, table = parameters.words, parameters.table
+        if table is None:
+            known = X if isinstance(X, Documents) else self.tokenizer.encode_known(X, words)
+            return self.inner.log_likelihood(parameters.inner, self._matrix(known, words))
+        if isinstance(X, Documents):
+            scores = X.score(words, table, self.distinct)
+        else:
+            scores = self.tokenizer.score(X, words, table, self.distinct)
+        scores += parameters.constant
+        return scores
+
+    def contributions(
+        self, parameters: WordParameters, X: Texts | Documents
+    ) -> tuple[Array, Array]:
+        """By word of X's vocabulary; of Bernoulli, what a word being there changes."""
+        documents = X if isinstance(X, Documents) else self.tokenizer.encode(X)
+        slope, constant = parameters.inner.linear
+        entries = documents.entries(parameters.words)
+        entries = entries.once() if self.distinct else entries
+        place = parameters.words.find(documents.words)
+        terms = np.zeros((len(documents), documents.width, len(constant)))
+        terms[entries.row, place[entries.word]] = entries.times[:, None] * slope.T[entries.word]
+        return terms, np.tile(constant, (len(documents), 1))
+
+    def leave_one_out(
+        self,
+        statistics: Tally,
+        parameters: WordParameters,
+        X: Documents,
+        y: Codes,
+        weight: Array | None,
+    ) -> Array | None:
+        alpha = self.smoothing.alpha if parameters.alpha is None else parameters.alpha
+        if alpha == 0 or not self.selection.is_fixed:
+            return None
+        entries = X.entries(parameters.words)
+        entries = entries.once() if self.distinct else entries
+        w = np.ones(len(y)) if weight is None else weight
+        # A word that is in no other document leaves the vocabulary with the text.
+        documents = parameters.counts["documents"].sum(axis=0)
+        left = settle(documents[entries.word] - w[entries.row], documents[entries.word])
+        leaving = Leaving(entries, w, y, left <= 0, len(parameters.words), alpha)
+        if self.event_model == "bernoulli":
+            return leaving.bernoulli(parameters.counts["documents"], parameters.counts["rows"])
+        counted = parameters.counts["documents" if self.distinct else "occurrences"]
+        return (
+            leaving.complement(counted)
+            if self.event_model == "complement"
+            else (leaving.multinomial(counted))
+        )
+
+    def sample(
+        self, parameters: WordParameters, k: int, n: int, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        """Texts of words in no order, (n, 1)."""
+        inner, out = self.inner, np.empty((n, 1), dtype=object)
+        for i in range(n):  # one by one: a row has a number for every word
+            (times,) = inner.sample(parameters.inner, k, 1, rng).astype(int)
+            words = np.repeat(np.flatnonzero(times), times[times > 0])
+            out[i, 0] = " ".join(map(parameters.words.word, rng.permutation(words)))
+        return out
+
+    def _matrix(self, documents: Documents, words: Vocabulary) -> Any:
+        """Counts of `words` as a sparse matrix, for the family of the event model."""
+        entries = documents.entries(words)
+        entries = entries.once() if self.distinct else entries
+        shape = len(documents), len(words)
+        return scipy.sparse.csr_array((entries.times, (entries.row, entries.word)), shape=shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaving:
+    """log p(x|y), (m, K), of each text by the counts of all others.
+
+    `weight` (m,) is what a text takes along, and `gone` says of each entry whether its word leaves
+    with it: then the word is unknown, and there is one less of them to smooth.
+    """
+
+    entries: Entries
+    weight: Array
+    y: Codes
+    gone: NDArray[np.bool_]
+    size: int
+    alpha: float
+
+    def multinomial(self, counted: Array) -> Array:
+        """Σ x log(N - own + α) - Σx log(ΣN - own + αV), of the words that stay."""
+        scores = np.empty((self.entries.rows, len(counted)))
+        for k, N in enumerate(counted):
+            scores[:, k] = self._log_likelihood(N, self.y == k)
+        return scores
+
+    def complement(self, counted: Array) -> Array:
+        """The same with the sign turned, for the counts of all other classes."""
+        scores = np.empty((self.entries.rows, len(counted)))
+        for k, N in enumerate(counted.sum(axis=0) - counted):
+            scores[:, k] = -self._log_likelihood(N, self.y != k)
+        return scores
+
+    def _log_likelihood(self, N: Array, leaves: NDArray[np.bool_]) -> Array:
+        """By counts N (V,), which the texts that `leaves` says are part of."""
+        e = self.entries
+        own = self.weight * leaves
+        left = np.maximum(N[e.word] - own[e.row] * e.times, 0) + self.alpha
+        total = np.maximum(N.sum() - own * e.lengths, 0) + self.alpha * self._words_left
+        staying = np.where(self.gone, 0.0, e.times)
+        logarithm = np.log(total, out=np.zeros_like(total), where=total > 0)
+        return e.sum(staying * np.log(left)) - e.sum(staying) * logarithm
+
+    def bernoulli(self, documents: Array, rows: Array) -> Array:
+        """Σ log φ of the words there and Σ log(1 - φ) of those that are not."""
+        e, α = self.entries, self.alpha
+        scores = np.empty((e.rows, len(documents)))
+        for k, (D, n) in enumerate(zip(documents, rows[:, 0], strict=True)):
+            for w, some in by_weight(self.weight):
+                chosen = np.zeros(e.rows, dtype=bool)
+                chosen[some] = True
+                for own in (0.0, w):
+                    these = chosen & ((self.y == k) == (own > 0)) if w > 0 else chosen
+                    if these.any():
+                        scores[these, k] = self._bernoulli(D, n - own, own, α)[these]
+        return scores
+
+    def _bernoulli(self, D: Array, n: float, own: float, α: float) -> Array:
+        """By documents D (V,) of n, less one of weight `own` that held the words of the entry."""
+        e = self.entries
+        absent = np.log(np.maximum(n - D, 0) + α)
+        there = np.log(np.maximum(D[e.word] - own, 0) + α)
+        total = np.log(max(n, 0.0) + 2 * α)
+        present = e.sum(np.where(self.gone, 0.0, there) - absent[e.word])
+        return absent.sum() + present - self._words_left * total
+
+    @property
+    def _words_left(self) -> Array:
+        """How many words the vocabulary has without each text, (m,)."""
+        return self.size - self.entries.sum(self.gone.astype(float))
+
+
+def keys_of(counts: Tally) -> Vocabulary:
+    """The words of a tally."""
+    assert counts.keys is not None
+    return counts.keys[0]
+
+
+def with_empty_word(
+    X: Documents, y: Codes, weight: Array | None, n_classes: int
+) -> tuple[Vocabulary, Array, Array]:
+    """What a tokenizer counts: the empty word first, which every document holds once."""
+    words = Vocabulary(X.words.text, np.concatenate([[0], X.words.ends]))
+    occurrences, documents = (np.zeros((n_classes, 1 + X.width)) for _ in range(2))
+    occurrences[:, 1:], documents[:, 1:] = X.count(y, weight, n_classes)
+    documents[:, 0] = np.bincount(y, weight, n_classes)
+    return words, occurrences, documents

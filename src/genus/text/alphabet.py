@@ -1,0 +1,70 @@
+"""What Python says of every character: what it is in lower case, and whether it is in a word.
+
+The kernel reads texts by this table, so that its tokens are those of Python's `re` and `str.lower`,
+whatever version of Unicode this Python has.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Entries = NDArray[np.uint32]
+SIZE = 0x110000
+WORD, SPACE, CASED, IGNORABLE = (np.uint32(1 << bit) for bit in (21, 22, 23, 24))
+# Letters with a case, and marks that casing overlooks, are in these ranges of Unicode alone.
+WITH_CASE = np.r_[0:0x20000, 0xE0000:0xE1000].astype(np.uint32)
+
+
+@cache
+def alphabet(lowercase: bool) -> Entries:
+    """An entry for each code point: its lower case, if asked for, and flags of what that is."""
+    code = np.arange(SIZE, dtype=np.uint32)
+    if lowercase:
+        # Two capitals depend on more than themselves, and the kernel knows them: Σ, which is ς at
+        # the end of a word, and İ, which becomes i and a dot above.
+        code[ord("Σ")], code[ord("İ")] = ord("σ"), ord("i")
+        code = codes_of(text_of(code).lower())
+    text = text_of(code)
+    entries = code | where(r"\w+", text) * WORD | where(r"\s+", text) * SPACE
+    if lowercase:
+        entries[WITH_CASE] |= casing(WITH_CASE)
+    entries.flags.writeable = False
+    return entries
+
+
+def casing(code: Entries) -> Entries:
+    """Which code points have a case, and which are overlooked, when Σ looks for the word's end."""
+    before = lowered_sigma(code, "AΣ", "")  # σ if a cased letter follows
+    through = lowered_sigma(code, "AΣ", "A")  # σ if one does, or may be looked through to A
+    return before * CASED | (through & ~before) * IGNORABLE
+
+
+def lowered_sigma(code: Entries, left: str, right: str) -> NDArray[np.bool_]:
+    """Whether Σ is σ in left + character + right, apart from all else."""
+    width = len(left) + 1 + len(right) + 1
+    # İ is left out, which would become two characters; any cased letter may stand for it.
+    table = np.empty((len(code), width), dtype=np.uint32)
+    table[:] = codes_of(f"{left}a{right} ")
+    table[:, len(left)] = np.where(code == ord("İ"), ord("i"), code)
+    lowered = codes_of(text_of(table.ravel()).lower()).reshape(-1, width)
+    return lowered[:, len(left) - 1] == ord("σ")
+
+
+def where(pattern: str, text: str) -> NDArray[np.bool_]:
+    """Which characters are part of a match."""
+    found = np.zeros(len(text), dtype=bool)
+    for match in re.finditer(pattern, text):
+        found[match.start() : match.end()] = True
+    return found
+
+
+def text_of(code: Entries) -> str:
+    return code.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
+def codes_of(text: str) -> Entries:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint32)

@@ -1,0 +1,106 @@
+"""Texts as counts of words: a sparse matrix whose columns are a vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import labels, matrix
+from genus.matrix import Codes, SparseRows
+from genus.vocabulary import Vocabulary
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Texts that were read once, to be counted and scored many times."""
+
+    words: Vocabulary
+    rows: SparseRows
+
+    dtype = np.dtype(object)  # as a matrix of one column would have it
+
+    @classmethod
+    def of(
+        cls,
+        words: Vocabulary,
+        starts: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        counts: NDArray[np.int32],
+    ) -> Documents:
+        """Text i counts the words indices[starts[i]:starts[i + 1]], ascending."""
+        wide = len(indices) > np.iinfo(np.int32).max
+        index = np.int64 if wide else np.int32
+        at = starts.astype(index)
+        rows = SparseRows(counts, indices.astype(index, copy=False), at[:-1], at[1:], len(words))
+        return cls(words, rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), 1
+
+    @property
+    def width(self) -> int:
+        """The number of different words."""
+        return len(self.words)
+
+    def __len__(self) -> int:
+        return len(self.rows.starts)
+
+    def __getitem__(self, rows: Any) -> Documents:
+        return replace(self, rows=self.rows[rows])
+
+    def count(self, y: Codes, weight: Array | None, n_classes: int) -> tuple[Array, Array]:
+        """Occurrences and documents of each word by class, (K, V) each."""
+        occurrences, _ = matrix.sum_columns(self.rows, y, weight, n_classes, nonnegative=True)
+        documents, _ = matrix.count_above(self.rows, y, weight, n_classes, 0.0)
+        return occurrences, documents
+
+    def score(self, words: Vocabulary, table: Array, distinct: bool) -> Array:
+        """Σ table_v (m, K) over the words v of each text that are in `words`, or different ones."""
+        known = words.find(self.words)
+        there = known >= 0
+        own = labels.spread(table[there], known[there], self.width)
+        zero = np.zeros_like(own)
+        if distinct:
+            return matrix.score_above(self.rows, 0.0, own, zero)
+        return matrix.score_linear(self.rows, own, zero, nonnegative=True)
+
+    def entries(self, words: Vocabulary) -> Entries:
+        """The entries whose words are in `words`."""
+        place = self.words.find(words)
+        lengths = self.rows.ends - self.rows.starts
+        first = np.concatenate([[0], np.cumsum(lengths)])
+        at = np.repeat(self.rows.starts - first[:-1], lengths) + np.arange(first[-1])
+        word = place[self.rows.indices[at]]
+        row = np.repeat(np.arange(len(self)), lengths)
+        known = word >= 0
+        return Entries(row[known], word[known], self.rows.data[at][known].astype(float), len(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """How often (`times`) each word occurs in each text, one entry after the other."""
+
+    row: NDArray[np.intp]
+    word: NDArray[np.intp]
+    times: Array
+    rows: int
+
+    @cached_property
+    def lengths(self) -> Array:
+        """How many words each text has, (m,)."""
+        return self.sum(self.times)
+
+    def sum(self, values: Array) -> Array:
+        """Sums of values, one for each entry, over the entries of each text (m,)."""
+        return np.bincount(self.row, values, self.rows).astype(np.float64)
+
+    def once(self) -> Entries:
+        """The same, each word of a text counted once."""
+        return replace(self, times=np.ones_like(self.times))

@@ -1,0 +1,182 @@
+"""Columns of texts as users have them: lists, arrays, whatever speaks Arrow; without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genus._kernel import strings_of_array, strings_of_stream
+from genus.labels import is_missing
+
+Chunk = tuple[Any, ...]  # a kind and what the kernel needs of it: strings, utf8, views or tokens
+SHOWN = 40  # characters of a value that is no text
+
+
+class NoText(ValueError):
+    """A row that holds no text."""
+
+    def __init__(self, row: int, found: Any) -> None:
+        what = "nothing" if is_missing(found) else f"{str(found)[:SHOWN]} ({type(found).__name__})"
+        hint = 'Use "" for a text without words.' if is_missing(found) else "Make it text first."
+        super().__init__(f"Row {row} holds {what} where a text should be. {hint}")
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Texts, in chunks that the kernel reads."""
+
+    chunks: tuple[Chunk, ...]
+    starts: tuple[int, ...]  # of the chunks, and the end
+
+    dtype = np.dtype(object)  # as a matrix of one column would have it
+
+    @classmethod
+    def of(cls, X: Any) -> Texts:
+        """The texts of a list, an array, or a column of pandas, Polars or Arrow."""
+        return cls.from_chunks(chunks_of(X))
+
+    @classmethod
+    def from_chunks(cls, chunks: Iterable[Chunk]) -> Texts:
+        kept = tuple(chunks)
+        sizes = [size_of(chunk) for chunk in kept]
+        return cls(kept, tuple(np.cumsum([0, *sizes]).tolist()))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.starts[-1], 1
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def __getitem__(self, rows: slice) -> Texts:
+        """Consecutive texts."""
+        begin, end, step = rows.indices(len(self))
+        if step != 1:
+            raise IndexError(f"Texts are taken in their order, not by steps of {step}.")
+        return Texts.from_chunks(
+            part_of(chunk, max(begin - start, 0), min(end, stop) - start)
+            for chunk, start, stop in zip(self.chunks, self.starts, self.starts[1:], strict=False)
+            if start < end and stop > begin
+        )
+
+    def strings(self) -> Iterator[str]:
+        """The texts, one after the other; UnicodeDecodeError where bytes are no UTF-8."""
+        for chunk in self.chunks:
+            yield from strings_of(chunk)
+
+
+def chunks_of(X: Any) -> list[Chunk]:
+    """X as chunks that the kernel reads; raises where it is no column of texts."""
+    X = single_column(X)
+    if isinstance(X, str | bytes):
+        raise ValueError(
+            f"Expected a list of texts, got one: {X[:SHOWN]!r}. Put it into a list: [text]."
+        )
+    found = arrow_chunks(X)
+    if found is not None:
+        return found
+    if isinstance(X, np.ndarray) and X.dtype.kind not in "OUST":
+        raise ValueError(
+            f"Expected texts, got an array of {X.dtype}. Texts are strings; for numbers use "
+            "another classifier, such as GaussianNB."
+        )
+    if isinstance(X, Iterable) and not isinstance(X, dict | set):
+        texts = tuple(X.tolist() if hasattr(X, "tolist") else X)
+        for row, text in enumerate(texts):
+            if not isinstance(text, str | bytes):
+                raise NoText(row, text)
+        return [("strings", texts)] if texts else []
+    raise ValueError(
+        f"Expected a list of texts, or a column of pandas, Polars or Arrow; got {type(X).__name__}."
+    )
+
+
+def single_column(X: Any) -> Any:
+    """The only column of a table of one."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape"):
+        if X.shape[1] != 1:
+            raise ValueError(
+                f"Expected one column of texts, got a table of {X.shape[1]}. Choose one of them."
+            )
+        return X.iloc[:, 0] if hasattr(X, "iloc") else X[X.columns[0]]
+    if hasattr(X, "ndim") and getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
+        return np.asarray(X)[:, 0]
+    if getattr(X, "ndim", 1) not in (1, 0):
+        raise ValueError(
+            f"Expected one column of texts, got an array of shape {X.shape}. Choose one column."
+        )
+    return X
+
+
+def arrow_chunks(X: Any) -> list[Chunk] | None:
+    """The chunks of an Arrow array or stream; None if X does not speak Arrow."""
+    try:
+        if hasattr(X, "__arrow_c_stream__"):
+            kind, chunks, null = strings_of_stream(X.__arrow_c_stream__())
+        elif hasattr(X, "__arrow_c_array__"):
+            kind, chunks, null = strings_of_array(*X.__arrow_c_array__())
+        else:
+            return None
+    except ImportError:  # pandas needs pyarrow for it
+        return None
+    if null >= 0:
+        raise NoText(null, None)
+    if chunks is None:
+        if hasattr(X, "to_list") and str(kind) in "cCsSiIlL" and "cat" in str(X.dtype).lower():
+            return None  # categories: their labels, one by one
+        if hasattr(X, "dtype") and X.dtype == object:
+            return None
+        raise ValueError(
+            f"Expected texts, got a column of {getattr(X, 'dtype', getattr(X, 'type', kind))}. "
+            "Texts are strings; for numbers use another classifier, such as GaussianNB."
+        )
+    return list(chunks)
+
+
+def size_of(chunk: Chunk) -> int:
+    """How many texts are in a chunk."""
+    match chunk:
+        case ("strings", texts):
+            return len(texts)
+        case ("utf8", offsets, _):
+            return len(offsets) - 1
+        case ("views", views, _):
+            return len(views) // 16
+        case ("tokens", _, _, rows):
+            return len(rows) - 1
+    raise AssertionError(chunk[0])
+
+
+def part_of(chunk: Chunk, begin: int, end: int) -> Chunk:
+    """Consecutive texts of a chunk."""
+    match chunk:
+        case ("strings", texts):
+            return "strings", texts[begin:end]
+        case ("utf8", offsets, content):
+            return "utf8", offsets[begin : end + 1], content
+        case ("views", views, contents):
+            return "views", views[16 * begin : 16 * end], contents
+        case ("tokens", content, ends, rows):
+            return "tokens", content, ends, rows[begin : end + 1]
+    raise AssertionError(chunk[0])
+
+
+def strings_of(chunk: Chunk) -> Iterator[str]:
+    """The texts of a chunk as Python strings."""
+    match chunk:
+        case ("strings", texts):
+            for text in texts:
+                yield text if isinstance(text, str) else text.decode()
+        case ("utf8", offsets, content):
+            for start, end in zip(offsets.tolist(), offsets[1:].tolist(), strict=False):
+                yield content[start:end].tobytes().decode()
+        case ("views", views, contents):
+            table = views.view(np.int32).reshape(-1, 4)
+            inline = views.reshape(-1, 16)
+            for i, (size, _, which, start) in enumerate(table.tolist()):
+                near = inline[i, 4 : 4 + size] if size <= 12 else None
+                far = contents[which][start : start + size] if near is None else near
+                yield far.tobytes().decode()

@@ -1,0 +1,194 @@
+"""Texts to tokens, and what is counted of them: the kernel's calls, by tokenizer.
+
+Tokens are, by default, exactly those of scikit-learn's CountVectorizer: the text in lower case, and
+of it the runs of two or more word characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import matrix
+from genus._kernel import count_texts, encode_known, encode_texts, score_texts
+from genus.matrix import Codes
+from genus.text.alphabet import alphabet
+from genus.text.documents import Documents
+from genus.text.sources import SHOWN, Chunk, NoText, Texts
+from genus.vocabulary import Vocabulary, encode
+
+Array = NDArray[np.float64]
+DEFAULT_PATTERN = r"(?u)\b\w\w+\b"  # what the kernel does
+NO_TEXT = -2
+How = tuple[NDArray[np.uint32], bool, bool, int, int]
+TEXTS_AT_A_TIME = 1024  # for a tokenizer in Python
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How texts become tokens.
+
+    `analyzer` is "word", or "char_wb" for n-grams of the characters of words. `ngrams` are the
+    least and the largest n. `token_pattern` or `split`, a function from a text to its tokens, take
+    the place of the kernel's own tokens.
+    """
+
+    analyzer: str = "word"
+    ngrams: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    token_pattern: str | None = None
+    split: Callable[[str], Any] | None = None
+    threads: int | None = None
+
+    @property
+    def counting(self) -> dict[str, Any]:
+        """What decides which tokens are counted."""
+        name = None if self.split is None else function_name(self.split)
+        return {
+            "analyzer": self.analyzer,
+            "ngrams": list(self.ngrams),
+            "lowercase": self.lowercase,
+            "token_pattern": self.token_pattern,
+            "tokenizer": name,
+        }
+
+    def count(
+        self, texts: Texts, y: Codes, weight: Array | None, n_classes: int
+    ) -> tuple[Vocabulary, Array, Array]:
+        """Occurrences and documents (K, V) by class and word; the first word is the empty one.
+
+        Every document holds the empty word once and it never occurs: its documents are all.
+        """
+        # Sums of whole numbers are the same in any order, others only on one thread.
+        whole = weight is None or bool((weight == np.floor(weight)).all())
+        words, occurrences, documents, problem = count_texts(
+            *self._input(texts), y, weight, n_classes, self._threads if whole else 1
+        )
+        refuse(problem, texts)
+        return Vocabulary(*words), occurrences, documents
+
+    def encode(self, texts: Texts) -> Documents:
+        """Each text as counts of its words, and all words there are."""
+        words, starts, indices, counts, problem = encode_texts(*self._input(texts), self._threads)
+        refuse(problem, texts)
+        return Documents.of(Vocabulary(*words), starts, indices, counts)
+
+    def encode_known(self, texts: Texts, words: Vocabulary) -> Documents:
+        """Each text as counts of those of its words that are known."""
+        _, starts, indices, counts, problem = encode_known(
+            *self._input(texts), words.index, self._threads
+        )
+        refuse(problem, texts)
+        return Documents.of(words, starts, indices, counts)
+
+    def score(self, texts: Texts, words: Vocabulary, table: Array, distinct: bool) -> Array:
+        """Σ table_v (m, K) over the known tokens v of each text, or over the different ones."""
+        scores, problem = score_texts(
+            *self._input(texts), words.index, table, distinct, self._threads
+        )
+        refuse(problem, texts)
+        return scores
+
+    @property
+    def _threads(self) -> int:
+        return matrix.threads() if self.threads is None else self.threads
+
+    def _input(self, texts: Texts) -> tuple[list[Chunk], How]:
+        own = self.split is not None or self.token_pattern not in (None, DEFAULT_PATTERN)
+        chunks = list(self._tokens(texts)) if own else list(texts.chunks)
+        characters = self.analyzer == "char_wb"
+        how = alphabet(self.lowercase), self.lowercase, characters, *self.ngrams
+        return chunks, how
+
+    def _tokens(self, texts: Texts) -> Iterator[Chunk]:
+        """The tokens that a pattern or a function finds, some texts at a time."""
+        split = self.split or pattern_tokens(self.token_pattern or DEFAULT_PATTERN)
+        strings = decoded(texts)
+        row = 0
+        while some := list(islice(strings, TEXTS_AT_A_TIME)):
+            content, rows = bytearray(), [0]
+            ends: list[int] = []
+            for text in some:
+                tokens = split(text.lower() if self.lowercase else text)
+                for token in checked(tokens, row):
+                    content += token
+                    ends.append(len(content))
+                rows.append(len(ends))
+                row += 1
+            yield (
+                "tokens",
+                np.frombuffer(bytes(content), dtype=np.uint8),
+                np.array(ends, dtype=np.int64),
+                np.array(rows, dtype=np.int64),
+            )
+
+
+def decoded(texts: Texts) -> Iterator[str]:
+    """The texts as strings, or the error for the one that is none."""
+    strings, row = texts.strings(), 0
+    while True:
+        try:
+            yield next(strings)
+        except StopIteration:
+            return
+        except UnicodeDecodeError as error:
+            refuse((row, error.start), texts)
+        row += 1
+
+
+def checked(tokens: Any, row: int) -> Iterator[bytes]:
+    """Tokens as UTF-8; raises for what is no text, or no list."""
+    if isinstance(tokens, str):
+        raise ValueError(
+            f"The tokenizer returned one text for row {row}, {tokens[:SHOWN]!r}, and no list of "
+            "tokens."
+        )
+    try:
+        found = iter(tokens)
+    except TypeError:
+        raise ValueError(
+            f"The tokenizer returned {type(tokens).__name__} for row {row}, and no list of tokens."
+        ) from None
+    for token in found:
+        if not isinstance(token, str):
+            raise ValueError(
+                f"The tokenizer found {token!r} in row {row}, which is no text. Tokens are strings."
+            )
+        if token:  # every document holds the empty word
+            yield encode(token)
+
+
+def pattern_tokens(pattern: str) -> Callable[[str], list[str]]:
+    """A function that finds all matches of a pattern, or of its only group."""
+    return re.compile(pattern).findall
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """A function by its module and name."""
+    named = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{getattr(function, '__module__', '')}.{named}"
+
+
+def refuse(problem: tuple[int, int], texts: Texts) -> None:
+    """Raise for the first text that the kernel would not take."""
+    row, place = problem
+    if row < 0:
+        return
+    if place == NO_TEXT:
+        raise NoText(row, None)
+    chunk = texts[row : row + 1].chunks[0]
+    try:
+        next(iter(texts[row : row + 1].strings()))
+    except UnicodeDecodeError as error:
+        bad = error.object[error.start]
+        raise ValueError(
+            f"Row {row} is no UTF-8: byte {error.start} is {bad:#04x}. Decode the texts with "
+            "the encoding that they are in, for instance text.decode('latin-1')."
+        ) from None
+    raise AssertionError(f"text {row} of {chunk[0]} has a problem at {place}")

@@ -1,0 +1,109 @@
+"""Many words as one axis: different texts, ascending, in one array of UTF-8.
+
+Python keeps 50 bytes for each string, and NumPy the length of the longest for every one; here a
+word takes its bytes and a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus._kernel import index_words, merge_words, take_runs
+
+Integers = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Words one after the other; word i ends at ends[i]. UTF-8 sorts as Python sorts texts.
+
+    >>> list(Vocabulary.of(["zebra", "okapi", "zebra"]))
+    ['okapi', 'zebra']
+    """
+
+    text: Bytes = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
+    ends: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Vocabulary:
+        """The vocabulary of some words."""
+        encoded = [encode(word) for word in sorted(set(words))]
+        ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), ends)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __iter__(self) -> Iterator[str]:
+        content, ends = self.text.tobytes(), self.ends.tolist()
+        return (decode(content[start:end]) for start, end in zip([0, *ends], ends, strict=False))
+
+    def __getitem__(self, chosen: Any) -> Vocabulary:
+        """Some of the words, by a mask, a slice or numbers in ascending order."""
+        starts, ends = self.starts[chosen], self.ends[chosen]
+        places = np.concatenate([[0], np.cumsum(ends - starts)]).astype(np.int64)
+        text = np.empty(places[-1], dtype=np.uint8)
+        take_runs(self.text, starts, places, text, 1)
+        return Vocabulary(text, places[1:])
+
+    @property
+    def starts(self) -> Integers:
+        return np.concatenate([[0], self.ends[:-1]]).astype(np.int64)[: len(self)]
+
+    def word(self, i: int) -> str:
+        """One word, by its number."""
+        start = self.ends[i - 1] if i else 0
+        return decode(self.text[start : self.ends[i]].tobytes())
+
+    def is_same(self, other: Vocabulary) -> bool:
+        """Whether both hold the same words."""
+        return np.array_equal(self.ends, other.ends) and np.array_equal(self.text, other.text)
+
+    def merge(self, other: Vocabulary) -> tuple[Vocabulary, Integers, Integers]:
+        """The words of both, and where the words of either stand among them."""
+        words, left, right = merge_words(self.text, self.ends, other.text, other.ends)
+        return Vocabulary(*words), left, right
+
+    def find(self, other: Vocabulary) -> Integers:
+        """Where each of these words stands in another vocabulary; -1 for those not in it."""
+        both, mine, theirs = self.merge(other)
+        place = np.full(len(both), -1)
+        place[theirs] = np.arange(len(other))
+        return place[mine]
+
+    @cached_property
+    def index(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Bytes]:
+        """What the kernel needs to look words up: slots by hash, keys, and the text."""
+        return *index_words(self.text, self.ends), self.text
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether this can have been made from words: bytes of UTF-8 that ascend."""
+        inside = len(self.ends) == 0 or (self.ends[0] >= 0 and self.ends[-1] == len(self.text))
+        if not inside or (np.diff(self.ends) < 0).any():
+            return False
+        try:
+            words = list(self)
+        except UnicodeDecodeError:
+            return False
+        return all(a < b for a, b in pairwise(words))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"text": self.text, "ends": self.ends}  # an index is made anew
+
+
+def encode(word: str) -> bytes:
+    """UTF-8; halves of surrogate pairs, which Python's strings may hold, are kept."""
+    return word.encode("utf-8", "surrogatepass")
+
+
+def decode(word: bytes) -> str:
+    return word.decode("utf-8", "surrogatepass")
