@@ -28,6 +28,7 @@ from genus import (
     GaussianNB,
     MultinomialNB,
     PoissonNB,
+    TextClassifier,
 )
 
 Array = np.ndarray[Any, Any]
@@ -58,9 +59,11 @@ class Rows:
 
     @property
     def traces(self) -> set[str | float]:
-        """What would give these rows away: texts, and numbers that are not round."""
+        """What would give these rows away: words, and numbers that are not round."""
         values = {*self.y.tolist(), *self.X.ravel().tolist()}
-        return {v for v in values if (v if isinstance(v, str) else isinstance(v, float) and v % 1)}
+        texts = (v for v in values if isinstance(v, str))
+        words = {word for text in texts for word in text.lower().split() if len(word) > 2}
+        return words | {v for v in values if isinstance(v, float) and v % 1}
 
     def __len__(self) -> int:
         return len(self.y)
@@ -87,6 +90,8 @@ numbers = st.sampled_from([NAN, *range(-8, 9)])
 counts = st.sampled_from([NAN, 0, 0, 0, 1, 2, 7, 1000])
 codes = st.sampled_from([NAN, 0, 1, 2, 5])
 words = st.sampled_from([None, "", "okapi", "quagga", "zebra"])
+animals = st.sampled_from(["okapi", "Quagga", "zebra", "zebra", "żubr", "of", "x"])
+texts = st.lists(animals, max_size=6).map(" ".join)
 sizes = st.sampled_from([NAN, 0.0, -0.0, -2.5, 0.3, 1.0, 1.0001, 7.0, 400.0, 1e8])
 
 halves = st.sampled_from([0.25, 0.5, 1.0, 1.0, 2.0, 3.0])
@@ -109,6 +114,12 @@ CODES = Rows(
 )
 WORDS = CODES.map(lambda X: np.array(["okapi", "quagga", "zebra"], dtype=object)[X.astype(int)])
 MIXED = replace(CODES, X=np.stack([WORDS.X[:, 0], CODES.X[:, 1].astype(object)], axis=1))
+TEXTS = COUNTS.map(
+    lambda X: np.array(
+        [[" ".join(np.repeat(["okapi", "quagga", "zebra"], row))] for row in X.astype(int)],
+        dtype=object,
+    )
+)
 SIZES = Rows(
     np.array([[0.3, 1], [2, 7], [1, 1], [0.5, 2], [3, 400], [7, 350], [5, 90], [400, 7]]),
     np.repeat(["ham", "spam"], 4),
@@ -171,6 +182,32 @@ def list_fit(model: Any, label: str, X: Array) -> float:
     return min(conditional, float(stats.ttest_1samp(lengths, expected).pvalue))
 
 
+@dataclass(frozen=True)
+class Counted:
+    """A classifier of texts as one of counts: row x is the text that holds word v x_v times."""
+
+    model: Any
+
+    def __getattr__(self, name: str) -> Any:
+        counts = "document_count_" if self.model.event_model == "boolean" else "word_count_"
+        return getattr(self.model, counts if name == "feature_count_" else name)
+
+    def log_likelihood(self, X: Array, y: list[str]) -> float:
+        model = self.model
+        if model.event_model == "boolean":  # the lists that are drawn, and not the sets they make
+            slope, k = model.model_.parameters[0].linear[0], model.classes_.tolist().index(y[0])
+            return float(X[0] @ slope[k] + model.model_.log_prior[k])
+        words = model.get_feature_names_out()
+        return model.log_likelihood([" ".join(np.repeat(words, X[0].astype(int)))], y)
+
+
+def text_fit(model: Any, label: str, X: Array) -> float:
+    """As of lists of words, or of their presence."""
+    counts = model.vectorize(X).toarray().astype(float)
+    fit = value_fit if model.event_model == "bernoulli" else list_fit
+    return fit(Counted(model), label, counts)
+
+
 def log_probability(model: Any, label: str, support: Array) -> Array:
     """log p(x|y) of the density that the classifier stands on."""
     log_prior = np.log(model.model_.prior[model.classes_.tolist().index(label)])
@@ -194,13 +231,16 @@ def frequency_fit(observed: Array, log_probabilities: Array) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Variant:
-    """`options` are what `resolve` may change; `fit` compares samples with the density."""
+    """`options` are what `resolve` may change; `fit` compares samples with the density.
+
+    There is none for tokens that overlap, which no text can hold as they are drawn.
+    """
 
     name: str
     estimator: Any
     columns: tuple[Strategy, ...]
     solid: Rows
-    fit: Callable[[Any, str, Array], float]
+    fit: Callable[[Any, str, Array], float] | None
     options: tuple[dict[str, Any], ...] = ()
     layout: Callable[[Array], Any] = field(default=np.asarray)
 
@@ -215,6 +255,11 @@ class Variant:
         """Whether the columns are real numbers, of any size and precision."""
         return self.fit is normal_fit
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether a file can hold it: a function is no data."""
+        return getattr(self.estimator, "tokenizer", None) is None
+
     @cached_property
     def family(self) -> Any:
         estimator = clone(self.estimator)
@@ -224,7 +269,8 @@ class Variant:
     def count(self, rows: Rows) -> Any:
         """The statistics of rows."""
         classes, y = np.unique(rows.y, return_inverse=True)
-        return self.family.count(self.layout(rows.X), y.astype(np.int64), classes, rows.weight)
+        X, _ = clone(self.estimator)._as_matrix(self.layout(rows.X), reset=True)
+        return self.family.count(X, y.astype(np.int64), classes, rows.weight)
 
     def rows(
         self, least: int = 0, most: int = 6, weight: Strategy = halves, columns: Any = None
@@ -382,6 +428,37 @@ def variants() -> Iterator[Variant]:
     yield from poisson("PoissonNB alpha=0", alpha=0)
     yield next(poisson("PoissonNB auto", alpha="auto", prior_alpha=0.5))
     yield next(poisson("PoissonNB m", m=2, p=[1, 0.5, 2]))
+
+    solving: tuple[dict[str, Any], ...] = (
+        *({"event_model": e} for e in ("multinomial", "boolean", "bernoulli", "complement")),
+        {"alpha": 0.3},
+        {"alpha": "auto"},
+        {"alpha": 0},
+        {"priors": PRIORS},
+        {"stop_words": ["okapi"]},
+        {"min_documents": 2},
+        {"min_documents": 0.3},
+        {"max_features": 2},
+        *({"max_features": 2, "select": by} for by in ("chi2", "mutual-information")),
+    )
+
+    def text(name: str, *options: Any, **parameters: Any) -> Variant:
+        estimator = TextClassifier(*options, **parameters)
+        return Variant(f"TextClassifier {name}", estimator, (texts,), TEXTS, text_fit, solving)
+
+    for event_model in "multinomial", "boolean", "bernoulli", "complement":
+        yield text(event_model, event_model)
+    yield text("alpha=0", alpha=0, priors=PRIORS)
+    yield text("auto", "bernoulli", alpha="auto")
+    yield text("stop words", "boolean", stop_words=["of"])
+    yield text("telling", "bernoulli", max_features=2, select="mutual-information")
+    yield text("pattern", token_pattern=r"\w+")
+    for name, parameters in {
+        "pairs": {"ngrams": (1, 2)},
+        "characters": {"analyzer": "char_wb", "ngrams": (2, 4), "lowercase": False},
+        "function": {"tokenizer": str.split},
+    }.items():
+        yield replace(text(name, **parameters), fit=None)
 
 
 VARIANTS = list(variants())

@@ -58,6 +58,7 @@ def each(variants: list[Variant]) -> Any:
 
 
 every = each(VARIANTS)
+saved = each([variant for variant in VARIANTS if variant.is_saved])
 counted = each(COUNTED)
 real = each([variant for variant in COUNTED if variant.is_real])
 sparse = each([variant for variant in VARIANTS if "CSR" in variant.name])
@@ -243,7 +244,7 @@ def test_real_numbers_are_forgotten_to_rounding(
     )
 
 
-@every
+@saved
 @given(data=st.data())
 @few
 def test_nothing_is_left_of_what_was_forgotten(variant: Variant, data: st.DataObject) -> None:
@@ -403,7 +404,7 @@ def test_leaving_a_fold_out_is_fitting_without_it(variant: Variant, data: st.Dat
 # Samples
 
 
-@every
+@each([variant for variant in VARIANTS if variant.fit])
 def test_samples_fit_the_density(variant: Variant) -> None:
     rows = variant.solid[np.repeat(np.arange(len(variant.solid)), 10)]
     model = fit(variant, rows, priors=None)
@@ -426,7 +427,7 @@ LABELLINGS = {
 }
 
 
-@every
+@saved
 @pytest.mark.parametrize("labelling", LABELLINGS)
 def test_loading_gives_what_was_saved(variant: Variant, labelling: str, tmp_path: Path) -> None:
     ham, spam = LABELLINGS[labelling].tolist()

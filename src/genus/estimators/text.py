@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -55,8 +56,8 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
 
     >>> texts = ["win cash now", "cash prize", "lunch at noon?", "see you at lunch"]
     >>> model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
-    >>> model.predict(["cash for lunch", "claim your prize"])
-    array(['ham', 'spam'], dtype='<U4')
+    >>> model.predict(["claim your cash prize", "lunch?"])
+    array(['spam', 'ham'], dtype='<U4')
     """
 
     m = p = class_prior = None
@@ -223,7 +224,24 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         """How many documents of each class hold each word in use, (K, V)."""
         return self._parameters.counts["documents"].copy()
 
+    def log_density(self, X: Any) -> Array:
+        """log p(x), (m,): low for texts unlike anything seen.
+
+        Complement scores are no density; theirs is that of the multinomial model.
+        """
+        return self._score(X, lambda _, X: self._generative().log_density(X))
+
     # Inside
+
+    def _generative(self) -> Model:
+        """The model whose scores are a density."""
+        (block,) = self._fitted().blocks
+        if block.family.event_model != "complement":  # type: ignore[attr-defined]
+            return self.model_
+        return self.model_.with_family(replace(block.family, event_model="multinomial"))  # type: ignore[type-var]
+
+    def _generative_joint(self, X: Any) -> Array:
+        return self._score(X, lambda _, X: self._generative().log_joint(X))
 
     def _family(self) -> Words:
         if self.event_model not in EVENT_MODELS:
