@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import growth, report
-from benchmarks.jobs import JOBS, SUITES, Job
+from benchmarks.jobs import Job
 from benchmarks.measure import Failure, Measurement, in_a_process
 from benchmarks.report import Result
+from benchmarks.suites import JOBS, SUITES
 
 QUICK = 20  # times fewer rows
 

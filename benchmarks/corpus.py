@@ -7,6 +7,7 @@ memory.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -37,6 +38,12 @@ class Corpus:
         """Consecutive texts, without a copy."""
         start, stop, _ = rows.indices(len(self))
         return Corpus(self.text, self.offsets[start : stop + 1], self.y[start:stop])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.strings())
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        return self.arrow().__arrow_c_array__(requested_schema)
 
     def strings(self) -> list[str]:
         """The texts as Python strings."""

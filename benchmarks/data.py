@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from benchmarks import corpus
+
 Labels = NDArray[np.int64]
 WORDS_PER_ROW = 120  # about 100 of them distinct
 
@@ -25,6 +27,9 @@ class Data:
 
     def draw(self) -> tuple[Any, Labels]:
         """X (rows, columns) and y (rows,)."""
+        if self.kind == "texts":
+            drawn = corpus.draw(self.rows, self.columns, self.classes)
+            return drawn, drawn.y
         rng = np.random.default_rng(20)
         y = rng.integers(0, self.classes, self.rows)
         y[: self.classes] = np.arange(self.classes)
@@ -37,9 +42,11 @@ class Data:
     @property
     def sample(self) -> Data:
         """A few rows and columns of the same kind, to warm up on."""
-        return replace(self, rows=600, columns=6)
+        return replace(self, rows=600, columns=600 if self.kind == "texts" else 6)
 
     def __str__(self) -> str:
+        if self.kind == "texts":
+            return f"{short(self.rows)} texts, {short(self.columns)} words, {self.classes} classes"
         return f"{short(self.rows)}×{short(self.columns)} {self.kind}, {self.classes} classes"
 
 

@@ -60,6 +60,7 @@ class Job:
     data: Data
     sides: tuple[Side, ...]
     statistics: int | None = None
+    most: int | None = None  # bytes beyond the input, if that is not by the statistics
 
     def scaled(self, divisor: int) -> Job:
         """The same with fewer rows."""
@@ -73,7 +74,7 @@ class Job:
         then the scatter, the covariance, the correlations and their factor.
         """
         if self.statistics is None:
-            return None
+            return self.most
         from genus import matrix  # not where another library is measured
 
         chunk = matrix.CHUNK_BYTES
@@ -292,10 +293,3 @@ def growth() -> list[Job]:
             side = genus(fit, name, **OPTIONS.get(name, {}))
             jobs.append(Job(f"growth-{name}-{rows}", "growth", "fit", data, (side,)))
     return jobs
-
-
-JOBS = {
-    job.name: job
-    for job in (*discriminant_analysis(), *naive_bayes(), *folds(), *peers(), *growth())
-}
-SUITES = tuple(dict.fromkeys(job.suite for job in JOBS.values()))

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.jobs import JOBS, Job
+from benchmarks.jobs import Job
+from benchmarks.suites import JOBS
 
 ROOT = Path(__file__).parents[1]
 

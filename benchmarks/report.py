@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 
-from benchmarks.jobs import JOBS, Job
+from benchmarks.jobs import Job
 from benchmarks.measure import Measurement
+from benchmarks.suites import JOBS
 
 HEADS = ("", "seconds", "× genus", "at least", "right", "peak MB", "at most")
 WIDTHS = (
     max(len(text) for job in JOBS.values() for text in (f"**{job}**", *map(str, job.sides))),
     *(max(len(head), 8) for head in HEADS[1:]),
 )
-LIBRARIES = ("genus", "numpy", "scipy", "scikit-learn", "river", "mixed-naive-bayes")
+LIBRARIES = (
+    "genus",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "river",
+    "mixed-naive-bayes",
+    "polars",
+    "duckdb",
+    "fasttext-numpy2",
+)
 
 
 @dataclass(frozen=True)
@@ -127,6 +139,8 @@ def table(results: Sequence[Result]) -> str:
 
 def installed(library: str) -> str | None:
     """The version of a library, None if it is not installed."""
+    if library == "g++":
+        return shutil.which("g++")
     try:
         return version(library)
     except PackageNotFoundError:

@@ -110,14 +110,51 @@ private:
     std::size_t left_ = 0;
 };
 
+// Records of so many numbers each, all zero at first. They never move: each block has room for as
+// many as all before it. A record of at most 64 bytes lies in one line of the cache.
+class Records {
+public:
+    explicit Records(std::size_t stride) : stride_(stride) {}
+
+    std::uint64_t* operator[](std::size_t i) const {
+        const std::size_t j = i + first;
+        const auto block = static_cast<std::size_t>(std::bit_width(j)) - first_width;
+        return blocks_[block].begin + (j - (first << block)) * stride_;
+    }
+
+    void add() {
+        if (((size_ + first) & (size_ + first - 1)) == 0) {
+            constexpr std::size_t line = 8;
+            auto memory = zeros<std::uint64_t>((size_ + first) * stride_ + line);
+            const auto at = reinterpret_cast<std::uintptr_t>(memory.get()) / 8 % line;
+            blocks_.push_back({std::move(memory), nullptr});
+            blocks_.back().begin = blocks_.back().memory.get() + (line - at) % line;
+        }
+        ++size_;
+    }
+
+    std::size_t size() const { return size_; }
+
+private:
+    static constexpr std::size_t first = 1024, first_width = 11;
+
+    struct Block {
+        Buffer<std::uint64_t> memory;
+        std::uint64_t* begin;
+    };
+
+    std::size_t stride_, size_ = 0;
+    std::vector<Block> blocks_;
+};
+
 // Numbers words in the order of their arrival. Each has a record: its key and so many numbers of
 // the caller's, all zero at first, side by side so that one look at memory finds both.
 class Dictionary {
 public:
     Dictionary(std::size_t numbers, std::uint64_t seed)
-        : stride_(sizeof(Key) / 8 + numbers), hash_{seed} {}
+        : records_(sizeof(Key) / 8 + numbers), hash_{seed} {}
 
-    std::size_t size() const { return size_; }
+    std::size_t size() const { return records_.size(); }
 
     std::string_view word(std::size_t i) const {
         const Key& key = this->key(i);
@@ -127,7 +164,7 @@ public:
     }
 
     double* numbers(std::size_t i) {
-        return reinterpret_cast<double*>(record(i)) + sizeof(Key) / 8;
+        return reinterpret_cast<double*>(records_[i]) + sizeof(Key) / 8;
     }
 
     // Words are looked up in batches, so that the memory for one is fetched while others wait.
@@ -160,7 +197,7 @@ public:
             std::size_t at = place(one.hash);
             while (slots_[at] != Slot::empty && !Slot::matches(slots_[at], one.hash)) at = next(at);
             one.found = slots_[at];
-            if (one.found != Slot::empty) __builtin_prefetch(record(Slot::number(one.found)));
+            if (one.found != Slot::empty) __builtin_prefetch(records_[Slot::number(one.found)]);
         }
         for (std::size_t i = 0; i < waiting_count_; ++i) {
             const Waiting& one = waiting_[i];
@@ -173,31 +210,28 @@ public:
     }
 
 private:
-    static constexpr std::size_t batch = 32, block = 1024;
+    static constexpr std::size_t batch = 32;
 
     struct Waiting {
         Key key;
         std::uint64_t hash, found;
     };
 
-    std::size_t stride_, size_ = 0;
+    Records records_;
     Hash hash_;
-    std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(1024);
     int shift_ = 54;
-    std::vector<Buffer<std::uint64_t>> records_;
+    Buffer<std::uint64_t> slots_ = zeros<std::uint64_t>(slot_count());
     Arena long_words_;
     Waiting waiting_[batch];
     std::size_t waiting_count_ = 0;
 
-    std::uint64_t* record(std::size_t i) const {
-        return records_[i / block].get() + i % block * stride_;
-    }
+    std::size_t slot_count() const { return std::size_t{1} << (64 - shift_); }
 
-    const Key& key(std::size_t i) const { return *reinterpret_cast<const Key*>(record(i)); }
+    const Key& key(std::size_t i) const { return *reinterpret_cast<const Key*>(records_[i]); }
 
     std::size_t place(std::uint64_t hash) const { return static_cast<std::size_t>(hash >> shift_); }
 
-    std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
+    std::size_t next(std::size_t at) const { return (at + 1) & (slot_count() - 1); }
 
     std::size_t number(const Key& wanted, std::uint64_t hash) {
         std::size_t at = place(hash);
@@ -219,18 +253,20 @@ private:
     }
 
     std::size_t insert(const Key& key, std::uint64_t hash, std::size_t at) {
-        if (size_ == most_words) throw TooManyWords();
-        if (size_ % block == 0) records_.push_back(zeros<std::uint64_t>(block * stride_));
-        std::memcpy(record(size_), &key, sizeof key);
-        slots_[at] = Slot::of(hash, size_);
-        if (2 * ++size_ >= slots_.size()) grow();
-        return size_ - 1;
+        const std::size_t number = size();
+        if (number == most_words) throw TooManyWords();
+        records_.add();
+        std::memcpy(records_[number], &key, sizeof key);
+        slots_[at] = Slot::of(hash, number);
+        if (2 * size() >= slot_count()) grow();
+        return number;
     }
 
     void grow() {
-        std::vector<std::uint64_t>().swap(slots_);  // the records know all of it
-        slots_.resize(std::size_t{2} << (64 - shift_--));
-        for (std::size_t i = 0; i < size_; ++i) {
+        slots_.reset();  // the records know all of it
+        --shift_;
+        slots_ = zeros<std::uint64_t>(slot_count());
+        for (std::size_t i = 0; i < size(); ++i) {
             const Key& key = this->key(i);
             const std::uint64_t hash = key.is_short() ? hash_(key.low, key.high) : key.high;
             std::size_t at = place(hash);

@@ -73,7 +73,7 @@ def test_results_go_between_the_markers(tmp_path: Path) -> None:
 
 
 def test_the_document_has_a_place_for_every_suite() -> None:
-    from benchmarks.jobs import SUITES
+    from benchmarks.suites import SUITES
 
     text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     for suite in SUITES:

@@ -1,10 +1,14 @@
-"""What each function of the kernel means, in plain NumPy: slow, and plain to see.
+"""What each function of the kernel means, in plain Python and NumPy: slow, and plain to see.
 
 A twin takes the arguments of its function but for ``threads``; m rows, n columns, K classes.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -258,3 +262,211 @@ def score_above_csr(
     missing: Array,
 ) -> tuple[Array, int]:
     return score_entries((data, indices, starts, ends), data > threshold, on, missing, False)
+
+
+# Texts. A twin reads chunks of any kind, and takes the words of an index from its keys.
+
+
+def texts_of(chunks: list[tuple[Any, ...]]) -> list[Any]:
+    """Return the texts of chunks: strings, bytes, lists of tokens, or None where there is none."""
+    return [text for chunk in chunks for text in READERS[chunk[0]](*chunk[1:])]
+
+
+def read_utf8(offsets: Array, content: Array) -> list[bytes]:
+    return [content[a:b].tobytes() for a, b in itertools.pairwise(offsets.tolist())]
+
+
+def read_views(views: Array, buffers: list[Array]) -> list[bytes | None]:
+    texts: list[bytes | None] = []
+    for view in views.reshape(-1, 16):
+        size, _, which, start = view.view(np.int32).tolist()
+        if 0 <= size <= 12:
+            texts.append(view[4 : 4 + size].tobytes())
+        elif size < 0 or start < 0 or not 0 <= which < len(buffers):
+            texts.append(None)
+        else:
+            there = start + size <= len(buffers[which])
+            texts.append(buffers[which][start : start + size].tobytes() if there else None)
+    return texts
+
+
+def read_tokens(content: Array, ends: Array, rows: Array) -> list[list[str]]:
+    words = words_of(content, ends)
+    return [words[a:b] for a, b in itertools.pairwise(rows.tolist())]
+
+
+READERS: dict[str, Callable[..., Any]] = {
+    "strings": list,
+    "utf8": read_utf8,
+    "views": read_views,
+    "tokens": read_tokens,
+}
+
+
+def first_problem(texts: list[Any]) -> tuple[int, int]:
+    """Return the first text that is none, or no UTF-8, and the byte; -2 if it is none."""
+    for row, text in enumerate(texts):
+        if not isinstance(text, str | bytes | list):
+            return row, -2
+        try:
+            _ = text.decode() if isinstance(text, bytes) else text
+        except UnicodeDecodeError as error:
+            return row, error.start
+    return -1, -1
+
+
+def tokens_of(text: Any, how: tuple[Any, ...]) -> list[str]:
+    """Return the tokens of one text, as scikit-learn's CountVectorizer finds them."""
+    _, lowercase, characters, least, largest = how
+    if isinstance(text, list):
+        return runs(text, least, largest)
+    text = text.decode() if isinstance(text, bytes) else text
+    text = text.lower() if lowercase else text
+    if not characters:
+        return runs(re.findall(r"\w\w+", text), least, largest)
+    tokens = []
+    for word in (f" {word} " for word in text.split()):
+        sizes = range(min(least, len(word)), min(largest, len(word)) + 1)
+        tokens += [word[i : i + n] for n in sizes for i in range(len(word) - n + 1)]
+    return tokens
+
+
+def runs(words: list[str], least: int, largest: int) -> list[str]:
+    sizes = range(least, largest + 1)
+    return [" ".join(words[i : i + n]) for n in sizes for i in range(len(words) - n + 1)]
+
+
+def words_of(content: Array, ends: Array) -> list[str]:
+    content, places = content.tobytes(), [0, *ends.tolist()]
+    return [content[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(places)]
+
+
+def arrays_of(words: list[str]) -> tuple[Array, Array]:
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
+    return np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8), ends
+
+
+def count_texts(
+    chunks: list[tuple[Any, ...]],
+    how: tuple[Any, ...],
+    y: Array,
+    weight: Array | None,
+    n_classes: int,
+) -> tuple[tuple[Array, Array], Array, Array, tuple[int, int]]:
+    texts = texts_of(chunks)
+    problem = first_problem(texts)
+    if problem[0] >= 0:
+        return arrays_of([]), np.zeros((0, 0)), np.zeros((0, 0)), problem
+    tokens = [tokens_of(text, how) for text in texts]
+    words = sorted({"", *itertools.chain(*tokens)})
+    place = {word: i for i, word in enumerate(words)}
+    occurrences, documents = np.zeros((2, n_classes, len(words)))
+    for own, k, w in zip(tokens, y, weights_of(weight, len(y)), strict=True):
+        documents[k, 0] += w
+        for word, times in Counter(own).items():
+            occurrences[k, place[word]] += w * times
+            documents[k, place[word]] += w
+    return arrays_of(words), occurrences, documents, problem
+
+
+Sparse = tuple[tuple[Array, Array], Array, Array, Array, tuple[int, int]]
+
+
+def encode_texts(chunks: list[tuple[Any, ...]], how: tuple[Any, ...]) -> Sparse:
+    texts = texts_of(chunks)
+    sound = first_problem(texts)[0] < 0
+    words = sorted({t for text in texts for t in tokens_of(text, how)} if sound else ())
+    return arrays_of(words), *encoded(texts, how, words)
+
+
+def encode_known(
+    chunks: list[tuple[Any, ...]], how: tuple[Any, ...], index: tuple[Array, ...]
+) -> Sparse:
+    return arrays_of([]), *encoded(texts_of(chunks), how, indexed_words(*index))
+
+
+def encoded(
+    texts: list[Any], how: tuple[Any, ...], words: list[str]
+) -> tuple[Array, Array, Array, tuple[int, int]]:
+    nothing, problem = np.zeros(0, np.int32), first_problem(texts)
+    if problem[0] >= 0:
+        return np.zeros(0, np.int64), nothing, nothing, problem
+    place = {word: i for i, word in enumerate(words)}
+    rows = [
+        sorted(Counter(place[t] for t in tokens_of(text, how) if t in place).items())
+        for text in texts
+    ]
+    starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    table = np.array([entry for row in rows for entry in row], np.int32).reshape(-1, 2)
+    return starts, table[:, 0].copy(), table[:, 1].copy(), problem
+
+
+def score_texts(
+    chunks: list[tuple[Any, ...]],
+    how: tuple[Any, ...],
+    index: tuple[Array, ...],
+    table: Array,
+    distinct: bool,
+) -> tuple[Array, tuple[int, int]]:
+    texts, place = texts_of(chunks), {w: i for i, w in enumerate(indexed_words(*index))}
+    scores, problem = np.zeros((len(texts), table.shape[1])), first_problem(texts)
+    for i, text in enumerate(texts if problem[0] < 0 else ()):
+        own = tokens_of(text, how)
+        for token in sorted(set(own)) if distinct else own:
+            if token in place:
+                scores[i] += table[place[token]]
+    return scores, problem
+
+
+def indexed_words(slots: Array, keys: Array, content: Array) -> list[str]:
+    """Return the words that keys stand for: 16 bytes and a size, or a place, a hash and a size."""
+    words = []
+    for key in keys:
+        low, _, size = key.tolist()
+        found = key.tobytes()[:size] if size <= 16 else content.tobytes()[low : low + size]
+        words.append(found.decode("utf-8", "surrogatepass"))
+    return words
+
+
+def index_words(content: Array, ends: Array, seed: int) -> tuple[Array, Array]:
+    """Return slots and keys; the kernel chooses the seed, and keeps it in the first slot."""
+    words = [word.encode("utf-8", "surrogatepass") for word in words_of(content, ends)]
+    bits = max((2 * len(words) - 1).bit_length(), 1)
+    slots, keys = np.zeros(1 + 2**bits, np.uint64), np.zeros((len(words), 3), np.uint64)
+    slots[0] = seed
+    for i, (word, end) in enumerate(zip(words, ends.tolist(), strict=True)):
+        code = word_hash(word, seed)
+        short = np.frombuffer(word[:16].ljust(16, b"\0"), np.uint64).tolist()
+        keys[i] = [*(short if len(word) <= 16 else (end - len(word), code)), len(word)]
+        at = code >> (64 - bits)
+        while slots[1 + at]:
+            at = (at + 1) % 2**bits
+        slots[1 + at] = (code % 2**32 << 32) + i + 1
+    return slots, keys
+
+
+def word_hash(word: bytes, seed: int) -> int:
+    """Return a hash of 64 bits, from 16 bytes at a time; the last 16 may overlap those before."""
+
+    def fold(block: bytes, h: int) -> int:
+        low, high = (int.from_bytes(part, "little") for part in (block[:8], block[8:]))
+        product = (low ^ h ^ seed) * (high ^ (seed * 0x9E3779B97F4A7C15 % 2**64 | 1))
+        return product % 2**64 ^ product >> 64
+
+    if len(word) <= 16:
+        return fold(word.ljust(16, b"\0"), 0)
+    h = len(word)
+    for start in [*range(0, len(word) - 16, 16), len(word) - 16]:
+        h = fold(word[start : start + 16], h)
+    return h
+
+
+def merge_words(
+    content: Array, ends: Array, other_content: Array, other_ends: Array
+) -> tuple[tuple[Array, Array], Array, Array]:
+    one, other = words_of(content, ends), words_of(other_content, other_ends)
+    both = sorted({*one, *other})
+    place = {word: i for i, word in enumerate(both)}
+    left, right = (np.array([place[w] for w in words], np.int64) for words in (one, other))
+    return arrays_of(both), left, right

@@ -14,7 +14,7 @@ from genus.estimators import (
     TextClassifier,
     load,
 )
-from genus.evaluate import CrossValidation, cross_validate
+from genus.evaluate import CrossValidation, Tuning, cross_validate, tune
 from genus.explanation import Explanation, TextExplanation
 from genus.normal import MultivariateNormal, SingularCovarianceError
 
@@ -35,6 +35,8 @@ __all__ = [
     "SingularCovarianceError",
     "TextClassifier",
     "TextExplanation",
+    "Tuning",
     "cross_validate",
     "load",
+    "tune",
 ]

@@ -1,28 +1,31 @@
 """Cross-validation by subtraction: count every row once, leave folds out of the sum.
 
-The statistics of all folds but one are the statistics of all less those of the one. Whatever is
-chosen from data (alpha, bins, shrinkage) is chosen again from each fold's statistics. Leave-one-out
-uses closed forms where there are any and keeps what "auto" options chose from all rows.
+Whatever is chosen from data (alpha, bins, shrinkage) is chosen again from each fold's statistics.
+Leave-one-out uses closed forms where there are any and keeps what "auto" options chose from all
+rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
 
 from genus import labels, matrix
 from genus._kernel import row_maxima
 from genus.estimators import GenerativeClassifier
-from genus.matrix import Codes
+from genus.folds import Folds, stratified
+from genus.matrix import Codes, Matrix
 from genus.model import without
 from genus.statistics import Array
+
+TUNING_BYTES = 256 << 20  # of probabilities of settings that are tried side by side
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,19 +98,7 @@ def cross_validate(
     >>> cross_validate(GDA(), *load_iris(return_X_y=True), folds="loo").accuracy
     0.98
     """
-    if not isinstance(estimator, GenerativeClassifier):
-        raise TypeError(
-            f"Cross-validation by subtraction needs a genus classifier, got "
-            f"{type(estimator).__name__}. Use sklearn.model_selection.cross_validate for others."
-        )
-    fresh = clone(estimator)
-    X, codes, classes, weight = fresh._check(X, y, sample_weight, reset=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"There is only one class, {labels.show(classes[0])}; nothing can be told apart."
-        )
-    X = fresh._for_rereading(X)
-    codes = codes.copy()  # they may be the caller's y, and are kept
+    fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
     empty = fresh._empty()
     weights = np.ones(len(codes)) if weight is None else weight
     if isinstance(folds, str):
@@ -124,25 +115,124 @@ def cross_validate(
             probabilities[:, here] = model.leave_one_out(X, there[codes], weight)
         return CrossValidation(probabilities, classes, codes, weights, np.arange(len(codes)))
     fold = fold_numbers(folds, X, codes, random_state)
-    tests = np.split(matrix.stable_order(fold), np.cumsum(np.bincount(fold))[:-1])
     with fresh._named_errors():
-        parts = empty.count_groups(X, codes, classes, weight, fold, len(tests))
-    everything = reduce(add, parts)
-    probabilities = np.zeros((len(codes), len(classes)))
-    for test, part in zip(tests, parts, strict=True):
-        rest = everything - part
-        if len(rest.classes) == 0:
-            raise ValueError(
-                f"Without the {len(test)} rows of the fold that row {test[0]} is in nothing is "
-                "left to learn from. Use more folds, or rows that weigh something."
-            )
-        with without(f"the {len(test)} rows of the fold that row {test[0]} is in"):
-            fresh._solve(rest)
-        with fresh._named_errors(), matrix.numbered(test):
-            posterior = rest.posterior(matrix.take(X, test), test)
-        columns = labels.positions(rest.classes, classes)  # a class may be in one fold only
-        probabilities[test] = labels.spread(posterior, columns, len(classes), axis=1)
+        counted = Folds.count(empty, X, codes, classes, weight, fold)
+    (probabilities,) = out_of_fold(counted, [fresh])
     return CrossValidation(probabilities, classes, codes, weights, fold)
+
+
+def checked(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[GenerativeClassifier, Matrix, Codes, NDArray[Any], Array | None]:
+    """A fresh copy of the estimator, X to be read many times, codes of y, classes and weights."""
+    if not isinstance(estimator, GenerativeClassifier):
+        raise TypeError(
+            f"Cross-validation by subtraction needs a genus classifier, got "
+            f"{type(estimator).__name__}. Use sklearn.model_selection.cross_validate for others."
+        )
+    fresh = clone(estimator)
+    X, codes, classes, weight = fresh._check(X, y, sample_weight, reset=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"There is only one class, {labels.show(classes[0])}; nothing can be told apart."
+        )
+    # The codes may be the caller's y, and are kept.
+    return fresh, fresh._for_rereading(X), codes.copy(), classes, weight
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """What every setting is worth out of fold, and the model of all rows under the best.
+
+    `scores` (settings, 3) are accuracy, log loss and Brier score.
+    """
+
+    settings: list[dict[str, Any]]
+    scores: Array
+    best: dict[str, Any]
+    model: Any
+
+    def __str__(self) -> str:
+        """The settings, the best by log loss first."""
+        order = np.argsort(self.scores[:, 1], kind="stable")
+        told = [", ".join(f"{k}={v!r}" for k, v in self.settings[i].items()) for i in order]
+        width = max(map(len, told), default=0)
+        head = f"{'setting':{width}}  accuracy  log loss    Brier"
+        rows = (
+            f"{name:{width}}    {accuracy:.4f}  {loss:8.4f}  {brier:7.4f}"
+            for name, (accuracy, loss, brier) in zip(told, self.scores[order], strict=True)
+        )
+        return "\n".join([head, *rows])
+
+    def __repr__(self) -> str:
+        return f"Tuning(settings={len(self.settings)}, best={self.best})"
+
+
+def tune(
+    estimator: GenerativeClassifier,
+    X: Any,
+    y: ArrayLike,
+    settings: Any,
+    folds: Any = 10,
+    *,
+    by: str = "log_loss",
+    sample_weight: ArrayLike | None = None,
+    random_state: int | None = 0,
+) -> Tuning:
+    """Cross-validate many settings of options that act in `solve`, from rows that are read once.
+
+    `settings` are dictionaries of options, or one of lists, of which every combination is tried.
+    `by` is "log_loss", "accuracy" or "brier".
+
+    >>> from sklearn.datasets import load_iris
+    >>> from genus import GDA
+    >>> tune(GDA(), *load_iris(return_X_y=True), {"shrinkage": [None, 0.1, "oas"]}).best
+    {'shrinkage': 0.1}
+    """
+    worth = {"accuracy": 0, "log_loss": 1, "brier": 2}
+    if by not in worth:
+        raise ValueError(f'by is "log_loss", "accuracy" or "brier"; got {by!r}.')
+    tried = list(ParameterGrid(settings) if isinstance(settings, Mapping) else settings)
+    if not tried or not all(isinstance(setting, Mapping) for setting in tried):
+        raise ValueError(
+            f"settings are dictionaries of options, at least one; got {str(settings)[:60]}."
+        )
+    fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
+    weights = np.ones(len(codes)) if weight is None else weight
+    fold = fold_numbers(folds, X, codes, random_state)
+    with fresh._named_errors():
+        counted = Folds.count(fresh._empty(), X, codes, classes, weight, fold)
+    copies = [clone(fresh).set_params(**setting) for setting in tried]
+    for copy in copies:
+        copy._adopt(fresh)
+    scores = np.empty((len(tried), 3))
+    step = max(1, TUNING_BYTES // (8 * len(codes) * len(classes)))
+    for start in range(0, len(tried), step):
+        found = out_of_fold(counted, copies[start : start + step])
+        for i, probabilities in enumerate(found, start):
+            one = CrossValidation(probabilities, classes, codes, weights, fold)
+            scores[i] = one.accuracy, one.log_loss, one.brier
+    best = int(np.argmax(scores[:, 0]) if by == "accuracy" else np.argmin(scores[:, worth[by]]))
+    model = copies[best]._with_current_options(counted.everything)
+    copies[best]._solve(model)
+    copies[best]._keep(model)
+    return Tuning([dict(setting) for setting in tried], scores, dict(tried[best]), copies[best])
+
+
+def out_of_fold(folds: Folds, estimators: Sequence[GenerativeClassifier]) -> list[Array]:
+    """p(y|x), (m, K), of every row by each estimator, solved without the row's fold."""
+    found = [np.zeros((len(folds.y), len(folds.classes))) for _ in estimators]
+    for test, rest in folds.left_out():
+        columns = labels.positions(rest.classes, folds.classes)  # a class may be in one fold only
+        rows = matrix.take(folds.X, test)
+        for estimator, probabilities in zip(estimators, found, strict=True):
+            model = estimator._with_current_options(rest)
+            with without(f"the {len(test)} rows of the fold that row {test[0]} is in"):
+                estimator._solve(model)
+            with estimator._named_errors(), matrix.numbered(test):
+                posterior = model.posterior(rows, test)
+            probabilities[test] = labels.spread(posterior, columns, len(folds.classes), axis=1)
+    return found
 
 
 def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> Codes:
@@ -193,12 +283,3 @@ def row_numbers(rows: Any, size: int) -> NDArray[np.intp]:
     if len(given) and not 0 <= given.min() <= given.max() < size:
         raise ValueError(f"there are {size} rows, counted from 0")
     return given
-
-
-def stratified(folds: int, codes: Codes, random_state: int | None) -> Codes:
-    """Folds with about the same share of every class; rare classes are spread as far as they go."""
-    order = np.random.default_rng(random_state).permutation(len(codes))
-    order = order[matrix.stable_order(codes[order])]
-    fold = np.empty(len(codes), dtype=np.int64)
-    fold[order] = np.resize(np.arange(folds), len(codes))
-    return fold

@@ -1,0 +1,18 @@
+"""All jobs by name, and the suites that they make."""
+
+from __future__ import annotations
+
+from benchmarks import jobs, text_jobs
+
+JOBS = {
+    job.name: job
+    for job in (
+        *jobs.discriminant_analysis(),
+        *jobs.naive_bayes(),
+        *jobs.folds(),
+        *jobs.peers(),
+        *jobs.growth(),
+        *text_jobs.texts(),
+    )
+}
+SUITES = tuple(dict.fromkeys(job.suite for job in JOBS.values()))
