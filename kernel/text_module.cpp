@@ -220,15 +220,24 @@ nb::tuple encode_with(const nb::list& chunks, const nb::tuple& how_given,
     return give_rows(std::move(r), texts.size());
 }
 
+Weighting weighting_of(std::string_view name) {
+    if (name == "occurrences") return Weighting::occurrences;
+    if (name == "once") return Weighting::once;
+    require(name == "logarithm", "weighting is occurrences, once or logarithm.");
+    return Weighting::logarithm;
+}
+
 nb::tuple score(const nb::list& chunks, const nb::tuple& how_given, const nb::tuple& index_given,
-                const Matrix& table, bool distinct, std::size_t threads) {
+                const Matrix& table, const char* weighting_given, double power,
+                std::size_t threads) {
     const Texts texts = texts_of(chunks);
     const Tokenizer how = tokenizer_of(how_given);
     const Index index = index_of(index_given);
     require(table.shape(0) == index.size, "table must have a row for every word.");
+    const Weighting weighting = weighting_of(weighting_given);
     const std::size_t K = table.shape(1);
     auto r = by_team(texts, threads, [&](Team& team) {
-        return score_texts(texts, how, index, table.data(), K, distinct, team);
+        return score_texts(texts, how, index, table.data(), K, weighting, power, team);
     });
     return nb::make_tuple(give(std::move(r.scores), {texts.size(), K}), give_problem(r.problem));
 }
@@ -329,8 +338,8 @@ void bind_texts(nb::module_& m) {
           "threads"_a);
     m.def("encode_texts", &encode, "chunks"_a, "how"_a, "threads"_a);
     m.def("encode_known", &encode_with, "chunks"_a, "how"_a, "index"_a, "threads"_a);
-    m.def("score_texts", &score, "chunks"_a, "how"_a, "index"_a, "table"_a, "distinct"_a,
-          "threads"_a);
+    m.def("score_texts", &score, "chunks"_a, "how"_a, "index"_a, "table"_a, "weighting"_a,
+          "power"_a, "threads"_a);
     m.def("strings_of_stream", &strings_of_stream, "stream"_a);
     m.def("strings_of_array", &strings_of_array, "schema"_a, "array"_a);
     m.def("index_words", &index_words, "bytes"_a, "ends"_a);

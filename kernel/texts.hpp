@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -474,99 +475,151 @@ private:
     std::size_t count_ = 0;
 };
 
+// Numbers and how often each was added. As many are kept as differ, and some more.
+class Multiset {
+public:
+    void add(std::size_t number) {
+        numbers_.push_back(std::uint64_t{number} << 32 | 1);
+        if (numbers_.size() >= tidy_at_) tidy_at_ = std::max(least, 2 * tidy());
+    }
+
+    // body(number, times), ascending; then it is empty.
+    template <class Body> void drain(const Body& body) {
+        tidy();
+        for (const std::uint64_t entry : numbers_) body(entry >> 32, entry & times_of);
+        numbers_.clear();
+        tidy_at_ = least;
+    }
+
+private:
+    static constexpr std::size_t least = 4096;
+    static constexpr std::uint64_t times_of = 0xFFFFFFFFu;
+    std::vector<std::uint64_t> numbers_;  // a number above, its times below
+    std::size_t tidy_at_ = least;
+
+    std::size_t tidy() {
+        std::sort(numbers_.begin(), numbers_.end());
+        std::size_t kept = 0;
+        for (const std::uint64_t entry : numbers_) {
+            if (kept && numbers_[kept - 1] >> 32 == entry >> 32) {
+                const std::uint64_t times = (numbers_[kept - 1] & times_of) + (entry & times_of);
+                numbers_[kept - 1] =
+                    (entry >> 32) << 32 | std::min<std::uint64_t>(times, most_often);
+            } else {
+                numbers_[kept++] = entry;
+            }
+        }
+        numbers_.resize(kept);
+        return kept;
+    }
+};
+
+// What each thread needs to read texts and look their words up.
+struct Finder {
+    Reader reader;
+    Lookup lookup;
+    Multiset found;
+    Problem problem;
+};
+
+inline Problem first_problem(const std::vector<Finder>& finders) {
+    Problem first;
+    for (const Finder& finder : finders) first.note(finder.problem.row, finder.problem.place);
+    return first;
+}
+
 // Each text as counts of known words; all others are left out.
 inline EncodedTexts encode_known(const Texts& texts, const Tokenizer& how, const Index& index,
                                  Team& team) {
-    const std::size_t parts = team.size();
-    std::vector<Reader> readers(parts, Reader(how));
-    std::vector<Lookup> lookups(parts, Lookup(index));
-    std::vector<Problem> problems(parts);
+    std::vector<Finder> finders(team.size(), Finder{Reader(how), Lookup(index), {}, {}});
     const std::size_t count = (texts.size() + texts_per_block - 1) / texts_per_block;
     std::vector<Rows> blocks(count);
-    team.run(texts.size(), texts_per_block,
-             [&](std::size_t part, std::size_t begin, std::size_t end, const auto& pause) {
-                 Rows& rows = blocks[begin / texts_per_block];
-                 std::vector<std::uint32_t> found;
-                 const auto keep = [&](std::size_t number) {
-                     found.push_back(static_cast<std::uint32_t>(number));
-                 };
-                 const auto emit = [&](const char* token, std::size_t size) {
-                     lookups[part].add(token, size, keep);
-                 };
-                 const auto done = [&](std::size_t) {
-                     lookups[part].flush(keep);
-                     std::sort(found.begin(), found.end());
-                     for (std::size_t i = 0; i < found.size(); ++i) {
-                         if (i == 0 || found[i] != found[i - 1]) {
-                             rows.indices.push_back(found[i]);
-                             rows.counts.push_back(0);
-                         }
-                         rows.counts.back() += rows.counts.back() < most_often;
-                     }
-                     rows.ends.push_back(static_cast<std::int64_t>(rows.indices.size()));
-                     found.clear();
-                 };
-                 const Problem problem = readers[part].read(texts, begin, end, emit, done, pause);
-                 if (problem.row != Problem::none) problems[part].note(problem.row, problem.place);
-             });
-    Problem first;
-    for (const Problem& problem : problems) first.note(problem.row, problem.place);
+    const auto body = [&](std::size_t part, std::size_t begin, std::size_t end, const auto& pause) {
+        Finder& finder = finders[part];
+        Rows& rows = blocks[begin / texts_per_block];
+        const auto keep = [&](std::size_t number) { finder.found.add(number); };
+        const auto emit = [&](const char* token, std::size_t size) {
+            finder.lookup.add(token, size, keep);
+        };
+        const auto done = [&](std::size_t) {
+            finder.lookup.flush(keep);
+            finder.found.drain([&](std::size_t number, std::size_t times) {
+                rows.indices.push_back(static_cast<std::uint32_t>(number));
+                rows.counts.push_back(static_cast<std::int32_t>(times));
+            });
+            rows.ends.push_back(static_cast<std::int64_t>(rows.indices.size()));
+        };
+        const Problem problem = finder.reader.read(texts, begin, end, emit, done, pause);
+        finder.problem.note(problem.row, problem.place);
+    };
+    team.run(texts.size(), texts_per_block, body);
+    const Problem first = first_problem(finders);
     if (team.stopped() || first.row != Problem::none) {
         EncodedTexts result;
         result.problem = first;
         return result;
     }
-    return assembled(blocks, std::vector<std::size_t>(count), texts.size(), parts,
+    return assembled(blocks, std::vector<std::size_t>(count), texts.size(), team.size(),
                      [](std::size_t, std::uint32_t i) { return i; });
 }
 
-// Σ table_v (m, K) over the known tokens v of each text, or over the different ones.
+// What a word that occurs n times in a text counts for.
+enum class Weighting { occurrences, once, logarithm };  // n, 1, log₂(1 + n)
+
+inline double weigh(Weighting weighting, std::size_t times) {
+    switch (weighting) {
+        case Weighting::occurrences:
+            return static_cast<double>(times);
+        case Weighting::once:
+            return 1.0;
+        default:
+            return std::log2(1.0 + static_cast<double>(times));
+    }
+}
+
+// Σ x_v table_v / (Σ x_v)^power, (m, K), over the known words v of each text.
 struct TextScores {
     Buffer<double> scores;
     Problem problem;
 };
 
 inline TextScores score_texts(const Texts& texts, const Tokenizer& how, const Index& index,
-                              const double* table, std::size_t K, bool distinct, Team& team) {
-    const std::size_t parts = team.size();
-    std::vector<Reader> readers(parts, Reader(how));
-    std::vector<Lookup> lookups(parts, Lookup(index));
-    std::vector<Problem> problems(parts);
-    TextScores result{zeros<double>(texts.size() * K), {}};
-    team.run(texts.size(), texts_per_block,
-             [&](std::size_t part, std::size_t begin, std::size_t end, const auto& pause) {
-                 double* out = result.scores.get() + begin * K;
-                 std::vector<std::uint32_t> found;
-                 std::size_t tidy_at = 4096;
-                 const auto tidy = [&] {
-                     std::sort(found.begin(), found.end());
-                     found.erase(std::unique(found.begin(), found.end()), found.end());
-                 };
-                 const auto score = [&](std::size_t number) {
-                     for (std::size_t k = 0; k < K; ++k) out[k] += table[number * K + k];
-                 };
-                 const auto keep = [&](std::size_t number) {
-                     if (!distinct) return score(number);
-                     found.push_back(static_cast<std::uint32_t>(number));
-                     if (found.size() < tidy_at) return;
-                     tidy();
-                     tidy_at = std::max(std::size_t{4096}, 2 * found.size());
-                 };
-                 const auto emit = [&](const char* token, std::size_t size) {
-                     lookups[part].add(token, size, keep);
-                 };
-                 const auto done = [&](std::size_t) {
-                     lookups[part].flush(keep);
-                     tidy();
-                     for (const std::uint32_t number : found) score(number);
-                     found.clear();
-                     out += K;
-                 };
-                 const Problem problem = readers[part].read(texts, begin, end, emit, done, pause);
-                 if (problem.row != Problem::none) problems[part].note(problem.row, problem.place);
-             });
-    for (const Problem& problem : problems) result.problem.note(problem.row, problem.place);
-    return result;
+                              const double* table, std::size_t K, Weighting weighting, double power,
+                              Team& team) {
+    std::vector<Finder> finders(team.size(), Finder{Reader(how), Lookup(index), {}, {}});
+    auto scores = zeros<double>(texts.size() * K);
+    const bool directly = weighting == Weighting::occurrences && power == 0;
+    const auto body = [&](std::size_t part, std::size_t begin, std::size_t end, const auto& pause) {
+        Finder& finder = finders[part];
+        double* out = scores.get() + begin * K;
+        const auto add = [&](std::size_t number, double x) {
+            for (std::size_t k = 0; k < K; ++k) out[k] += x * table[number * K + k];
+        };
+        const auto keep = [&](std::size_t number) {
+            directly ? add(number, 1.0) : finder.found.add(number);
+        };
+        const auto emit = [&](const char* token, std::size_t size) {
+            finder.lookup.add(token, size, keep);
+        };
+        const auto done = [&](std::size_t) {
+            finder.lookup.flush(keep);
+            double length = 0;
+            finder.found.drain([&](std::size_t number, std::size_t times) {
+                const double x = weigh(weighting, times);
+                length += x;
+                add(number, x);
+            });
+            if (power != 0 && length > 1) {
+                const double divisor = std::pow(length, power);
+                for (std::size_t k = 0; k < K; ++k) out[k] /= divisor;
+            }
+            out += K;
+        };
+        const Problem problem = finder.reader.read(texts, begin, end, emit, done, pause);
+        finder.problem.note(problem.row, problem.place);
+    };
+    team.run(texts.size(), texts_per_block, body);
+    return {std::move(scores), first_problem(finders)};
 }
 
 }  // namespace genus

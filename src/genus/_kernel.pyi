@@ -178,9 +178,18 @@ def encode_known(chunks: Chunks, how: How, index: Index, threads: int) -> Sparse
     """Return no words, starts[m + 1], indices and counts of known words of texts; invalid."""
 
 def score_texts(
-    chunks: Chunks, how: How, index: Index, table: Floats, distinct: bool, threads: int
+    chunks: Chunks,
+    how: How,
+    index: Index,
+    table: Floats,
+    weighting: str,
+    power: float,
+    threads: int,
 ) -> tuple[Floats, tuple[int, int]]:
-    """Return Σ table[V, K] over the known tokens of texts, or the different ones; invalid."""
+    """Return Σ x table[V, K] / (Σ x)^power over the known words of texts; invalid.
+
+    x is what `weighting` makes of how often a word occurs: occurrences, once, or logarithm.
+    """
 
 def strings_of_stream(stream: Any) -> tuple[str, Chunks | None, int]:
     """Return the format of an Arrow column, its chunks if they hold strings, the first null."""

@@ -65,6 +65,18 @@ class CrossValidation:
         squared = ((self.probabilities - truth) ** 2).sum(axis=1)
         return self._mean(squared / 2 if len(self.classes) == 2 else squared)
 
+    @property
+    def calibration_error(self) -> float:
+        """How far probabilities of the likeliest class are from how often it is right.
+
+        The expected calibration error: the mean distance over 15 equal steps of probability.
+        """
+        sure = self.probabilities[np.arange(len(self.y)), self._likeliest]
+        step = np.minimum((sure * 15).astype(int), 14)
+        right = (self._likeliest == self.y).astype(float)
+        gap = np.bincount(step, self.weight * (sure - right), 15)
+        return float(np.abs(gap).sum() / self.weight.sum())
+
     @cached_property
     def _likeliest(self) -> Codes:
         return row_maxima(self.probabilities, matrix.threads())[1]
@@ -104,7 +116,9 @@ def cross_validate(
     if isinstance(folds, str):
         if folds != "loo":
             raise ValueError(f'folds is a number, "loo" or a splitter, got {folds!r}.')
-        model = fresh._count(empty, X, codes, classes, weight)
+        fold = stratified(min(10, len(codes)), codes, random_state)
+        fresh = fresh._chosen_from(lambda: Folds.count(empty, X, codes, classes, weight, fold))
+        model = fresh._count(fresh._empty(), X, codes, classes, weight)
         fresh._solve(model)
         here = labels.positions(model.classes, classes)
         # A class whose rows all weigh nothing is not there; they leave nothing when they go.
@@ -213,19 +227,21 @@ def tune(
             one = CrossValidation(probabilities, classes, codes, weights, fold)
             scores[i] = one.accuracy, one.log_loss, one.brier
     best = int(np.argmax(scores[:, 0]) if by == "accuracy" else np.argmin(scores[:, worth[by]]))
-    model = copies[best]._with_current_options(counted.everything)
-    copies[best]._solve(model)
-    copies[best]._keep(model)
-    return Tuning([dict(setting) for setting in tried], scores, dict(tried[best]), copies[best])
+    tuned = copies[best]._chosen_from(lambda: counted)
+    model = tuned._with_current_options(counted.everything)
+    tuned._solve(model)
+    tuned._keep(model)
+    return Tuning([dict(setting) for setting in tried], scores, dict(tried[best]), tuned)
 
 
 def out_of_fold(folds: Folds, estimators: Sequence[GenerativeClassifier]) -> list[Array]:
     """p(y|x), (m, K), of every row by each estimator, solved without the row's fold."""
     found = [np.zeros((len(folds.y), len(folds.classes))) for _ in estimators]
-    for test, rest in folds.left_out():
+    for one, (test, rest) in enumerate(folds.left_out()):
         columns = labels.positions(rest.classes, folds.classes)  # a class may be in one fold only
         rows = matrix.take(folds.X, test)
-        for estimator, probabilities in zip(estimators, found, strict=True):
+        for given, probabilities in zip(estimators, found, strict=True):
+            estimator = given._chosen_from(lambda: folds.without(one))  # noqa: B023
             model = estimator._with_current_options(rest)
             with without(f"the {len(test)} rows of the fold that row {test[0]} is in"):
                 estimator._solve(model)

@@ -23,11 +23,12 @@ from genus.statistics import Array
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Rows X of classes[y], the fold of each, and the model of each fold alone."""
+    """Rows X of classes[y], their weights, the fold of each, and the model of each fold alone."""
 
     X: Matrix
     y: Codes
     classes: Axis
+    weight: Array | None
     fold: Codes
     parts: tuple[Model, ...]
 
@@ -37,7 +38,7 @@ class Folds:
     ) -> Folds:
         """Count the rows of each fold, 0, 1, …, into a model like `empty`."""
         parts = empty.count_groups(X, y, classes, weight, fold, int(fold.max()) + 1)
-        return cls(X, y, classes, fold, tuple(parts))
+        return cls(X, y, classes, weight, fold, tuple(parts))
 
     @cached_property
     def everything(self) -> Model:
@@ -56,6 +57,19 @@ class Folds:
                     "left to learn from. Use more folds, or rows that weigh something."
                 )
             yield test, rest
+
+    def without(self, one: int) -> Folds:
+        """The same without the rows of one fold."""
+        rows = np.flatnonzero(self.fold != one)
+        fold = self.fold[rows]
+        return Folds(
+            matrix.take(self.X, rows),
+            self.y[rows],
+            self.classes,
+            None if self.weight is None else self.weight[rows],
+            fold - (fold > one),
+            self.parts[:one] + self.parts[one + 1 :],
+        )
 
 
 def stratified(folds: int, codes: Codes, random_state: int | None) -> Codes:

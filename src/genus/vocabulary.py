@@ -63,6 +63,14 @@ class Vocabulary:
         start = self.ends[i - 1] if i else 0
         return decode(self.text[start : self.ends[i]].tobytes())
 
+    @cached_property
+    def runs(self) -> NDArray[np.bool_]:
+        """Which are runs of several words, with a space between, (V,)."""
+        at = np.flatnonzero(self.text == ord(" "))
+        found = np.zeros(len(self), dtype=bool)
+        found[np.searchsorted(self.ends, at, side="right")] = True
+        return found
+
     def is_same(self, other: Vocabulary) -> bool:
         """Whether both hold the same words."""
         return np.array_equal(self.ends, other.ends) and np.array_equal(self.text, other.text)

@@ -8,7 +8,7 @@ see, such as an infinite value, is refused there with its row and column.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -34,6 +34,7 @@ from genus.estimators.inputs import (
 from genus.estimators.trees import to_tree
 from genus.explanation import Explanation
 from genus.families import Family
+from genus.folds import Folds
 from genus.matrix import Codes, InvalidColumn, InvalidValue, Matrix
 from genus.model import Model
 from genus.normal import SingularCovarianceError
@@ -80,6 +81,16 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Raise if there is nothing to learn from."""
         refuse_empty_columns(X, self._feature_names())
 
+    def _chosen_from(self, folds: Callable[[], Folds]) -> Self:
+        """Itself, or a copy that has chosen what it chooses from rows out of fold."""
+        return self
+
+    def _ready(
+        self, X: Matrix, codes: Codes, classes: NDArray[Any], weight: Array | None
+    ) -> Matrix:
+        """X as it is best counted, after choosing what is chosen before."""
+        return X
+
     def _for_rereading(self, X: Matrix) -> Matrix:
         """X, checked before, in the form that is read fastest more than once."""
         return X
@@ -91,6 +102,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         with self._unchanged_on_error():
             X, codes, classes, weight = self._check(X, y, sample_weight, reset=True)
             refuse_single_class(classes)
+            X = self._ready(X, codes, classes, weight)
             empty = self._empty()
             model = self._count(empty, X, codes, classes, weight)
             # A class whose rows all weigh nothing is a class all the same.
@@ -112,6 +124,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         with self._unchanged_on_error():
             first = not self.__sklearn_is_fitted__()
             X, codes, seen, weight = self._check(X, y, sample_weight, reset=first)
+            if first:
+                X = self._ready(X, codes, seen, weight)
             model = self._empty() if first else self._with_current_options(self.model_)
             if classes is not None:
                 model = self._declare(model, announced(classes), seen)

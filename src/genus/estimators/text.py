@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,19 +16,23 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus import labels
+from genus.choosing import Choice, candidates, choose, over_root_length
 from genus.estimators.base import refuse_single_class
 from genus.estimators.discrete import DiscreteClassifier
 from genus.estimators.logistic import LogisticForm
 from genus.explanation import TextExplanation
-from genus.families import EVENT_MODELS, Selection, Words
+from genus.families import EVENT_MODELS, Combination, Selection, Words, plain
+from genus.folds import Folds, stratified
+from genus.matrix import Codes
 from genus.model import Model
 from genus.options import flag, number, whole
 from genus.statistics import Array
-from genus.text import DEFAULT_PATTERN, Texts, Tokenizer
+from genus.text import DEFAULT_PATTERN, Documents, Texts, Tokenizer
 
 ANALYZERS = ("word", "char_wb")
 CRITERIA = (None, "mutual-information", "chi2")
 LONGEST_NGRAM = 32
+CHOOSE_FROM = 50_000  # texts at most: more would change the choice little
 
 
 class TextClassifier(LogisticForm, DiscreteClassifier):
@@ -37,7 +42,8 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     ----------
     event_model : "multinomial" counts every occurrence of a word, "boolean" every word once in a
         document, "bernoulli" also the words that are absent, and "complement" what the other
-        classes hold (Rennie et al. 2003).
+        classes hold (Rennie et al. 2003). "auto" chooses, from texts out of fold: one of these
+        with its alpha and words, or a mixture, of words or of words and pairs; calibrated.
     alpha : pseudo-count added to the count of every word: a number, or "auto".
     stop_words : words to leave out: "english", or a list. An n-gram that holds one goes too.
     ngrams : the least and the largest number of words, or of characters, that make a token.
@@ -50,6 +56,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     tokenizer : a function from a text to its tokens; slower, with the same results.
     priors : p(y) in the order of the classes, or by class; None: shares of documents.
     threads : how many threads read texts; None for all cores.
+    calibrate : whether probabilities are made to mean what they say, by texts out of fold.
 
     Only ngrams, analyzer, lowercase, token_pattern and tokenizer decide what is counted; all else
     can be changed on a fitted model by `resolve`, without the texts.
@@ -60,6 +67,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     array(['spam', 'ham'], dtype='<U4')
     """
 
+    choice_: Choice
     m = p = class_prior = None
     fit_prior = force_alpha = True
     prior_alpha = 0.0
@@ -79,6 +87,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         tokenizer: Callable[[str], Any] | None = None,
         priors: Any = None,
         threads: int | None = None,
+        calibrate: bool = False,
     ) -> None:
         self.event_model = event_model
         self.alpha = alpha
@@ -93,6 +102,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         self.tokenizer = tokenizer
         self.priors = priors
         self.threads = threads
+        self.calibrate = calibrate
 
     # Fitting: texts and labels, or batches of both
 
@@ -234,22 +244,102 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     # Inside
 
     def _generative(self) -> Model:
-        """The model whose scores are a density."""
+        """The model whose scores are a density: what was counted, under an event model."""
         (block,) = self._fitted().blocks
-        if block.family.event_model != "complement":  # type: ignore[attr-defined]
+        family: Any = block.family
+        if family.combination is None and family.event_model != "complement":
             return self.model_
-        return self.model_.with_family(replace(block.family, event_model="multinomial"))  # type: ignore[type-var]
+        named = self._option("event_model")
+        density = named if named in ("boolean", "bernoulli") else "multinomial"
+        return self.model_.with_family(replace(family, event_model=density, combination=None))
 
     def _generative_joint(self, X: Any) -> Array:
         return self._score(X, lambda _, X: self._generative().log_joint(X))
 
     def _family(self) -> Words:
-        if self.event_model not in EVENT_MODELS:
+        known = (*EVENT_MODELS, "auto")
+        if self.event_model not in known:
             raise ValueError(
-                f"event_model is one of {', '.join(map(repr, EVENT_MODELS))}; got "
-                f"{self.event_model!r}."
+                f"event_model is one of {', '.join(map(repr, known))}; got {self.event_model!r}."
             )
-        return Words(self._tokenizer(), self.event_model, self._smoothing(), self._selection())
+        family = Words(self._tokenizer(), self.event_model, self._smoothing(), self._selection())
+        return replace(family, combination=self._combination())
+
+    # Choosing and calibrating
+
+    @property
+    def _chooses(self) -> bool:
+        return flag("calibrate", self.calibrate) or self.event_model == "auto"
+
+    def _ready(
+        self, X: Texts, codes: Codes, classes: NDArray[Any], weight: Array | None
+    ) -> Texts | Documents:
+        self.__dict__.pop("choice_", None)
+        self._family()  # options that make no sense are refused now
+        if not self._chooses:
+            return X
+        if len(classes) < 2:
+            raise ValueError(
+                'event_model="auto" and calibrate=True choose by texts of two classes or more, '
+                "and the first ones are of one. Begin with some of each."
+            )
+        rows = np.arange(len(codes))
+        if len(codes) > CHOOSE_FROM:
+            rows = np.sort(np.random.default_rng(0).choice(rows, CHOOSE_FROM, replace=False))
+        w = None if weight is None else weight[rows]
+        documents = self._tokenizer().encode(X if len(rows) == len(codes) else X.take(rows))
+        fold = stratified(min(10 if len(rows) < 200 else 5, len(rows)), codes[rows], 0)
+        empty = self._empty()
+        self._choose(Folds.count(empty, documents, codes[rows], classes, w, fold))
+        return documents if len(rows) == len(codes) else X
+
+    def _chosen_from(self, folds: Callable[[], Folds]) -> Self:
+        if not self._chooses:
+            return self
+        copy = clone(self)
+        copy._adopt(self)
+        copy._choose(folds())
+        return copy
+
+    def _choose(self, folds: Folds) -> None:
+        selection = self._selection()
+        if self.event_model == "auto":
+            ngrams = self._tokenizer().ngrams
+            runs = self.analyzer == "word" and ngrams[1] > 1
+            found = candidates(selection, folds.X.width, runs)
+        else:
+            powers = {0.0, over_root_length(self.event_model)}
+            alpha = self._smoothing().alpha
+            if isinstance(alpha, str):
+                family = replace(self._family(), combination=None)
+                everything = folds.everything.with_family(family)
+                alpha = everything.parameters[0].alpha
+            found = [plain(self.event_model, alpha, power, selection) for power in sorted(powers)]
+        self.choice_ = choose(folds, found)
+        self._chosen_for = self._choosing_options()
+
+    def _choosing_options(self) -> dict[str, Any]:
+        """The options that a choice holds for."""
+        names = ["event_model", "calibrate", "stop_words", "min_documents", "max_features"]
+        names += ["select"] if self.event_model == "auto" else ["select", "alpha"]
+        return {name: deepcopy(getattr(self, name)) for name in names}
+
+    def _combination(self) -> Combination | None:
+        if not self._chooses or "choice_" not in vars(self):
+            return None
+        if self._chosen_for != self._choosing_options():
+            raise ValueError(
+                'calibrate=True and event_model="auto" are chosen from texts, and hold for the '
+                "options that they were chosen with. Fit again, or use calibrate=False and an "
+                "event model by name."
+            )
+        return self.choice_.best
+
+    def _adopt(self, other: Self) -> None:
+        super()._adopt(other)
+        for name in ("choice_", "_chosen_for"):
+            if name in vars(other):
+                setattr(self, name, vars(other)[name])
 
     def _check_alpha(self) -> Any:
         if not isinstance(self.alpha, str) and np.ndim(self.alpha):
@@ -276,9 +366,12 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
             )
         if self.tokenizer is not None and self.token_pattern is not None:
             raise ValueError("Give token_pattern or tokenizer, and not both.")
+        least, largest = check_ngrams(self.ngrams)
+        if self.event_model == "auto" and self.analyzer == "word":
+            largest = max(largest, 2)
         return Tokenizer(
             self.analyzer,
-            check_ngrams(self.ngrams),
+            (least, largest),
             flag("lowercase", self.lowercase),
             check_pattern(self.token_pattern),
             self.tokenizer,

@@ -2,6 +2,7 @@
 
 from genus.families.bernoulli import Bernoulli
 from genus.families.categorical import Categorical
+from genus.families.combination import Combination, mixture, plain
 from genus.families.complement import Complement
 from genus.families.gaussian import Gaussian
 from genus.families.multinomial import Multinomial
@@ -14,6 +15,7 @@ __all__ = [
     "EVENT_MODELS",
     "Bernoulli",
     "Categorical",
+    "Combination",
     "Complement",
     "Family",
     "Gaussian",
@@ -21,4 +23,6 @@ __all__ = [
     "Poisson",
     "Selection",
     "Words",
+    "mixture",
+    "plain",
 ]

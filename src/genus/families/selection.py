@@ -22,13 +22,15 @@ class Selection:
     """Words that are no stop words, in at least `least` documents, and the `most` telling of those.
 
     A `least` below 1 is a share of the documents. `by` is what is telling: None for how often a
-    word occurs, "mutual-information" or "chi2". An n-gram that holds a stop word is left out.
+    word occurs, "mutual-information" or "chi2". An n-gram that holds a stop word is left out; all
+    n-grams of several words are, unless `runs`.
     """
 
     stop_words: frozenset[str] = field(default_factory=frozenset)
     least: float = 1
     most: int | None = None
     by: str | None = None
+    runs: bool = True
 
     @property
     def is_fixed(self) -> bool:
@@ -43,19 +45,21 @@ class Selection:
         `counted` (K, V) are the counts that the event model uses.
         """
         used = ~self._stopped(words)
+        if not self.runs:
+            used &= ~words.runs
         least = self.least * totals.sum() if self.least < 1 else self.least
         if self.least != 1:  # every word that was counted is in a document
             used &= documents.sum(axis=0) >= least
         if self.most is None or used.sum() <= self.most:
             return used
-        if self.by == "mutual-information":
-            telling = mutual_information(documents, totals)
-        elif self.by == "chi2":
-            telling = chi2(counted, totals)
-        else:
-            telling = occurrences.sum(axis=0)
         candidates = np.flatnonzero(used)
-        best = candidates[np.argsort(-telling[candidates], kind="stable")[: self.most]]
+        if self.by == "mutual-information":
+            telling = mutual_information(documents[:, candidates], totals)
+        elif self.by == "chi2":
+            telling = chi2(counted[:, candidates], totals)
+        else:
+            telling = occurrences[:, candidates].sum(axis=0)
+        best = candidates[np.argsort(-telling, kind="stable")[: self.most]]
         chosen = np.zeros(len(words), dtype=bool)
         chosen[best] = True
         return chosen
@@ -64,10 +68,10 @@ class Selection:
         stopped = np.zeros(len(words), dtype=bool)
         if not self.stop_words:
             return stopped
-        if (words.text == ord(" ")).any():
-            return np.array([not self.stop_words.isdisjoint(w.split(" ")) for w in words])
         at = Vocabulary.of(self.stop_words).find(words)
         stopped[at[at >= 0]] = True
+        for i in np.flatnonzero(words.runs).tolist():
+            stopped[i] = not self.stop_words.isdisjoint(words.word(i).split(" "))
         return stopped
 
 

@@ -13,7 +13,7 @@ x_v is how often word v occurs in a text. A word that the model does not know sa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from genus.families.bernoulli import Bernoulli
+from genus.families.combination import Combination
 from genus.families.complement import Complement
 from genus.families.multinomial import Multinomial
 from genus.families.protocol import by_weight
@@ -38,37 +39,40 @@ EVENT_MODELS = ("multinomial", "boolean", "bernoulli", "complement")
 
 @dataclass(frozen=True, eq=False)
 class WordParameters:
-    """The words in use, and what the family of the event model makes of their counts.
+    """The words in use, their counts, and log p(x|y) as a sum over them.
 
-    `table` (V, K) and `constant` (K,) are the same as sums: log p(x|y) is Σ_v x_v table_v, or
-    Σ_v 1{x_v > 0} table_v, and the constant. None where some probability is zero.
+    `table` (V, K) and `constant` (K,): Σ_v x_v table_v / L^power and the constant. `inner` is what
+    the family of the event model has solved. If it gives some word no probability, `table` is None.
     """
 
     words: Vocabulary
     counts: Tally
-    inner: Any
     table: Array | None
     constant: Array
+    inner: Any = None
+    weighting: str = "occurrences"
+    power: float = 0.0
 
     @property
     def alpha(self) -> float | None:
         """The pseudo-count that "auto" has chosen."""
-        return self.inner.alpha
+        return getattr(self.inner, "alpha", None)
 
     @property
     def linear(self) -> tuple[Array, Array]:
         """θ (K, V) and the constant (K,)."""
-        return self.inner.linear
+        return self.inner.linear if self.table is None else (self.table.T, self.constant)
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """A column of texts under an event model."""
+    """A column of texts under an event model, or a combination of several."""
 
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
     event_model: str = "multinomial"
     smoothing: Smoothing = field(default_factory=Smoothing)
     selection: Selection = field(default_factory=Selection)
+    combination: Combination | None = None
 
     measures: ClassVar = ("occurrences", "documents")
 
@@ -80,6 +84,13 @@ class Words:
     def distinct(self) -> bool:
         """Whether a word counts once however often it occurs in a document."""
         return self.event_model in ("boolean", "bernoulli")
+
+    @property
+    def weighting(self) -> str:
+        """What a word counts for by how often it occurs."""
+        if self.combination is not None:
+            return self.combination.weighting
+        return "once" if self.distinct else "occurrences"
 
     @property
     def inner(self) -> Any:
@@ -103,15 +114,26 @@ class Words:
         return Tally.of(classes, (words,), counts)
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> WordParameters:
-        counts = self._selected(statistics, classes)
+        if self.combination is not None:
+            counts = self.selected(statistics, classes, self.combination.selection)
+            table, constant = self.combination.solve(counts)
+            return WordParameters(
+                keys_of(counts),
+                counts,
+                table,
+                constant,
+                weighting=self.combination.weighting,
+                power=self.combination.power,
+            )
+        counts = self.selected(statistics, classes, self.selection)
         words, inner = keys_of(counts), self.inner
         within = Tally(classes, None, self._inner_counts(counts))
         parameters = inner.solve(within, classes, len(words))
         slope, constant = parameters.linear
-        table = np.ascontiguousarray(slope.T) if np.isfinite(slope).all() else None
-        return WordParameters(words, counts, parameters, table, constant)
+        finite = np.ascontiguousarray(slope.T) if np.isfinite(slope).all() else None
+        return WordParameters(words, counts, finite, constant, parameters, self.weighting)
 
-    def _selected(self, statistics: Tally, classes: Axis) -> Tally:
+    def selected(self, statistics: Tally, classes: Axis, selection: Selection) -> Tally:
         """The counts of the words in use, and of the classes, by class."""
         counts = statistics.align(classes, 0)
         occurrences, documents = (counts[name] for name in self.measures)
@@ -123,7 +145,7 @@ class Words:
         rows, words = documents[:, :1], words[1:]  # the first is the empty word
         occurrences, documents = occurrences[:, 1:], documents[:, 1:]
         counted = documents if self.distinct else occurrences
-        used = self.selection.mask(words, occurrences, documents, rows[:, 0], counted)
+        used = selection.mask(words, occurrences, documents, rows[:, 0], counted)
         if not used.all():
             words = words[used]
             occurrences, documents = occurrences[:, used], documents[:, used]
@@ -144,10 +166,11 @@ class Words:
         if table is None:
             known = X if isinstance(X, Documents) else self.tokenizer.encode_known(X, words)
             return self.inner.log_likelihood(parameters.inner, self._matrix(known, words))
+        weighting, power = parameters.weighting, parameters.power
         if isinstance(X, Documents):
-            scores = X.score(words, table, self.distinct)
+            scores = X.weighed(weighting).score(words, table, power)
         else:
-            scores = self.tokenizer.score(X, words, table, self.distinct)
+            scores = self.tokenizer.score(X, words, table, weighting, power)
         scores += parameters.constant
         return scores
 
@@ -156,12 +179,12 @@ class Words:
     ) -> tuple[Array, Array]:
         """By word of X's vocabulary; of Bernoulli, what a word being there changes."""
         documents = X if isinstance(X, Documents) else self.tokenizer.encode(X)
-        slope, constant = parameters.inner.linear
-        entries = documents.entries(parameters.words)
-        entries = entries.once() if self.distinct else entries
+        slope, constant = parameters.linear
+        entries = documents.weighed(parameters.weighting).entries(parameters.words)
+        x = entries.times / np.maximum(entries.lengths, 1)[entries.row] ** parameters.power
         place = parameters.words.find(documents.words)
         terms = np.zeros((len(documents), documents.width, len(constant)))
-        terms[entries.row, place[entries.word]] = entries.times[:, None] * slope.T[entries.word]
+        terms[entries.row, place[entries.word]] = x[:, None] * slope.T[entries.word]
         return terms, np.tile(constant, (len(documents), 1))
 
     def leave_one_out(
@@ -173,10 +196,9 @@ class Words:
         weight: Array | None,
     ) -> Array | None:
         alpha = self.smoothing.alpha if parameters.alpha is None else parameters.alpha
-        if alpha == 0 or not self.selection.is_fixed:
+        if alpha == 0 or not self.selection.is_fixed or self.combination is not None:
             return None
-        entries = X.entries(parameters.words)
-        entries = entries.once() if self.distinct else entries
+        entries = X.weighed(self.weighting).entries(parameters.words)
         w = np.ones(len(y)) if weight is None else weight
         # A word that is in no other document leaves the vocabulary with the text.
         documents = parameters.counts["documents"].sum(axis=0)
@@ -194,7 +216,15 @@ class Words:
     def sample(
         self, parameters: WordParameters, k: int, n: int, rng: np.random.Generator
     ) -> NDArray[Any]:
-        """Texts of words in no order, (n, 1)."""
+        """Texts of words in no order, (n, 1); of a combination, by its multinomial model."""
+        if self.combination is not None:
+            plain = replace(self, combination=None, event_model="multinomial")
+            selection = self.combination.selection
+            counts, smoothing = parameters.counts, Smoothing()
+            plain = replace(plain, selection=selection, smoothing=smoothing)
+            within = Tally(counts.classes, None, plain._inner_counts(counts))
+            inner = plain.inner.solve(within, counts.classes, len(parameters.words))
+            return plain.sample(replace(parameters, inner=inner), k, n, rng)
         inner, out = self.inner, np.empty((n, 1), dtype=object)
         for i in range(n):  # one by one: a row has a number for every word
             (times,) = inner.sample(parameters.inner, k, 1, rng).astype(int)
@@ -204,8 +234,7 @@ class Words:
 
     def _matrix(self, documents: Documents, words: Vocabulary) -> Any:
         """Counts of `words` as a sparse matrix, for the family of the event model."""
-        entries = documents.entries(words)
-        entries = entries.once() if self.distinct else entries
+        entries = documents.weighed(self.weighting).entries(words)
         shape = len(documents), len(words)
         return scipy.sparse.csr_array((entries.times, (entries.row, entries.word)), shape=shape)
 

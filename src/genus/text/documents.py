@@ -61,15 +61,31 @@ class Documents:
         documents, _ = matrix.count_above(self.rows, y, weight, n_classes, 0.0)
         return occurrences, documents
 
-    def score(self, words: Vocabulary, table: Array, distinct: bool) -> Array:
-        """Σ table_v (m, K) over the words v of each text that are in `words`, or different ones."""
-        known = words.find(self.words)
+    def weighed(self, weighting: str) -> Documents:
+        """The same with x_v in place of how often word v occurs."""
+        if weighting == "occurrences":
+            return self
+        counts = self.rows.data
+        x = np.ones(len(counts)) if weighting == "once" else np.log2(1.0 + counts)
+        return replace(self, rows=replace(self.rows, data=x))
+
+    def score(
+        self,
+        words: Vocabulary,
+        table: Array,
+        power: float = 0.0,
+        known: NDArray[np.int64] | None = None,
+    ) -> Array:
+        """Σ x_v table_v / (Σ x_v)^power, (m, K), over the words v of each text in `words`.
+
+        `known` is where these stand among the documents' own, if that is at hand.
+        """
+        known = words.find(self.words) if known is None else known
         there = known >= 0
-        own = labels.spread(table[there], known[there], self.width)
-        zero = np.zeros_like(own)
-        if distinct:
-            return matrix.score_above(self.rows, 0.0, own, zero)
-        return matrix.score_linear(self.rows, own, zero, nonnegative=True)
+        terms = np.column_stack([table, np.ones(len(table))]) if power else table
+        own = labels.spread(terms[there], known[there], self.width)
+        scores = matrix.score_linear(self.rows, own, np.zeros_like(own), nonnegative=True)
+        return divided(scores[:, :-1], scores[:, -1], power) if power else scores
 
     def entries(self, words: Vocabulary) -> Entries:
         """The entries whose words are in `words`."""
@@ -81,6 +97,11 @@ class Documents:
         row = np.repeat(np.arange(len(self)), lengths)
         known = word >= 0
         return Entries(row[known], word[known], self.rows.data[at][known].astype(float), len(self))
+
+
+def divided(scores: Array, lengths: Array, power: float) -> Array:
+    """Scores (m, K) over lengths (m,) to a power; texts of less than one word are left alone."""
+    return scores / np.maximum(lengths, 1.0)[:, None] ** power
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +121,3 @@ class Entries:
     def sum(self, values: Array) -> Array:
         """Sums of values, one for each entry, over the entries of each text (m,)."""
         return np.bincount(self.row, values, self.rows).astype(np.float64)
-
-    def once(self) -> Entries:
-        """The same, each word of a text counted once."""
-        return replace(self, times=np.ones_like(self.times))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from genus._kernel import strings_of_array, strings_of_stream
+from genus._kernel import strings_of_array, strings_of_stream, take_runs
 from genus.labels import is_missing
 
 Chunk = tuple[Any, ...]  # a kind and what the kernel needs of it: strings, utf8, views or tokens
@@ -60,6 +61,17 @@ class Texts:
             part_of(chunk, max(begin - start, 0), min(end, stop) - start)
             for chunk, start, stop in zip(self.chunks, self.starts, self.starts[1:], strict=False)
             if start < end and stop > begin
+        )
+
+    def take(self, rows: NDArray[np.intp]) -> Texts:
+        """Some texts, by their numbers in ascending order."""
+        ends = np.searchsorted(rows, self.starts)
+        return Texts.from_chunks(
+            taken(chunk, rows[begin:end] - start)
+            for chunk, start, begin, end in zip(
+                self.chunks, self.starts, ends, ends[1:], strict=False
+            )
+            if begin < end
         )
 
     def strings(self) -> Iterator[str]:
@@ -161,6 +173,22 @@ def part_of(chunk: Chunk, begin: int, end: int) -> Chunk:
             return "views", views[16 * begin : 16 * end], contents
         case ("tokens", content, ends, rows):
             return "tokens", content, ends, rows[begin : end + 1]
+    raise AssertionError(chunk[0])
+
+
+def taken(chunk: Chunk, rows: NDArray[np.intp]) -> Chunk:
+    """Some texts of a chunk."""
+    match chunk:
+        case ("strings", texts):
+            return "strings", tuple(texts[i] for i in rows.tolist())
+        case ("utf8", offsets, content):
+            starts = offsets[rows].astype(np.int64)
+            places = np.concatenate([[0], np.cumsum(offsets[rows + 1] - starts)]).astype(np.int64)
+            out = np.empty(places[-1], dtype=np.uint8)
+            take_runs(content, starts, places, out, 1)
+            return "utf8", places, out
+        case ("views", views, contents):
+            return "views", views.reshape(-1, 16)[rows].reshape(-1), contents
     raise AssertionError(chunk[0])
 
 

@@ -87,10 +87,12 @@ class Tokenizer:
         refuse(problem, texts)
         return Documents.of(words, starts, indices, counts)
 
-    def score(self, texts: Texts, words: Vocabulary, table: Array, distinct: bool) -> Array:
-        """Σ table_v (m, K) over the known tokens v of each text, or over the different ones."""
+    def score(
+        self, texts: Texts, words: Vocabulary, table: Array, weighting: str, power: float
+    ) -> Array:
+        """Σ x_v table_v / (Σ x_v)^power, (m, K), over the known words v of each text."""
         scores, problem = score_texts(
-            *self._input(texts), words.index, table, distinct, self._threads
+            *self._input(texts), words.index, table, weighting, power, self._threads
         )
         refuse(problem, texts)
         return scores

@@ -1,0 +1,162 @@
+"""Which evidence to use, and how much to believe it: chosen by what texts out of fold say.
+
+Every candidate gets its weights from scores of texts that had no part in the counts, and is judged
+by texts that had no part in its weights either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from genus import labels, layer, matrix
+from genus.families import EVENT_MODELS, Combination, Selection, mixture, plain
+from genus.folds import Folds
+from genus.model import Model
+from genus.statistics import Tally
+from genus.text import Documents
+from genus.vocabulary import Vocabulary
+
+Array = NDArray[np.float64]
+TELLING = 1000  # words of most mutual information with the class
+SMALLEST = np.finfo(float).eps  # the least probability that log loss counts with
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best of some candidates, and what each of them is worth out of fold.
+
+    `scores` (candidates, 2) are accuracy and log loss.
+    """
+
+    best: Combination
+    names: tuple[str, ...]
+    scores: Array
+    texts: int
+
+    def __str__(self) -> str:
+        """The candidates, the best by log loss first."""
+        order = np.argsort(self.scores[:, 1], kind="stable")
+        width = max(map(len, self.names))
+        head = f"{f'out of fold, {self.texts:,} texts':{width}}  accuracy  log loss"
+        rows = (
+            f"{self.names[i]:{width}}    {self.scores[i, 0]:.4f}  {self.scores[i, 1]:8.4f}"
+            for i in order
+        )
+        return "\n".join([head, *rows])
+
+
+def candidates(selection: Selection, words: int, runs: bool) -> list[Combination]:
+    """What "auto" chooses from: single event models, and mixtures of evidence.
+
+    `selection` holds for all; `words` is how many there are, and `runs` whether runs of words are
+    counted, too.
+    """
+    own = replace(selection, runs=False)
+    found = [
+        plain(event_model, alpha, over_root_length(event_model), own)
+        for event_model in EVENT_MODELS
+        for alpha in (1.0, 0.1)
+    ]
+    if own.most is None and words > 2 * TELLING:
+        few = replace(own, most=TELLING, by="mutual-information")
+        found += [plain(e, 0.1, over_root_length(e), few) for e in EVENT_MODELS]
+    found.append(mixture(["words"], own))
+    return [*found, mixture(["words", "runs"], selection)] if runs else found
+
+
+def over_root_length(event_model: str) -> float:
+    """γ of an event model; what is absent in Bernoulli's does not grow with the text."""
+    return 0.0 if event_model == "bernoulli" else 0.5
+
+
+def choose(folds: Folds, candidates: Sequence[Combination]) -> Choice:
+    """The candidate of the least log loss, with its weights."""
+    w = np.ones(len(folds.y)) if folds.weight is None else folds.weight
+    found = [np.zeros((len(w), len(folds.classes), len(c.evidence))) for c in candidates]
+    known = np.zeros(len(w), dtype=bool)
+    weighed = {c.weighting: folds.X.weighed(c.weighting) for c in candidates}
+    for test, rest in folds.left_out():
+        columns = labels.find(folds.classes, rest.classes)
+        known[test] = columns[folds.y[test]] >= 0
+        rows = {name: matrix.take(X, test) for name, X in weighed.items()}
+        selected: dict[Selection, Selected] = {}
+        for candidate, F in zip(candidates, found, strict=True):
+            if candidate.selection not in selected:
+                selected[candidate.selection] = Selected.of(rest, candidate.selection, folds.X)
+            counted = selected[candidate.selection]
+            F[test] = scored(candidate, counted, rows[candidate.weighting], columns)
+    w = np.where(known, w, 0.0)  # a class that is in one fold only teaches nothing
+    results = [judged(*pair, folds, w) for pair in zip(candidates, found, strict=True)]
+    scores = np.array([score for _, score in results])
+    best = int(np.argmin(scores[:, 1]))
+    names = tuple(candidate.name for candidate in candidates)
+    return Choice(results[best][0], names, scores, len(folds.y))
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The counts of the words that a selection leaves, and where these are in documents."""
+
+    counts: Tally
+    words: Vocabulary
+    known: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rest: Model, selection: Selection, X: Documents) -> Selected:
+        (block,) = rest.blocks
+        family: Any = block.family
+        counts = family.selected(block.statistics, rest.classes, selection)
+        (words,) = counts.keys
+        return cls(counts, words, words.find(X.words))
+
+
+def scored(
+    candidate: Combination, selected: Selected, X: Documents, columns: NDArray[np.intp]
+) -> Array:
+    """Scores (m, K, G) of texts by each kind of evidence, from the counts of other texts."""
+    F = np.empty((len(X), len(columns), len(candidate.evidence)))
+    for g, evidence in enumerate(candidate.evidence):
+        table, constant = evidence.solve(selected.counts)
+        scores = X.score(selected.words, table, candidate.power, selected.known) + constant
+        # A class that only texts left out belong to is as unlikely as the unlikeliest.
+        F[:, :, g] = np.where(columns >= 0, scores[:, columns], scores.min(axis=1, keepdims=True))
+    return F
+
+
+def judged(
+    candidate: Combination, F: Array, folds: Folds, weight: Array
+) -> tuple[Combination, tuple[float, float]]:
+    """The candidate with its weights, and its accuracy and log loss."""
+    y, fold = folds.y, folds.fold
+    share = np.bincount(y, weight, len(folds.classes))
+    centre = np.log(np.maximum(share, 0.5) / np.maximum(share, 0.5).sum())
+    scale = np.sqrt(np.mean(F**2, axis=(0, 1))) + 1e-9
+    F = F / scale
+    start, ridge = expected(candidate, int(np.count_nonzero(weight)))
+    log_p = np.empty(F.shape[:2])
+    for f in range(int(fold.max()) + 1):
+        test, others = fold == f, fold != f
+        w, b = layer.fit(F[others], y[others], weight[others], centre, start, ridge)
+        log_p[test] = log_softmax(F[test] @ w + b, axis=1)
+    own = np.maximum(np.exp(log_p[np.arange(len(y)), y]), SMALLEST)
+    accuracy = float(np.average(log_p.argmax(axis=1) == y, weights=weight))
+    loss = float(np.average(-np.log(own), weights=weight))
+    w, b = layer.fit(F, y, weight, centre, start, ridge)
+    solved = replace(candidate, weights=w / scale, classes=folds.classes, constant=b - centre)
+    return solved, (accuracy, loss)
+
+
+def expected(candidate: Combination, texts: int) -> tuple[Array, Array]:
+    """What each weight is drawn to, and how strongly: more with fewer texts.
+
+    Plain evidence of words is expected to count; what refines it has to show that it does.
+    """
+    plain = np.array([not e.tilted and e.tokens != "runs" for e in candidate.evidence])
+    start = np.where(plain, 1.5 / max(plain.sum(), 1), 0.0)
+    return start, np.where(plain, 1 + 100 / texts, 10 * (1 + 500 / texts))

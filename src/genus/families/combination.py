@@ -1,0 +1,129 @@
+"""Evidence of several kinds, weighed against each other: from scores of words to probabilities.
+
+    log p(y|x) = Σ_g w_g Σ_v x_v T_gvk / L^γ + c_k + log p(k) + a constant,     L = Σ_v x_v
+
+Words repeat each other's evidence, so that the sum of all of it makes naive Bayes too sure of
+itself. Here L^γ divides it by a power of the text's length, and a few weights w and constants c,
+learned from scores of texts that had no part in the counts, say what is left of it. The tables T
+are solved from counts alone. A tilted table has each word's row multiplied by how common the word
+is, so that the weights can favour rare or frequent words: an idf that is learned.
+
+The kinds of evidence and why they suffice: docs/text.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import labels
+from genus.families.bernoulli import Bernoulli
+from genus.families.complement import Complement
+from genus.families.multinomial import Multinomial
+from genus.families.selection import Selection
+from genus.labels import Axis
+from genus.smoothing import Smoothing
+from genus.statistics import Tally
+from genus.vocabulary import Vocabulary
+
+Array = NDArray[np.float64]
+INNER = {"multinomial": Multinomial, "complement": Complement, "bernoulli": Bernoulli}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A table by word and class, solved from counts.
+
+    `family` is a key of INNER, `counted` "occurrences" or "documents". `tokens` are "all", "words",
+    or "runs" of several words.
+    """
+
+    family: str
+    counted: str
+    alpha: float
+    tokens: str = "all"
+    tilted: bool = False
+
+    def solve(self, counts: Tally) -> tuple[Array, Array]:
+        """T (V, K), less its mean over the classes, and what no word says (K,)."""
+        (words,) = counts.keys or (Vocabulary(),)
+        table = np.zeros((len(words), len(counts.classes)))
+        used = self._used(words)
+        counted = counts[self.counted][:, used]
+        seen = np.broadcast_to(counts["rows"], counted.shape)
+        name = "ones" if self.family == "bernoulli" else "count"
+        tally = Tally(counts.classes, None, {name: counted, "seen": seen})
+        family = INNER[self.family](smoothing=Smoothing(self.alpha))
+        slope, constant = family.solve(tally, counts.classes, counted.shape[1]).linear
+        table[used] = (slope - slope.mean(axis=0)).T
+        if self.tilted:
+            documents = counts["documents"].sum(axis=0)[used]
+            # -1 for a word in one document, 0 for one in 16, 1 for one in 256
+            table[used] *= (np.log2(np.maximum(documents, 1.0)) / 4 - 1)[:, None]
+        return table, constant - constant.mean()
+
+    def _used(self, words: Vocabulary) -> NDArray[np.bool_]:
+        if self.tokens == "all":
+            return np.ones(len(words), dtype=bool)
+        return words.runs if self.tokens == "runs" else ~words.runs
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """Kinds of evidence, their weights (G,), and c (K,) by class.
+
+    `weighting` says what x_v is of how often word v occurs, and `power` is γ. `name` says what it
+    is in a few words.
+    """
+
+    name: str
+    evidence: tuple[Evidence, ...]
+    weighting: str
+    power: float
+    weights: Array = field(default_factory=lambda: np.ones(1))
+    classes: Axis = field(default_factory=labels.empty_axis)
+    constant: Array = field(default_factory=lambda: np.zeros(0))
+    selection: Selection = field(default_factory=Selection)
+
+    def solve(self, counts: Tally) -> tuple[Array, Array]:
+        """One table (V, K) and one constant (K,), of all evidence by its weight."""
+        classes = counts.classes
+        at = labels.find(classes, self.classes)  # a class may have come later
+        constant = np.where(at >= 0, np.append(self.constant, 0.0)[at], 0.0)
+        table = np.zeros((len((counts.keys or (Vocabulary(),))[0]), len(classes)))
+        for weight, evidence in zip(self.weights, self.evidence, strict=True):
+            slope, rest = evidence.solve(counts)
+            table += weight * slope
+            constant = constant + weight * rest
+        return table, constant
+
+
+def plain(event_model: str, alpha: float, power: float, selection: Selection) -> Combination:
+    """One event model, with a weight: what calibration alone makes of it."""
+    counted = "documents" if event_model in ("boolean", "bernoulli") else "occurrences"
+    family = "multinomial" if event_model == "boolean" else event_model
+    weighting = "once" if event_model in ("boolean", "bernoulli") else "occurrences"
+    name = f"{event_model}, alpha={alpha:g}"
+    if selection.most is not None:
+        name += f", {selection.most} words by {selection.by or 'frequency'}"
+    name += ", over √length" if power else ""
+    evidence = (Evidence(family, counted, alpha),)
+    return Combination(name, evidence, weighting, power, selection=selection)
+
+
+def mixture(tokens: Sequence[str], selection: Selection) -> Combination:
+    """Multinomial and complement evidence of words, and of runs of words if asked for."""
+    evidence = tuple(
+        Evidence(family, counted, alpha, kind, tilted)
+        for kind in tokens
+        for family, counted, alpha in (
+            ("multinomial", "occurrences", 0.1),
+            ("complement", "documents", 1.0),
+        )
+        for tilted in (False, True)
+    )
+    name = f"mixture of {' and '.join(tokens)}"
+    return Combination(name, evidence, "logarithm", 0.5, selection=selection)
