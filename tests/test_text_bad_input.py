@@ -102,7 +102,7 @@ def test_what_is_no_text_is_named_in_columns_of_objects(
 ) -> None:
     if kind.startswith("pandas") and "nothing" not in words[0].split():
         why = "pandas goes by Arrow, whose error names no row"
-        request.applymarker(wrong(reason=why, strict=False))
+        request.applymarker(wrong(reason=why))
     refuses(OBJECTS[kind](among(value)), "row 2", *words)
 
 
@@ -634,7 +634,7 @@ INTERRUPTED = """
     def interrupted(call):
         "Seconds until Ctrl-C arrives; None if it does not."
         start = time.perf_counter()
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         try:
             call()
@@ -642,7 +642,7 @@ INTERRUPTED = """
             time.sleep(0.1)
         except KeyboardInterrupt:
             seconds = time.perf_counter() - start
-            return seconds if seconds > 0.25 else None
+            return seconds if seconds > 0.15 else None
         return "it was done before"
 
     signal.signal(signal.SIGINT, signal.default_int_handler)

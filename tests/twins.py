@@ -407,15 +407,18 @@ def score_texts(
     how: tuple[Any, ...],
     index: tuple[Array, ...],
     table: Array,
-    distinct: bool,
+    weighting: str,
+    power: float,
 ) -> tuple[Array, tuple[int, int]]:
     texts, place = texts_of(chunks), {w: i for i, w in enumerate(indexed_words(*index))}
     scores, problem = np.zeros((len(texts), table.shape[1])), first_problem(texts)
+    weigh = {"occurrences": float, "once": lambda n: 1.0, "logarithm": lambda n: np.log2(1 + n)}
     for i, text in enumerate(texts if problem[0] < 0 else ()):
-        own = tokens_of(text, how)
-        for token in sorted(set(own)) if distinct else own:
-            if token in place:
-                scores[i] += table[place[token]]
+        times = Counter(place[t] for t in tokens_of(text, how) if t in place)
+        x = {word: weigh[weighting](n) for word, n in times.items()}
+        for word in sorted(x):
+            scores[i] += x[word] * table[word]
+        scores[i] /= max(sum(x.values()), 1) ** power
     return scores, problem
 
 

@@ -134,22 +134,22 @@ def judged(
 ) -> tuple[Combination, tuple[float, float]]:
     """The candidate with its weights, and its accuracy and log loss."""
     y, fold = folds.y, folds.fold
-    share = np.bincount(y, weight, len(folds.classes))
-    centre = np.log(np.maximum(share, 0.5) / np.maximum(share, 0.5).sum())
+    rows = np.maximum(np.bincount(y, weight, len(folds.classes)), 0.5)
+    centre = np.log(rows / rows.sum())
     scale = np.sqrt(np.mean(F**2, axis=(0, 1))) + 1e-9
     F = F / scale
-    start, ridge = expected(candidate, int(np.count_nonzero(weight)))
+    start, ridge = expected(candidate, max(int(np.count_nonzero(weight)), 1))
     log_p = np.empty(F.shape[:2])
     for f in range(int(fold.max()) + 1):
         test, others = fold == f, fold != f
         w, b = layer.fit(F[others], y[others], weight[others], centre, start, ridge)
         log_p[test] = log_softmax(F[test] @ w + b, axis=1)
     own = np.maximum(np.exp(log_p[np.arange(len(y)), y]), SMALLEST)
-    accuracy = float(np.average(log_p.argmax(axis=1) == y, weights=weight))
-    loss = float(np.average(-np.log(own), weights=weight))
+    share = weight / max(weight.sum(), 1e-300)  # one text of each class teaches nothing at all
+    accuracy, loss = share @ (log_p.argmax(axis=1) == y), share @ -np.log(own)
     w, b = layer.fit(F, y, weight, centre, start, ridge)
     solved = replace(candidate, weights=w / scale, classes=folds.classes, constant=b - centre)
-    return solved, (accuracy, loss)
+    return solved, (float(accuracy), float(loss))
 
 
 def expected(candidate: Combination, texts: int) -> tuple[Array, Array]:

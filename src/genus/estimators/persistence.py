@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from genus import files
+from genus.choosing import Choice
 from genus.estimators.base import GenerativeClassifier
 from genus.estimators.bernoulli import BernoulliNB
 from genus.estimators.categorical import CategoricalNB
@@ -17,6 +18,8 @@ from genus.estimators.gaussian import GDA, GaussianNB
 from genus.estimators.multinomial import MultinomialNB
 from genus.estimators.poisson import PoissonNB
 from genus.estimators.text import TextClassifier
+from genus.families.combination import INNER, TOKENS, WEIGHTINGS, Combination, Evidence
+from genus.families.selection import Selection
 from genus.model import Block, Model, counting_as
 from genus.statistics import Moments, Tally
 from genus.vocabulary import Vocabulary
@@ -53,6 +56,11 @@ def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
     if "ngrams" in parameters:
         parameters["ngrams"] = tuple(parameters["ngrams"])
     estimator = ESTIMATORS[tree["estimator"]](**parameters)
+    if "choice" in tree:
+        restore_choice(estimator, tree["choice"])
+    ngrams = tuple(tree["counting"].get("ngrams", ()))
+    if ngrams and ngrams != parameters["ngrams"]:
+        estimator._counted_ngrams = ngrams
     estimator.n_features_in_ = int(tree["columns"])
     if tree["names"] is not None:
         estimator.feature_names_in_ = np.asarray(tree["names"], dtype=object)
@@ -73,6 +81,26 @@ def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
         )
     )
     return estimator
+
+
+def restore_choice(estimator: Any, tree: dict[str, Any]) -> None:
+    """What was chosen from texts, and the options that it holds for."""
+    best, texts = tree["best"], tree["best"]["selection"]
+    selection = Selection(**texts | {"stop_words": frozenset(texts["stop_words"])})
+    evidence = tuple(Evidence(**one) for one in best["evidence"])
+    combination = Combination(**best | {"evidence": evidence, "selection": selection})
+    scores, names = tree["scores"], tuple(tree["names"])
+    check_axis(combination.classes)
+    known = all(e.family in INNER and e.tokens in TOKENS for e in evidence)
+    known &= combination.weighting in WEIGHTINGS and np.isfinite(combination.power)
+    known &= all(e.counted in ("occurrences", "documents") and e.alpha >= 0 for e in evidence)
+    fits = combination.weights.shape == (len(evidence),) and scores.shape == (len(names), 2)
+    fits &= combination.constant.shape == combination.classes.shape
+    numbers = (combination.weights, combination.constant, scores)
+    if not (known and fits and all(np.isfinite(array).all() for array in numbers)):
+        raise ValueError("what was chosen makes no sense")
+    estimator.choice_ = Choice(combination, names, scores, int(tree["texts"]))
+    estimator._chosen_for = {name: restored(value) for name, value in tree["options"].items()}
 
 
 def restored(value: Any) -> Any:

@@ -15,8 +15,9 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from genus import labels
+from genus import labels, unlabeled
 from genus.choosing import Choice, candidates, choose, over_root_length
+from genus.estimators import trees
 from genus.estimators.base import refuse_single_class
 from genus.estimators.discrete import DiscreteClassifier
 from genus.estimators.logistic import LogisticForm
@@ -28,6 +29,7 @@ from genus.model import Model
 from genus.options import flag, number, whole
 from genus.statistics import Array
 from genus.text import DEFAULT_PATTERN, Documents, Texts, Tokenizer
+from genus.vocabulary import Vocabulary
 
 ANALYZERS = ("word", "char_wb")
 CRITERIA = (None, "mutual-information", "chi2")
@@ -57,6 +59,8 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     priors : p(y) in the order of the classes, or by class; None: shares of documents.
     threads : how many threads read texts; None for all cores.
     calibrate : whether probabilities are made to mean what they say, by texts out of fold.
+    unlabeled : what a text without a label (None) counts for in `fit`, which learns from it by
+        expectation maximisation; 0 refuses such texts.
 
     Only ngrams, analyzer, lowercase, token_pattern and tokenizer decide what is counted; all else
     can be changed on a fitted model by `resolve`, without the texts.
@@ -88,6 +92,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         priors: Any = None,
         threads: int | None = None,
         calibrate: bool = False,
+        unlabeled: float = 0.0,
     ) -> None:
         self.event_model = event_model
         self.alpha = alpha
@@ -103,6 +108,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         self.priors = priors
         self.threads = threads
         self.calibrate = calibrate
+        self.unlabeled = unlabeled
 
     # Fitting: texts and labels, or batches of both
 
@@ -116,7 +122,34 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         """
         if y is None and isinstance(X, Iterator):
             return self._fit_batches(X)
-        return super().fit(X, y, sample_weight)  # type: ignore[arg-type]
+        weight = number("unlabeled", self.unlabeled, least=0)
+        missing = None if y is None or weight == 0 else missing_labels(y)
+        if missing is None or not missing.any():
+            return super().fit(X, y, sample_weight)  # type: ignore[arg-type]
+        return self._fit_partly_labelled(X, y, missing, sample_weight, weight)
+
+    def _fit_partly_labelled(
+        self, X: Any, y: Any, missing: NDArray[np.bool_], sample_weight: Any, λ: float
+    ) -> Self:
+        texts = Texts.of(X)
+        if len(texts) != len(missing):
+            raise ValueError(
+                f"There are {len(texts)} texts and {len(missing)} labels; give a label, or None, "
+                "for each."
+            )
+        if missing.all():
+            raise ValueError("No text has a label. Label some of each class.")
+        rows, others = np.flatnonzero(~missing), np.flatnonzero(missing)
+        known = np.array([label for label, no in zip(y, missing, strict=True) if not no])
+        weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        with self._unchanged_on_error():
+            super().fit(texts.take(rows), known, weights)
+            documents = self._tokenizer().encode(texts.take(others))
+            found = unlabeled.learn(self.model_, documents, λ)
+            self.n_iter_ = found.rounds
+            self._solve(found.model)
+            self._keep(found.model)
+        return self
 
     def _fit_batches(self, batches: Iterator[Any]) -> Self:
         fresh = clone(self)
@@ -176,7 +209,9 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         contributions, baseline = self.model_.contributions(documents)
         counts = documents.rows.to_scipy().toarray()
         names = list(documents.words)
-        unknown = [[names[j] for j in np.flatnonzero((row > 0) & ~known)] for row in counts]
+        (counted,) = self.model_.blocks[0].statistics.keys or (Vocabulary(),)
+        strange = (documents.words.find(counted) < 0) & ~documents.words.runs
+        unknown = [[names[j] for j in np.flatnonzero((row > 0) & strange)] for row in counts]
         return TextExplanation(
             contributions[:, known],
             baseline,
@@ -274,7 +309,8 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     def _ready(
         self, X: Texts, codes: Codes, classes: NDArray[Any], weight: Array | None
     ) -> Texts | Documents:
-        self.__dict__.pop("choice_", None)
+        for name in ("choice_", "_chosen_for", "_counted_ngrams"):
+            self.__dict__.pop(name, None)
         self._family()  # options that make no sense are refused now
         if not self._chooses:
             return X
@@ -315,6 +351,9 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
                 everything = folds.everything.with_family(family)
                 alpha = everything.parameters[0].alpha
             found = [plain(self.event_model, alpha, power, selection) for power in sorted(powers)]
+            ngrams = self._tokenizer().ngrams
+        if ngrams != check_ngrams(self.ngrams):
+            self._counted_ngrams = ngrams
         self.choice_ = choose(folds, found)
         self._chosen_for = self._choosing_options()
 
@@ -322,7 +361,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         """The options that a choice holds for."""
         names = ["event_model", "calibrate", "stop_words", "min_documents", "max_features"]
         names += ["select"] if self.event_model == "auto" else ["select", "alpha"]
-        return {name: deepcopy(getattr(self, name)) for name in names}
+        return {name: trees.plain(deepcopy(getattr(self, name))) for name in names}
 
     def _combination(self) -> Combination | None:
         if not self._chooses or "choice_" not in vars(self):
@@ -337,7 +376,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
 
     def _adopt(self, other: Self) -> None:
         super()._adopt(other)
-        for name in ("choice_", "_chosen_for"):
+        for name in ("choice_", "_chosen_for", "_counted_ngrams"):
             if name in vars(other):
                 setattr(self, name, vars(other)[name])
 
@@ -371,7 +410,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
             largest = max(largest, 2)
         return Tokenizer(
             self.analyzer,
-            (least, largest),
+            vars(self).get("_counted_ngrams", (least, largest)),
             flag("lowercase", self.lowercase),
             check_pattern(self.token_pattern),
             self.tokenizer,
@@ -388,11 +427,14 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
                 "select says by what words are chosen, and max_features how many: give both."
             )
         most = self.max_features
+        # "auto" counts pairs, which an event model by name leaves out unless asked for them.
+        runs = "_counted_ngrams" not in vars(self) or self.ngrams[1] > 1
         return Selection(
             check_stop_words(self.stop_words),
             number("min_documents", self.min_documents, least=0),
             None if most is None else whole("max_features", most, least=1),
             self.select,
+            runs or self.event_model == "auto",
         )
 
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
@@ -424,6 +466,12 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         tags.input_tags.one_d_array = True
         tags.input_tags.allow_nan = False
         return tags
+
+
+def missing_labels(y: Any) -> NDArray[np.bool_]:
+    """Which labels are None or NaN, (m,)."""
+    given = y.to_list() if hasattr(y, "to_list") else y
+    return np.array([labels.is_missing(label) for label in given], dtype=bool)
 
 
 def check_ngrams(ngrams: Any) -> tuple[int, int]:

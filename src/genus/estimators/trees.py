@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from genus.choosing import Choice
 from genus.options import by_class
 from genus.statistics import Tally
 from genus.vocabulary import Vocabulary
@@ -27,14 +28,12 @@ def to_tree(estimator: Any) -> dict[str, Any]:
             "A model with a tokenizer of your own cannot be saved: a function is no data. Use "
             "token_pattern, or pickle."
         )
-    if isinstance(parameters.get("stop_words"), set | frozenset):
-        parameters["stop_words"] = sorted(parameters["stop_words"])
     for name in ("priors", "class_prior"):
         if name in parameters:
             parameters[name] = by_class(parameters[name])
     if hasattr(parameters.get("bins"), "get_params"):
         parameters["bins"] = parameters["bins"].get_params(deep=False)
-    return {
+    tree = {
         "estimator": type(estimator).__name__,
         "parameters": {name: plain(value) for name, value in parameters.items()},
         "columns": estimator.n_features_in_,
@@ -44,14 +43,36 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         "counting": plain(dict(block.family.counting)),
         "statistics": statistics_to_tree(block.statistics),
     }
+    if hasattr(estimator, "choice_"):
+        tree["choice"] = choice_to_tree(estimator.choice_, estimator._chosen_for)
+    return tree
+
+
+def choice_to_tree(choice: Choice, options: dict[str, Any]) -> dict[str, Any]:
+    """What was chosen from texts, and the options that it holds for."""
+    best = {f.name: getattr(choice.best, f.name) for f in fields(choice.best)}
+    selection = vars(choice.best.selection)
+    return {
+        "best": best
+        | {
+            "evidence": [dict(vars(evidence)) for evidence in choice.best.evidence],
+            "selection": selection | {"stop_words": sorted(selection["stop_words"])},
+        },
+        "names": list(choice.names),
+        "scores": choice.scores,
+        "texts": choice.texts,
+        "options": {name: plain(value) for name, value in options.items()},
+    }
 
 
 def plain(value: Any) -> Any:
-    """Tuples as lists and dictionaries of any keys as pairs, all the way down."""
+    """Tuples and sets as lists, dictionaries of any keys as pairs, all the way down."""
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
             return {key: plain(item) for key, item in value.items()}
         return {"pairs of": [[plain(k), plain(v)] for k, v in value.items()]}
+    if isinstance(value, set | frozenset):
+        value = sorted(value)
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if hasattr(value, "to_numpy"):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,13 @@ from genus.statistics import Tally
 from genus.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
-INNER = {"multinomial": Multinomial, "complement": Complement, "bernoulli": Bernoulli}
+TOKENS = ("all", "words", "runs")
+WEIGHTINGS = ("occurrences", "once", "logarithm")
+INNER: dict[str, Any] = {
+    "multinomial": Multinomial,
+    "complement": Complement,
+    "bernoulli": Bernoulli,
+}
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,10 @@ class Words:
             scores = X.weighed(weighting).score(words, table, power)
         else:
             scores = self.tokenizer.score(X, words, table, weighting, power)
-        scores += parameters.constant
+        if self.combination is None:
+            scores += parameters.constant
+        else:  # a text of no known word gets the priors, whatever texts with words are like
+            scores += np.where(scores.any(axis=1, keepdims=True), parameters.constant, 0.0)
         return scores
 
     def contributions(
@@ -185,7 +188,8 @@ class Words:
         place = parameters.words.find(documents.words)
         terms = np.zeros((len(documents), documents.width, len(constant)))
         terms[entries.row, place[entries.word]] = x[:, None] * slope.T[entries.word]
-        return terms, np.tile(constant, (len(documents), 1))
+        spoken = np.asarray(terms.any(axis=(1, 2)) | (self.combination is None))
+        return terms, np.where(spoken[:, None], constant, 0.0)
 
     def leave_one_out(
         self,

@@ -37,7 +37,7 @@ class Texts:
     @classmethod
     def of(cls, X: Any) -> Texts:
         """The texts of a list, an array, or a column of pandas, Polars or Arrow."""
-        return cls.from_chunks(chunks_of(X))
+        return X if isinstance(X, Texts) else cls.from_chunks(chunks_of(X))
 
     @classmethod
     def from_chunks(cls, chunks: Iterable[Chunk]) -> Texts:

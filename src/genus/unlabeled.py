@@ -1,0 +1,61 @@
+"""Learning from texts without a label, by expectation maximisation (Nigam et al. 2000).
+
+A model of the labelled texts says how likely each class is for the others, p(y|x). Each of those is
+then counted into every class, by that share and a weight λ, and the model is solved again:
+
+    statistics = Σ_labelled + λ Σ_i Σ_k p(k|x_i) count(x_i, k)
+
+What comes out is statistics like any other; the labelled texts in it can be forgotten as ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.model import Model
+from genus.statistics import Tally
+from genus.text import Documents
+from genus.vocabulary import Vocabulary
+
+Array = NDArray[np.float64]
+MOST_ROUNDS = 50
+STILL = 1e-3  # the mean change of p(y|x) that is none
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """A model with expected counts in it, and in how many rounds they came about."""
+
+    model: Model
+    rounds: int
+
+
+def learn(labelled: Model, X: Documents, weight: float) -> Expected:
+    """The model of labelled texts and of texts X without a label, each of which weighs λ."""
+    model, shares = labelled, labelled.posterior(X)
+    rounds, change = 0, 1.0
+    while change > STILL and rounds < MOST_ROUNDS:
+        model = labelled + expected_counts(labelled, X, weight * shares)
+        before, shares = shares, model.posterior(X)
+        rounds, change = rounds + 1, np.abs(shares - before).sum(axis=1).mean()
+    return Expected(model, rounds)
+
+
+def expected_counts(like: Model, X: Documents, shares: Array) -> Model:
+    """Texts counted into every class by their shares of it, (m, K)."""
+    (block,) = like.blocks
+    counts = X.rows.to_scipy()
+    within = counts.copy()
+    within.data = np.ones_like(within.data)
+    words = Vocabulary(X.words.text, np.concatenate([[0], X.words.ends]))
+    total = shares.sum(axis=0)
+    tables = {
+        "occurrences": np.hstack([np.zeros((len(total), 1)), (counts.T @ shares).T]),
+        "documents": np.hstack([total[:, None], (within.T @ shares).T]),
+    }
+    tally = Tally.of(like.classes, (words,), tables)
+    weights = Tally.of(like.classes, None, {"rows": total[:, None]})
+    return replace(like, blocks=(replace(block, statistics=tally),), weights=weights)
