@@ -29,7 +29,7 @@ LIBRARIES = (
     "mixed-naive-bayes",
     "polars",
     "duckdb",
-    "fasttext-numpy2",
+    "fasttext-wheel",
 )
 
 

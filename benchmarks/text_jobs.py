@@ -170,7 +170,7 @@ def texts() -> list[Job]:
         Side("lower, regexp_extract_all, group by", "duckdb", partial(duckdb_count, regex), 3),
         Side("lower, string_split_regex, group by", "duckdb", partial(duckdb_count, split), 3),
         Side("BagOfWords | MultinomialNB", "river", river_fit, rows=5000),
-        Side("train_supervised, from a file", "fasttext-numpy2", fasttext_fit),
+        Side("train_supervised, from a file", "fasttext-wheel", fasttext_fit),
         Side("the loop of bare.cpp, ASCII only", "g++", bare, 1 / 1.5),
     )
     from_list = (

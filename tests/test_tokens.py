@@ -625,15 +625,16 @@ def ends() -> dict[str, str]:
     """Return how a process ends that makes each of the calls."""
     code = """
         import os
-        from test_tokens import *
-        for name, call in CRASHES.items():
+        import test_tokens
+        for name, call in test_tokens.CRASHES.items():
             if (child := os.fork()) == 0:
                 try:
-                    eval(call)
+                    eval(call, vars(test_tokens))
                 except (ValueError, TypeError):
                     os._exit(7)
-                finally:
-                    os._exit(8)
+                except BaseException as error:
+                    os.write(2, repr(error).encode())
+                os._exit(8)
             _, status = os.waitpid(child, 0)
             print(name, os.waitstatus_to_exitcode(status), sep=": ")
     """
