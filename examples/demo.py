@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits, load_wine
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold, cross_val_predict
@@ -17,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from genus import GDA, BernoulliNB, GaussianNB, MultinomialNB, cross_validate
+from genus import GDA, BernoulliNB, GaussianNB, TextClassifier, cross_validate
 
 MESSAGES = Path(__file__).with_name("messages.tsv")
 VARIETIES = np.array(["Barolo", "Grignolino", "Barbera"])  # classes 0, 1, 2 of the wine data
@@ -131,14 +130,12 @@ def filter_messages() -> None:
         "Are you free for dinner on Friday",
         "Your paper is accepted at nips",
     ]
-    words = CountVectorizer().fit([*texts, *new])
-    known = words.transform(texts)
-    model = MultinomialNB().fit(known, y)
-    result = cross_validate(model, known, y, folds="loo")
+    model = TextClassifier().fit(texts, y)
+    result = cross_validate(model, texts, y, folds="loo")
     say(f"Leaving one out, {result.accuracy:.1%} are filed correctly. New ones, and why:\n")
     for text in new:
-        show_verdict(model, words, text)
-    show_unseen_word(model, words)
+        show_verdict(model, text)
+    show_unseen_word(model)
 
 
 def read_messages() -> tuple[Array, list[str]]:
@@ -146,23 +143,20 @@ def read_messages() -> tuple[Array, list[str]]:
     return np.array([label for label, _ in pairs]), [text for _, text in pairs]
 
 
-def show_verdict(model: MultinomialNB, words: CountVectorizer, text: str) -> None:
-    x = words.transform([text])
-    explanation = model.explain(x, features=words.get_feature_names_out())
-    probability = model.predict_proba(x).max()
-    say(f'"{text}": {model.predict(x)[0]}, {probability:.1%}')
-    say(explanation.describe(most=4))
+def show_verdict(model: TextClassifier, text: str) -> None:
+    probability = model.predict_proba([text]).max()
+    say(f'"{text}": {model.predict([text])[0]}, {probability:.1%}')
+    say(model.explain(text).describe(most=4))
     say()
 
 
-def show_unseen_word(model: MultinomialNB, words: CountVectorizer) -> None:
-    say('No message of the sixty had the word "nips". Without smoothing (alpha=0) both')
-    say("classes give it probability 0, and Bayes' rule says 0/0. The word is left out")
-    say("instead, and the odds stay. Smoothing (alpha=1) gives it a little everywhere.\n")
+def show_unseen_word(model: TextClassifier) -> None:
+    say('No message of the sixty had the word "nips". Maximum likelihood (alpha=0)')
+    say("gives it probability 0 in both classes, and Bayes' rule says 0/0. A word never")
+    say("seen is left out instead, smoothing (alpha=1) or not: the odds stay.\n")
     say(f"{'':14}{'alpha=0':>16}{'alpha=1':>24}")
     for text in "free", "free nips":
-        x = words.transform([text])
-        answers = [m.predict_proba(x)[0] for m in (model.resolve(alpha=0), model)]
+        answers = [m.predict_proba([text])[0] for m in (model.resolve(alpha=0), model)]
         verdicts = "".join(f"   ham {ham:.3f}  spam {spam:.3f}" for ham, spam in answers)
         say(f"{text:12}{verdicts}")
     say()

@@ -132,5 +132,5 @@ def mixture(tokens: Sequence[str], selection: Selection) -> Combination:
         )
         for tilted in (False, True)
     )
-    name = f"mixture of {' and '.join(tokens)}"
+    name = f"mixture of words{' and n-grams' if 'runs' in tokens else ''}"
     return Combination(name, evidence, "logarithm", 0.5, selection=selection)
