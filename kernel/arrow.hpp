@@ -50,6 +50,11 @@ template <class T> struct Owned : T {
 
 enum class Layout { utf8, large_utf8, views, other };
 
+// What a column that holds no strings is called: its format, or that it is a dictionary.
+inline std::string name_of(const ArrowSchema& schema) {
+    return schema.dictionary ? "dictionary" : schema.format;
+}
+
 // Strings, or bytes that are to be UTF-8.
 inline Layout layout_of(const ArrowSchema& schema) {
     const std::string_view format = schema.format;
@@ -75,7 +80,7 @@ inline Column read_stream(ArrowArrayStream* given) {
     };
     Owned<ArrowSchema> schema;
     check(stream.get_schema(&stream, &schema));
-    Column column{schema.format, layout_of(schema), {}};
+    Column column{name_of(schema), layout_of(schema), {}};
     if (column.layout == Layout::other) return column;
     for (;;) {
         auto chunk = std::make_shared<Owned<ArrowArray>>();
@@ -87,7 +92,7 @@ inline Column read_stream(ArrowArrayStream* given) {
 
 inline Column read_array(ArrowSchema* given_schema, ArrowArray* given) {
     const Owned<ArrowSchema> schema(given_schema);
-    Column column{schema.format, layout_of(schema), {}};
+    Column column{name_of(schema), layout_of(schema), {}};
     column.chunks.push_back(std::make_shared<Owned<ArrowArray>>(given));
     return column;
 }

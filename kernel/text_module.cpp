@@ -20,6 +20,15 @@ using Codes = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::de
 static_assert(sizeof(Key) == 3 * sizeof(std::uint64_t));
 static_assert(std::endian::native == std::endian::little, "keys keep the first byte lowest");
 
+// A Python object as what it must be, without converting it: the caller keeps it.
+template <class T> T as(nb::handle object) {
+    try {
+        return nb::cast<T>(object, false);
+    } catch (const nb::cast_error&) {
+        throw nb::type_error("An argument has the wrong type, or an array is not contiguous.");
+    }
+}
+
 const char* chars(const Bytes& bytes) {
     return reinterpret_cast<const char*>(bytes.data());
 }
@@ -53,14 +62,14 @@ template <class T> bool ascend(const T* numbers, std::size_t size, std::size_t m
 }
 
 Chunk strings_of(nb::handle given) {
-    const nb::tuple strings = nb::cast<nb::tuple>(given);  // nobody can change it meanwhile
+    const auto strings = as<nb::tuple>(given);  // nobody can change it meanwhile
     auto* tuple = reinterpret_cast<PyTupleObject*>(strings.ptr());
     return Strings{reinterpret_cast<void* const*>(tuple->ob_item), strings.size(), &read_string};
 }
 
 Chunk utf8_of(nb::handle offsets_given, nb::handle bytes_given) {
-    const auto offsets = nb::cast<Indices>(offsets_given, false);
-    const auto bytes = nb::cast<Bytes>(bytes_given, false);
+    const auto offsets = as<Indices>(offsets_given);
+    const auto bytes = as<Bytes>(bytes_given);
     const bool wide = offsets.dtype() == nb::dtype<std::int64_t>();
     if (!wide && offsets.dtype() != nb::dtype<std::int32_t>())
         throw nb::type_error("offsets must be int32 or int64.");
@@ -75,24 +84,23 @@ Chunk utf8_of(nb::handle offsets_given, nb::handle bytes_given) {
 }
 
 Chunk views_of(nb::handle views_given, nb::handle buffers_given) {
-    const auto views = nb::cast<Bytes>(views_given, false);
+    const auto views = as<Bytes>(views_given);
     require(views.shape(0) % sizeof(ViewedTexts::View) == 0, "a view has 16 bytes.");
     require(reinterpret_cast<std::uintptr_t>(views.data()) % alignof(ViewedTexts::View) == 0,
             "views must be aligned.");
     ViewedTexts texts{reinterpret_cast<const ViewedTexts::View*>(views.data()),
                       {},
                       views.shape(0) / sizeof(ViewedTexts::View)};
-    for (nb::handle buffer : nb::cast<nb::list>(buffers_given)) {
-        const auto bytes = nb::cast<Bytes>(buffer, false);
+    for (nb::handle buffer : as<nb::list>(buffers_given)) {
+        const auto bytes = as<Bytes>(buffer);
         texts.buffers.push_back({chars(bytes), bytes.shape(0)});
     }
     return texts;
 }
 
 Chunk tokens_of(nb::handle bytes_given, nb::handle ends_given, nb::handle rows_given) {
-    const auto bytes = nb::cast<Bytes>(bytes_given, false);
-    const auto ends = nb::cast<Integers>(ends_given, false),
-               rows = nb::cast<Integers>(rows_given, false);
+    const auto bytes = as<Bytes>(bytes_given);
+    const auto ends = as<Integers>(ends_given), rows = as<Integers>(rows_given);
     require(ascend(ends.data(), ends.shape(0), bytes.shape(0)),
             "ends must ascend within the bytes.");
     require(rows.shape(0) > 0 && ascend(rows.data(), rows.shape(0), ends.shape(0)),
@@ -104,8 +112,10 @@ Chunk tokens_of(nb::handle bytes_given, nb::handle ends_given, nb::handle rows_g
 Texts texts_of(const nb::list& chunks) {
     Texts texts;
     for (nb::handle given : chunks) {
-        const nb::tuple chunk = nb::cast<nb::tuple>(given);
-        const std::string_view kind = nb::cast<const char*>(chunk[0]);
+        const auto chunk = as<nb::tuple>(given);
+        require(chunk.size() > 0, "a chunk of texts begins with its kind.");
+        const auto name = as<nb::str>(chunk[0]);
+        const std::string_view kind = name.c_str();
         if (kind == "strings" && chunk.size() == 2)
             texts.add(strings_of(chunk[1]));
         else if (kind == "utf8" && chunk.size() == 3)
@@ -122,11 +132,13 @@ Texts texts_of(const nb::list& chunks) {
 
 // An alphabet, whether to lower-case, whether characters are tokens, and the n of n-grams.
 Tokenizer tokenizer_of(const nb::tuple& how) {
-    const auto alphabet = nb::cast<Codes>(how[0], false);  // the caller keeps it
-    const auto shortest = nb::cast<std::size_t>(how[3]), longest = nb::cast<std::size_t>(how[4]);
+    require(how.size() == 5, "a tokenizer has five parts.");
+    const auto alphabet = as<Codes>(how[0]);  // the caller keeps it
+    const auto shortest = as<std::size_t>(how[3]), longest = as<std::size_t>(how[4]);
     require(alphabet.shape(0) == Alphabet::size, "alphabet must have an entry per code point.");
-    require(1 <= shortest && shortest <= longest, "n-grams must be of 1 or more, ascending.");
-    return {{alphabet.data()}, nb::cast<bool>(how[1]), nb::cast<bool>(how[2]), shortest, longest};
+    require(1 <= shortest && shortest <= longest && longest <= 1024,
+            "n-grams must be of 1 to 1024, ascending.");
+    return {{alphabet.data()}, as<bool>(how[1]), as<bool>(how[2]), shortest, longest};
 }
 
 std::uint64_t seed() {
@@ -169,13 +181,15 @@ SortedWords words_of(const Bytes& bytes, const Integers& ends) {
 
 // The arrays that index_words made, and the bytes of the words.
 Index index_of(const nb::tuple& index) {
-    const auto slots = nb::cast<Words64>(index[0], false);
-    const auto keys = nb::cast<Keys>(index[1], false);
+    require(index.size() == 3, "an index has three parts.");
+    const auto slots = as<Words64>(index[0]);
+    const auto keys = as<Keys>(index[1]);
+    const auto bytes = as<Bytes>(index[2]);
     const std::size_t size = keys.shape(0);
     require(slots.shape(0) == 1 + slots_for(size), "slots are not those of the keys.");
     return {{slots.data() + 1, slots.shape(0) - 1},
             reinterpret_cast<const Key*>(keys.data()),
-            chars(nb::cast<Bytes>(index[2], false)),
+            {chars(bytes), bytes.shape(0)},
             size,
             {slots.data()[0]},
             shift_of(slots_for(size))};

@@ -397,7 +397,7 @@ inline MergedWords merge_words(const SortedWords& a, const SortedWords& b) {
 struct Index {
     std::span<const std::uint64_t> slots;  // without the seed
     const Key* keys;
-    const char* bytes;
+    std::string_view bytes;
     std::size_t size;
     Hash hash;
     int shift;
@@ -422,8 +422,8 @@ struct Index {
              at = (at + 1) & (slots.size() - 1)) {
             if (!Slot::matches(slots[at], h)) continue;
             const Key& key = keys[Slot::number(slots[at])];
-            if (key.size == word.size() && key.high == h &&
-                std::string_view(bytes + key.low, key.size) == word)
+            if (key.size == word.size() && key.high == h && key.low <= bytes.size() &&
+                bytes.substr(key.low, key.size) == word)
                 return Slot::number(slots[at]);
         }
         return none;

@@ -95,8 +95,8 @@ class Vocabulary:
     @property
     def is_sound(self) -> bool:
         """Whether this can have been made from words: bytes of UTF-8 that ascend."""
-        inside = len(self.ends) == 0 or (self.ends[0] >= 0 and self.ends[-1] == len(self.text))
-        if not inside or (np.diff(self.ends) < 0).any():
+        last = self.ends[-1] if len(self.ends) else 0
+        if last != len(self.text) or (np.diff(self.ends, prepend=0) < 0).any():
             return False
         try:
             words = list(self)

@@ -81,6 +81,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Raise if there is nothing to learn from."""
         refuse_empty_columns(X, self._feature_names())
 
+    def _refuse_unsolved(self, model: Model) -> None:
+        """Raise if options leave nothing to predict by."""
+
     def _chosen_from(self, folds: Callable[[], Folds]) -> Self:
         """Itself, or a copy that has chosen what it chooses from rows out of fold."""
         return self
@@ -141,7 +144,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             X, codes, classes, weight = self._check(X, y, sample_weight, reset=False)
             model = self._with_current_options(self.model_)
             forgotten = self._count(model, X, codes, classes, weight)
-            self._keep(self._less(replace(forgotten, declared=classes)))
+            self._keep(self._less(model, replace(forgotten, declared=classes)))
         return self
 
     def resolve(self, **options: Any) -> Self:
@@ -151,6 +154,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         copy._adopt(self)
         model = copy._with_current_options(self.model_)
         copy._solve(model)
+        copy._refuse_unsolved(model)
         copy._keep(model)
         return copy
 
@@ -171,7 +175,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def __sub__(self, other: GenerativeClassifier) -> Self:
         self._check_mergeable(other)
-        return self._copy_with(self._less(other.model_))
+        return self._copy_with(self._less(self.model_, other.model_))
 
     def __mul__(self, factor: float) -> Self:
         check_is_fitted(self)
@@ -375,9 +379,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
         return replace(model, declared=labels.union(model.declared, declared, "classes"))
 
-    def _less(self, other: Model) -> Model:
+    def _less(self, model: Model, other: Model) -> Model:
         try:
-            return self.model_.forget(other)
+            return model.forget(other)
         except ImpossibleError as error:
             if error.of_other_rows:
                 raise ValueError(
@@ -385,7 +389,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                     "rows, and yet their sums are left. Forget only rows that were learned, with "
                     "the same labels and weights; the model is as it was."
                 ) from None
-            rest = self.model_.weights - other.weights
+            rest = model.weights - other.weights
             short = rest.classes[(rest["rows"] < 0).any(axis=1)]
             whose = f" of class {labels.show(short[0])}" if len(short) else ""
             raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Self
@@ -55,7 +55,8 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     max_features : how many words to use at most: the most frequent, or the best by `select`.
     select : None, "mutual-information" or "chi2": how `max_features` chooses.
     token_pattern : a regular expression for tokens, with one group at most.
-    tokenizer : a function from a text to its tokens; slower, with the same results.
+    tokenizer : a function from a text to its tokens; slower, with the same results. Tokens that
+        are empty are left out.
     priors : p(y) in the order of the classes, or by class; None: shares of documents.
     threads : how many threads read texts; None for all cores.
     calibrate : whether probabilities are made to mean what they say, by texts out of fold.
@@ -170,6 +171,16 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         self._keep(model)
         return self
 
+    @property
+    def _counted_by(self) -> Tokenizer:
+        """The tokenizer of what was counted, whatever is set now."""
+        family: Any = self.model_.blocks[0].family
+        return family.tokenizer
+
+    def _refuse_unsolved(self, model: Model) -> None:
+        if model.blocks[0].statistics.width > 1:  # words were counted
+            self._refuse_empty(None, model)
+
     def _refuse_empty(self, X: Any, model: Model) -> None:
         words = model.parameters[0].words
         if len(words):
@@ -193,7 +204,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         As from scikit-learn's CountVectorizer with these words.
         """
         check_is_fitted(self)
-        documents = self._tokenizer().encode_known(Texts.of(X), self._parameters.words)
+        documents = self._counted_by.encode_known(Texts.of(X), self._parameters.words)
         rows = documents.rows
         starts = np.append(rows.starts, rows.ends[-1:] if len(rows.ends) else 0)
         parts = rows.data.astype(np.int64), rows.indices, starts
@@ -202,8 +213,10 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     def explain(self, X: Any, features: Any = None) -> TextExplanation:
         """The words that speak for and against each class in a text, or in each of some texts."""
         check_is_fitted(self)
+        if features is not None:
+            raise ValueError("features names columns, and words name themselves: leave it out.")
         texts = Texts.of([X] if isinstance(X, str | bytes) else X)
-        documents = self._tokenizer().encode(texts)
+        documents = self._counted_by.encode(texts)
         parameters = self._parameters
         known = documents.words.find(parameters.words) >= 0
         contributions, baseline = self.model_.contributions(documents)
@@ -403,6 +416,11 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
                 "token_pattern and tokenizer find words, and analyzer='char_wb' has characters. "
                 "Leave one of them out."
             )
+        if self.stop_words is not None and self.analyzer != "word":
+            raise ValueError(
+                "stop_words are words, and analyzer='char_wb' has characters. Leave one of them "
+                "out."
+            )
         if self.tokenizer is not None and self.token_pattern is not None:
             raise ValueError("Give token_pattern or tokenizer, and not both.")
         least, largest = check_ngrams(self.ngrams)
@@ -517,6 +535,7 @@ def check_stop_words(stop_words: Any) -> frozenset[str]:
                 f'stop_words is "english", a list of words, or None; got {stop_words!r}.'
             )
         return ENGLISH_STOP_WORDS
-    if not isinstance(stop_words, Iterable) or not all(isinstance(w, str) for w in stop_words):
+    listed = isinstance(stop_words, list | tuple | set | frozenset) or hasattr(stop_words, "tolist")
+    if not listed or not all(isinstance(word, str) for word in stop_words):
         raise ValueError(f'stop_words is "english", a list of words, or None; got {stop_words!r}.')
     return frozenset(stop_words)

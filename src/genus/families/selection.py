@@ -71,7 +71,7 @@ class Selection:
         at = Vocabulary.of(self.stop_words).find(words)
         stopped[at[at >= 0]] = True
         for i in np.flatnonzero(words.runs).tolist():
-            stopped[i] = not self.stop_words.isdisjoint(words.word(i).split(" "))
+            stopped[i] |= not self.stop_words.isdisjoint(words.word(i).split(" "))
         return stopped
 
 

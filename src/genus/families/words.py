@@ -182,6 +182,8 @@ class Words:
     ) -> tuple[Array, Array]:
         """By word of X's vocabulary; of Bernoulli, what a word being there changes."""
         documents = X if isinstance(X, Documents) else self.tokenizer.encode(X)
+        if parameters.table is None:
+            return self._inner_contributions(parameters, documents)
         slope, constant = parameters.linear
         entries = documents.weighed(parameters.weighting).entries(parameters.words)
         x = entries.times / np.maximum(entries.lengths, 1)[entries.row] ** parameters.power
@@ -190,6 +192,21 @@ class Words:
         terms[entries.row, place[entries.word]] = x[:, None] * slope.T[entries.word]
         spoken = np.asarray(terms.any(axis=(1, 2)) | (self.combination is None))
         return terms, np.where(spoken[:, None], constant, 0.0)
+
+    def _inner_contributions(
+        self, parameters: WordParameters, documents: Documents
+    ) -> tuple[Array, Array]:
+        """The same where some probability is zero, by the family of the event model."""
+        rows = self._matrix(documents, parameters.words)
+        by_word, rest = self.inner.contributions(parameters.inner, rows)
+        if self.event_model == "bernoulli":  # what is absent belongs to no word of the text
+            there = (rows.toarray() > 0)[:, :, None]
+            rest = rest + np.where(there, 0.0, by_word).sum(axis=1)
+            by_word = np.where(there, by_word, 0.0)
+        place = parameters.words.find(documents.words)
+        terms = np.zeros((len(documents), documents.width, by_word.shape[2]))
+        terms[:, place[place >= 0]] = by_word[:, place >= 0]
+        return terms, rest
 
     def leave_one_out(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,13 +90,15 @@ def chunks_of(X: Any) -> list[Chunk]:
     found = arrow_chunks(X)
     if found is not None:
         return found
+    if isinstance(X, Iterator):
+        return [chunk for item in batches(X) for chunk in chunks_of(item)]
     if isinstance(X, np.ndarray) and X.dtype.kind not in "OUST":
         raise ValueError(
             f"Expected texts, got an array of {X.dtype}. Texts are strings; for numbers use "
             "another classifier, such as GaussianNB."
         )
-    if isinstance(X, Iterable) and not isinstance(X, dict | set):
-        texts = tuple(X.tolist() if hasattr(X, "tolist") else X)
+    if isinstance(X, Iterable) and not isinstance(X, Mapping | Set):
+        texts = tuple(listed(X))
         for row, text in enumerate(texts):
             if not isinstance(text, str | bytes):
                 raise NoText(row, text)
@@ -106,8 +108,34 @@ def chunks_of(X: Any) -> list[Chunk]:
     )
 
 
+def batches(items: Iterator[Any]) -> Iterator[Any]:
+    """Batches of texts, from an iterator of batches or of texts."""
+    single: list[str | bytes] = []
+    for item in items:
+        if isinstance(item, str | bytes):
+            single.append(item)
+        else:
+            yield item
+    if single:
+        yield single
+
+
+def listed(X: Any) -> Any:
+    """The values of a column as Python has them."""
+    for name in ("to_pylist", "to_list", "tolist"):
+        if hasattr(X, name):
+            return getattr(X, name)()
+    return X
+
+
 def single_column(X: Any) -> Any:
     """The only column of a table of one."""
+    if hasattr(X, "num_columns") and hasattr(X, "column"):  # of Arrow
+        if X.num_columns != 1:
+            raise ValueError(
+                f"Expected one column of texts, got a table of {X.num_columns}. Choose one of them."
+            )
+        return X.column(0)
     if hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape"):
         if X.shape[1] != 1:
             raise ValueError(
@@ -116,7 +144,11 @@ def single_column(X: Any) -> Any:
         return X.iloc[:, 0] if hasattr(X, "iloc") else X[X.columns[0]]
     if hasattr(X, "ndim") and getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
         return np.asarray(X)[:, 0]
-    if getattr(X, "ndim", 1) not in (1, 0):
+    if getattr(X, "ndim", 1) == 0:
+        raise ValueError(
+            f"Expected a list of texts, got one: {str(X)[:SHOWN]!r}. Put it into a list: [text]."
+        )
+    if getattr(X, "ndim", 1) != 1:
         raise ValueError(
             f"Expected one column of texts, got an array of shape {X.shape}. Choose one column."
         )
@@ -124,7 +156,9 @@ def single_column(X: Any) -> Any:
 
 
 def arrow_chunks(X: Any) -> list[Chunk] | None:
-    """The chunks of an Arrow array or stream; None if X does not speak Arrow."""
+    """The chunks of an Arrow array or stream; None if X is better read value by value."""
+    if str(getattr(X, "dtype", "")) == "object":
+        return None
     try:
         if hasattr(X, "__arrow_c_stream__"):
             kind, chunks, null = strings_of_stream(X.__arrow_c_stream__())
@@ -132,15 +166,13 @@ def arrow_chunks(X: Any) -> list[Chunk] | None:
             kind, chunks, null = strings_of_array(*X.__arrow_c_array__())
         else:
             return None
-    except ImportError:  # pandas needs pyarrow for it
+    except (ImportError, UnicodeError):  # pandas needs pyarrow for it, which takes no surrogates
         return None
-    if null >= 0:
-        raise NoText(null, None)
+    if null >= 0 or (kind == "n" and len(X)):
+        raise NoText(max(null, 0), None)
+    if kind in ("dictionary", "n"):
+        return None
     if chunks is None:
-        if hasattr(X, "to_list") and str(kind) in "cCsSiIlL" and "cat" in str(X.dtype).lower():
-            return None  # categories: their labels, one by one
-        if hasattr(X, "dtype") and X.dtype == object:
-            return None
         raise ValueError(
             f"Expected texts, got a column of {getattr(X, 'dtype', getattr(X, 'type', kind))}. "
             "Texts are strings; for numbers use another classifier, such as GaussianNB."
