@@ -88,7 +88,7 @@ def choose(folds: Folds, candidates: Sequence[Combination]) -> Choice:
         selected: dict[Selection, Selected] = {}
         for candidate, F in zip(candidates, found, strict=True):
             if candidate.selection not in selected:
-                selected[candidate.selection] = Selected.of(rest, candidate.selection, folds.X)
+                selected[candidate.selection] = Selected.of(rest, candidate.selection)
             counted = selected[candidate.selection]
             F[test] = scored(candidate, counted, rows[candidate.weighting], columns)
     w = np.where(known, w, 0.0)  # a class that is in one fold only teaches nothing
@@ -101,19 +101,18 @@ def choose(folds: Folds, candidates: Sequence[Combination]) -> Choice:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The counts of the words that a selection leaves, and where these are in documents."""
+    """The words that a selection leaves, and their counts."""
 
     counts: Tally
     words: Vocabulary
-    known: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rest: Model, selection: Selection, X: Documents) -> Selected:
+    def of(cls, rest: Model, selection: Selection) -> Selected:
         (block,) = rest.blocks
         family: Any = block.family
         counts = family.selected(block.statistics, rest.classes, selection)
         (words,) = counts.keys
-        return cls(counts, words, words.find(X.words))
+        return cls(counts, words)
 
 
 def scored(
@@ -123,7 +122,7 @@ def scored(
     F = np.empty((len(X), len(columns), len(candidate.evidence)))
     for g, evidence in enumerate(candidate.evidence):
         table, constant = evidence.solve(selected.counts)
-        scores = X.score(selected.words, table, candidate.power, selected.known) + constant
+        scores = X.score(selected.words, table, candidate.power) + constant
         # A class that only texts left out belong to is as unlikely as the unlikeliest.
         F[:, :, g] = np.where(columns >= 0, scores[:, columns], scores.min(axis=1, keepdims=True))
     return F

@@ -6,6 +6,7 @@ word takes its bytes and a number.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -82,10 +83,14 @@ class Vocabulary:
 
     def find(self, other: Vocabulary) -> Integers:
         """Where each of these words stands in another vocabulary; -1 for those not in it."""
-        both, mine, theirs = self.merge(other)
-        place = np.full(len(both), -1)
-        place[theirs] = np.arange(len(other))
-        return place[mine]
+        last = self.__dict__.get("_found")  # folds and settings ask again and again
+        if last is None or last[0]() is not other:
+            both, mine, theirs = self.merge(other)
+            place = np.full(len(both), -1)
+            place[theirs] = np.arange(len(other))
+            last = weakref.ref(other), place[mine]
+            self.__dict__["_found"] = last
+        return last[1]
 
     @cached_property
     def index(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Bytes]:

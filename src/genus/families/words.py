@@ -34,6 +34,7 @@ from genus.text import Documents, Entries, Texts, Tokenizer
 from genus.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
+MOST_SELECTIONS = 4  # that are kept with the counts that they were made from
 EVENT_MODELS = ("multinomial", "boolean", "bernoulli", "complement")
 
 
@@ -135,6 +136,16 @@ class Words:
 
     def selected(self, statistics: Tally, classes: Axis, selection: Selection) -> Tally:
         """The counts of the words in use, and of the classes, by class."""
+        # The same for all settings that are tried on a fold, one after the other.
+        key = selection, self.distinct and selection.by == "chi2"
+        recent = statistics.__dict__.setdefault("_selected", {})
+        if key not in recent or recent[key].classes is not classes:
+            if len(recent) == MOST_SELECTIONS:
+                recent.clear()
+            recent[key] = self._select(statistics, classes, selection)
+        return recent[key]
+
+    def _select(self, statistics: Tally, classes: Axis, selection: Selection) -> Tally:
         counts = statistics.align(classes, 0)
         occurrences, documents = (counts[name] for name in self.measures)
         if statistics.keys is None:  # nothing counted yet

@@ -30,6 +30,10 @@ class Tally:
     def __post_init__(self) -> None:
         freeze(self)
 
+    def __getstate__(self) -> dict[str, object]:
+        """What it is, without what families have noted on it."""
+        return {"classes": self.classes, "keys": self.keys, "counts": self.counts}
+
     def __getitem__(self, measure: str) -> Array:
         return self.counts[measure]
 

@@ -65,22 +65,19 @@ class Documents:
         """The same with x_v in place of how often word v occurs."""
         if weighting == "occurrences":
             return self
-        counts = self.rows.data
-        x = np.ones(len(counts)) if weighting == "once" else np.log2(1.0 + counts)
-        return replace(self, rows=replace(self.rows, data=x))
+        return self._once if weighting == "once" else self._logarithm
 
-    def score(
-        self,
-        words: Vocabulary,
-        table: Array,
-        power: float = 0.0,
-        known: NDArray[np.int64] | None = None,
-    ) -> Array:
-        """Σ x_v table_v / (Σ x_v)^power, (m, K), over the words v of each text in `words`.
+    @cached_property
+    def _once(self) -> Documents:
+        return replace(self, rows=replace(self.rows, data=np.ones(len(self.rows.data))))
 
-        `known` is where these stand among the documents' own, if that is at hand.
-        """
-        known = words.find(self.words) if known is None else known
+    @cached_property
+    def _logarithm(self) -> Documents:
+        return replace(self, rows=replace(self.rows, data=np.log2(1.0 + self.rows.data)))
+
+    def score(self, words: Vocabulary, table: Array, power: float = 0.0) -> Array:
+        """Σ x_v table_v / (Σ x_v)^power, (m, K), over the words v of each text in `words`."""
+        known = words.find(self.words)
         there = known >= 0
         terms = np.column_stack([table, np.ones(len(table))]) if power else table
         own = labels.spread(terms[there], known[there], self.width)
