@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 FOLDER = Path(__file__).parents[1] / "build" / "benchmarks"
 LETTERS = np.frombuffer(b"etaoinshrdlucmfwypvbgkqjxz", dtype=np.uint8)
 WORDS_PER_TEXT = 104
+LONGEST = 18  # letters of a word
 TEXTS_AT_A_TIME = 5000
 
 
@@ -100,17 +101,18 @@ def make(texts: int, words: int, classes: int) -> Corpus:
 
 def vocabulary(words: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Different words, the frequent ones shorter: letters (words, longest), and their lengths."""
-    letter = np.exp(-np.arange(26) / 8)
-    found: dict[bytes, None] = {}
-    while len(found) < words:
-        rank = len(found)
-        length = int(np.clip(2 + rng.poisson(0.5 * np.log1p(rank)), 2, 18))
-        found.setdefault(bytes(rng.choice(LETTERS, length, p=letter / letter.sum())))
-    length = np.array([len(word) for word in found])
-    spelling = np.zeros((words, length.max() + 2), dtype=np.uint8)
-    for i, word in enumerate(found):
-        spelling[i, : len(word)] = np.frombuffer(word, dtype=np.uint8)
-    return spelling, length
+    share = np.exp(-np.arange(26) / 8)
+    spelling = np.zeros((0, LONGEST + 2), dtype=np.uint8)
+    while len(spelling) < words:
+        rank = np.arange(len(spelling), len(spelling) + words)
+        length = np.clip(2 + rng.poisson(0.5 * np.log1p(rank)), 2, LONGEST)
+        drawn = rng.choice(LETTERS, (words, LONGEST + 2), p=share / share.sum())
+        drawn[np.arange(LONGEST + 2) >= length[:, None]] = 0
+        spelling = np.concatenate([spelling, drawn])
+        _, first = np.unique(spelling, axis=0, return_index=True)
+        spelling = spelling[np.sort(first)]
+    spelling = spelling[:words]
+    return spelling, np.count_nonzero(spelling, axis=1)
 
 
 def sentences(

@@ -39,6 +39,7 @@ def table(text: str) -> list[list[str]]:
         ("bernoulli-fit", ["genus BernoulliNB(binarize=127)", "scikit-learn BernoulliNB"]),
         ("folds-GaussianNB", ["genus GaussianNB()", "scikit-learn GaussianNB()"]),
         ("loo-GDA", ["genus GDA()", "genus one fit and one predict_proba"]),
+        ("text-predict", ["genus TextClassifier()", "scikit-learn CountVectorizer + Multinomial"]),
     ],
 )
 def test_a_job_prints_its_table(job: str, labels: list[str]) -> None:

@@ -58,9 +58,7 @@ def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
     estimator = ESTIMATORS[tree["estimator"]](**parameters)
     if "choice" in tree:
         restore_choice(estimator, tree["choice"])
-    ngrams = tuple(tree["counting"].get("ngrams", ()))
-    if ngrams and ngrams != parameters["ngrams"]:
-        estimator._counted_ngrams = ngrams
+        estimator._counted_ngrams = tuple(tree["counting"]["ngrams"])
     estimator.n_features_in_ = int(tree["columns"])
     if tree["names"] is not None:
         estimator.feature_names_in_ = np.asarray(tree["names"], dtype=object)

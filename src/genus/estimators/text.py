@@ -34,6 +34,7 @@ from genus.vocabulary import Vocabulary
 ANALYZERS = ("word", "char_wb")
 CRITERIA = (None, "mutual-information", "chi2")
 LONGEST_NGRAM = 32
+MOST_RUNS = 10_000_000  # runs of words that "auto" counts unless asked for; each takes 100 bytes
 CHOOSE_FROM = 50_000  # texts at most: more would change the choice little
 
 
@@ -336,7 +337,11 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         if len(codes) > CHOOSE_FROM:
             rows = np.sort(np.random.default_rng(0).choice(rows, CHOOSE_FROM, replace=False))
         w = None if weight is None else weight[rows]
-        documents = self._tokenizer().encode(X if len(rows) == len(codes) else X.take(rows))
+        sample = X if len(rows) == len(codes) else X.take(rows)
+        documents = self._tokenizer().encode(sample)
+        if documents.words.runs.sum() * len(codes) > MOST_RUNS * len(rows):
+            self._counted_ngrams = check_ngrams(self.ngrams)
+            documents = self._tokenizer().encode(sample)
         fold = stratified(min(10 if len(rows) < 200 else 5, len(rows)), codes[rows], 0)
         empty = self._empty()
         self._choose(Folds.count(empty, documents, codes[rows], classes, w, fold))
@@ -446,7 +451,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
             )
         most = self.max_features
         # "auto" counts pairs, which an event model by name leaves out unless asked for them.
-        runs = "_counted_ngrams" not in vars(self) or self.ngrams[1] > 1
+        runs = vars(self).get("_counted_ngrams", (1, 1))[1] == 1 or self.ngrams[1] > 1
         return Selection(
             check_stop_words(self.stop_words),
             number("min_documents", self.min_documents, least=0),
