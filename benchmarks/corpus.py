@@ -1,7 +1,6 @@
 """A corpus by seed: texts of words that are as unequal as Zipf found them, in sentences.
 
-The words and texts are drawn once and kept in `build/benchmarks`, from where they are mapped into
-memory.
+The words and texts are drawn once and kept in `build/benchmarks`.
 """
 
 from __future__ import annotations

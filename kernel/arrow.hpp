@@ -52,6 +52,8 @@ enum class Layout { utf8, large_utf8, views, other };
 
 // What a column that holds no strings is called: its format, or that it is a dictionary.
 inline std::string name_of(const ArrowSchema& schema) {
+    if (std::string_view(schema.format) == "+s")
+        return "table of " + std::to_string(schema.n_children) + " columns";
     return schema.dictionary ? "dictionary" : schema.format;
 }
 
@@ -68,8 +70,24 @@ inline Layout layout_of(const ArrowSchema& schema) {
 struct Column {
     std::string format;
     Layout layout;
+    bool in_table;  // the only column of one
     std::vector<std::shared_ptr<Owned<ArrowArray>>> chunks;
+
+    const ArrowArray& of(const ArrowArray& chunk) const {
+        return in_table ? *chunk.children[0] : chunk;
+    }
+
+    // Where the rows of a chunk begin in the buffers of its column.
+    std::int64_t offset(const ArrowArray& chunk) const {
+        return in_table ? chunk.offset + chunk.children[0]->offset : chunk.offset;
+    }
 };
+
+inline Column column_of(const ArrowSchema& schema) {
+    const bool in_table = std::string_view(schema.format) == "+s" && schema.n_children == 1;
+    const ArrowSchema& own = in_table ? *schema.children[0] : schema;
+    return {name_of(own), layout_of(own), in_table, {}};
+}
 
 inline Column read_stream(ArrowArrayStream* given) {
     Owned<ArrowArrayStream> stream(given);
@@ -80,7 +98,7 @@ inline Column read_stream(ArrowArrayStream* given) {
     };
     Owned<ArrowSchema> schema;
     check(stream.get_schema(&stream, &schema));
-    Column column{name_of(schema), layout_of(schema), {}};
+    Column column = column_of(schema);
     if (column.layout == Layout::other) return column;
     for (;;) {
         auto chunk = std::make_shared<Owned<ArrowArray>>();
@@ -92,17 +110,18 @@ inline Column read_stream(ArrowArrayStream* given) {
 
 inline Column read_array(ArrowSchema* given_schema, ArrowArray* given) {
     const Owned<ArrowSchema> schema(given_schema);
-    Column column{name_of(schema), layout_of(schema), {}};
+    Column column = column_of(schema);
     column.chunks.push_back(std::make_shared<Owned<ArrowArray>>(given));
     return column;
 }
 
 // The first row of a chunk that is null, or -1.
-inline std::int64_t first_null(const ArrowArray& chunk) {
-    if (chunk.null_count == 0 || !chunk.buffers[0]) return -1;
-    const auto* valid = static_cast<const std::uint8_t*>(chunk.buffers[0]);
+inline std::int64_t first_null(const Column& column, const ArrowArray& chunk) {
+    const ArrowArray& own = column.of(chunk);
+    if (own.null_count == 0 || !own.buffers[0]) return -1;
+    const auto* valid = static_cast<const std::uint8_t*>(own.buffers[0]);
     for (std::int64_t i = 0; i < chunk.length; ++i) {
-        const std::int64_t at = chunk.offset + i;
+        const std::int64_t at = column.offset(chunk) + i;
         if (!(valid[at / 8] >> (at % 8) & 1)) return i;
     }
     return -1;

@@ -54,7 +54,7 @@ std::optional<Text> read_string(void* object) {
     return {};
 }
 
-// Numbers that never descend, from `least` to at most `most`.
+// Numbers that never descend, from 0 to at most `most`.
 template <class T> bool ascend(const T* numbers, std::size_t size, std::size_t most) {
     bool fine = size == 0 || numbers[0] >= 0;
     for (std::size_t i = 1; i < size; ++i) fine &= numbers[i - 1] <= numbers[i];
@@ -288,24 +288,29 @@ nb::object share(const std::shared_ptr<arrow::Owned<ArrowArray>>& chunk, const v
     return nb::cast(nb::ndarray<nb::numpy, const T>(start, {size}, owner));
 }
 
+using SharedChunk = std::shared_ptr<arrow::Owned<ArrowArray>>;
+
 template <class Offset>
-nb::tuple share_strings(const std::shared_ptr<arrow::Owned<ArrowArray>>& chunk) {
-    const auto* offsets = static_cast<const Offset*>(chunk->buffers[1]) + chunk->offset;
+nb::tuple share_strings(const arrow::Column& column, const SharedChunk& chunk) {
+    const ArrowArray& own = column.of(*chunk);
+    const auto* offsets = static_cast<const Offset*>(own.buffers[1]) + column.offset(*chunk);
     const auto length = static_cast<std::size_t>(chunk->length);
     return nb::make_tuple(
         "utf8", share<Offset>(chunk, offsets, length + 1),
-        share<std::uint8_t>(chunk, chunk->buffers[2], static_cast<std::size_t>(offsets[length])));
+        share<std::uint8_t>(chunk, own.buffers[2], static_cast<std::size_t>(offsets[length])));
 }
 
-nb::tuple share_views(const std::shared_ptr<arrow::Owned<ArrowArray>>& chunk) {
-    const auto* views = static_cast<const ViewedTexts::View*>(chunk->buffers[1]) + chunk->offset;
+nb::tuple share_views(const arrow::Column& column, const SharedChunk& chunk) {
+    const ArrowArray& own = column.of(*chunk);
+    const auto* views =
+        static_cast<const ViewedTexts::View*>(own.buffers[1]) + column.offset(*chunk);
     const auto bytes = static_cast<std::size_t>(chunk->length) * sizeof *views;
-    const auto buffers = static_cast<std::size_t>(chunk->n_buffers) - 3;
-    const auto* sizes = static_cast<const std::int64_t*>(chunk->buffers[buffers + 2]);
+    const auto buffers = static_cast<std::size_t>(own.n_buffers) - 3;
+    const auto* sizes = static_cast<const std::int64_t*>(own.buffers[buffers + 2]);
     nb::list contents;
     for (std::size_t i = 0; i < buffers; ++i)
         contents.append(
-            share<std::uint8_t>(chunk, chunk->buffers[i + 2], static_cast<std::size_t>(sizes[i])));
+            share<std::uint8_t>(chunk, own.buffers[i + 2], static_cast<std::size_t>(sizes[i])));
     return nb::make_tuple("views", share<std::uint8_t>(chunk, views, bytes), contents);
 }
 
@@ -316,13 +321,14 @@ nb::tuple share_column(const arrow::Column& column) {
     nb::list chunks;
     std::int64_t rows = 0, null = -1;
     for (const auto& chunk : column.chunks) {
-        const std::int64_t first = arrow::first_null(*chunk);
+        const std::int64_t first = arrow::first_null(column, *chunk);
         if (first >= 0 && null < 0) null = rows + first;
         rows += chunk->length;
         if (chunk->length == 0) continue;  // its buffers may be missing
-        chunks.append(column.layout == arrow::Layout::views  ? share_views(chunk)
-                      : column.layout == arrow::Layout::utf8 ? share_strings<std::int32_t>(chunk)
-                                                             : share_strings<std::int64_t>(chunk));
+        chunks.append(column.layout == arrow::Layout::views ? share_views(column, chunk)
+                      : column.layout == arrow::Layout::utf8
+                          ? share_strings<std::int32_t>(column, chunk)
+                          : share_strings<std::int64_t>(column, chunk));
     }
     return nb::make_tuple(column.format, chunks, null);
 }

@@ -111,7 +111,7 @@ private:
 };
 
 // Records of so many numbers each, all zero at first. They never move: each block has room for as
-// many as all before it. A record of at most 64 bytes lies in one line of the cache.
+// many as all before it. A record of 64 bytes, as two classes need, is one line of the cache.
 class Records {
 public:
     explicit Records(std::size_t stride) : stride_(stride) {}
@@ -312,8 +312,7 @@ struct Candidate {
     static Candidate of(std::string_view word, std::size_t part, std::size_t number) {
         std::uint64_t prefix = 0;
         std::memcpy(&prefix, word.data(), std::min(word.size(), sizeof prefix));
-        if constexpr (std::endian::native == std::endian::little)
-            prefix = __builtin_bswap64(prefix);
+        prefix = __builtin_bswap64(prefix);  // the first byte is to weigh most
         return {prefix, static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(number), word};
     }
 

@@ -452,6 +452,7 @@ def variants() -> Iterator[Variant]:
     yield text("auto", "bernoulli", alpha="auto")
     yield text("stop words", "boolean", stop_words=["of"])
     yield text("telling", "bernoulli", max_features=2, select="mutual-information")
+    yield text("common", min_documents=0.3)
     yield text("pattern", token_pattern=r"\w+")
     for name, parameters in {
         "pairs": {"ngrams": (1, 2)},

@@ -191,7 +191,7 @@ NO_COLUMN = {
     "Polars numbers": (pl.Series(range(6)), ["column of Int64", "strings"]),
     "Polars lists": (pl.Series([["a"]] * 6), ["column of List(String)"]),
     "Arrow numbers": (pa.array(range(6)), ["column of int64", "strings"]),
-    "Arrow structures": (pa.array([{"a": "b"}] * 6), ["column of struct"]),
+    "Arrow structures": (pa.array([{"a": "b", "c": "d"}] * 6), ["column of struct"]),
     "a list of lists": ([[text] for text in TEXTS], ["row 0", "(list)"]),
     "a list of tuples": ([(text, "b") for text in TEXTS], ["row 0", "(tuple)"]),
     "an array of no dimensions": (np.array("win cash"), ["list of texts", "got one"]),

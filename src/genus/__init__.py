@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from genus.choosing import Choice
 from genus.estimators import (
     GDA,
     BernoulliNB,
@@ -24,6 +25,7 @@ __all__ = [
     "GDA",
     "BernoulliNB",
     "CategoricalNB",
+    "Choice",
     "ComplementNB",
     "CrossValidation",
     "Discretizer",

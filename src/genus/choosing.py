@@ -17,6 +17,7 @@ from scipy.special import log_softmax
 from genus import labels, layer, matrix
 from genus.families import EVENT_MODELS, Combination, Selection, mixture, plain
 from genus.folds import Folds
+from genus.matrix import Codes
 from genus.model import Model
 from genus.statistics import Tally
 from genus.text import Documents
@@ -39,6 +40,10 @@ class Choice:
     scores: Array
     texts: int
 
+    def __repr__(self) -> str:
+        accuracy, loss = self.scores[np.argmin(self.scores[:, 1])]
+        return f"Choice({self.best.name!r}, accuracy={accuracy:.4f}, log_loss={loss:.4f})"
+
     def __str__(self) -> str:
         """The candidates, the best by log loss first."""
         order = np.argsort(self.scores[:, 1], kind="stable")
@@ -51,23 +56,26 @@ class Choice:
         return "\n".join([head, *rows])
 
 
-def candidates(selection: Selection, words: int, runs: bool) -> list[Combination]:
+def candidates(selection: Selection, words: int, classes: int, runs: bool) -> list[Combination]:
     """What "auto" chooses from: single event models, and mixtures of evidence.
 
-    `selection` holds for all; `words` is how many there are, and `runs` whether runs of words are
-    counted, too.
+    `selection` holds for all; `words` and `classes` are how many there are, and `runs` says whether
+    runs of words are counted, too.
     """
-    own = replace(selection, runs=False)
+    own = replace(selection, runs=False) if runs else selection
+    # Of two classes, each is the other's complement.
+    models = [e for e in EVENT_MODELS if e != "complement" or classes > 2]
     found = [
         plain(event_model, alpha, over_root_length(event_model), own)
-        for event_model in EVENT_MODELS
+        for event_model in models
         for alpha in (1.0, 0.1)
     ]
     if own.most is None and words > 2 * TELLING:
         few = replace(own, most=TELLING, by="mutual-information")
-        found += [plain(e, 0.1, over_root_length(e), few) for e in EVENT_MODELS]
-    found.append(mixture(["words"], own))
-    return [*found, mixture(["words", "runs"], selection)] if runs else found
+        found += [plain(e, 0.1, over_root_length(e), few) for e in models]
+    if not runs:
+        return [*found, mixture(["all"], own)]
+    return [*found, mixture(["words"], own), mixture(["words", "runs"], selection)]
 
 
 def over_root_length(event_model: str) -> float:
@@ -94,7 +102,7 @@ def choose(folds: Folds, candidates: Sequence[Combination]) -> Choice:
     w = np.where(known, w, 0.0)  # a class that is in one fold only teaches nothing
     results = [judged(*pair, folds, w) for pair in zip(candidates, found, strict=True)]
     scores = np.array([score for _, score in results])
-    best = int(np.argmin(scores[:, 1]))
+    best = int(np.argmin(np.where(np.isnan(scores[:, 1]), np.inf, scores[:, 1])))
     names = tuple(candidate.name for candidate in candidates)
     return Choice(results[best][0], names, scores, len(folds.y))
 
@@ -137,18 +145,37 @@ def judged(
     centre = np.log(rows / rows.sum())
     scale = np.sqrt(np.mean(F**2, axis=(0, 1))) + 1e-9
     F = F / scale
-    start, ridge = expected(candidate, max(int(np.count_nonzero(weight)), 1))
     log_p = np.empty(F.shape[:2])
     for f in range(int(fold.max()) + 1):
         test, others = fold == f, fold != f
-        w, b = layer.fit(F[others], y[others], weight[others], centre, start, ridge)
+        w, b = weights_of(candidate, F[others], y[others], weight[others], centre)
         log_p[test] = log_softmax(F[test] @ w + b, axis=1)
     own = np.maximum(np.exp(log_p[np.arange(len(y)), y]), SMALLEST)
     share = weight / max(weight.sum(), 1e-300)  # one text of each class teaches nothing at all
     accuracy, loss = share @ (log_p.argmax(axis=1) == y), share @ -np.log(own)
-    w, b = layer.fit(F, y, weight, centre, start, ridge)
+    w, b = weights_of(candidate, F, y, weight, centre)
     solved = replace(candidate, weights=w / scale, classes=folds.classes, constant=b - centre)
     return solved, (float(accuracy), float(loss))
+
+
+def weights_of(
+    candidate: Combination, F: Array, y: Codes, weight: Array, centre: Array
+) -> tuple[Array, Array]:
+    """w (G,) and b (K,); evidence that would have to speak against itself is left out."""
+    start, ridge = expected(candidate, max(int(np.count_nonzero(weight)), 1))
+    kinds = [replace(evidence, tilted=False) for evidence in candidate.evidence]
+    used = np.ones(len(kinds), dtype=bool)
+    while True:
+        w = np.zeros(len(kinds))
+        w[used], b = layer.fit(F[:, :, used], y, weight, centre, start[used], ridge[used])
+        against = {
+            kind
+            for kind, evidence, own in zip(kinds, candidate.evidence, w, strict=True)
+            if own < 0 and not evidence.tilted
+        }
+        if not against:
+            return w, b
+        used &= np.array([kind not in against for kind in kinds])
 
 
 def expected(candidate: Combination, texts: int) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -139,6 +139,11 @@ def checked(
     estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[GenerativeClassifier, Matrix, Codes, NDArray[Any], Array | None]:
     """A fresh copy of the estimator, X to be read many times, codes of y, classes and weights."""
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"Cross-validation needs a classifier, got the class {estimator.__name__}. Make one: "
+            f"{estimator.__name__}()."
+        )
     if not isinstance(estimator, GenerativeClassifier):
         raise TypeError(
             f"Cross-validation by subtraction needs a genus classifier, got "
@@ -217,8 +222,13 @@ def tune(
     with fresh._named_errors():
         counted = Folds.count(fresh._empty(), X, codes, classes, weight, fold)
     copies = [clone(fresh).set_params(**setting) for setting in tried]
-    for copy in copies:
+    for copy, setting in zip(copies, tried, strict=True):
         copy._adopt(fresh)
+        if copy._family().counting != fresh._family().counting:
+            raise ValueError(
+                f"tune tries options that act when solving, and {', '.join(setting)} changes what "
+                "is counted. Tune each way to count by itself, or use scikit-learn's GridSearchCV."
+            )
     scores = np.empty((len(tried), 3))
     step = max(1, TUNING_BYTES // (8 * len(codes) * len(classes)))
     for start in range(0, len(tried), step):
@@ -226,7 +236,8 @@ def tune(
         for i, probabilities in enumerate(found, start):
             one = CrossValidation(probabilities, classes, codes, weights, fold)
             scores[i] = one.accuracy, one.log_loss, one.brier
-    best = int(np.argmax(scores[:, 0]) if by == "accuracy" else np.argmin(scores[:, worth[by]]))
+    loss = -scores[:, 0] if by == "accuracy" else scores[:, worth[by]]
+    best = int(np.argmin(np.where(np.isnan(loss), np.inf, loss)))
     tuned = copies[best]._chosen_from(lambda: counted)
     model = tuned._with_current_options(counted.everything)
     tuned._solve(model)
@@ -241,7 +252,7 @@ def out_of_fold(folds: Folds, estimators: Sequence[GenerativeClassifier]) -> lis
         columns = labels.positions(rest.classes, folds.classes)  # a class may be in one fold only
         rows = matrix.take(folds.X, test)
         for given, probabilities in zip(estimators, found, strict=True):
-            estimator = given._chosen_from(lambda: folds.without(one))  # noqa: B023
+            estimator = given._chosen_from(partial(folds.without, one))
             model = estimator._with_current_options(rest)
             with without(f"the {len(test)} rows of the fold that row {test[0]} is in"):
                 estimator._solve(model)

@@ -119,8 +119,9 @@ class TextExplanation(Explanation):
     def _name(self, j: int, row: int) -> str:
         if j == len(self.features):
             return REST
-        times = int(self.values[row, j])
-        return f"{self.features[j]} ×{times}" if times > 1 else self.features[j]
+        times, word = int(self.values[row, j]), self.features[j]
+        shown = word if word == word.strip() else repr(word)  # characters with a space beside them
+        return f"{shown} ×{times}" if times > 1 else shown
 
     def __repr__(self) -> str:
         m, n, K = self.contributions.shape

@@ -59,17 +59,15 @@ class Folds:
             yield test, rest
 
     def without(self, one: int) -> Folds:
-        """The same without the rows of one fold."""
+        """The same without the rows of one fold; what is left, if it is one fold, in folds anew."""
         rows = np.flatnonzero(self.fold != one)
-        fold = self.fold[rows]
-        return Folds(
-            matrix.take(self.X, rows),
-            self.y[rows],
-            self.classes,
-            None if self.weight is None else self.weight[rows],
-            fold - (fold > one),
-            self.parts[:one] + self.parts[one + 1 :],
-        )
+        X, y, fold = matrix.take(self.X, rows), self.y[rows], self.fold[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        if len(self.parts) == 2:
+            fold = stratified(min(5, len(y)), y, 0)
+            return Folds.count(self.parts[0], X, y, self.classes, weight, fold)
+        parts = self.parts[:one] + self.parts[one + 1 :]
+        return Folds(X, y, self.classes, weight, fold - (fold > one), parts)
 
 
 def stratified(folds: int, codes: Codes, random_state: int | None) -> Codes:

@@ -162,9 +162,9 @@ class Model:
         theirs = [(b.family.counting, b.width) for b in other.blocks]
         if mine != theirs:
             raise ValueError(
-                f"The two models count differently and do not merge: {describe(mine)} on one "
-                f"side, {describe(theirs)} on the other. Fit both with the same columns and "
-                "options."
+                f"The two models count differently and do not merge: {describe(mine, theirs)} on "
+                f"one side, {describe(theirs, mine)} on the other. Fit both with the same columns "
+                "and options."
             )
         blocks = tuple(
             replace(a, statistics=operation(a.statistics, b.statistics))
@@ -425,8 +425,19 @@ def counting_as(family: Family, counting: Mapping[str, Any]) -> Family:
     return recast(counting)
 
 
-def describe(blocks: list[tuple[Mapping[str, Any], int]]) -> str:
-    """What the blocks of a model count, for errors."""
+Counted = list[tuple[Mapping[str, Any], int]]
+
+
+def describe(blocks: Counted, others: Counted) -> str:
+    """What the blocks of a model count, for errors: of the same families only what differs."""
+    alike = [c["family"] for c, _ in blocks] == [c["family"] for c, _ in others]
+    if alike and [width for _, width in blocks] == [width for _, width in others]:
+        return ", ".join(
+            f"{name}={value}"
+            for (counting, _), (other, _) in zip(blocks, others, strict=True)
+            for name, value in counting.items()
+            if other.get(name) != value
+        )
     return "; ".join(
         f"{counting['family']} of {width} columns"
         + "".join(f", {k}={v}" for k, v in counting.items() if k != "family")

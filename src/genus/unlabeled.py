@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from genus.model import Model
 from genus.statistics import Tally
 from genus.text import Documents
-from genus.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
 MOST_ROUNDS = 50
@@ -50,12 +49,11 @@ def expected_counts(like: Model, X: Documents, shares: Array) -> Model:
     counts = X.rows.to_scipy()
     within = counts.copy()
     within.data = np.ones_like(within.data)
-    words = Vocabulary(X.words.text, np.concatenate([[0], X.words.ends]))
     total = shares.sum(axis=0)
     tables = {
         "occurrences": np.hstack([np.zeros((len(total), 1)), (counts.T @ shares).T]),
         "documents": np.hstack([total[:, None], (within.T @ shares).T]),
     }
-    tally = Tally.of(like.classes, (words,), tables)
+    tally = Tally.of(like.classes, (X.words.with_empty(),), tables)
     weights = Tally.of(like.classes, None, {"rows": total[:, None]})
     return replace(like, blocks=(replace(block, statistics=tally),), weights=weights)

@@ -59,6 +59,10 @@ class Vocabulary:
     def starts(self) -> Integers:
         return np.concatenate([[0], self.ends[:-1]]).astype(np.int64)[: len(self)]
 
+    def with_empty(self) -> Vocabulary:
+        """The same after the empty word, which is the first of all."""
+        return Vocabulary(self.text, np.concatenate([[0], self.ends]))
+
     def word(self, i: int) -> str:
         """One word, by its number."""
         start = self.ends[i - 1] if i else 0
@@ -75,6 +79,20 @@ class Vocabulary:
     def is_same(self, other: Vocabulary) -> bool:
         """Whether both hold the same words."""
         return np.array_equal(self.ends, other.ends) and np.array_equal(self.text, other.text)
+
+    def pieces(self, longest: int) -> tuple[NDArray[np.bytes_], Integers]:
+        """The words within runs of words, up to so many bytes, and the number of the run of each.
+
+        A longer piece is cut off after one byte more.
+        """
+        spaces = np.flatnonzero(self.text == ord(" "))
+        ends = np.sort(np.concatenate([spaces, self.ends]))
+        starts = np.concatenate([[0], ends[:-1] + np.isin(ends[:-1], spaces)])
+        run = np.searchsorted(self.ends, ends, side="left")
+        at = starts[:, None] + np.arange(longest + 1)
+        letters = np.append(self.text, 0)[np.minimum(at, len(self.text))]
+        letters = np.where(at < ends[:, None], letters, 0).astype(np.uint8)
+        return np.ascontiguousarray(letters).view(f"S{longest + 1}")[:, 0], run
 
     def merge(self, other: Vocabulary) -> tuple[Vocabulary, Integers, Integers]:
         """The words of both, and where the words of either stand among them."""

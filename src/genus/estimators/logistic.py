@@ -28,7 +28,8 @@ class LogisticForm:
     def to_logistic(self) -> LogisticRegression:
         """A fitted scikit-learn LogisticRegression with the same p(y|x).
 
-        BernoulliNB's is for columns of 0 and 1, which `binarize` makes of others.
+        BernoulliNB's is for columns of 0 and 1, which `binarize` makes of others; so are those of
+        texts as "boolean" and "bernoulli", where `vectorize` counts.
         """
         check_is_fitted(self)
         return to_logistic(self.model_, getattr(self, "feature_names_in_", None))  # type: ignore[attr-defined]

@@ -58,7 +58,8 @@ def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
     estimator = ESTIMATORS[tree["estimator"]](**parameters)
     if "choice" in tree:
         restore_choice(estimator, tree["choice"])
-        estimator._counted_ngrams = tuple(tree["counting"]["ngrams"])
+    if "ngrams" in tree:
+        estimator._counted_ngrams = tuple(tuple(ngrams) for ngrams in tree["ngrams"])
     estimator.n_features_in_ = int(tree["columns"])
     if tree["names"] is not None:
         estimator.feature_names_in_ = np.asarray(tree["names"], dtype=object)

@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus import labels, unlabeled
 from genus.choosing import Choice, candidates, choose, over_root_length
-from genus.estimators import trees
 from genus.estimators.base import refuse_single_class
 from genus.estimators.discrete import DiscreteClassifier
+from genus.estimators.inputs import check_weight
 from genus.estimators.logistic import LogisticForm
 from genus.explanation import TextExplanation
 from genus.families import EVENT_MODELS, Combination, Selection, Words, plain
@@ -34,6 +34,7 @@ from genus.vocabulary import Vocabulary
 ANALYZERS = ("word", "char_wb")
 CRITERIA = (None, "mutual-information", "chi2")
 LONGEST_NGRAM = 32
+MOST_EXPLAINED = 1 << 30  # bytes
 MOST_RUNS = 10_000_000  # runs of words that "auto" counts unless asked for; each takes 100 bytes
 CHOOSE_FROM = 50_000  # texts at most: more would change the choice little
 
@@ -63,6 +64,11 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     calibrate : whether probabilities are made to mean what they say, by texts out of fold.
     unlabeled : what a text without a label (None) counts for in `fit`, which learns from it by
         expectation maximisation; 0 refuses such texts.
+
+    Attributes
+    ----------
+    choice_ : what "auto" or `calibrate` has chosen; print it to see what from, and why.
+    n_iter_ : how many rounds texts without a label took.
 
     Only ngrams, analyzer, lowercase, token_pattern and tokenizer decide what is counted; all else
     can be changed on a fitted model by `resolve`, without the texts.
@@ -142,8 +148,9 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         if missing.all():
             raise ValueError("No text has a label. Label some of each class.")
         rows, others = np.flatnonzero(~missing), np.flatnonzero(missing)
-        known = np.array([label for label, no in zip(y, missing, strict=True) if not no])
-        weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        known = [label for label, no in zip(y, missing, strict=True) if not no]
+        checked = check_weight(sample_weight, len(texts))
+        weights = None if checked is None else checked[rows]
         with self._unchanged_on_error():
             super().fit(texts.take(rows), known, weights)
             documents = self._tokenizer().encode(texts.take(others))
@@ -178,6 +185,19 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         family: Any = self.model_.blocks[0].family
         return family.tokenizer
 
+    def _check(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Any:
+        try:
+            return super()._check(X, y, sample_weight, reset=reset)
+        except ValueError as error:
+            if "has no label" not in str(error):
+                raise
+            remedy = (
+                "To learn from texts without a label use unlabeled=…, such as 0.3."
+                if self.unlabeled == 0
+                else "Only fit learns from texts without a label."
+            )
+            raise ValueError(f"{error} {remedy}") from None
+
     def _refuse_unsolved(self, model: Model) -> None:
         if model.blocks[0].statistics.width > 1:  # words were counted
             self._refuse_empty(None, model)
@@ -188,13 +208,10 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
             return
         counted = model.blocks[0].statistics.width - 1
         raise ValueError(
-            "empty vocabulary; perhaps the documents only contain stop words: "
-            + (
-                f"all {counted} words that were counted are left out by stop_words, min_documents "
-                "or max_features."
-                if counted > 0
-                else "no text holds a single word."
-            )
+            f"empty vocabulary: all {counted} words that were counted are left out by stop_words, "
+            "min_documents or max_features. Ask for less."
+            if counted > 0
+            else "empty vocabulary: no text holds a single word. Look at what the texts are."
         )
 
     # What texts are made of
@@ -218,6 +235,12 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
             raise ValueError("features names columns, and words name themselves: leave it out.")
         texts = Texts.of([X] if isinstance(X, str | bytes) else X)
         documents = self._counted_by.encode(texts)
+        size = 8 * len(documents) * documents.width * len(self.classes_)
+        if size > MOST_EXPLAINED:
+            raise ValueError(
+                f"{len(documents)} texts of {documents.width} words in {len(self.classes_)} "
+                f"classes would take {size / 1e9:.1f} GB to explain. Explain some at a time."
+            )
         parameters = self._parameters
         known = documents.words.find(parameters.words) >= 0
         contributions, baseline = self.model_.contributions(documents)
@@ -238,7 +261,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     def top_words(self, label: Any, n: int = 10) -> list[tuple[str, float]]:
         """The words that tell most of a class, with their log-odds for it against the others.
 
-        Of two words with the same log-odds, the one in more documents of the class tells more.
+        What a word tells is its log-odds times the share of the class's documents that hold it.
         """
         check_is_fitted(self)
         (k,) = labels.find(np.asarray([label]), self.classes_)
@@ -268,6 +291,20 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         """The words in use, in order."""
         return np.array([*self._parameters.words, None], dtype=object)[:-1]
 
+    def _is_linear(self) -> bool:
+        solved = self.model_.parameters[0] if self.__sklearn_is_fitted__() else None
+        if solved is not None and (solved.power or solved.weighting == "logarithm"):
+            raise AttributeError(
+                "These probabilities are not linear in counts of words: they go by logarithms and "
+                "the length of the text. Solve with an event model by name and calibrate=False."
+            )
+        return True
+
+    @property
+    def alpha_(self) -> Any:
+        """The pseudo-count in use, the chosen one if alpha is "auto"; None if "auto" chose all."""
+        return None if self._option("event_model") == "auto" else super().alpha_
+
     @property
     def vocabulary_(self) -> dict[str, int]:
         """The words in use and their numbers."""
@@ -286,7 +323,8 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     def log_density(self, X: Any) -> Array:
         """log p(x), (m,): low for texts unlike anything seen.
 
-        Complement scores are no density; theirs is that of the multinomial model.
+        Scores of "complement", and those that are calibrated, are no densities; the multinomial
+        model of the same counts answers for them.
         """
         return self._score(X, lambda _, X: self._generative().log_density(X))
 
@@ -311,6 +349,11 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
             raise ValueError(
                 f"event_model is one of {', '.join(map(repr, known))}; got {self.event_model!r}."
             )
+        if self.event_model == "auto" and self.alpha not in (1.0, "auto"):
+            raise ValueError(
+                f'event_model="auto" chooses alpha, too; got {self.alpha!r}. Leave it out, or name '
+                "an event model."
+            )
         family = Words(self._tokenizer(), self.event_model, self._smoothing(), self._selection())
         return replace(family, combination=self._combination())
 
@@ -323,7 +366,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     def _ready(
         self, X: Texts, codes: Codes, classes: NDArray[Any], weight: Array | None
     ) -> Texts | Documents:
-        for name in ("choice_", "_chosen_for", "_counted_ngrams"):
+        for name in ("choice_", "_chosen_for", "_counted_ngrams", "n_iter_"):
             self.__dict__.pop(name, None)
         self._family()  # options that make no sense are refused now
         if not self._chooses:
@@ -339,8 +382,10 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         w = None if weight is None else weight[rows]
         sample = X if len(rows) == len(codes) else X.take(rows)
         documents = self._tokenizer().encode(sample)
-        if documents.words.runs.sum() * len(codes) > MOST_RUNS * len(rows):
-            self._counted_ngrams = check_ngrams(self.ngrams)
+        asked = check_ngrams(self.ngrams)
+        many = documents.words.runs.sum() * len(codes) > MOST_RUNS * len(rows)
+        if many and asked != self._tokenizer().ngrams:
+            self._counted_ngrams = asked, asked
             documents = self._tokenizer().encode(sample)
         fold = stratified(min(10 if len(rows) < 200 else 5, len(rows)), codes[rows], 0)
         empty = self._empty()
@@ -359,19 +404,23 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         selection = self._selection()
         if self.event_model == "auto":
             ngrams = self._tokenizer().ngrams
-            runs = self.analyzer == "word" and ngrams[1] > 1
-            found = candidates(selection, folds.X.width, runs)
+            runs = self.analyzer == "word" and ngrams[0] == 1 < ngrams[1]
+            found = candidates(selection, folds.X.width, len(folds.classes), runs)
         else:
             powers = {0.0, over_root_length(self.event_model)}
             alpha = self._smoothing().alpha
+            if alpha == 0:
+                raise ValueError(
+                    "calibrate=True weighs logarithms of probabilities, and with alpha=0 some are "
+                    "zero. Use alpha > 0, such as 1e-3."
+                )
             if isinstance(alpha, str):
                 family = replace(self._family(), combination=None)
                 everything = folds.everything.with_family(family)
                 alpha = everything.parameters[0].alpha
             found = [plain(self.event_model, alpha, power, selection) for power in sorted(powers)]
             ngrams = self._tokenizer().ngrams
-        if ngrams != check_ngrams(self.ngrams):
-            self._counted_ngrams = ngrams
+        self._counted_ngrams = check_ngrams(self.ngrams), ngrams
         self.choice_ = choose(folds, found)
         self._chosen_for = self._choosing_options()
 
@@ -379,7 +428,16 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         """The options that a choice holds for."""
         names = ["event_model", "calibrate", "stop_words", "min_documents", "max_features"]
         names += ["select"] if self.event_model == "auto" else ["select", "alpha"]
-        return {name: trees.plain(deepcopy(getattr(self, name))) for name in names}
+        options = {name: deepcopy(getattr(self, name)) for name in names}
+        return options | {"stop_words": sorted(check_stop_words(self.stop_words))}
+
+    def _with_current_options(self, model: Model) -> Model:
+        if self._chooses and "choice_" not in vars(self):
+            raise ValueError(
+                'event_model="auto" and calibrate=True choose from texts, which a fitted model no '
+                "longer has. Fit again with them."
+            )
+        return super()._with_current_options(model)
 
     def _combination(self) -> Combination | None:
         if not self._chooses or "choice_" not in vars(self):
@@ -392,10 +450,20 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
             )
         return self.choice_.best
 
+    def _keep(self, model: Model) -> None:
+        if "choice_" in vars(self):  # of a class that is gone nothing is kept
+            best = self.choice_.best
+            left = labels.find(best.classes, model.classes) >= 0
+            if not left.all():
+                best = replace(best, classes=best.classes[left], constant=best.constant[left])
+                self.choice_ = replace(self.choice_, best=best)
+                model = super()._with_current_options(model)
+        super()._keep(model)
+
     def _adopt(self, other: Self) -> None:
         super()._adopt(other)
         for name in ("choice_", "_chosen_for", "_counted_ngrams"):
-            if name in vars(other):
+            if name in vars(other) and (self._chooses or name == "_counted_ngrams"):
                 setattr(self, name, vars(other)[name])
 
     def _check_alpha(self) -> Any:
@@ -428,12 +496,15 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
             )
         if self.tokenizer is not None and self.token_pattern is not None:
             raise ValueError("Give token_pattern or tokenizer, and not both.")
-        least, largest = check_ngrams(self.ngrams)
-        if self.event_model == "auto" and self.analyzer == "word":
-            largest = max(largest, 2)
+        ngrams = check_ngrams(self.ngrams)
+        asked, counted = vars(self).get("_counted_ngrams", (None, ngrams))
+        if asked == ngrams:
+            ngrams = counted
+        elif self.event_model == "auto" and self.analyzer == "word":
+            ngrams = ngrams[0], max(ngrams[1], 2)
         return Tokenizer(
             self.analyzer,
-            vars(self).get("_counted_ngrams", (least, largest)),
+            ngrams,
             flag("lowercase", self.lowercase),
             check_pattern(self.token_pattern),
             self.tokenizer,
@@ -451,7 +522,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
             )
         most = self.max_features
         # "auto" counts pairs, which an event model by name leaves out unless asked for them.
-        runs = vars(self).get("_counted_ngrams", (1, 1))[1] == 1 or self.ngrams[1] > 1
+        runs = self._tokenizer().ngrams[1] == 1 or check_ngrams(self.ngrams)[1] > 1
         return Selection(
             check_stop_words(self.stop_words),
             number("min_documents", self.min_documents, least=0),

@@ -45,6 +45,8 @@ def to_tree(estimator: Any) -> dict[str, Any]:
     }
     if hasattr(estimator, "choice_"):
         tree["choice"] = choice_to_tree(estimator.choice_, estimator._chosen_for)
+    if hasattr(estimator, "_counted_ngrams"):
+        tree["ngrams"] = [list(ngrams) for ngrams in estimator._counted_ngrams]
     return tree
 
 

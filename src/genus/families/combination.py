@@ -132,5 +132,6 @@ def mixture(tokens: Sequence[str], selection: Selection) -> Combination:
         )
         for tilted in (False, True)
     )
-    name = f"mixture of words{' and n-grams' if 'runs' in tokens else ''}"
+    name = {"all": "mixture", "words": "mixture of words"}[tokens[0]]
+    name += " and n-grams" if "runs" in tokens else ""
     return Combination(name, evidence, "logarithm", 0.5, selection=selection)

@@ -35,7 +35,7 @@ class Selection:
     @property
     def is_fixed(self) -> bool:
         """Whether the same words are chosen whatever their counts."""
-        return self.least <= 1 and self.most is None
+        return self.least in (0, 1) and self.most is None
 
     def mask(
         self, words: Vocabulary, occurrences: Array, documents: Array, totals: Array, counted: Array
@@ -70,8 +70,10 @@ class Selection:
             return stopped
         at = Vocabulary.of(self.stop_words).find(words)
         stopped[at[at >= 0]] = True
-        for i in np.flatnonzero(words.runs).tolist():
-            stopped[i] |= not self.stop_words.isdisjoint(words.word(i).split(" "))
+        if words.runs.any():
+            listed = np.array([word.encode("utf-8", "surrogatepass") for word in self.stop_words])
+            pieces, run = words.pieces(listed.dtype.itemsize)
+            stopped[run[np.isin(pieces, listed)]] = True
         return stopped
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from genus import matrix
 from genus._kernel import strings_of_array, strings_of_stream, take_runs
 from genus.labels import is_missing
 
@@ -20,7 +21,8 @@ class NoText(ValueError):
     """A row that holds no text."""
 
     def __init__(self, row: int, found: Any) -> None:
-        what = "nothing" if is_missing(found) else f"{str(found)[:SHOWN]} ({type(found).__name__})"
+        kind = type(found).__name__
+        what = f"nothing ({found})" if is_missing(found) else f"{str(found)[:SHOWN]} ({kind})"
         hint = 'Use "" for a text without words.' if is_missing(found) else "Make it text first."
         super().__init__(f"Row {row} holds {what} where a text should be. {hint}")
 
@@ -114,8 +116,11 @@ def batches(items: Iterator[Any]) -> Iterator[Any]:
     for item in items:
         if isinstance(item, str | bytes):
             single.append(item)
-        else:
-            yield item
+            continue
+        if single:
+            yield single
+            single = []
+        yield item
     if single:
         yield single
 
@@ -130,6 +135,12 @@ def listed(X: Any) -> Any:
 
 def single_column(X: Any) -> Any:
     """The only column of a table of one."""
+    numbers = isinstance(X, np.ndarray) and X.ndim > 1 and X.dtype.kind in "biufc"
+    if matrix.is_sparse(X) or numbers:
+        raise ValueError(
+            f"Expected texts, got a matrix of numbers of shape {X.shape}. Give the texts "
+            "themselves; for counts of words use MultinomialNB."
+        )
     if hasattr(X, "num_columns") and hasattr(X, "column"):  # of Arrow
         if X.num_columns != 1:
             raise ValueError(

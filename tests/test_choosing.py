@@ -1,0 +1,1168 @@
+"""What TextClassifier chooses, calibrates and learns without labels, and tune: by hand, and odd.
+
+The formulas are written out again in NumPy, on counts of scikit-learn's.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GroupKFold, KFold
+from threadpoolctl import threadpool_limits
+
+import genus
+from cases import CASES, DISCRETE, NUMBERS, Case, each, refused, table, unchanged
+from cases import LABELS as CODES
+from genus import GDA, TextClassifier, cross_validate, layer, tune
+from genus.choosing import choose
+from genus.estimators import text as text_module
+from genus.families.combination import Combination, Evidence, mixture, plain
+from genus.families.selection import Selection
+from genus.folds import Folds
+from genus.text import Documents, Texts
+from laws import check, loading
+from test_files import STRANGE, changed, loads_or_refuses, places, read_parts, write_parts
+from test_text import (
+    COLUMNS,
+    LABELS,
+    NEW,
+    SILENT,
+    SMALL,
+    SMALL_LABELS,
+    TEXTS,
+    generated,
+)
+
+Array = np.ndarray[Any, Any]
+
+CHOOSING: dict[str, dict[str, Any]] = {
+    "auto": {"event_model": "auto"},
+    "calibrated": {"calibrate": True},
+    "calibrated bernoulli": {"event_model": "bernoulli", "calibrate": True},
+    "calibrated complement": {"event_model": "complement", "calibrate": True, "alpha": "auto"},
+    "calibrated chi2": {"calibrate": True, "max_features": 20, "select": "chi2"},
+}
+choosing = pytest.mark.parametrize("options", CHOOSING.values(), ids=CHOOSING)
+either = pytest.mark.parametrize("options", [{"event_model": "auto"}, {"calibrate": True}], ids=str)
+
+SPAM = ["win cash prize now", "lunch at noon today"]
+
+
+def bug(*values: Any, why: str, name: str) -> Any:
+    """Return what does not work yet, and why."""
+    return pytest.param(*values, marks=pytest.mark.xfail(strict=True, reason=why), id=name)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread_for_each_worker() -> Iterator[None]:
+    """Small matrices gain nothing from BLAS threads, which wait for each other's processors."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Callable[[dict[str, Any]], Any]:
+    """Return models of TEXTS, each a copy of one that is fitted once."""
+    known: dict[str, Any] = {}
+
+    def of(options: dict[str, Any]) -> Any:
+        key = str(options)
+        if key not in known:
+            known[key] = TextClassifier(**options).fit(TEXTS, LABELS)
+        return copy.deepcopy(known[key])
+
+    return of
+
+
+# The layer: softmax regression with shared weights
+
+
+def layer_problem(seed: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
+    m, K, G = 80, 4, 3
+    F, y = rng.normal(size=(m, K, G)), rng.integers(0, K, m)
+    F[np.arange(m), y, 0] += 1.0
+    weight = rng.uniform(0, 3, m) * (rng.random(m) > 0.1)
+    return F, y, weight, np.log(rng.dirichlet(np.ones(K))), rng.normal(size=G), rng.uniform(1, 9, G)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_layer_has_the_least_loss(seed: int) -> None:
+    F, y, weight, centre, start, ridge = layer_problem(seed)
+    G = len(start)
+
+    def loss(parameters: Array) -> float:
+        w, b = parameters[:G], parameters[G:]
+        log_p = log_softmax(F @ w + b, axis=1)[np.arange(len(y)), y]
+        return -weight @ log_p + (ridge @ (w - start) ** 2 + ((b - centre) ** 2).sum()) / 2
+
+    best = minimize(loss, np.concatenate([start, centre]), method="BFGS", tol=1e-8)
+    w, b = layer.fit(F, y, weight, centre, start, ridge)
+    assert_allclose(loss(np.concatenate([w, b])), best.fun, rtol=1e-7)
+    assert_allclose(np.concatenate([w, b]), best.x, atol=1e-4)
+
+
+def test_the_curvature_is_the_derivative_of_the_gradient() -> None:
+    F, y, weight, centre, start, _ = layer_problem(7)
+    m, K, G = F.shape
+    features = np.concatenate([F, np.broadcast_to(np.eye(K), (m, K, K))], axis=2)
+    θ = np.concatenate([start, centre])
+
+    def gradient(θ: Array) -> Array:
+        error = softmax(features @ θ, axis=1) - np.eye(K)[y]
+        return np.einsum("i,ik,ikj->j", weight, error, features)
+
+    steps = 1e-5 * np.eye(G + K)
+    numerical = [(gradient(θ + step) - gradient(θ - step)) / 2e-5 for step in steps]
+    p = softmax(F @ start + centre, axis=1)
+    assert_allclose(layer.curvature(F, p, weight), numerical, rtol=1e-6, atol=1e-6)
+
+
+NO_EVIDENCE = "a reshape of nothing, when all evidence is left out"
+
+
+@pytest.mark.xfail(strict=True, reason=NO_EVIDENCE)
+def test_a_layer_of_no_evidence_has_constants() -> None:
+    F, y, weight, centre, start, ridge = layer_problem(0)
+    w, b = layer.fit(F[:, :, :0], y, weight, centre, start[:0], ridge[:0])
+    alone, same = layer.fit(np.zeros_like(F), y, weight, centre, start, ridge)
+    assert w.shape == (0,)
+    assert_allclose(b, same, atol=1e-6)
+    assert_allclose(alone, start)
+
+
+@pytest.mark.parametrize("options", [{"event_model": "auto"}, {"calibrate": True}], ids=str)
+@pytest.mark.xfail(strict=True, reason=NO_EVIDENCE)
+def test_texts_that_tell_nothing_are_learned_from(options: dict[str, Any]) -> None:
+    for seed in range(6):
+        y = np.random.default_rng(seed).permutation(LABELS[:90])
+        p = TextClassifier(**options).fit(TEXTS[:90], y).predict_proba(NEW)
+        assert np.isfinite(p).all()
+
+
+# A combination is what its formula says
+
+EVIDENCE = (
+    Evidence("multinomial", "occurrences", 0.1, "words"),
+    Evidence("complement", "documents", 1.0, "words", tilted=True),
+    Evidence("multinomial", "documents", 0.3, "runs", tilted=True),
+    Evidence("complement", "occurrences", 0.7, "runs"),
+    Evidence("bernoulli", "documents", 0.5, "all"),
+    Evidence("multinomial", "occurrences", 2.0, "all", tilted=True),
+)
+CLASSES = np.unique(LABELS)
+
+
+def combination(evidence: tuple[Evidence, ...], weighting: str, power: float) -> Combination:
+    weights = np.linspace(-0.4, 1.3, len(evidence))
+    constant = np.array([0.3, -0.2, 0.1])
+    return Combination("mine", evidence, weighting, power, weights, CLASSES, constant)
+
+
+def with_choice(model: Any, best: Combination) -> Any:
+    """Return the model as if this had been chosen."""
+    model.choice_ = replace(model.choice_, best=best)
+    return model.resolve()
+
+
+def table_by_hand(
+    e: Evidence, occurrences: Array, documents: Array, rows: Array, runs: Array
+) -> tuple[Array, Array]:
+    used = {"all": runs | True, "runs": runs, "words": ~runs}[e.tokens]
+    N = (documents if e.counted == "documents" else occurrences)[:, used]
+    constant = np.zeros(len(rows))
+    if e.family == "bernoulli":
+        φ = (N + e.alpha) / (rows[:, None] + 2 * e.alpha)
+        slope, constant = np.log(φ / (1 - φ)), np.log(1 - φ).sum(axis=1)
+    elif e.family == "complement":
+        others = N.sum(axis=0) - N + e.alpha
+        slope = -np.log(others / others.sum(axis=1, keepdims=True))
+    else:
+        slope = np.log((N + e.alpha) / (N + e.alpha).sum(axis=1, keepdims=True))
+    slope = slope - slope.mean(axis=0)
+    if e.tilted:
+        slope = slope * (np.log2(documents.sum(axis=0)[used]) / 4 - 1)
+    table = np.zeros((len(rows), len(runs)))
+    table[:, used] = slope
+    return table, constant - constant.mean()
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5])
+@pytest.mark.parametrize("weighting", ["occurrences", "once", "logarithm"])
+def test_a_combination_is_its_formula(weighting: str, power: float, fitted: Any) -> None:
+    best = combination(EVIDENCE, weighting, power)
+    model = with_choice(fitted({"event_model": "auto"}), best)
+    vectorizer = CountVectorizer(ngram_range=(1, 2))
+    X, Z = (vectorizer.fit_transform(TEXTS).toarray(), vectorizer.transform(NEW).toarray())
+    words = vectorizer.get_feature_names_out()
+    assert model.get_feature_names_out().tolist() == words.tolist()
+    own = (CLASSES[:, None] == LABELS).astype(float)
+    counts = own @ X, own @ (X > 0), own.sum(axis=1), np.char.find(words.astype(str), " ") >= 0
+    tables, constants = zip(*(table_by_hand(e, *counts) for e in EVIDENCE), strict=True)
+    x = {"occurrences": Z, "once": Z > 0, "logarithm": np.log2(1 + Z)}[weighting].astype(float)
+    length = np.maximum(x.sum(axis=1, keepdims=True), 1)
+    T = sum(w * t for w, t in zip(best.weights, tables, strict=True))
+    c = best.constant + sum(w * t for w, t in zip(best.weights, constants, strict=True))
+    scores = x @ T.T / length**power + np.where(x.any(axis=1, keepdims=True), c, 0.0)
+    joint = scores + np.log(counts[2] / counts[2].sum())
+    assert_allclose(model.predict_joint_log_proba(NEW), joint, atol=1e-9)
+    assert_allclose(model.predict_log_proba(NEW), log_softmax(joint, axis=1), atol=1e-9)
+
+
+def test_all_evidence_collapses_into_one_table(fitted: Any) -> None:
+    model = fitted({"event_model": "auto"})
+    counts = model.resolve(event_model="multinomial", ngrams=(1, 2)).model_.parameters[0].counts
+    parts = [combination((e,), "once", 0.0) for e in EVIDENCE]
+    whole = combination(EVIDENCE, "once", 0.0)
+    tables, constants = zip(*(e.solve(counts) for e in EVIDENCE), strict=True)
+    table, constant = whole.solve(counts)
+    assert_allclose(table, np.tensordot(whole.weights, tables, 1), atol=1e-12)
+    assert_allclose(constant, whole.constant + whole.weights @ np.array(constants), atol=1e-12)
+    assert_allclose(parts[0].solve(counts)[0], -0.4 * tables[0], atol=1e-12)
+
+
+@choosing
+def test_texts_are_scored_as_their_counts_are(options: dict[str, Any], fitted: Any) -> None:
+    model = fitted(options)
+    documents = model._counted_by.encode(Texts.of(NEW))
+    assert isinstance(documents, Documents)
+    assert_allclose(
+        model.model_.log_joint(documents), model.predict_joint_log_proba(NEW), atol=1e-12
+    )
+
+
+# What texts say
+
+
+@choosing
+@pytest.mark.parametrize("priors", [None, [0.2, 0.5, 0.3]])
+def test_a_text_without_a_known_word_gets_the_priors(
+    options: dict[str, Any], priors: Any, fitted: Any
+) -> None:
+    model = fitted(options).resolve(priors=priors)
+    shares = np.unique(LABELS, return_counts=True)[1] / len(LABELS) if priors is None else priors
+    joint = np.tile(np.log(shares), (len(SILENT), 1))
+    assert_array_equal(model.predict_joint_log_proba(SILENT), joint)
+    assert_array_equal(model.explain(SILENT).joint, joint)
+
+
+@choosing
+def test_an_explanation_adds_up(options: dict[str, Any], fitted: Any) -> None:
+    model = fitted(options)
+    assert_allclose(model.explain(NEW).joint, model.predict_joint_log_proba(NEW), atol=1e-12)
+
+
+NOT_KNOWN = "known words whose evidence adds up to 0 are taken for unknown ones"
+
+
+@pytest.mark.xfail(strict=True, reason=NOT_KNOWN)
+def test_evidence_that_cancels_is_evidence() -> None:
+    texts = ["foo foo bar", "foo foo bar", "bar bar foo", "bar", "bar", "foo"]
+    model = TextClassifier(calibrate=True).fit(texts, [0, 0, 1, 1, 1, 1])
+    new = ["foo bar", "foo foo bar bar"]
+    assert_allclose(model.predict_joint_log_proba(new), model.explain(new).joint, atol=1e-12)
+
+
+@pytest.mark.xfail(strict=True, reason=NOT_KNOWN)
+def test_what_is_absent_speaks_though_what_is_there_does_not() -> None:
+    texts, y = ["foo bar", "bar"] * 20, [0, 1] * 20
+    assert TextClassifier("bernoulli").fit(texts, y).score(texts, y) == 1
+    assert TextClassifier("bernoulli", calibrate=True).fit(texts, y).score(texts, y) == 1
+
+
+@pytest.mark.xfail(strict=True, reason="a choice counts on constants that silent texts do not get")
+def test_a_choice_is_worth_what_cross_validation_says() -> None:
+    texts, y = ["foo", ""] * 20, [0, 1] * 20
+    choice = TextClassifier("auto").fit(texts, y).choice_
+    result = cross_validate(TextClassifier("auto"), texts, y, folds=10)
+    assert choice.scores[:, 1].min() == pytest.approx(result.log_loss, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"event_model": "auto"},
+        {"calibrate": True},
+        bug(
+            {"event_model": "bernoulli", "calibrate": True},
+            why="the form does not know that a text without a known word gets the priors",
+            name="bernoulli",
+        ),
+    ],
+)
+def test_the_logistic_form_has_the_same_probabilities_or_there_is_none(
+    options: dict[str, Any], fitted: Any
+) -> None:
+    model = fitted(options)
+    if hasattr(model, "to_logistic"):
+        X = model.vectorize(NEW)
+        X = (X > 0 if options["event_model"] == "bernoulli" else X).astype(float)
+        assert_allclose(model.to_logistic().predict_proba(X), model.predict_proba(NEW), atol=1e-9)
+    else:
+        assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize(
+    "event_model", ["multinomial", bug("bernoulli", why="drawn as lists", name="bernoulli")]
+)
+def test_samples_are_drawn_from_the_density(event_model: str, fitted: Any) -> None:
+    model = fitted({"event_model": event_model, "calibrate": True})
+    texts, _ = model.sample(300, y="spam", random_state=0)
+    plain = model.resolve(calibrate=False)
+    assert_allclose(model.log_density(NEW), plain.log_density(NEW))
+    repeats = model.vectorize(texts).max()
+    assert (repeats > 1) == (event_model == "multinomial")
+
+
+# Honest: what is chosen, and what it is worth
+
+
+@either
+def test_labels_of_no_meaning_are_not_learned(options: dict[str, Any]) -> None:
+    texts, _ = generated(500, 3)
+    y = np.random.default_rng(33).integers(0, 3, len(texts))
+    model = TextClassifier(**options)
+    assert cross_validate(model, texts, y, folds=5).log_loss == pytest.approx(np.log(3), abs=0.04)
+    assert cross_validate(model, texts, y, folds=5).accuracy == pytest.approx(1 / 3, abs=0.07)
+    scores = model.fit(texts, y).choice_.scores
+    assert scores[:, 1].min() == pytest.approx(np.log(3), abs=0.04)
+
+
+@either
+def test_nothing_of_a_fold_leaks_into_its_predictions(options: dict[str, Any]) -> None:
+    texts, y, folds = TEXTS[:160], LABELS[:160], list(KFold(4).split(TEXTS[:160]))
+    before = cross_validate(TextClassifier(**options), texts, y, folds=folds)
+    for _, test in folds[:2]:
+        other = y.copy()
+        other[test] = np.roll(y[test], 7)
+        after = cross_validate(TextClassifier(**options), texts, other, folds=folds)
+        assert_array_equal(after.probabilities[test], before.probabilities[test])
+        elsewhere = np.delete(np.arange(160), test)
+        assert not np.array_equal(after.probabilities[elsewhere], before.probabilities[elsewhere])
+        strange = list(texts)
+        strange[test[0]] = "okapi0 okapi0 of no class"
+        after = cross_validate(TextClassifier(**options), strange, y, folds=folds)
+        assert_allclose(
+            after.probabilities[test[1:]], before.probabilities[test[1:]], rtol=0, atol=1e-12
+        )
+
+
+@either
+def test_leave_one_out_is_out_of_fold(options: dict[str, Any]) -> None:
+    result = cross_validate(TextClassifier(**options), TEXTS[:60], LABELS[:60], folds="loo")
+    assert np.isfinite(result.probabilities).all()
+    assert result.accuracy < TextClassifier(**options).fit(TEXTS[:60], LABELS[:60]).score(
+        TEXTS[:60], LABELS[:60]
+    )
+
+
+def test_two_folds_suffice() -> None:
+    cross_validate(TextClassifier(calibrate=True), TEXTS, LABELS, folds=2)
+
+
+def repeated(m: int, seed: int) -> tuple[list[str], Array]:
+    """Return texts whose words all stand there four times, so that evidence counts four times."""
+    rng = np.random.default_rng(seed)
+    words, y = np.array([f"word{i}" for i in range(30)]), rng.integers(0, 3, m)
+    p = rng.dirichlet(np.full(30, 3.0), 3)
+    return [" ".join(np.repeat(rng.choice(words, 5, p=p[k]), 4)) for k in y], y
+
+
+def test_calibration_mends_evidence_that_is_counted_twice() -> None:
+    texts, y = repeated(600, 0)
+    before, after, auto = (
+        cross_validate(TextClassifier(**options), texts, y, folds=5)
+        for options in ({}, {"calibrate": True}, {"event_model": "auto"})
+    )
+    assert before.calibration_error > 0.15
+    assert max(after.calibration_error, auto.calibration_error) < 0.08
+    assert max(after.log_loss, auto.log_loss) < 0.6 * before.log_loss
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_calibration_error_is_a_mean_over_steps(weighted: bool) -> None:
+    weight = np.random.default_rng(0).integers(0, 4, len(TEXTS)) / 2 if weighted else None
+    result = cross_validate(TextClassifier(), TEXTS, LABELS, folds=4, sample_weight=weight)
+    w = np.ones(len(TEXTS)) if weight is None else weight
+    sure, right = result.probabilities.max(axis=1), result.predictions == LABELS
+    error = 0.0
+    for step in range(15):
+        here = (sure >= step / 15) & ((sure < (step + 1) / 15) | (step == 14))
+        if w[here].sum():
+            gap = np.average(sure[here], weights=w[here]) - np.average(right[here], weights=w[here])
+            error += w[here].sum() / w.sum() * abs(gap)
+    assert result.calibration_error == pytest.approx(error, rel=1e-9)
+
+
+def test_a_choice_is_the_candidate_of_the_least_loss(fitted: Any) -> None:
+    choice = fitted({"event_model": "auto"}).choice_
+    assert choice.best.name == choice.names[int(choice.scores[:, 1].argmin())]
+    assert choice.texts == len(TEXTS)
+    assert str(choice).splitlines()[1].startswith(choice.best.name)
+    assert len(str(choice).splitlines()) == len(choice.names) + 1
+
+
+def test_more_than_enough_texts_are_chosen_from_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_module, "CHOOSE_FROM", 100)
+    model = TextClassifier("auto").fit(TEXTS, LABELS)
+    assert model.choice_.texts == 100
+    assert model.model_ == TextClassifier(ngrams=(1, 2)).fit(TEXTS, LABELS).model_
+    assert model.score(TEXTS, LABELS) > 0.8
+    again = TextClassifier("auto").fit(TEXTS, LABELS)
+    assert_array_equal(model.predict_proba(NEW), again.predict_proba(NEW))
+
+
+def test_pairs_are_left_out_where_there_are_too_many(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(text_module, "MOST_RUNS", 100)
+    model = TextClassifier("auto").fit(TEXTS[:200], LABELS[:200])
+    assert model.model_ == TextClassifier().fit(TEXTS[:200], LABELS[:200]).model_
+    model.save(tmp_path / "model.genus")
+    check(loading(model, genus.load(tmp_path / "model.genus"), NEW))
+    model.partial_fit(TEXTS[200:], LABELS[200:])
+    plain = TextClassifier().fit(TEXTS, LABELS)
+    assert model.model_ == plain.model_
+    assert_same_predictions(model.resolve(event_model="multinomial"), plain)
+
+
+@pytest.mark.xfail(strict=True, reason="cross_validate counts all pairs, however many")
+def test_what_is_cross_validated_leaves_the_same_pairs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_module, "MOST_RUNS", 100)
+    tuned = tune(TextClassifier("auto"), TEXTS[:90], LABELS[:90], [{}], folds=3)
+    model = TextClassifier("auto").fit(TEXTS[:90], LABELS[:90])
+    assert tuned.model.model_ == model.model_
+
+
+# Few texts, many classes, odd ones
+
+ODD: dict[str, Any] = {
+    "two texts": (SPAM, ["spam", "ham"]),
+    "two that are the same": (["foo", "foo"], [0, 1]),
+    "one that is empty": (["foo", ""], [0, 1]),
+    "one of each of 30": ([f"foo{i} bar" for i in range(30)], list(range(30))),
+    "a class of one": (["foo baz"] * 200 + ["bar baz"], [0] * 200 + [1]),
+    "all the same": (["foo bar"] * 20, [0, 1] * 10),
+    "all empty but one": ([""] * 19 + ["foo bar"], [0, 1] * 10),
+    "texts of one word": (["foo", "bar"] * 10, [0, 1] * 10),
+    "long and short": (["foo " * 10_000, "bar", "foo", "bar " * 10_000] * 3, [0, 1, 0, 1] * 3),
+    "30 classes": (
+        [f"word{i % 30} word{i % 7} all" for i in range(300)],
+        [f"class {i % 30}" for i in range(300)],
+    ),
+}
+
+
+@either
+@pytest.mark.parametrize(("texts", "y"), ODD.values(), ids=ODD)
+def test_few_and_odd_texts_have_probabilities(texts: Any, y: Any, options: Any) -> None:
+    model = TextClassifier(**options).fit(texts, y)
+    new = [*texts[:5], "foo bar", "", "unknown"]
+    assert_allclose(model.predict_proba(new).sum(axis=1), 1)
+    assert np.isfinite(model.predict_joint_log_proba(new)).all()
+    assert_allclose(model.explain(new).joint, model.predict_joint_log_proba(new), atol=1e-7)
+    assert np.isfinite(model.choice_.scores).all()
+    assert len(model.sample(2, random_state=0)[0]) == 2
+
+
+@either
+@pytest.mark.xfail(strict=True, reason="scores that are all 0 out of fold get a weight of 1.5e9")
+def test_of_one_text_for_each_class_nobody_can_be_sure(options: dict[str, Any]) -> None:
+    model = TextClassifier(**options).fit(SPAM, ["spam", "ham"])
+    assert model.choice_.best.weights.max() < 10
+    assert model.predict_proba(["win a lunch"]).max() < 0.999
+    assert model.predict_proba(["cash lunch lunch"]).max() < 0.999
+
+
+@pytest.mark.parametrize("ngrams", [(1, 1), (1, 2), (2, 2), (2, 3), (1, 3)])
+def test_auto_with_ngrams(ngrams: tuple[int, int]) -> None:
+    model = TextClassifier("auto", ngrams=ngrams).fit(TEXTS, LABELS)
+    counted = ngrams[0], max(ngrams[1], 2)
+    words = CountVectorizer(ngram_range=counted).fit(TEXTS).get_feature_names_out()
+    assert model.model_.blocks[0].statistics.width == 1 + len(words)
+    assert model.score(TEXTS, LABELS) > 0.8
+    again = model.resolve(event_model="multinomial")
+    assert_same_predictions(again, TextClassifier(ngrams=ngrams).fit(TEXTS, LABELS))
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        {"analyzer": "char_wb", "ngrams": (2, 4)},
+        {"tokenizer": str.split},
+        {"token_pattern": r"\w+"},
+        {"lowercase": False},
+        {"stop_words": ["okapi0", "the1"]},
+        pytest.param({"stop_words": np.array(["okapi0", "the1"])}, id="array"),
+        pytest.param({"stop_words": pd.Series(["okapi0", "the1"])}, id="Series"),
+    ],
+    ids=str,
+)
+@either
+def test_tokens_of_all_kinds(tokens: dict[str, Any], options: dict[str, Any]) -> None:
+    model = TextClassifier(**options, **tokens).fit(TEXTS, LABELS)
+    assert model.score(TEXTS, LABELS) > 0.8
+    assert_allclose(model.explain(NEW).joint, model.predict_joint_log_proba(NEW), atol=1e-12)
+    by_name = model.resolve(event_model="boolean", calibrate=False)
+    assert_same_predictions(by_name, TextClassifier("boolean", **tokens).fit(TEXTS, LABELS))
+
+
+@pytest.mark.parametrize("event_model", ["multinomial", "boolean", "bernoulli", "complement"])
+def test_calibration_without_smoothing_works_or_is_refused(event_model: str) -> None:
+    model = TextClassifier(event_model, alpha=0, calibrate=True)
+    try:
+        model.fit(TEXTS, LABELS)
+    except ValueError as error:
+        assert "alpha" in str(error)  # noqa: PT017
+    else:
+        assert np.isfinite(model.predict_proba(NEW)).all()
+
+
+@pytest.mark.xfail(strict=True, reason="an error of NumPy's")
+def test_auto_chooses_alpha() -> None:
+    for alpha in 0.5, [1.0, 2.0], np.array([1.0, 2.0]):
+        with refused("alpha", "auto"):
+            TextClassifier("auto", alpha=alpha).fit(TEXTS, LABELS)
+
+
+@pytest.mark.xfail(strict=True, reason='it says "auto", and not the number in use')
+def test_the_pseudo_count_that_is_chosen_is_told(fitted: Any) -> None:
+    options = {"alpha": "auto", "calibrate": True}
+    assert isinstance(fitted(options).alpha_, float)
+
+
+# Weights
+
+
+def failing(options: dict[str, Any], weight: float) -> str | None:
+    if weight > 1e12:
+        return "Singular matrix"
+    return NO_EVIDENCE if weight > 1 and "event_model" in options else None
+
+
+@either
+@pytest.mark.parametrize("weight", [1e-100, 1e-12, 0.5, 1e6, 1e12, 1e15, 1e100])
+@pytest.mark.parametrize("some", [1, 2], ids=["all", "every other"])
+def test_weights_of_any_size(
+    weight: float, some: int, options: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    if why := failing(options, weight):
+        request.applymarker(pytest.mark.xfail(strict=True, reason=why))
+    weights = np.where(np.arange(150) % some, 1.0, weight)
+    model = TextClassifier(**options).fit(TEXTS[:150], LABELS[:150], sample_weight=weights)
+    assert_allclose(model.predict_proba(NEW).sum(axis=1), 1)
+
+
+def counted(texts: Any, y: Any, fold: Any, weight: Any = None) -> Folds:
+    model = TextClassifier()
+    documents = model._tokenizer().encode(Texts.of(texts))
+    model.n_features_in_ = 1
+    classes, codes = np.unique(y, return_inverse=True)
+    return Folds.count(
+        model._empty(), documents, codes.astype(np.int64), classes, weight, np.asarray(fold)
+    )
+
+
+CANDIDATES = [plain("multinomial", 1.0, 0.5, Selection()), mixture(["words"], Selection())]
+
+
+def test_a_weight_of_two_is_a_text_given_twice() -> None:
+    fold = np.arange(len(TEXTS)) % 5
+    once = choose(counted(TEXTS, LABELS, fold, np.full(len(TEXTS), 2.0)), CANDIDATES)
+    twice = choose(counted(TEXTS * 2, np.tile(LABELS, 2), np.tile(fold, 2)), CANDIDATES)
+    assert_allclose(once.scores, twice.scores, rtol=0.02)
+    assert_allclose(once.best.weights, twice.best.weights, rtol=0.1, atol=0.02)
+
+
+@pytest.mark.xfail(strict=True, reason="they are part of the mean by which scores are scaled")
+def test_texts_that_weigh_nothing_choose_nothing() -> None:
+    fold = np.arange(len(TEXTS)) % 5
+    more, y = generated(100, 9)
+    weight = np.repeat([1.0, 0.0], [len(TEXTS), len(more)])
+    without = choose(counted(TEXTS, LABELS, fold, np.ones(len(TEXTS))), CANDIDATES)
+    folds = counted(
+        [*TEXTS, *(t * 50 for t in more)], [*LABELS, *y], [*fold, *fold[: len(more)]], weight
+    )
+    assert_allclose(choose(folds, CANDIDATES).scores, without.scores, rtol=1e-9)
+
+
+@either
+def test_a_class_that_weighs_nothing_is_a_class(options: dict[str, Any]) -> None:
+    weight = np.where(LABELS == "news", 0.0, 1.0)
+    model = TextClassifier(**options).fit(TEXTS, LABELS, sample_weight=weight)
+    assert model.classes_.tolist() == ["ham", "news", "spam"]
+    assert (model.predict_proba(NEW)[:, 1] == 0).all()
+
+
+# The group: counts are exact, the choice is kept
+
+
+def assert_same_predictions(one: Any, other: Any) -> None:
+    assert one.get_feature_names_out().tolist() == other.get_feature_names_out().tolist()
+    assert_array_equal(one.predict_joint_log_proba(NEW), other.predict_joint_log_proba(NEW))
+
+
+@choosing
+def test_models_merge_and_keep_the_choice_of_the_first(options: dict[str, Any]) -> None:
+    one = TextClassifier(**options).fit(TEXTS[:150], LABELS[:150])
+    two = TextClassifier(**options).fit(TEXTS[150:], LABELS[150:])
+    ngrams = (1, 2) if options.get("event_model") == "auto" else (1, 1)
+    both = one + two
+    assert both.model_ == TextClassifier(ngrams=ngrams).fit(TEXTS, LABELS).model_
+    assert both.choice_ is one.choice_
+    assert np.isfinite(both.predict_joint_log_proba(NEW)).all()
+    assert_same_predictions(both - two, one)
+    assert_same_predictions(sum([one, two]), both)
+    streamed = copy.deepcopy(one).partial_fit(TEXTS[150:], LABELS[150:])
+    assert streamed.model_ == both.model_
+    assert_same_predictions(streamed, both)
+    assert_same_predictions(streamed.forget(TEXTS[150:], LABELS[150:]), one)
+    assert (2 * one).model_ == (one + one).model_
+    assert_same_predictions(0.5 * (2 * one), one)
+
+
+@choosing
+def test_a_class_may_come_later_and_go(options: dict[str, Any], fitted: Any) -> None:
+    model, before = fitted(options), fitted(options)
+    model.partial_fit(["gnu gnu okapi0", "gnu"], ["zoo", "zoo"])
+    assert model.classes_.tolist() == ["ham", "news", "spam", "zoo"]
+    assert np.isfinite(model.predict_joint_log_proba([*NEW, "gnu gnu"])).all()
+    assert_array_equal(model.choice_.best.weights, before.choice_.best.weights)
+    model.forget(["gnu gnu okapi0", "gnu"], ["zoo", "zoo"])
+    assert_same_predictions(model, before)
+    ham = [text for text, y in zip(TEXTS, LABELS, strict=True) if y == "ham"]
+    model.forget(ham, ["ham"] * len(ham))
+    assert model.classes_.tolist() == ["news", "spam"]
+    assert np.isfinite(model.predict_joint_log_proba(NEW)).all()
+
+
+@either
+def test_batches_choose_by_the_first(options: dict[str, Any]) -> None:
+    parts = [(TEXTS[i : i + 100], LABELS[i : i + 100]) for i in range(0, 300, 100)]
+    model = TextClassifier(**options).fit(iter(parts))
+    first = TextClassifier(**options).fit(*parts[0])
+    assert_array_equal(model.choice_.best.weights, first.choice_.best.weights)
+    assert model.class_count_.sum() == 300
+    with refused("two classes", "begin"):
+        TextClassifier(**options).partial_fit(["foo"], ["spam"], classes=["ham", "spam"])
+
+
+def test_another_fit_chooses_again_or_not_at_all(fitted: Any) -> None:
+    model = fitted({"event_model": "auto"}).set_params(event_model="multinomial")
+    model.fit(TEXTS, LABELS)
+    assert not hasattr(model, "choice_")
+    assert_same_predictions(model, TextClassifier().fit(TEXTS, LABELS))
+
+
+# Options after fitting
+
+
+@choosing
+def test_resolving_with_priors_adds_their_logarithm(options: dict[str, Any], fitted: Any) -> None:
+    model, priors = fitted(options), np.array([0.2, 0.5, 0.3])
+    change = np.log(priors) - model.model_.log_prior
+    resolved = model.resolve(priors=priors).predict_joint_log_proba(NEW)
+    assert_allclose(resolved, model.predict_joint_log_proba(NEW) + change, atol=1e-12)
+
+
+@choosing
+@pytest.mark.parametrize("event_model", ["multinomial", "bernoulli"])
+def test_resolving_by_name_is_a_plain_fit(
+    options: dict[str, Any], event_model: str, fitted: Any
+) -> None:
+    by_name = {"event_model": event_model, "calibrate": False, "alpha": 0.5, "max_features": 30}
+    resolved = fitted(options).resolve(**by_name, select="chi2")
+    assert_same_predictions(resolved, TextClassifier(**by_name, select="chi2").fit(TEXTS, LABELS))
+
+
+@table(
+    "options change",
+    {
+        "auto stop words": ({"event_model": "auto"}, {"stop_words": ["okapi0"]}),
+        "auto min_documents": ({"event_model": "auto"}, {"min_documents": 2}),
+        "auto max_features": ({"event_model": "auto"}, {"max_features": 9}),
+        "auto calibrate": ({"event_model": "auto", "calibrate": True}, {"event_model": "boolean"}),
+        "alpha": ({"calibrate": True}, {"alpha": 0.5}),
+        "event model": ({"calibrate": True}, {"event_model": "boolean"}),
+        "min_documents": ({"calibrate": True}, {"min_documents": 2}),
+        "stop words": ({"calibrate": True}, {"stop_words": "english"}),
+    },
+)
+def test_a_choice_holds_for_its_options(options: Any, change: Any, fitted: Any) -> None:
+    model = fitted(options)
+    with unchanged(model, NEW), refused("chosen", "fit again", by=ValueError):
+        model.resolve(**change)
+    model.set_params(**change)
+    with refused("chosen", "fit again", by=ValueError):
+        model.partial_fit(TEXTS[:3], LABELS[:3])
+    with refused("chosen", "fit again", by=ValueError):
+        model.forget(TEXTS[:3], LABELS[:3])
+    assert_array_equal(model.predict_proba(NEW), fitted(options).predict_proba(NEW))
+
+
+@table(
+    "options change",
+    {
+        "calibrate": ({}, {"calibrate": True}),
+        "auto": ({"ngrams": (1, 2)}, {"event_model": "auto"}),
+    },
+)
+def test_what_was_never_chosen_is_refused(options: Any, change: Any, fitted: Any) -> None:
+    model = fitted(options)
+    with refused("fit"):
+        model.resolve(**change)
+    with refused("fit"):
+        model.set_params(**change).partial_fit(TEXTS[:3], LABELS[:3])
+
+
+@pytest.mark.parametrize("ngrams", [(2, 2), (1, 3), (3, 3)])
+@pytest.mark.parametrize("event_model", ["auto", "multinomial"])
+def test_ngrams_that_were_not_counted_are_refused(
+    event_model: str, ngrams: tuple[int, int], fitted: Any
+) -> None:
+    with refused("ngrams"):
+        fitted({"event_model": "auto"}).resolve(event_model=event_model, ngrams=ngrams)
+
+
+def test_ngrams_of_a_loaded_model_are_those_that_were_counted(fitted: Any, tmp_path: Path) -> None:
+    model = fitted({"calibrate": True})
+    model.save(tmp_path / "model.genus")
+    for one in model, genus.load(tmp_path / "model.genus"):
+        with refused("ngrams"):
+            one.resolve(ngrams=(1, 2))
+
+
+@either
+@pytest.mark.parametrize("where", ["choose", "stratified"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interrupted_choice_leaves_the_model_as_it_was(
+    where: str, error: type[BaseException], options: Any, fitted: Any, monkeypatch: Any
+) -> None:
+    def fail(*_: Any) -> None:
+        raise error
+
+    model = fitted(options)
+    monkeypatch.setattr(text_module, where, fail)
+    with unchanged(model, NEW), pytest.raises(error):
+        model.fit(TEXTS[:50], LABELS[:50])
+    with unchanged(model, NEW), refused("greater than one"):
+        model.fit(TEXTS, ["one"] * len(TEXTS))
+
+
+# Files and pickles
+
+
+@choosing
+def test_what_was_chosen_is_saved(options: dict[str, Any], fitted: Any, tmp_path: Path) -> None:
+    model = fitted(options)
+    model.save(tmp_path / "model.genus")
+    loaded = genus.load(tmp_path / "model.genus")
+    check(loading(model, loaded, NEW))
+    assert str(loaded.choice_) == str(model.choice_)
+    for other in loaded, pickle.loads(pickle.dumps(model)):
+        check(loading(model, other, NEW))
+        assert_same_predictions(other + other, model + model)
+        assert_same_predictions(other.resolve(priors=None), model)
+        by_name = {"event_model": "boolean", "calibrate": False}
+        assert_same_predictions(other.resolve(**by_name), model.resolve(**by_name))
+        with refused("fit again"):
+            other.resolve(min_documents=3)
+
+
+@pytest.mark.parametrize(
+    "of_selection", [False, bug(True, why="a TypeError when it predicts", name="selection")]
+)
+def test_a_choice_with_another_value_anywhere_is_refused_or_works(
+    of_selection: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "changed.genus"
+    TextClassifier(calibrate=True).fit(TEXTS[:60], LABELS[:60]).save(path)
+    header, tree, body = read_parts(path)
+    refusals = 0
+    for at in places(tree["map"]["choice"], ("map", "choice")):
+        if ("selection" in at) == of_selection:
+            for value in [*STRANGE, {"value": 0.5}, {"value": "foo"}, {"list": []}]:
+                write_parts(path, header, changed(tree, at, value), body)
+                refusals += not loads_or_refuses(path, TEXTS[:90])
+    assert refusals > 30
+
+
+CHOICE = ("map", "choice", "map")
+BEST = (*CHOICE, "best", "map")
+
+
+@table(
+    "at value",
+    {
+        "no weights": ((*BEST, "weights"), {"tensor": "/choice/scores"}),
+        "no evidence": ((*BEST, "evidence"), {"list": []}),
+        "unknown weighting": ((*BEST, "weighting"), {"value": "twice"}),
+        "infinite power": ((*BEST, "power"), {"value": float("inf")}),
+        "unknown option": ((*BEST, "colour"), {"value": 1}),
+        "no scores": ((*CHOICE, "scores"), ...),
+        "other options": ((*CHOICE, "options", "map", "alpha"), {"value": 3.0}),
+        "no options": ((*CHOICE, "options"), {"map": {}}),
+    },
+)
+def test_a_broken_choice_is_refused(at: Any, value: Any, tmp_path: Path) -> None:
+    path = tmp_path / "broken.genus"
+    TextClassifier(calibrate=True).fit(TEXTS[:60], LABELS[:60]).save(path)
+    header, tree, body = read_parts(path)
+    write_parts(path, header, changed(tree, at, value), body)
+    with refused(path.name, "damaged", "copy", by=ValueError):
+        genus.load(path)
+
+
+# Texts without a label
+
+SOME = [y if i % 4 == 0 else None for i, y in enumerate(LABELS)]
+KNOWN = [i for i, y in enumerate(SOME) if y is not None]
+OTHERS = [i for i, y in enumerate(SOME) if y is None]
+
+
+def labelled(**options: Any) -> Any:
+    return TextClassifier(**options).fit([TEXTS[i] for i in KNOWN], LABELS[KNOWN])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"event_model": "bernoulli"},
+        {"event_model": "complement", "alpha": 0.1},
+        {"priors": [0.2, 0.5, 0.3]},
+        {"calibrate": True},
+        {"event_model": "auto"},
+    ],
+    ids=str,
+)
+def test_expected_counts_are_those_of_their_own_probabilities(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(genus.unlabeled, "STILL", 1e-13)
+    monkeypatch.setattr(genus.unlabeled, "MOST_ROUNDS", 2000)
+    model = TextClassifier(unlabeled=0.3, **options).fit(TEXTS, SOME)
+    shares = np.zeros((len(TEXTS), 3))
+    shares[KNOWN, np.searchsorted(CLASSES, LABELS[KNOWN])] = 1
+    shares[OTHERS] = 0.3 * model.predict_proba([TEXTS[i] for i in OTHERS])
+    X = CountVectorizer(vocabulary=model.vocabulary_, ngram_range=(1, 2)).transform(TEXTS)
+    assert_allclose(model.word_count_, shares.T @ X.toarray(), atol=1e-7)
+    assert_allclose(model.document_count_, shares.T @ (X.toarray() > 0), atol=1e-7)
+    assert_allclose(model.class_count_, shares.sum(axis=0), atol=1e-7)
+    assert 1 < model.n_iter_ < 2000
+
+
+@pytest.mark.parametrize("options", [{}, {"event_model": "bernoulli"}, {"calibrate": True}])
+def test_texts_of_hardly_any_weight_change_hardly_anything(options: dict[str, Any]) -> None:
+    alone = labelled(**options)
+    known = set(alone.get_feature_names_out())
+    tokens = CountVectorizer().build_analyzer()
+    texts = [" ".join(w for w in tokens(t) if w in known) for t in TEXTS]
+    model = TextClassifier(unlabeled=1e-12, **options).fit(texts, SOME)
+    assert_allclose(model.predict_proba(NEW), alone.predict_proba(NEW), atol=1e-7)
+
+
+@choosing
+def test_with_all_labels_it_is_a_plain_fit(options: dict[str, Any], fitted: Any) -> None:
+    model = TextClassifier(unlabeled=0.5, **options).fit(TEXTS, list(LABELS))
+    assert model.model_ == fitted(options).model_
+    assert_same_predictions(model, fitted(options))
+
+
+def test_texts_without_a_label_help() -> None:
+    texts, y = generated(600, 5)
+    new, truth = generated(300, 5)
+    some = [label if i < 9 else None for i, label in enumerate(y)]
+    alone = TextClassifier(alpha=0.1).fit(texts[:9], y[:9])
+    helped = TextClassifier(alpha=0.1, unlabeled=0.5).fit(texts, some)
+    assert helped.score(new, truth) > alone.score(new, truth)
+
+
+MISSING: dict[str, Any] = {
+    "tuple": tuple,
+    "NumPy": lambda y: np.array(y, dtype=object),
+    "NaN": lambda y: [np.nan if label is None else label for label in y],
+    "pandas NA": lambda y: [pd.NA if label is None else label for label in y],
+    "pandas": pd.Series,
+    "pandas with an index": lambda y: pd.Series(y, index=range(900, 900 + len(y))),
+    "pandas string": lambda y: pd.Series(y, dtype="string"),
+    "pandas category": lambda y: pd.Series(y, dtype="category"),
+    "Polars": pl.Series,
+    "Polars categories": lambda y: pl.Series(y, dtype=pl.Categorical),
+    "Arrow": (pa.array, "taken for labels"),
+    "NumPy column": (lambda y: np.array(y, dtype=object)[:, None], "taken for labels"),
+    "pandas table": (lambda y: pd.DataFrame({"y": y}), "taken for labels"),
+    "masked": (
+        lambda y: np.ma.array([label or "" for label in y], mask=[v is None for v in y]),
+        "the label under the mask is a class",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        bug(row[0], why=row[1], name=name) if isinstance(row, tuple) else pytest.param(row, id=name)
+        for name, row in MISSING.items()
+    ],
+)
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_labels_that_are_missing_in_a_column_of_any_kind(column: Any) -> None:
+    model = TextClassifier(unlabeled=0.5).fit(TEXTS, SOME)
+    other = TextClassifier(unlabeled=0.5).fit(TEXTS, column(SOME))
+    assert other.classes_.tolist() == ["ham", "news", "spam"]
+    assert_same_predictions(other, model)
+    assert_allclose(other.class_count_.sum(), len(KNOWN) + len(OTHERS) / 2)
+
+
+@pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
+def test_some_texts_of_a_column_of_any_kind(column: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    y = [*SMALL_LABELS[:4], None, None]
+    model, other = (TextClassifier(unlabeled=0.5).fit(X, y) for X in (SMALL, column(SMALL)))
+    assert_same_predictions(other, model)
+    monkeypatch.setattr(text_module, "CHOOSE_FROM", 4)
+    model, other = (TextClassifier("auto").fit(X, SMALL_LABELS) for X in (SMALL, column(SMALL)))
+    assert_same_predictions(other, model)
+
+
+def test_numbers_for_labels() -> None:
+    codes = np.searchsorted(CLASSES, LABELS).astype(float)
+    codes[OTHERS] = np.nan
+    texts = TextClassifier(unlabeled=0.5).fit(TEXTS, SOME)
+    for y in codes, pd.Series(codes), pd.Series(codes).astype("Int64"):
+        model = TextClassifier(unlabeled=0.5).fit(TEXTS, y)
+        assert model.classes_.tolist() == [0, 1, 2]
+        assert_array_equal(model.predict_proba(NEW), texts.predict_proba(NEW))
+
+
+NO_LABELS = [None] * len(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("options", "y", "words"),
+    [
+        pytest.param({"unlabeled": 1}, NO_LABELS, ["no text has a label"], id="none"),
+        pytest.param({"unlabeled": -1}, SOME, ["unlabeled", "0 or more", "-1"], id="negative"),
+        pytest.param({"unlabeled": np.nan}, SOME, ["unlabeled", "nan"], id="NaN"),
+        pytest.param({"unlabeled": "1"}, SOME, ["unlabeled", "'1'"], id="text"),
+        pytest.param({"unlabeled": 1}, SOME[:-1], ["300 texts", "299 labels"], id="too few"),
+        pytest.param({"unlabeled": 1}, ["ham", *NO_LABELS[1:]], ["greater than one"], id="one"),
+        pytest.param({}, SOME, ["row 1", "unlabeled="], id="unlabeled=0"),
+        pytest.param({"unlabeled": 1}, [7, *SOME[1:]], ["different kinds"], id="kinds"),
+        bug({"unlabeled": 1}, 5, ["y"], why="'int' object is not iterable", name="a number"),
+        bug({"unlabeled": 1}, np.zeros((300, 2)), ["1d"], why="ambiguous", name="a table"),
+    ],
+)
+def test_labels_that_make_no_sense(options: Any, y: Any, words: list[str]) -> None:
+    model = labelled().set_params(**options)
+    with unchanged(model, NEW), refused(*words, by=ValueError):
+        model.fit(TEXTS, y)
+
+
+@pytest.mark.parametrize("y", [SOME, list(LABELS)], ids=["some", "all"])
+@pytest.mark.parametrize(
+    "weight", [np.ones(5), np.ones(999), np.full(300, np.nan), -np.ones(300)], ids=len
+)
+def test_weights_that_make_no_sense(y: Any, weight: Any) -> None:
+    with refused("weight", by=ValueError):
+        TextClassifier(unlabeled=1).fit(TEXTS, y, sample_weight=weight)
+
+
+@pytest.mark.xfail(strict=True, reason="the weights of texts without a label are ignored")
+def test_a_text_without_a_label_weighs_its_weight() -> None:
+    weight = np.ones(300)
+    weight[OTHERS] = 0.0
+    model = TextClassifier(unlabeled=1).fit(TEXTS, SOME, sample_weight=weight)
+    assert_allclose(model.class_count_, labelled().class_count_)
+
+
+def test_one_weight_for_all_texts() -> None:
+    model = TextClassifier(unlabeled=1).fit(TEXTS, SOME, sample_weight=1.0)
+    assert_same_predictions(model, TextClassifier(unlabeled=1).fit(TEXTS, SOME))
+
+
+@pytest.mark.xfail(strict=True, reason="overflow, as a NumPy warning")
+def test_too_large_a_weight_of_texts_without_a_label_is_refused() -> None:
+    with refused("too large"):
+        TextClassifier(unlabeled=1e308).fit(TEXTS, SOME)
+
+
+def test_the_number_of_rounds_is_that_of_this_fit() -> None:
+    model = TextClassifier(unlabeled=1).fit(TEXTS, SOME)
+    assert not hasattr(model.fit(TEXTS, LABELS), "n_iter_")
+
+
+@either
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_learning_that_is_interrupted_leaves_the_model_as_it_was(
+    error: type[BaseException], options: Any, fitted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise error
+
+    model, fresh = fitted(options).set_params(unlabeled=0.5), TextClassifier(unlabeled=0.5)
+    monkeypatch.setattr(genus.unlabeled, "expected_counts", fail)
+    with unchanged(model, NEW), pytest.raises(error):
+        model.fit(TEXTS[:90], SOME[:90])
+    with pytest.raises(error):
+        fresh.fit(TEXTS, SOME)
+    assert not hasattr(fresh, "classes_")
+    assert vars(fresh) == vars(TextClassifier(unlabeled=0.5))
+
+
+def test_labelled_texts_are_forgotten_of_those_without() -> None:
+    model = TextClassifier(unlabeled=0.5).fit(TEXTS, SOME)
+    rest = model - labelled()
+    assert_allclose(rest.class_count_.sum(), len(OTHERS) / 2)
+    model.forget([TEXTS[i] for i in KNOWN], LABELS[KNOWN])
+    assert_allclose(model.word_count_.sum(), rest.word_count_.sum())
+    assert np.isfinite(model.predict_joint_log_proba(NEW)).all()
+
+
+# Tuning
+
+SETTINGS: dict[str, Any] = {"priors": [None, [0.2, 0.5, 0.3]]}
+BY_CLASS = [[t for t, y in zip(TEXTS, LABELS, strict=True) if y == k] for k in CLASSES]
+IN_TURN = np.array([text for texts in zip(*BY_CLASS, strict=False) for text in texts][:90])
+TEXT_CASES = [
+    Case("TextClassifier", TextClassifier(), IN_TURN),
+    Case("TextClassifier calibrated", TextClassifier(calibrate=True), IN_TURN),
+]
+
+
+def scores_of(result: Any) -> list[float]:
+    return [result.accuracy, result.log_loss, result.brier]
+
+
+@each(CASES + TEXT_CASES)
+def test_tuning_is_cross_validation_of_every_setting(case: Case) -> None:
+    settings = SETTINGS | ({"alpha": [0.1, 3]} if case in DISCRETE + TEXT_CASES else {})
+    tuned = tune(case.new(), case.X, case.y, settings)
+    assert len(tuned.settings) == np.prod([len(values) for values in settings.values()])
+    for setting, scores in zip(tuned.settings, tuned.scores, strict=True):
+        result = cross_validate(case.new(**setting), case.X, case.y)
+        assert_allclose(scores, scores_of(result), rtol=1e-9)
+    assert len(str(tuned).splitlines()) == 1 + len(tuned.settings)
+    model = case.fit(**tuned.best)
+    assert_allclose(tuned.model.predict_proba(case.X), model.predict_proba(case.X), rtol=1e-7)
+    assert tuned.model.get_params()["priors"] == model.get_params()["priors"]
+    assert_array_equal(tuned.model.class_count_, model.class_count_)
+
+
+@pytest.mark.parametrize("by", ["accuracy", "log_loss", "brier"])
+def test_the_best_setting_is_best_by_what_is_asked(by: str) -> None:
+    tuned = tune(TextClassifier(), TEXTS, LABELS, {"alpha": [1e-4, 0.1, 1, 9]}, folds=4, by=by)
+    column = tuned.scores[:, ["accuracy", "log_loss", "brier"].index(by)]
+    best = column.argmax() if by == "accuracy" else column.argmin()
+    assert tuned.best == tuned.settings[best]
+    assert_same_predictions(tuned.model, TextClassifier(**tuned.best).fit(TEXTS, LABELS))
+
+
+def test_tuning_whether_to_calibrate() -> None:
+    texts, y = repeated(150, 1)
+    tuned = tune(TextClassifier(), texts, y, {"calibrate": [False, True]})
+    assert tuned.best == {"calibrate": True}
+    for setting, scores in zip(tuned.settings, tuned.scores, strict=True):
+        assert_allclose(scores, scores_of(cross_validate(TextClassifier(**setting), texts, y)))
+    same = TextClassifier(calibrate=True).fit(texts, y)  # fewer than 200 are in the same ten folds
+    assert_allclose(tuned.model.predict_proba(texts), same.predict_proba(texts), atol=1e-9)
+    assert tuned.model.partial_fit(texts, y).choice_.best.name == same.choice_.best.name
+
+
+def test_tuning_weighs_rows_and_takes_any_folds() -> None:
+    weight = np.random.default_rng(0).integers(1, 4, 90) / 2
+    groups = np.arange(90) // 3
+    for folds in 4, KFold(3), list(GroupKFold(5).split(NUMBERS, CODES, groups)):
+        tuned = tune(GDA(), NUMBERS, CODES, {"shrinkage": [None, 0.3]}, folds, sample_weight=weight)
+        for setting, scores in zip(tuned.settings, tuned.scores, strict=True):
+            result = cross_validate(
+                GDA(**setting), NUMBERS, CODES, folds=folds, sample_weight=weight
+            )
+            assert_allclose(scores, scores_of(result))
+        model = GDA(**tuned.best).fit(NUMBERS, CODES, sample_weight=weight)
+        assert_allclose(tuned.model.predict_proba(NUMBERS), model.predict_proba(NUMBERS))
+
+
+def test_settings_may_be_listed_and_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    alphas = [0.1, 0.5, 1, 2, 5]
+    one = tune(TextClassifier(), TEXTS, LABELS, ({"alpha": a} for a in alphas), folds=3)
+    monkeypatch.setattr(genus.evaluate, "TUNING_BYTES", 8 * 3 * len(TEXTS) * 2)
+    two = tune(clone(TextClassifier()), TEXTS, LABELS, {"alpha": np.array(alphas)}, folds=3)
+    assert_array_equal(one.scores, two.scores)
+    nothing = tune(TextClassifier(), TEXTS, LABELS, [{}], folds=3)
+    assert_array_equal(nothing.scores[0], one.scores[2])
+    assert nothing.best == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        pytest.param([], ["settings", "at least one"], id="none"),
+        pytest.param(["alpha"], ["settings", "dictionaries"], id="names"),
+        pytest.param({"alpha": []}, ["alpha", "non-empty"], id="empty list"),
+        pytest.param({"alpha": 1.0}, ["alpha", "list"], id="no list"),
+        pytest.param({"alhpa": [1]}, ["alhpa"], id="unknown"),
+        pytest.param({"alpha": [1, -1]}, ["alpha", "-1"], id="negative"),
+        pytest.param({"ngrams": [(1, 2)]}, ["ngrams", "counted"], id="ngrams"),
+        pytest.param({"lowercase": [False]}, ["lowercase", "counted"], id="lowercase"),
+        pytest.param({"analyzer": ["char_wb"]}, ["analyzer", "counted"], id="analyzer"),
+        bug(None, ["settings"], why="'NoneType' object is not iterable", name="None"),
+        bug(5, ["settings"], why="'int' object is not iterable", name="number"),
+    ],
+)
+def test_settings_that_make_no_sense(settings: Any, words: list[str]) -> None:
+    with refused(*words):
+        tune(TextClassifier(), TEXTS, LABELS, settings, folds=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        pytest.param({"by": "f1"}, ["by", "log_loss", "f1"], id="by"),
+        pytest.param({"folds": 1}, ["folds", "from 2"], id="one fold"),
+        pytest.param({"folds": 2.5}, ["folds", "2.5"], id="a part of a fold"),
+        pytest.param({"sample_weight": [1]}, ["sample_weight"], id="weights"),
+        bug({"folds": "loo"}, ["folds", "loo"], why="an error of NumPy's", name="loo"),
+        bug({"folds": "ten"}, ["folds", "ten"], why="an error of NumPy's", name="text"),
+        bug({"by": ["brier"]}, ["by", "brier"], why="unhashable", name="by a list"),
+    ],
+)
+def test_options_of_tuning_that_make_no_sense(options: Any, words: list[str]) -> None:
+    with refused(*words):
+        tune(TextClassifier(), TEXTS, LABELS, {"alpha": [1]}, **options)
+
+
+def test_others_are_not_tuned() -> None:
+    with refused("genus classifier", by=TypeError):
+        tune(CountVectorizer(), TEXTS, LABELS, {"min_df": [1]})  # type: ignore[arg-type]
+
+
+@pytest.mark.xfail(strict=True, reason="a class that weighs nothing is lost")
+def test_a_tuned_model_has_all_classes() -> None:
+    weight = np.where(LABELS == "news", 0.0, 1.0)
+    tuned = tune(TextClassifier(), TEXTS, LABELS, {"alpha": [1]}, 3, sample_weight=weight)
+    model = TextClassifier(alpha=1).fit(TEXTS, LABELS, sample_weight=weight)
+    assert tuned.model.classes_.tolist() == model.classes_.tolist()
+
+
+def test_auto_and_an_event_model_by_name_count_differently() -> None:
+    settings = {"event_model": ["auto", "multinomial"]}
+    with refused("event_model", "counted"):
+        tune(TextClassifier("auto"), TEXTS[:90], LABELS[:90], settings, 3)
+    both = tune(TextClassifier(ngrams=(1, 2)), TEXTS[:90], LABELS[:90], settings, 3)
+    assert np.isfinite(both.scores).all()
