@@ -63,11 +63,6 @@ either = pytest.mark.parametrize("options", [{"event_model": "auto"}, {"calibrat
 SPAM = ["win cash prize now", "lunch at noon today"]
 
 
-def bug(*values: Any, why: str, name: str) -> Any:
-    """Return what does not work yet, and why."""
-    return pytest.param(*values, marks=pytest.mark.xfail(strict=True, reason=why), id=name)
-
-
 @pytest.fixture(autouse=True, scope="module")
 def one_thread_for_each_worker() -> Iterator[None]:
     """Small matrices gain nothing from BLAS threads, which wait for each other's processors."""
@@ -133,10 +128,6 @@ def test_the_curvature_is_the_derivative_of_the_gradient() -> None:
     assert_allclose(layer.curvature(F, p, weight), numerical, rtol=1e-6, atol=1e-6)
 
 
-NO_EVIDENCE = "a reshape of nothing, when all evidence is left out"
-
-
-@pytest.mark.xfail(strict=True, reason=NO_EVIDENCE)
 def test_a_layer_of_no_evidence_has_constants() -> None:
     F, y, weight, centre, start, ridge = layer_problem(0)
     w, b = layer.fit(F[:, :, :0], y, weight, centre, start[:0], ridge[:0])
@@ -147,7 +138,6 @@ def test_a_layer_of_no_evidence_has_constants() -> None:
 
 
 @pytest.mark.parametrize("options", [{"event_model": "auto"}, {"calibrate": True}], ids=str)
-@pytest.mark.xfail(strict=True, reason=NO_EVIDENCE)
 def test_texts_that_tell_nothing_are_learned_from(options: dict[str, Any]) -> None:
     for seed in range(6):
         y = np.random.default_rng(seed).permutation(LABELS[:90])
@@ -267,10 +257,6 @@ def test_an_explanation_adds_up(options: dict[str, Any], fitted: Any) -> None:
     assert_allclose(model.explain(NEW).joint, model.predict_joint_log_proba(NEW), atol=1e-12)
 
 
-NOT_KNOWN = "known words whose evidence adds up to 0 are taken for unknown ones"
-
-
-@pytest.mark.xfail(strict=True, reason=NOT_KNOWN)
 def test_evidence_that_cancels_is_evidence() -> None:
     texts = ["foo foo bar", "foo foo bar", "bar bar foo", "bar", "bar", "foo"]
     model = TextClassifier(calibrate=True).fit(texts, [0, 0, 1, 1, 1, 1])
@@ -278,14 +264,12 @@ def test_evidence_that_cancels_is_evidence() -> None:
     assert_allclose(model.predict_joint_log_proba(new), model.explain(new).joint, atol=1e-12)
 
 
-@pytest.mark.xfail(strict=True, reason=NOT_KNOWN)
 def test_what_is_absent_speaks_though_what_is_there_does_not() -> None:
     texts, y = ["foo bar", "bar"] * 20, [0, 1] * 20
     assert TextClassifier("bernoulli").fit(texts, y).score(texts, y) == 1
     assert TextClassifier("bernoulli", calibrate=True).fit(texts, y).score(texts, y) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="a choice counts on constants that silent texts do not get")
 def test_a_choice_is_worth_what_cross_validation_says() -> None:
     texts, y = ["foo", ""] * 20, [0, 1] * 20
     choice = TextClassifier("auto").fit(texts, y).choice_
@@ -298,11 +282,7 @@ def test_a_choice_is_worth_what_cross_validation_says() -> None:
     [
         {"event_model": "auto"},
         {"calibrate": True},
-        bug(
-            {"event_model": "bernoulli", "calibrate": True},
-            why="the form does not know that a text without a known word gets the priors",
-            name="bernoulli",
-        ),
+        {"event_model": "bernoulli", "calibrate": True},
     ],
 )
 def test_the_logistic_form_has_the_same_probabilities_or_there_is_none(
@@ -317,9 +297,7 @@ def test_the_logistic_form_has_the_same_probabilities_or_there_is_none(
         assert not hasattr(model, "coef_")
 
 
-@pytest.mark.parametrize(
-    "event_model", ["multinomial", bug("bernoulli", why="drawn as lists", name="bernoulli")]
-)
+@pytest.mark.parametrize("event_model", ["multinomial", "bernoulli"])
 def test_samples_are_drawn_from_the_density(event_model: str, fitted: Any) -> None:
     model = fitted({"event_model": event_model, "calibrate": True})
     texts, _ = model.sample(300, y="spam", random_state=0)
@@ -441,7 +419,6 @@ def test_pairs_are_left_out_where_there_are_too_many(
     assert_same_predictions(model.resolve(event_model="multinomial"), plain)
 
 
-@pytest.mark.xfail(strict=True, reason="cross_validate counts all pairs, however many")
 def test_what_is_cross_validated_leaves_the_same_pairs_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_module, "MOST_RUNS", 100)
     tuned = tune(TextClassifier("auto"), TEXTS[:90], LABELS[:90], [{}], folds=3)
@@ -481,7 +458,6 @@ def test_few_and_odd_texts_have_probabilities(texts: Any, y: Any, options: Any) 
 
 
 @either
-@pytest.mark.xfail(strict=True, reason="scores that are all 0 out of fold get a weight of 1.5e9")
 def test_of_one_text_for_each_class_nobody_can_be_sure(options: dict[str, Any]) -> None:
     model = TextClassifier(**options).fit(SPAM, ["spam", "ham"])
     assert model.choice_.best.weights.max() < 10
@@ -533,14 +509,12 @@ def test_calibration_without_smoothing_works_or_is_refused(event_model: str) -> 
         assert np.isfinite(model.predict_proba(NEW)).all()
 
 
-@pytest.mark.xfail(strict=True, reason="an error of NumPy's")
 def test_auto_chooses_alpha() -> None:
     for alpha in 0.5, [1.0, 2.0], np.array([1.0, 2.0]):
         with refused("alpha", "auto"):
             TextClassifier("auto", alpha=alpha).fit(TEXTS, LABELS)
 
 
-@pytest.mark.xfail(strict=True, reason='it says "auto", and not the number in use')
 def test_the_pseudo_count_that_is_chosen_is_told(fitted: Any) -> None:
     options = {"alpha": "auto", "calibrate": True}
     assert isinstance(fitted(options).alpha_, float)
@@ -549,20 +523,10 @@ def test_the_pseudo_count_that_is_chosen_is_told(fitted: Any) -> None:
 # Weights
 
 
-def failing(options: dict[str, Any], weight: float) -> str | None:
-    if weight > 1e12:
-        return "Singular matrix"
-    return NO_EVIDENCE if weight > 1 and "event_model" in options else None
-
-
 @either
 @pytest.mark.parametrize("weight", [1e-100, 1e-12, 0.5, 1e6, 1e12, 1e15, 1e100])
 @pytest.mark.parametrize("some", [1, 2], ids=["all", "every other"])
-def test_weights_of_any_size(
-    weight: float, some: int, options: dict[str, Any], request: pytest.FixtureRequest
-) -> None:
-    if why := failing(options, weight):
-        request.applymarker(pytest.mark.xfail(strict=True, reason=why))
+def test_weights_of_any_size(weight: float, some: int, options: dict[str, Any]) -> None:
     weights = np.where(np.arange(150) % some, 1.0, weight)
     model = TextClassifier(**options).fit(TEXTS[:150], LABELS[:150], sample_weight=weights)
     assert_allclose(model.predict_proba(NEW).sum(axis=1), 1)
@@ -589,7 +553,6 @@ def test_a_weight_of_two_is_a_text_given_twice() -> None:
     assert_allclose(once.best.weights, twice.best.weights, rtol=0.1, atol=0.02)
 
 
-@pytest.mark.xfail(strict=True, reason="they are part of the mean by which scores are scaled")
 def test_texts_that_weigh_nothing_choose_nothing() -> None:
     fold = np.arange(len(TEXTS)) % 5
     more, y = generated(100, 9)
@@ -784,9 +747,7 @@ def test_what_was_chosen_is_saved(options: dict[str, Any], fitted: Any, tmp_path
             other.resolve(min_documents=3)
 
 
-@pytest.mark.parametrize(
-    "of_selection", [False, bug(True, why="a TypeError when it predicts", name="selection")]
-)
+@pytest.mark.parametrize("of_selection", [False, True])
 def test_a_choice_with_another_value_anywhere_is_refused_or_works(
     of_selection: bool, tmp_path: Path
 ) -> None:
@@ -904,22 +865,17 @@ MISSING: dict[str, Any] = {
     "pandas category": lambda y: pd.Series(y, dtype="category"),
     "Polars": pl.Series,
     "Polars categories": lambda y: pl.Series(y, dtype=pl.Categorical),
-    "Arrow": (pa.array, "taken for labels"),
-    "NumPy column": (lambda y: np.array(y, dtype=object)[:, None], "taken for labels"),
-    "pandas table": (lambda y: pd.DataFrame({"y": y}), "taken for labels"),
-    "masked": (
-        lambda y: np.ma.array([label or "" for label in y], mask=[v is None for v in y]),
-        "the label under the mask is a class",
-    ),
+    "Arrow": pa.array,
+    "NumPy column": lambda y: np.array(y, dtype=object)[:, None],
+    "pandas table": lambda y: pd.DataFrame({"y": y}),
+    "masked": lambda y: np.ma.array([label or "" for label in y], mask=[v is None for v in y]),
 }
 
 
 @pytest.mark.parametrize(
     "column",
-    [
-        bug(row[0], why=row[1], name=name) if isinstance(row, tuple) else pytest.param(row, id=name)
-        for name, row in MISSING.items()
-    ],
+    MISSING.values(),
+    ids=MISSING,
 )
 @pytest.mark.filterwarnings("ignore:A column-vector y was passed")
 def test_labels_that_are_missing_in_a_column_of_any_kind(column: Any) -> None:
@@ -957,15 +913,15 @@ NO_LABELS = [None] * len(TEXTS)
     ("options", "y", "words"),
     [
         pytest.param({"unlabeled": 1}, NO_LABELS, ["no text has a label"], id="none"),
-        pytest.param({"unlabeled": -1}, SOME, ["unlabeled", "0 or more", "-1"], id="negative"),
+        pytest.param({"unlabeled": -1}, SOME, ["unlabeled", "from 0", "-1"], id="negative"),
         pytest.param({"unlabeled": np.nan}, SOME, ["unlabeled", "nan"], id="NaN"),
         pytest.param({"unlabeled": "1"}, SOME, ["unlabeled", "'1'"], id="text"),
         pytest.param({"unlabeled": 1}, SOME[:-1], ["300 texts", "299 labels"], id="too few"),
         pytest.param({"unlabeled": 1}, ["ham", *NO_LABELS[1:]], ["greater than one"], id="one"),
         pytest.param({}, SOME, ["row 1", "unlabeled="], id="unlabeled=0"),
         pytest.param({"unlabeled": 1}, [7, *SOME[1:]], ["different kinds"], id="kinds"),
-        bug({"unlabeled": 1}, 5, ["y"], why="'int' object is not iterable", name="a number"),
-        bug({"unlabeled": 1}, np.zeros((300, 2)), ["1d"], why="ambiguous", name="a table"),
+        pytest.param({"unlabeled": 1}, 5, ["y"], id="a number"),
+        pytest.param({"unlabeled": 1}, np.zeros((300, 2)), ["1d"], id="a table"),
     ],
 )
 def test_labels_that_make_no_sense(options: Any, y: Any, words: list[str]) -> None:
@@ -983,7 +939,6 @@ def test_weights_that_make_no_sense(y: Any, weight: Any) -> None:
         TextClassifier(unlabeled=1).fit(TEXTS, y, sample_weight=weight)
 
 
-@pytest.mark.xfail(strict=True, reason="the weights of texts without a label are ignored")
 def test_a_text_without_a_label_weighs_its_weight() -> None:
     weight = np.ones(300)
     weight[OTHERS] = 0.0
@@ -996,9 +951,8 @@ def test_one_weight_for_all_texts() -> None:
     assert_same_predictions(model, TextClassifier(unlabeled=1).fit(TEXTS, SOME))
 
 
-@pytest.mark.xfail(strict=True, reason="overflow, as a NumPy warning")
 def test_too_large_a_weight_of_texts_without_a_label_is_refused() -> None:
-    with refused("too large"):
+    with refused("from 0 to 1e+06"):
         TextClassifier(unlabeled=1e308).fit(TEXTS, SOME)
 
 
@@ -1121,8 +1075,8 @@ def test_settings_may_be_listed_and_many(monkeypatch: pytest.MonkeyPatch) -> Non
         pytest.param({"ngrams": [(1, 2)]}, ["ngrams", "counted"], id="ngrams"),
         pytest.param({"lowercase": [False]}, ["lowercase", "counted"], id="lowercase"),
         pytest.param({"analyzer": ["char_wb"]}, ["analyzer", "counted"], id="analyzer"),
-        bug(None, ["settings"], why="'NoneType' object is not iterable", name="None"),
-        bug(5, ["settings"], why="'int' object is not iterable", name="number"),
+        pytest.param(None, ["settings"], id="None"),
+        pytest.param(5, ["settings"], id="number"),
     ],
 )
 def test_settings_that_make_no_sense(settings: Any, words: list[str]) -> None:
@@ -1137,9 +1091,9 @@ def test_settings_that_make_no_sense(settings: Any, words: list[str]) -> None:
         pytest.param({"folds": 1}, ["folds", "from 2"], id="one fold"),
         pytest.param({"folds": 2.5}, ["folds", "2.5"], id="a part of a fold"),
         pytest.param({"sample_weight": [1]}, ["sample_weight"], id="weights"),
-        bug({"folds": "loo"}, ["folds", "loo"], why="an error of NumPy's", name="loo"),
-        bug({"folds": "ten"}, ["folds", "ten"], why="an error of NumPy's", name="text"),
-        bug({"by": ["brier"]}, ["by", "brier"], why="unhashable", name="by a list"),
+        pytest.param({"folds": "loo"}, ["folds", "loo"], id="loo"),
+        pytest.param({"folds": "ten"}, ["folds", "ten"], id="text"),
+        pytest.param({"by": ["brier"]}, ["by", "brier"], id="by a list"),
     ],
 )
 def test_options_of_tuning_that_make_no_sense(options: Any, words: list[str]) -> None:
@@ -1152,7 +1106,6 @@ def test_others_are_not_tuned() -> None:
         tune(CountVectorizer(), TEXTS, LABELS, {"min_df": [1]})  # type: ignore[arg-type]
 
 
-@pytest.mark.xfail(strict=True, reason="a class that weighs nothing is lost")
 def test_a_tuned_model_has_all_classes() -> None:
     weight = np.where(LABELS == "news", 0.0, 1.0)
     tuned = tune(TextClassifier(), TEXTS, LABELS, {"alpha": [1]}, 3, sample_weight=weight)

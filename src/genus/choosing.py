@@ -24,7 +24,10 @@ from genus.text import Documents
 from genus.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
+MANY_CLASSES = 50
 TELLING = 1000  # words of most mutual information with the class
+MOST_WEIGHT = 1e6  # of a text
+LEAST_SCALE = 1e-6  # of scores that say anything
 SMALLEST = np.finfo(float).eps  # the least probability that log loss counts with
 
 
@@ -63,8 +66,9 @@ def candidates(selection: Selection, words: int, classes: int, runs: bool) -> li
     runs of words are counted, too.
     """
     own = replace(selection, runs=False) if runs else selection
-    # Of two classes, each is the other's complement.
+    # Of two classes, each is the other's complement; of many, trying all would take minutes.
     models = [e for e in EVENT_MODELS if e != "complement" or classes > 2]
+    models = models if classes <= MANY_CLASSES else ["multinomial"]
     found = [
         plain(event_model, alpha, over_root_length(event_model), own)
         for event_model in models
@@ -85,26 +89,39 @@ def over_root_length(event_model: str) -> float:
 
 def choose(folds: Folds, candidates: Sequence[Combination]) -> Choice:
     """The candidate of the least log loss, with its weights."""
-    w = np.ones(len(folds.y)) if folds.weight is None else folds.weight
-    found = [np.zeros((len(w), len(folds.classes), len(c.evidence))) for c in candidates]
-    known = np.zeros(len(w), dtype=bool)
+    found = [np.zeros((len(folds.y), len(folds.classes), len(c.evidence))) for c in candidates]
+    spoken = np.zeros((len(candidates), len(folds.y)), dtype=bool)
+    known = np.zeros(len(folds.y), dtype=bool)
     weighed = {c.weighting: folds.X.weighed(c.weighting) for c in candidates}
     for test, rest in folds.left_out():
         columns = labels.find(folds.classes, rest.classes)
         known[test] = columns[folds.y[test]] >= 0
         rows = {name: matrix.take(X, test) for name, X in weighed.items()}
         selected: dict[Selection, Selected] = {}
-        for candidate, F in zip(candidates, found, strict=True):
+        for i, candidate in enumerate(candidates):
             if candidate.selection not in selected:
                 selected[candidate.selection] = Selected.of(rest, candidate.selection)
-            counted = selected[candidate.selection]
-            F[test] = scored(candidate, counted, rows[candidate.weighting], columns)
-    w = np.where(known, w, 0.0)  # a class that is in one fold only teaches nothing
-    results = [judged(*pair, folds, w) for pair in zip(candidates, found, strict=True)]
+            one, X = selected[candidate.selection], rows[candidate.weighting]
+            found[i][test] = scored(candidate, one, X, columns)
+            spoken[i, test] = X.score(one.words, np.ones((len(one.words), 1)))[:, 0] > 0
+    weight = teaching_weights(folds, known)
+    results = [
+        judged(candidate, F, heard, folds, weight)
+        for candidate, F, heard in zip(candidates, found, spoken, strict=True)
+    ]
     scores = np.array([score for _, score in results])
     best = int(np.argmin(np.where(np.isnan(scores[:, 1]), np.inf, scores[:, 1])))
     names = tuple(candidate.name for candidate in candidates)
     return Choice(results[best][0], names, scores, len(folds.y))
+
+
+def teaching_weights(folds: Folds, known: NDArray[np.bool_]) -> Array:
+    """The weights of texts, none too large to calculate with.
+
+    Texts of a class that is in one fold only teach nothing.
+    """
+    weight = np.where(known, 1.0 if folds.weight is None else folds.weight, 0.0)
+    return weight * min(1.0, MOST_WEIGHT / max(weight.max(initial=0), 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,23 +154,28 @@ def scored(
 
 
 def judged(
-    candidate: Combination, F: Array, folds: Folds, weight: Array
+    candidate: Combination, F: Array, spoken: NDArray[np.bool_], folds: Folds, weight: Array
 ) -> tuple[Combination, tuple[float, float]]:
-    """The candidate with its weights, and its accuracy and log loss."""
+    """The candidate with its weights, and its accuracy and log loss.
+
+    Texts of no known word, of which nothing is `spoken`, get the priors and teach nothing.
+    """
     y, fold = folds.y, folds.fold
     rows = np.maximum(np.bincount(y, weight, len(folds.classes)), 0.5)
     centre = np.log(rows / rows.sum())
-    scale = np.sqrt(np.mean(F**2, axis=(0, 1))) + 1e-9
+    heard = weight * spoken
+    scale = np.sqrt(np.einsum("i,ikg->g", heard, F**2) / max(heard.sum() * F.shape[1], 1.0))
+    scale = np.where(scale > LEAST_SCALE, scale, 1.0)
     F = F / scale
-    log_p = np.empty(F.shape[:2])
+    log_p = np.tile(centre, (len(y), 1))
     for f in range(int(fold.max()) + 1):
-        test, others = fold == f, fold != f
-        w, b = weights_of(candidate, F[others], y[others], weight[others], centre)
+        test, others = (fold == f) & spoken, fold != f
+        w, b = weights_of(candidate, F[others], y[others], heard[others], centre)
         log_p[test] = log_softmax(F[test] @ w + b, axis=1)
     own = np.maximum(np.exp(log_p[np.arange(len(y)), y]), SMALLEST)
     share = weight / max(weight.sum(), 1e-300)  # one text of each class teaches nothing at all
     accuracy, loss = share @ (log_p.argmax(axis=1) == y), share @ -np.log(own)
-    w, b = weights_of(candidate, F, y, weight, centre)
+    w, b = weights_of(candidate, F, y, heard, centre)
     solved = replace(candidate, weights=w / scale, classes=folds.classes, constant=b - centre)
     return solved, (float(accuracy), float(loss))
 
@@ -162,7 +184,7 @@ def weights_of(
     candidate: Combination, F: Array, y: Codes, weight: Array, centre: Array
 ) -> tuple[Array, Array]:
     """w (G,) and b (K,); evidence that would have to speak against itself is left out."""
-    start, ridge = expected(candidate, max(int(np.count_nonzero(weight)), 1))
+    start, ridge = expected(candidate, max(float(weight.sum()), 1.0))
     kinds = [replace(evidence, tilted=False) for evidence in candidate.evidence]
     used = np.ones(len(kinds), dtype=bool)
     while True:
@@ -178,7 +200,7 @@ def weights_of(
         used &= np.array([kind not in against for kind in kinds])
 
 
-def expected(candidate: Combination, texts: int) -> tuple[Array, Array]:
+def expected(candidate: Combination, texts: float) -> tuple[Array, Array]:
     """What each weight is drawn to, and how strongly: more with fewer texts.
 
     Plain evidence of words is expected to count; what refines it has to show that it does.

@@ -8,7 +8,7 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -209,9 +209,10 @@ def tune(
     {'shrinkage': 0.1}
     """
     worth = {"accuracy": 0, "log_loss": 1, "brier": 2}
-    if by not in worth:
+    if not isinstance(by, str) or by not in worth:
         raise ValueError(f'by is "log_loss", "accuracy" or "brier"; got {by!r}.')
-    tried = list(ParameterGrid(settings) if isinstance(settings, Mapping) else settings)
+    grid = ParameterGrid(settings) if isinstance(settings, Mapping) else settings
+    tried = list(grid) if isinstance(grid, Iterable) else []
     if not tried or not all(isinstance(setting, Mapping) for setting in tried):
         raise ValueError(
             f"settings are dictionaries of options, at least one; got {str(settings)[:60]}."
@@ -240,6 +241,9 @@ def tune(
     best = int(np.argmin(np.where(np.isnan(loss), np.inf, loss)))
     tuned = copies[best]._chosen_from(lambda: counted)
     model = tuned._with_current_options(counted.everything)
+    # A class whose rows all weigh nothing is a class all the same.
+    unseen = classes[labels.find(classes, model.weights.classes) < 0]
+    model = replace(model, declared=unseen)
     tuned._solve(model)
     tuned._keep(model)
     return Tuning([dict(setting) for setting in tried], scores, dict(tried[best]), tuned)
@@ -270,7 +274,7 @@ def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> 
                 f"folds must be from 2 to the number of rows, {len(codes)}; got {folds}."
             )
         return stratified(int(folds), codes, random_state)
-    if not (hasattr(folds, "split") or isinstance(folds, Iterable)):
+    if isinstance(folds, str) or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
         raise ValueError(f'folds is a whole number, "loo" or a splitter, got {folds!r}.')
     pairs: Iterable[Any] = folds.split(X, codes) if hasattr(folds, "split") else folds
     times, fold, count = np.zeros(len(codes), dtype=int), np.zeros(len(codes), dtype=np.int64), 0

@@ -56,7 +56,7 @@ def curvature(F: Array, p: Array, weight: Array) -> Array:
     """
     q = p * weight[:, None]
     mean = np.einsum("ik,ikg->ig", p, F)
-    spread = (F * np.sqrt(q)[:, :, None]).reshape(-1, F.shape[2])
+    spread = (F * np.sqrt(q)[:, :, None]).reshape(F.shape[0] * F.shape[1], F.shape[2])
     weights = spread.T @ spread - (mean * weight[:, None]).T @ mean
     both = np.einsum("ik,ikg->gk", q, F) - mean.T @ q
     constants = np.diag(q.sum(axis=0)) - p.T @ q

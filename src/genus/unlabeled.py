@@ -32,12 +32,12 @@ class Expected:
     rounds: int
 
 
-def learn(labelled: Model, X: Documents, weight: float) -> Expected:
-    """The model of labelled texts and of texts X without a label, each of which weighs λ."""
+def learn(labelled: Model, X: Documents, weight: Array) -> Expected:
+    """The model of labelled texts and of texts X without a label, by their weights λ (m,)."""
     model, shares = labelled, labelled.posterior(X)
     rounds, change = 0, 1.0
     while change > STILL and rounds < MOST_ROUNDS:
-        model = labelled + expected_counts(labelled, X, weight * shares)
+        model = labelled + expected_counts(labelled, X, weight[:, None] * shares)
         before, shares = shares, model.posterior(X)
         rounds, change = rounds + 1, np.abs(shares - before).sum(axis=1).mean()
     return Expected(model, rounds)

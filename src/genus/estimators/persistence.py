@@ -86,6 +86,7 @@ def restore_choice(estimator: Any, tree: dict[str, Any]) -> None:
     """What was chosen from texts, and the options that it holds for."""
     best, texts = tree["best"], tree["best"]["selection"]
     selection = Selection(**texts | {"stop_words": frozenset(texts["stop_words"])})
+    selection.check()
     evidence = tuple(Evidence(**one) for one in best["evidence"])
     combination = Combination(**best | {"evidence": evidence, "selection": selection})
     scores, names = tree["scores"], tuple(tree["names"])

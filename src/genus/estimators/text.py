@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Self
@@ -29,13 +29,17 @@ from genus.model import Model
 from genus.options import flag, number, whole
 from genus.statistics import Array
 from genus.text import DEFAULT_PATTERN, Documents, Texts, Tokenizer
+from genus.text.sources import listed, single_column
 from genus.vocabulary import Vocabulary
 
 ANALYZERS = ("word", "char_wb")
 CRITERIA = (None, "mutual-information", "chi2")
 LONGEST_NGRAM = 32
+MOST_UNLABELED = 1e6
 MOST_EXPLAINED = 1 << 30  # bytes
 MOST_RUNS = 10_000_000  # runs of words that "auto" counts unless asked for; each takes 100 bytes
+CHOOSE_CELLS = 1_000_000  # texts times classes, from which to choose
+CHOOSE_AT_LEAST = 5000
 CHOOSE_FROM = 50_000  # texts at most: more would change the choice little
 
 
@@ -130,7 +134,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         """
         if y is None and isinstance(X, Iterator):
             return self._fit_batches(X)
-        weight = number("unlabeled", self.unlabeled, least=0)
+        weight = number("unlabeled", self.unlabeled, least=0, most=MOST_UNLABELED)
         missing = None if y is None or weight == 0 else missing_labels(y)
         if missing is None or not missing.any():
             return super().fit(X, y, sample_weight)  # type: ignore[arg-type]
@@ -148,13 +152,14 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         if missing.all():
             raise ValueError("No text has a label. Label some of each class.")
         rows, others = np.flatnonzero(~missing), np.flatnonzero(missing)
-        known = [label for label, no in zip(y, missing, strict=True) if not no]
+        known = [label for label, no in zip(listed_labels(y), missing, strict=True) if not no]
         checked = check_weight(sample_weight, len(texts))
         weights = None if checked is None else checked[rows]
         with self._unchanged_on_error():
             super().fit(texts.take(rows), known, weights)
             documents = self._tokenizer().encode(texts.take(others))
-            found = unlabeled.learn(self.model_, documents, λ)
+            light = np.ones(len(others)) if checked is None else checked[others]
+            found = unlabeled.learn(self.model_, documents, λ * light)
             self.n_iter_ = found.rounds
             self._solve(found.model)
             self._keep(found.model)
@@ -292,18 +297,22 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         return np.array([*self._parameters.words, None], dtype=object)[:-1]
 
     def _is_linear(self) -> bool:
-        solved = self.model_.parameters[0] if self.__sklearn_is_fitted__() else None
-        if solved is not None and (solved.power or solved.weighting == "logarithm"):
-            raise AttributeError(
-                "These probabilities are not linear in counts of words: they go by logarithms and "
-                "the length of the text. Solve with an event model by name and calibrate=False."
-            )
+        if self.__sklearn_is_fitted__():
+            family: Any = self.model_.blocks[0].family
+            if family.combination is not None:
+                raise AttributeError(
+                    "Probabilities that are chosen or calibrated are not linear in counts of "
+                    "words. Solve with an event model by name and calibrate=False."
+                )
         return True
 
     @property
     def alpha_(self) -> Any:
-        """The pseudo-count in use, the chosen one if alpha is "auto"; None if "auto" chose all."""
-        return None if self._option("event_model") == "auto" else super().alpha_
+        """The pseudo-count in use, the chosen one if alpha is "auto"; None of a mixture of many."""
+        if "choice_" not in vars(self):
+            return super().alpha_
+        used = {evidence.alpha for evidence in self.choice_.best.evidence}
+        return used.pop() if len(used) == 1 else None
 
     @property
     def vocabulary_(self) -> dict[str, int]:
@@ -323,8 +332,8 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     def log_density(self, X: Any) -> Array:
         """log p(x), (m,): low for texts unlike anything seen.
 
-        Scores of "complement", and those that are calibrated, are no densities; the multinomial
-        model of the same counts answers for them.
+        Scores of "complement", and those that are chosen or calibrated, are no densities; the
+        event model of the same counts answers for them, the multinomial unless another is named.
         """
         return self._score(X, lambda _, X: self._generative().log_density(X))
 
@@ -349,7 +358,8 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
             raise ValueError(
                 f"event_model is one of {', '.join(map(repr, known))}; got {self.event_model!r}."
             )
-        if self.event_model == "auto" and self.alpha not in (1.0, "auto"):
+        own = np.ndim(self.alpha) > 0 or self.alpha not in (1, "auto")
+        if self.event_model == "auto" and own:
             raise ValueError(
                 f'event_model="auto" chooses alpha, too; got {self.alpha!r}. Leave it out, or name '
                 "an event model."
@@ -377,20 +387,25 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
                 "and the first ones are of one. Begin with some of each."
             )
         rows = np.arange(len(codes))
-        if len(codes) > CHOOSE_FROM:
-            rows = np.sort(np.random.default_rng(0).choice(rows, CHOOSE_FROM, replace=False))
+        most = min(CHOOSE_FROM, max(CHOOSE_CELLS // len(classes), CHOOSE_AT_LEAST))
+        if len(codes) > most:
+            rows = sample_of(codes, most)
         w = None if weight is None else weight[rows]
-        sample = X if len(rows) == len(codes) else X.take(rows)
-        documents = self._tokenizer().encode(sample)
-        asked = check_ngrams(self.ngrams)
-        many = documents.words.runs.sum() * len(codes) > MOST_RUNS * len(rows)
-        if many and asked != self._tokenizer().ngrams:
-            self._counted_ngrams = asked, asked
-            documents = self._tokenizer().encode(sample)
+        documents = self._encoded(X if len(rows) == len(codes) else X.take(rows), len(codes))
         fold = stratified(min(10 if len(rows) < 200 else 5, len(rows)), codes[rows], 0)
         empty = self._empty()
         self._choose(Folds.count(empty, documents, codes[rows], classes, w, fold))
         return documents if len(rows) == len(codes) else X
+
+    def _encoded(self, X: Texts, texts: int) -> Documents:
+        """X, which stands for so many texts, read by words and, unless these are too many, runs."""
+        documents = self._tokenizer().encode(X)
+        asked = check_ngrams(self.ngrams)
+        many = documents.words.runs.sum() * texts > MOST_RUNS * len(X)
+        if many and asked != self._tokenizer().ngrams:
+            self._counted_ngrams = asked, asked
+            documents = self._tokenizer().encode(X)
+        return documents
 
     def _chosen_from(self, folds: Callable[[], Folds]) -> Self:
         if not self._chooses:
@@ -548,7 +563,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         return texts, np.asarray(y)
 
     def _for_rereading(self, X: Texts) -> Any:
-        return self._tokenizer().encode(X)
+        return self._encoded(X, len(X))
 
     def _feature_names(self) -> list[str]:
         return ["text"]
@@ -562,10 +577,25 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         return tags
 
 
+def sample_of(codes: Codes, size: int) -> NDArray[np.intp]:
+    """Rows of all classes alike, ascending: as many folds as it takes, and the first of them."""
+    return np.flatnonzero(stratified(-(-len(codes) // size), codes, 0) == 0)
+
+
+def listed_labels(y: Any) -> list[Any]:
+    """Labels one by one, from a column of any kind; masked ones are None."""
+    if hasattr(y, "num_columns") or hasattr(y, "dtypes"):
+        y = single_column(y)
+    if hasattr(y, "ndim") and hasattr(y, "reshape") and y.ndim == 2 and y.shape[1] == 1:
+        y = y.reshape(-1)
+    if not isinstance(y, Iterable) or getattr(y, "ndim", 1) != 1:
+        raise ValueError(f"y is a 1d list of labels, one for each text; got {str(y)[:60]}.")
+    return list(listed(y))
+
+
 def missing_labels(y: Any) -> NDArray[np.bool_]:
     """Which labels are None or NaN, (m,)."""
-    given = y.to_list() if hasattr(y, "to_list") else y
-    return np.array([labels.is_missing(label) for label in given], dtype=bool)
+    return np.array([labels.is_missing(label) for label in listed_labels(y)], dtype=bool)
 
 
 def check_ngrams(ngrams: Any) -> tuple[int, int]:

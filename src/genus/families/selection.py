@@ -37,6 +37,15 @@ class Selection:
         """Whether the same words are chosen whatever their counts."""
         return self.least in (0, 1) and self.most is None
 
+    def check(self) -> None:
+        """Raise unless this is a selection; one from a file may be anything."""
+        sound = all(isinstance(word, str) for word in self.stop_words)
+        sound &= isinstance(self.least, int | float) and self.least >= 0
+        sound &= self.most is None or (isinstance(self.most, int) and self.most > 0)
+        sound &= self.by in (None, "mutual-information", "chi2") and isinstance(self.runs, bool)
+        if not sound:
+            raise ValueError("its selection of words makes no sense")
+
     def mask(
         self, words: Vocabulary, occurrences: Array, documents: Array, totals: Array, counted: Array
     ) -> NDArray[np.bool_]:

@@ -44,6 +44,7 @@ class WordParameters:
 
     `table` (V, K) and `constant` (K,): Σ_v x_v table_v / L^power and the constant. `inner` is what
     the family of the event model has solved. If it gives some word no probability, `table` is None.
+    Of a combination the table has a last column of ones, whose sum says if any word is known.
     """
 
     words: Vocabulary
@@ -62,7 +63,9 @@ class WordParameters:
     @property
     def linear(self) -> tuple[Array, Array]:
         """θ (K, V) and the constant (K,)."""
-        return self.inner.linear if self.table is None else (self.table.T, self.constant)
+        if self.table is None:
+            return self.inner.linear
+        return self.table.T[: len(self.constant)], self.constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +124,7 @@ class Words:
             return WordParameters(
                 keys_of(counts),
                 counts,
-                table,
+                np.column_stack([table, np.ones(len(table))]),
                 constant,
                 weighting=self.combination.weighting,
                 power=self.combination.power,
@@ -185,9 +188,10 @@ class Words:
             scores = self.tokenizer.score(X, words, table, weighting, power)
         if self.combination is None:
             scores += parameters.constant
-        else:  # a text of no known word gets the priors, whatever texts with words are like
-            scores += np.where(scores.any(axis=1, keepdims=True), parameters.constant, 0.0)
-        return scores
+            return scores
+        # A text of no known word gets the priors, whatever texts with words are like.
+        spoken = scores[:, -1:] > 0
+        return scores[:, :-1] + np.where(spoken, parameters.constant, 0.0)
 
     def contributions(
         self, parameters: WordParameters, X: Texts | Documents
@@ -202,7 +206,7 @@ class Words:
         place = parameters.words.find(documents.words)
         terms = np.zeros((len(documents), documents.width, len(constant)))
         terms[entries.row, place[entries.word]] = x[:, None] * slope.T[entries.word]
-        spoken = np.asarray(terms.any(axis=(1, 2)) | (self.combination is None))
+        spoken = (entries.lengths > 0) | (self.combination is None)
         return terms, np.where(spoken[:, None], constant, 0.0)
 
     def _inner_contributions(
@@ -249,12 +253,12 @@ class Words:
     def sample(
         self, parameters: WordParameters, k: int, n: int, rng: np.random.Generator
     ) -> NDArray[Any]:
-        """Texts of words in no order, (n, 1); of a combination, by its multinomial model."""
+        """Texts of words in no order, (n, 1); of a combination, by the event model it stands on."""
         if self.combination is not None:
-            plain = replace(self, combination=None, event_model="multinomial")
-            selection = self.combination.selection
-            counts, smoothing = parameters.counts, Smoothing()
-            plain = replace(plain, selection=selection, smoothing=smoothing)
+            known = self.event_model in EVENT_MODELS
+            plain = replace(self, combination=None, smoothing=Smoothing())
+            plain = plain if known else replace(plain, event_model="multinomial")
+            counts = parameters.counts
             within = Tally(counts.classes, None, plain._inner_counts(counts))
             inner = plain.inner.solve(within, counts.classes, len(parameters.words))
             return plain.sample(replace(parameters, inner=inner), k, n, rng)
