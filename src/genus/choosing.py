@@ -16,6 +16,7 @@ from scipy.special import log_softmax
 
 from genus import labels, layer, matrix
 from genus.families import EVENT_MODELS, Combination, Selection, mixture, plain
+from genus.families.combination import keys_of
 from genus.folds import Folds
 from genus.matrix import Codes
 from genus.model import Model
@@ -100,10 +101,11 @@ def choose(folds: Folds, candidates: Sequence[Combination]) -> Choice:
         selected: dict[Selection, Selected] = {}
         for i, candidate in enumerate(candidates):
             if candidate.selection not in selected:
-                selected[candidate.selection] = Selected.of(rest, candidate.selection)
+                here = next(iter(rows.values()))
+                selected[candidate.selection] = Selected.of(rest, candidate.selection, here)
             one, X = selected[candidate.selection], rows[candidate.weighting]
             found[i][test] = scored(candidate, one, X, columns)
-            spoken[i, test] = X.score(one.words, np.ones((len(one.words), 1)))[:, 0] > 0
+            spoken[i, test] = X.score(one.here, np.ones((len(one.here), 1)))[:, 0] > 0
     weight = teaching_weights(folds, known)
     results = [
         judged(candidate, F, heard, folds, weight)
@@ -126,18 +128,21 @@ def teaching_weights(folds: Folds, known: NDArray[np.bool_]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The words that a selection leaves, and their counts."""
+    """The counts of the words that a selection leaves, and which of these some texts hold."""
 
     counts: Tally
-    words: Vocabulary
+    chosen: NDArray[np.bool_]
+    here: Vocabulary
 
     @classmethod
-    def of(cls, rest: Model, selection: Selection) -> Selected:
+    def of(cls, rest: Model, selection: Selection, X: Documents) -> Selected:
         (block,) = rest.blocks
         family: Any = block.family
         counts = family.selected(block.statistics, rest.classes, selection)
-        (words,) = counts.keys
-        return cls(counts, words)
+        words = keys_of(counts)
+        at = words.find(X.words)
+        chosen = (at >= 0) & X.present[at]
+        return cls(counts, chosen, words[chosen])
 
 
 def scored(
@@ -146,8 +151,8 @@ def scored(
     """Scores (m, K, G) of texts by each kind of evidence, from the counts of other texts."""
     F = np.empty((len(X), len(columns), len(candidate.evidence)))
     for g, evidence in enumerate(candidate.evidence):
-        table, constant = evidence.solve(selected.counts)
-        scores = X.score(selected.words, table, candidate.power) + constant
+        table, constant = evidence.solve(selected.counts, selected.chosen)
+        scores = X.score(selected.here, table, candidate.power) + constant
         # A class that only texts left out belong to is as unlikely as the unlikeliest.
         F[:, :, g] = np.where(columns >= 0, scores[:, columns], scores.min(axis=1, keepdims=True))
     return F

@@ -18,7 +18,7 @@ from genus.estimators.gaussian import GDA, GaussianNB
 from genus.estimators.multinomial import MultinomialNB
 from genus.estimators.poisson import PoissonNB
 from genus.estimators.text import TextClassifier
-from genus.families.combination import INNER, TOKENS, WEIGHTINGS, Combination, Evidence
+from genus.families.combination import FAMILIES, TOKENS, WEIGHTINGS, Combination, Evidence
 from genus.families.selection import Selection
 from genus.model import Block, Model, counting_as
 from genus.statistics import Moments, Tally
@@ -91,9 +91,9 @@ def restore_choice(estimator: Any, tree: dict[str, Any]) -> None:
     combination = Combination(**best | {"evidence": evidence, "selection": selection})
     scores, names = tree["scores"], tuple(tree["names"])
     check_axis(combination.classes)
-    known = all(e.family in INNER and e.tokens in TOKENS for e in evidence)
+    known = all(e.family in FAMILIES and e.tokens in TOKENS for e in evidence)
     known &= combination.weighting in WEIGHTINGS and np.isfinite(combination.power)
-    known &= all(e.counted in ("occurrences", "documents") and e.alpha >= 0 for e in evidence)
+    known &= all(e.counted in ("occurrences", "documents") and e.alpha > 0 for e in evidence)
     fits = combination.weights.shape == (len(evidence),) and scores.shape == (len(names), 2)
     fits &= combination.constant.shape == combination.classes.shape
     numbers = (combination.weights, combination.constant, scores)

@@ -15,37 +15,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genus import labels
-from genus.families.bernoulli import Bernoulli
-from genus.families.complement import Complement
-from genus.families.multinomial import Multinomial
 from genus.families.selection import Selection
 from genus.labels import Axis
-from genus.smoothing import Smoothing
 from genus.statistics import Tally
 from genus.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
 TOKENS = ("all", "words", "runs")
 WEIGHTINGS = ("occurrences", "once", "logarithm")
-INNER: dict[str, Any] = {
-    "multinomial": Multinomial,
-    "complement": Complement,
-    "bernoulli": Bernoulli,
-}
+FAMILIES = ("multinomial", "complement", "bernoulli")
 
 
 @dataclass(frozen=True)
 class Evidence:
     """A table by word and class, solved from counts.
 
-    `family` is a key of INNER, `counted` "occurrences" or "documents". `tokens` are "all", "words",
-    or "runs" of several words.
+    `family` is one of FAMILIES, `counted` is "occurrences" or "documents", and `tokens` are "all",
+    "words", or "runs" of several words.
     """
 
     family: str
@@ -54,23 +45,37 @@ class Evidence:
     tokens: str = "all"
     tilted: bool = False
 
-    def solve(self, counts: Tally) -> tuple[Array, Array]:
-        """T (V, K), less its mean over the classes, and what no word says (K,)."""
-        (words,) = counts.keys or (Vocabulary(),)
-        table = np.zeros((len(words), len(counts.classes)))
-        used = self._used(words)
-        counted = counts[self.counted][:, used]
-        seen = np.broadcast_to(counts["rows"], counted.shape)
-        name = "ones" if self.family == "bernoulli" else "count"
-        tally = Tally(counts.classes, None, {name: counted, "seen": seen})
-        family = INNER[self.family](smoothing=Smoothing(self.alpha))
-        slope, constant = family.solve(tally, counts.classes, counted.shape[1]).linear
-        table[used] = (slope - slope.mean(axis=0)).T
+    def solve(self, counts: Tally, chosen: NDArray[np.bool_] | None = None) -> tuple[Array, Array]:
+        """T (V, K), less its mean over the classes, and what no word says (K,).
+
+        `chosen` (V,) are the words whose rows of T are wanted, if that is not all.
+        """
+        used = self._used(keys_of(counts))
+        rows = used if chosen is None else used & chosen
+        slope, constant = self._linear(counts, used, rows)
+        slope -= slope.mean(axis=0)
         if self.tilted:
-            documents = counts["documents"].sum(axis=0)[used]
+            documents = counts["documents"][:, rows].sum(axis=0)
             # -1 for a word in one document, 0 for one in 16, 1 for one in 256
-            table[used] *= (np.log2(np.maximum(documents, 1.0)) / 4 - 1)[:, None]
-        return table, constant - constant.mean()
+            slope *= np.log2(np.maximum(documents, 1.0)) / 4 - 1
+        table = np.zeros((len(used), len(counts.classes)))
+        table[rows] = slope.T
+        return (table if chosen is None else table[chosen]), constant - constant.mean()
+
+    def _linear(
+        self, counts: Tally, used: NDArray[np.bool_], rows: NDArray[np.bool_]
+    ) -> tuple[Array, Array]:
+        """What the family's `linear` is of the words `used`: of it the columns `rows`."""
+        α, V = self.alpha, np.count_nonzero(used)
+        N, total = counts[self.counted][:, rows], counts[self.counted] @ used.astype(float)
+        if self.family == "bernoulli":
+            n = counts["rows"]
+            absent = np.log(n - counts[self.counted] + α) @ used.astype(float)
+            return np.log(N + α) - np.log(n - N + α), absent - V * np.log(n[:, 0] + 2 * α)
+        sign = 1.0
+        if self.family == "complement":
+            N, total, sign = N.sum(axis=0) - N, total.sum() - total, -1.0
+        return sign * (np.log(N + α) - np.log(total + α * V)[:, None]), np.zeros(len(total))
 
     def _used(self, words: Vocabulary) -> NDArray[np.bool_]:
         if self.tokens == "all":
@@ -100,12 +105,17 @@ class Combination:
         classes = counts.classes
         at = labels.find(classes, self.classes)  # a class may have come later
         constant = np.where(at >= 0, np.append(self.constant, 0.0)[at], 0.0)
-        table = np.zeros((len((counts.keys or (Vocabulary(),))[0]), len(classes)))
+        table = np.zeros((len(keys_of(counts)), len(classes)))
         for weight, evidence in zip(self.weights, self.evidence, strict=True):
             slope, rest = evidence.solve(counts)
             table += weight * slope
             constant = constant + weight * rest
         return table, constant
+
+
+def keys_of(counts: Tally) -> Vocabulary:
+    """The words of a tally."""
+    return counts.keys[0] if counts.keys else Vocabulary()
 
 
 def plain(event_model: str, alpha: float, power: float, selection: Selection) -> Combination:

@@ -21,7 +21,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from genus.families.bernoulli import Bernoulli
-from genus.families.combination import Combination
+from genus.families.combination import Combination, keys_of
 from genus.families.complement import Complement
 from genus.families.leaving import Leaving
 from genus.families.multinomial import Multinomial
@@ -274,12 +274,6 @@ class Words:
         entries = documents.weighed(self.weighting).entries(words)
         shape = len(documents), len(words)
         return scipy.sparse.csr_array((entries.times, (entries.row, entries.word)), shape=shape)
-
-
-def keys_of(counts: Tally) -> Vocabulary:
-    """The words of a tally."""
-    assert counts.keys is not None
-    return counts.keys[0]
 
 
 def with_empty_word(

@@ -55,6 +55,14 @@ class Documents:
     def __getitem__(self, rows: Any) -> Documents:
         return replace(self, rows=self.rows[rows])
 
+    @cached_property
+    def present(self) -> NDArray[np.bool_]:
+        """Which words occur at all in these texts, (V,)."""
+        found = np.zeros(self.width, dtype=bool)
+        for start, end in zip(self.rows.starts.tolist(), self.rows.ends.tolist(), strict=True):
+            found[self.rows.indices[start:end]] = True
+        return found
+
     def count(self, y: Codes, weight: Array | None, n_classes: int) -> tuple[Array, Array]:
         """Occurrences and documents of each word by class, (K, V) each."""
         occurrences, _ = matrix.sum_columns(self.rows, y, weight, n_classes, nonnegative=True)
