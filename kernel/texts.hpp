@@ -47,8 +47,7 @@ inline WordCounts count_texts(const Texts& texts, const Tokenizer& how, const La
                      at = 1 + 2 * static_cast<std::size_t>(labels.y[i]);
                      weight = labels.weight ? labels.weight[i] : 1.0;
                  };
-                 const auto visit = [&](std::size_t number) {
-                     double* sums = dictionary.numbers(number);
+                 const auto visit = [&](std::size_t, double* sums) {
                      const auto stamp = static_cast<double>(row + 1);  // exact up to 2⁵³
                      sums[at] += weight;
                      if (sums[0] != stamp) sums[0] = stamp, sums[at + 1] += weight;
@@ -168,9 +167,8 @@ inline EncodedTexts encode_texts(const Texts& texts, const Tokenizer& how, Team&
                  Rows& rows = blocks[begin / texts_per_block];
                  part_of[begin / texts_per_block] = part;
                  std::size_t row = begin;
-                 const auto visit = [&](std::size_t number) {
-                     double* record =
-                         dictionary.numbers(number);  // the text last seen in, and where there
+                 const auto visit = [&](std::size_t number, double* record) {
+                     // The text that the word was last seen in, and where there.
                      const auto stamp = static_cast<double>(row + 1);
                      if (record[0] != stamp) {
                          record[0] = stamp, record[1] = static_cast<double>(rows.indices.size());

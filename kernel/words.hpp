@@ -163,22 +163,21 @@ public:
                 key.size};
     }
 
-    double* numbers(std::size_t i) {
-        return reinterpret_cast<double*>(records_[i]) + sizeof(Key) / 8;
-    }
+    double* numbers(std::size_t i) { return numbers_of(records_[i]); }
 
     // Words are looked up in batches, so that the memory for one is fetched while others wait.
-    // visit(number) follows for each, at the latest when `flush` returns.
+    // visit(number, numbers) follows for each, at the latest when `flush` returns.
     template <class Visit>
     GENUS_INLINE void add(const char* p, std::size_t size, const Visit& visit) {
         if (size > short_word) {
-            visit(number({p, size}));
+            const std::size_t found = number({p, size});
+            visit(found, numbers(found));
             return;
         }
         const Key key = short_key(p, size);
         const std::uint64_t hash = hash_(key.low, key.high);
         __builtin_prefetch(&slots_[place(hash)]);
-        waiting_[waiting_count_++] = {key, hash, 0};
+        waiting_[waiting_count_++] = {key, hash, 0, nullptr};
         if (waiting_count_ == batch) flush(visit);
     }
 
@@ -196,26 +195,35 @@ public:
             Waiting& one = waiting_[i];
             std::size_t at = place(one.hash);
             while (slots_[at] != Slot::empty && !Slot::matches(slots_[at], one.hash)) at = next(at);
-            one.found = slots_[at];
-            if (one.found != Slot::empty) __builtin_prefetch(records_[Slot::number(one.found)]);
+            if (slots_[at] == Slot::empty) continue;
+            one.found = Slot::number(slots_[at]);
+            one.record = records_[one.found];
+            __builtin_prefetch(one.record);
         }
         for (std::size_t i = 0; i < waiting_count_; ++i) {
-            const Waiting& one = waiting_[i];
-            if (one.found != Slot::empty && key(Slot::number(one.found)) == one.key)
-                visit(Slot::number(one.found));
-            else
-                visit(number(one.key, one.hash));
+            Waiting& one = waiting_[i];
+            if (!one.record || !(*reinterpret_cast<const Key*>(one.record) == one.key)) {
+                one.found = number(one.key, one.hash);
+                one.record = records_[one.found];
+            }
+            visit(one.found, numbers_of(one.record));
         }
         waiting_count_ = 0;
     }
 
 private:
-    static constexpr std::size_t batch = 32;
+    static constexpr std::size_t batch = 64;
 
     struct Waiting {
         Key key;
-        std::uint64_t hash, found;
+        std::uint64_t hash;
+        std::size_t found;
+        std::uint64_t* record;
     };
+
+    static double* numbers_of(std::uint64_t* record) {
+        return reinterpret_cast<double*>(record) + sizeof(Key) / 8;
+    }
 
     Records records_;
     Hash hash_;

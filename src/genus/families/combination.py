@@ -75,7 +75,8 @@ class Evidence:
         sign = 1.0
         if self.family == "complement":
             N, total, sign = N.sum(axis=0) - N, total.sum() - total, -1.0
-        return sign * (np.log(N + α) - np.log(total + α * V)[:, None]), np.zeros(len(total))
+        log_total = np.log(total + α * max(V, 1))[:, None]  # of no words, any number will do
+        return sign * (np.log(N + α) - log_total), np.zeros(len(total))
 
     def _used(self, words: Vocabulary) -> NDArray[np.bool_]:
         if self.tokens == "all":
