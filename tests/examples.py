@@ -30,6 +30,7 @@ from genus import (
     PoissonNB,
     TextClassifier,
 )
+from genus.text import Texts
 
 Array = np.ndarray[Any, Any]
 Strategy = st.SearchStrategy[Any]
@@ -269,7 +270,8 @@ class Variant:
     def count(self, rows: Rows) -> Any:
         """The statistics of rows."""
         classes, y = np.unique(rows.y, return_inverse=True)
-        X, _ = clone(self.estimator)._as_matrix(self.layout(rows.X), reset=True)
+        X = self.layout(rows.X)
+        X = Texts.of(X) if isinstance(self.estimator, TextClassifier) else X
         return self.family.count(X, y.astype(np.int64), classes, rows.weight)
 
     def rows(
