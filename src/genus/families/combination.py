@@ -66,7 +66,7 @@ class Evidence:
         self, counts: Tally, used: NDArray[np.bool_], rows: NDArray[np.bool_]
     ) -> tuple[Array, Array]:
         """What the family's `linear` is of the words `used`: of it the columns `rows`."""
-        α, V = self.alpha, np.count_nonzero(used)
+        α, V = self.alpha, int(np.count_nonzero(used))
         N, total = counts[self.counted][:, rows], counts[self.counted] @ used.astype(float)
         if self.family == "bernoulli":
             n = counts["rows"]
