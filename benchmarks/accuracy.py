@@ -110,6 +110,9 @@ def classifiers() -> dict[str, Callable[[], Any]]:
     theirs["scikit-learn TfidfVectorizer + LogisticRegression"] = lambda: make_pipeline(
         TfidfVectorizer(), LogisticRegression(max_iter=1000)
     )
+    theirs["scikit-learn the same, sublinear_tf=True, C=100"] = lambda: make_pipeline(
+        TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=100, max_iter=1000)
+    )
     if report.installed("fasttext-wheel"):
         theirs["fastText train_supervised(epoch=25)"] = FastText
     return ours | theirs

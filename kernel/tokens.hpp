@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "vectors.hpp"
@@ -163,6 +164,26 @@ GENUS_INLINE bool classify(const unsigned char* in, char* out, bool lowercase,
 // Where tokens are found in a text; `emit(bytes, size)` gets each, with 16 bytes readable, and
 // `pause()` says now and then whether to stop. The place of the first invalid byte, or `fine`.
 constexpr std::size_t fine = static_cast<std::size_t>(-1);
+// body(reader) with the reader of a text's encoding.
+template <class Body> std::size_t with_reader(const Text& text, const Body& body) {
+    const auto units = [&]<class Unit>(Unit) {
+        const auto* begin = static_cast<const Unit*>(text.data);
+        return body(UnitReader<Unit>{begin, begin, begin + text.size});
+    };
+    switch (text.encoding) {
+        case Encoding::latin1:
+            return units(std::uint8_t{});
+        case Encoding::ucs2:
+            return units(std::uint16_t{});
+        case Encoding::ucs4:
+            return units(std::uint32_t{});
+        default: {
+            const auto* begin = static_cast<const unsigned char*>(text.data);
+            return body(Utf8Reader{begin, begin, begin + text.size});
+        }
+    }
+}
+
 constexpr std::size_t pause_after = std::size_t{1} << 20;  // bytes
 
 class WordReader {
@@ -170,25 +191,12 @@ public:
     template <class Emit, class Pause>
     std::size_t read(const Text& text, const Tokenizer& how, const Emit& emit, const Pause& pause) {
         open_ = used_ = 0;
-        const auto units = [&]<class Unit>(Unit) {
-            const auto* begin = static_cast<const Unit*>(text.data);
-            UnitReader<Unit> reader{begin, begin, begin + text.size};
-            return slowly(reader, fine, how, emit, pause);
-        };
-        std::size_t problem = fine;
-        switch (text.encoding) {
-            case Encoding::latin1:
-                problem = units(std::uint8_t{});
-                break;
-            case Encoding::ucs2:
-                problem = units(std::uint16_t{});
-                break;
-            case Encoding::ucs4:
-                problem = units(std::uint32_t{});
-                break;
-            default:
-                problem = in_blocks(text, how, emit, pause);
-        }
+        const std::size_t problem = with_reader(text, [&]<class Reader>(Reader reader) {
+            if constexpr (std::is_same_v<Reader, Utf8Reader>)
+                return in_blocks(reader, how, emit, pause);
+            else
+                return slowly(reader, fine, how, emit, pause);
+        });
         if (problem == fine) close(emit);
         return problem;
     }
@@ -220,10 +228,8 @@ private:
     }
 
     template <class Emit, class Pause>
-    GENUS_INLINE std::size_t in_blocks(const Text& text, const Tokenizer& how, const Emit& emit,
+    GENUS_INLINE std::size_t in_blocks(Utf8Reader reader, const Tokenizer& how, const Emit& emit,
                                        const Pause& pause) {
-        const auto* begin = static_cast<const unsigned char*>(text.data);
-        Utf8Reader reader{begin, begin, begin + text.size};
         std::size_t pause_at = pause_after;
         while (!reader.done()) {
             if (reader.offset() >= pause_at) {
@@ -310,22 +316,7 @@ public:
     template <class Emit, class Pause>
     std::size_t read(const Text& text, const Tokenizer& how, const Emit& emit, const Pause& pause) {
         begin_word();
-        const auto units = [&]<class Unit>(Unit) {
-            const auto* begin = static_cast<const Unit*>(text.data);
-            return all(UnitReader<Unit>{begin, begin, begin + text.size}, how, emit, pause);
-        };
-        switch (text.encoding) {
-            case Encoding::latin1:
-                return units(std::uint8_t{});
-            case Encoding::ucs2:
-                return units(std::uint16_t{});
-            case Encoding::ucs4:
-                return units(std::uint32_t{});
-            default: {
-                const auto* begin = static_cast<const unsigned char*>(text.data);
-                return all(Utf8Reader{begin, begin, begin + text.size}, how, emit, pause);
-            }
-        }
+        return with_reader(text, [&](auto reader) { return all(reader, how, emit, pause); });
     }
 
 private:

@@ -30,7 +30,7 @@ from cases import CASES, DISCRETE, NUMBERS, Case, each, refused, table, unchange
 from cases import LABELS as CODES
 from genus import GDA, TextClassifier, cross_validate, layer, tune
 from genus.choosing import choose
-from genus.estimators import text as text_module
+from genus.estimators import chooser
 from genus.families.combination import Combination, Evidence, mixture, plain
 from genus.families.selection import Selection
 from genus.folds import Folds
@@ -396,7 +396,7 @@ def test_a_choice_is_the_candidate_of_the_least_loss(fitted: Any) -> None:
 
 
 def test_more_than_enough_texts_are_chosen_from_some(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_module, "CHOOSE_FROM", 100)
+    monkeypatch.setattr(chooser, "CHOOSE_FROM", 100)
     model = TextClassifier("auto").fit(TEXTS, LABELS)
     assert model.choice_.texts == 100
     assert model.model_ == TextClassifier(ngrams=(1, 2)).fit(TEXTS, LABELS).model_
@@ -408,7 +408,7 @@ def test_more_than_enough_texts_are_chosen_from_some(monkeypatch: pytest.MonkeyP
 def test_pairs_are_left_out_where_there_are_too_many(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(text_module, "MOST_RUNS", 100)
+    monkeypatch.setattr(chooser, "MOST_RUNS", 100)
     model = TextClassifier("auto").fit(TEXTS[:200], LABELS[:200])
     assert model.model_ == TextClassifier().fit(TEXTS[:200], LABELS[:200]).model_
     model.save(tmp_path / "model.genus")
@@ -420,7 +420,7 @@ def test_pairs_are_left_out_where_there_are_too_many(
 
 
 def test_what_is_cross_validated_leaves_the_same_pairs_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_module, "MOST_RUNS", 100)
+    monkeypatch.setattr(chooser, "MOST_RUNS", 100)
     tuned = tune(TextClassifier("auto"), TEXTS[:90], LABELS[:90], [{}], folds=3)
     model = TextClassifier("auto").fit(TEXTS[:90], LABELS[:90])
     assert tuned.model.model_ == model.model_
@@ -720,7 +720,7 @@ def test_an_interrupted_choice_leaves_the_model_as_it_was(
         raise error
 
     model = fitted(options)
-    monkeypatch.setattr(text_module, where, fail)
+    monkeypatch.setattr(chooser, where, fail)
     with unchanged(model, NEW), pytest.raises(error):
         model.fit(TEXTS[:50], LABELS[:50])
     with unchanged(model, NEW), refused("greater than one"):
@@ -891,7 +891,7 @@ def test_some_texts_of_a_column_of_any_kind(column: Any, monkeypatch: pytest.Mon
     y = [*SMALL_LABELS[:4], None, None]
     model, other = (TextClassifier(unlabeled=0.5).fit(X, y) for X in (SMALL, column(SMALL)))
     assert_same_predictions(other, model)
-    monkeypatch.setattr(text_module, "CHOOSE_FROM", 4)
+    monkeypatch.setattr(chooser, "CHOOSE_FROM", 4)
     model, other = (TextClassifier("auto").fit(X, SMALL_LABELS) for X in (SMALL, column(SMALL)))
     assert_same_predictions(other, model)
 
@@ -1119,3 +1119,10 @@ def test_auto_and_an_event_model_by_name_count_differently() -> None:
         tune(TextClassifier("auto"), TEXTS[:90], LABELS[:90], settings, 3)
     both = tune(TextClassifier(ngrams=(1, 2)), TEXTS[:90], LABELS[:90], settings, 3)
     assert np.isfinite(both.scores).all()
+
+
+def test_batches_leave_nothing_of_an_earlier_choice() -> None:
+    model = TextClassifier("auto").fit(TEXTS, LABELS)
+    model.set_params(event_model="multinomial", alpha=0.5).fit(iter([(TEXTS, LABELS)]))
+    assert not hasattr(model, "choice_")
+    assert model.alpha_ == 0.5

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,38 +10,35 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus import labels, unlabeled
-from genus.choosing import Choice, candidates, choose, over_root_length
 from genus.estimators.base import refuse_single_class
-from genus.estimators.discrete import DiscreteClassifier
+from genus.estimators.chooser import Chooser
 from genus.estimators.inputs import check_weight
 from genus.estimators.logistic import LogisticForm
+from genus.estimators.text_options import (
+    check_ngrams,
+    check_pattern,
+    check_stop_words,
+    listed_labels,
+    missing_labels,
+)
 from genus.explanation import TextExplanation
-from genus.families import EVENT_MODELS, Combination, Selection, Words, plain
-from genus.folds import Folds, stratified
-from genus.matrix import Codes
+from genus.families import EVENT_MODELS, Selection, Words
 from genus.model import Model
 from genus.options import flag, number, whole
 from genus.statistics import Array
-from genus.text import DEFAULT_PATTERN, Documents, Texts, Tokenizer
-from genus.text.sources import listed, single_column
+from genus.text import Texts, Tokenizer
 from genus.vocabulary import Vocabulary
 
 ANALYZERS = ("word", "char_wb")
 CRITERIA = (None, "mutual-information", "chi2")
-LONGEST_NGRAM = 32
 MOST_UNLABELED = 1e6
 MOST_EXPLAINED = 1 << 30  # bytes
-MOST_RUNS = 10_000_000  # runs of words that "auto" counts unless asked for; each takes 100 bytes
-CHOOSE_CELLS = 1_000_000  # texts times classes, from which to choose
-CHOOSE_AT_LEAST = 5000
-CHOOSE_FROM = 50_000  # texts at most: more would change the choice little
 
 
-class TextClassifier(LogisticForm, DiscreteClassifier):
+class TextClassifier(LogisticForm, Chooser):
     """Naive Bayes over the words of texts.
 
     Parameters
@@ -74,8 +69,8 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     choice_ : what "auto" or `calibrate` has chosen; print it to see what from, and why.
     n_iter_ : how many rounds texts without a label took.
 
-    Only ngrams, analyzer, lowercase, token_pattern and tokenizer decide what is counted; all else
-    can be changed on a fitted model by `resolve`, without the texts.
+    ngrams, analyzer, lowercase, token_pattern and tokenizer decide what is counted; "auto",
+    calibrate and unlabeled need the texts; all else can be changed on a fitted model by `resolve`.
 
     >>> texts = ["win cash now", "cash prize", "lunch at noon?", "see you at lunch"]
     >>> model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
@@ -83,7 +78,6 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
     array(['spam', 'ham'], dtype='<U4')
     """
 
-    choice_: Choice
     m = p = class_prior = None
     fit_prior = force_alpha = True
     prior_alpha = 0.0
@@ -180,6 +174,7 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         refuse_single_class(model.classes)
         fresh._solve(model)
         fresh._refuse_empty(None, model)
+        self._forget_choice()
         self._adopt(fresh)
         self._keep(model)
         return self
@@ -367,120 +362,6 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         family = Words(self._tokenizer(), self.event_model, self._smoothing(), self._selection())
         return replace(family, combination=self._combination())
 
-    # Choosing and calibrating
-
-    @property
-    def _chooses(self) -> bool:
-        return flag("calibrate", self.calibrate) or self.event_model == "auto"
-
-    def _ready(
-        self, X: Texts, codes: Codes, classes: NDArray[Any], weight: Array | None
-    ) -> Texts | Documents:
-        for name in ("choice_", "_chosen_for", "_counted_ngrams", "n_iter_"):
-            self.__dict__.pop(name, None)
-        self._family()  # options that make no sense are refused now
-        if not self._chooses:
-            return X
-        if len(classes) < 2:
-            raise ValueError(
-                'event_model="auto" and calibrate=True choose by texts of two classes or more, '
-                "and the first ones are of one. Begin with some of each."
-            )
-        rows = np.arange(len(codes))
-        most = min(CHOOSE_FROM, max(CHOOSE_CELLS // len(classes), CHOOSE_AT_LEAST))
-        if len(codes) > most:
-            rows = sample_of(codes, most)
-        w = None if weight is None else weight[rows]
-        documents = self._encoded(X if len(rows) == len(codes) else X.take(rows), len(codes))
-        fold = stratified(min(10 if len(rows) < 200 else 5, len(rows)), codes[rows], 0)
-        empty = self._empty()
-        self._choose(Folds.count(empty, documents, codes[rows], classes, w, fold))
-        return documents if len(rows) == len(codes) else X
-
-    def _encoded(self, X: Texts, texts: int) -> Documents:
-        """X, which stands for so many texts, read by words and, unless these are too many, runs."""
-        documents = self._tokenizer().encode(X)
-        asked = check_ngrams(self.ngrams)
-        many = documents.words.runs.sum() * texts > MOST_RUNS * len(X)
-        if many and asked != self._tokenizer().ngrams:
-            self._counted_ngrams = asked, asked
-            documents = self._tokenizer().encode(X)
-        return documents
-
-    def _chosen_from(self, folds: Callable[[], Folds]) -> Self:
-        if not self._chooses:
-            return self
-        copy = clone(self)
-        copy._adopt(self)
-        copy._choose(folds())
-        return copy
-
-    def _choose(self, folds: Folds) -> None:
-        selection = self._selection()
-        if self.event_model == "auto":
-            ngrams = self._tokenizer().ngrams
-            runs = self.analyzer == "word" and ngrams[0] == 1 < ngrams[1]
-            found = candidates(selection, folds.X.width, len(folds.classes), runs)
-        else:
-            powers = {0.0, over_root_length(self.event_model)}
-            alpha = self._smoothing().alpha
-            if alpha == 0:
-                raise ValueError(
-                    "calibrate=True weighs logarithms of probabilities, and with alpha=0 some are "
-                    "zero. Use alpha > 0, such as 1e-3."
-                )
-            if isinstance(alpha, str):
-                family = replace(self._family(), combination=None)
-                everything = folds.everything.with_family(family)
-                alpha = everything.parameters[0].alpha
-            found = [plain(self.event_model, alpha, power, selection) for power in sorted(powers)]
-            ngrams = self._tokenizer().ngrams
-        self._counted_ngrams = check_ngrams(self.ngrams), ngrams
-        self.choice_ = choose(folds, found)
-        self._chosen_for = self._choosing_options()
-
-    def _choosing_options(self) -> dict[str, Any]:
-        """The options that a choice holds for."""
-        names = ["event_model", "calibrate", "stop_words", "min_documents", "max_features"]
-        names += ["select"] if self.event_model == "auto" else ["select", "alpha"]
-        options = {name: deepcopy(getattr(self, name)) for name in names}
-        return options | {"stop_words": sorted(check_stop_words(self.stop_words))}
-
-    def _with_current_options(self, model: Model) -> Model:
-        if self._chooses and "choice_" not in vars(self):
-            raise ValueError(
-                'event_model="auto" and calibrate=True choose from texts, which a fitted model no '
-                "longer has. Fit again with them."
-            )
-        return super()._with_current_options(model)
-
-    def _combination(self) -> Combination | None:
-        if not self._chooses or "choice_" not in vars(self):
-            return None
-        if self._chosen_for != self._choosing_options():
-            raise ValueError(
-                'calibrate=True and event_model="auto" are chosen from texts, and hold for the '
-                "options that they were chosen with. Fit again, or use calibrate=False and an "
-                "event model by name."
-            )
-        return self.choice_.best
-
-    def _keep(self, model: Model) -> None:
-        if "choice_" in vars(self):  # of a class that is gone nothing is kept
-            best = self.choice_.best
-            left = labels.find(best.classes, model.classes) >= 0
-            if not left.all():
-                best = replace(best, classes=best.classes[left], constant=best.constant[left])
-                self.choice_ = replace(self.choice_, best=best)
-                model = super()._with_current_options(model)
-        super()._keep(model)
-
-    def _adopt(self, other: Self) -> None:
-        super()._adopt(other)
-        for name in ("choice_", "_chosen_for", "_counted_ngrams"):
-            if name in vars(other) and (self._chooses or name == "_counted_ngrams"):
-                setattr(self, name, vars(other)[name])
-
     def _check_alpha(self) -> Any:
         if not isinstance(self.alpha, str) and np.ndim(self.alpha):
             raise ValueError(
@@ -575,73 +456,3 @@ class TextClassifier(LogisticForm, DiscreteClassifier):
         tags.input_tags.one_d_array = True
         tags.input_tags.allow_nan = False
         return tags
-
-
-def sample_of(codes: Codes, size: int) -> NDArray[np.intp]:
-    """Rows of all classes alike, ascending: as many folds as it takes, and the first of them."""
-    return np.flatnonzero(stratified(-(-len(codes) // size), codes, 0) == 0)
-
-
-def listed_labels(y: Any) -> list[Any]:
-    """Labels one by one, from a column of any kind; masked ones are None."""
-    if hasattr(y, "num_columns") or hasattr(y, "dtypes"):
-        y = single_column(y)
-    if hasattr(y, "ndim") and hasattr(y, "reshape") and y.ndim == 2 and y.shape[1] == 1:
-        y = y.reshape(-1)
-    if not isinstance(y, Iterable) or getattr(y, "ndim", 1) != 1:
-        raise ValueError(f"y is a 1d list of labels, one for each text; got {str(y)[:60]}.")
-    return list(listed(y))
-
-
-def missing_labels(y: Any) -> NDArray[np.bool_]:
-    """Which labels are None or NaN, (m,)."""
-    return np.array([labels.is_missing(label) for label in listed_labels(y)], dtype=bool)
-
-
-def check_ngrams(ngrams: Any) -> tuple[int, int]:
-    """The least and the largest n, from 1 on."""
-    try:
-        least, largest = ngrams
-    except (TypeError, ValueError):
-        raise ValueError(f"ngrams is a pair of numbers such as (1, 2); got {ngrams!r}.") from None
-    least = whole("the first of ngrams", least, least=1, most=LONGEST_NGRAM)
-    largest = whole("the second of ngrams", largest, least=1, most=LONGEST_NGRAM)
-    if least > largest:
-        raise ValueError(f"ngrams is the least and then the largest number; got {ngrams!r}.")
-    return least, largest
-
-
-def check_pattern(pattern: Any) -> str | None:
-    """A regular expression for tokens."""
-    if pattern is None or pattern == DEFAULT_PATTERN:
-        return None
-    try:
-        groups = re.compile(pattern).groups
-    except (re.error, TypeError) as error:
-        raise ValueError(
-            f"token_pattern is a regular expression; got {pattern!r}: {error}."
-        ) from None
-    if not isinstance(pattern, str):
-        raise ValueError(f"token_pattern is a regular expression as text; got {pattern!r}.")
-    if groups > 1:
-        raise ValueError(
-            f"More than 1 capturing group in token pattern {pattern!r}. Only a single group should "
-            "be captured; write (?:...) for the others."
-        )
-    return pattern
-
-
-def check_stop_words(stop_words: Any) -> frozenset[str]:
-    """The words to leave out."""
-    if stop_words is None:
-        return frozenset()
-    if isinstance(stop_words, str):
-        if stop_words != "english":
-            raise ValueError(
-                f'stop_words is "english", a list of words, or None; got {stop_words!r}.'
-            )
-        return ENGLISH_STOP_WORDS
-    listed = isinstance(stop_words, list | tuple | set | frozenset) or hasattr(stop_words, "tolist")
-    if not listed or not all(isinstance(word, str) for word in stop_words):
-        raise ValueError(f'stop_words is "english", a list of words, or None; got {stop_words!r}.')
-    return frozenset(stop_words)

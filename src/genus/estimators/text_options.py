@@ -1,0 +1,83 @@
+"""What users bring beside texts: n-grams, patterns, stop words, labels that may be missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+from genus import labels
+from genus.options import whole
+from genus.text import DEFAULT_PATTERN
+from genus.text.sources import listed, single_column
+
+LONGEST_NGRAM = 32
+
+
+def listed_labels(y: Any) -> list[Any]:
+    """Labels one by one, from a column of any kind; masked ones are None."""
+    if hasattr(y, "num_columns") or hasattr(y, "dtypes"):
+        y = single_column(y)
+    if hasattr(y, "ndim") and hasattr(y, "reshape") and y.ndim == 2 and y.shape[1] == 1:
+        y = y.reshape(-1)
+    if not isinstance(y, Iterable) or getattr(y, "ndim", 1) != 1:
+        raise ValueError(f"y is a 1d list of labels, one for each text; got {str(y)[:60]}.")
+    return list(listed(y))
+
+
+def missing_labels(y: Any) -> NDArray[np.bool_]:
+    """Which labels are None or NaN, (m,)."""
+    return np.array([labels.is_missing(label) for label in listed_labels(y)], dtype=bool)
+
+
+def check_ngrams(ngrams: Any) -> tuple[int, int]:
+    """The least and the largest n, from 1 on."""
+    try:
+        least, largest = ngrams
+    except (TypeError, ValueError):
+        raise ValueError(f"ngrams is a pair of numbers such as (1, 2); got {ngrams!r}.") from None
+    least = whole("the first of ngrams", least, least=1, most=LONGEST_NGRAM)
+    largest = whole("the second of ngrams", largest, least=1, most=LONGEST_NGRAM)
+    if least > largest:
+        raise ValueError(f"ngrams is the least and then the largest number; got {ngrams!r}.")
+    return least, largest
+
+
+def check_pattern(pattern: Any) -> str | None:
+    """A regular expression for tokens."""
+    if pattern is None or pattern == DEFAULT_PATTERN:
+        return None
+    try:
+        groups = re.compile(pattern).groups
+    except (re.error, TypeError) as error:
+        raise ValueError(
+            f"token_pattern is a regular expression; got {pattern!r}: {error}."
+        ) from None
+    if not isinstance(pattern, str):
+        raise ValueError(f"token_pattern is a regular expression as text; got {pattern!r}.")
+    if groups > 1:
+        raise ValueError(
+            f"More than 1 capturing group in token pattern {pattern!r}. Only a single group should "
+            "be captured; write (?:...) for the others."
+        )
+    return pattern
+
+
+def check_stop_words(stop_words: Any) -> frozenset[str]:
+    """The words to leave out."""
+    if stop_words is None:
+        return frozenset()
+    if isinstance(stop_words, str):
+        if stop_words != "english":
+            raise ValueError(
+                f'stop_words is "english", a list of words, or None; got {stop_words!r}.'
+            )
+        return ENGLISH_STOP_WORDS
+    listed = isinstance(stop_words, list | tuple | set | frozenset) or hasattr(stop_words, "tolist")
+    if not listed or not all(isinstance(word, str) for word in stop_words):
+        raise ValueError(f'stop_words is "english", a list of words, or None; got {stop_words!r}.')
+    return frozenset(stop_words)
