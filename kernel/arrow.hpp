@@ -1,6 +1,7 @@
 // Columns of strings from any library that speaks Arrow, by its C data interface, without a copy.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -117,14 +118,16 @@ inline Column read_array(ArrowSchema* given_schema, ArrowArray* given) {
 
 // The first row of a chunk that is null, or -1.
 inline std::int64_t first_null(const Column& column, const ArrowArray& chunk) {
-    const ArrowArray& own = column.of(chunk);
-    if (own.null_count == 0 || !own.buffers[0]) return -1;
-    const auto* valid = static_cast<const std::uint8_t*>(own.buffers[0]);
-    for (std::int64_t i = 0; i < chunk.length; ++i) {
-        const std::int64_t at = column.offset(chunk) + i;
-        if (!(valid[at / 8] >> (at % 8) & 1)) return i;
-    }
-    return -1;
+    const auto first = [&](const ArrowArray& array, std::int64_t offset) -> std::int64_t {
+        if (array.null_count == 0 || array.n_buffers == 0 || !array.buffers[0]) return -1;
+        const auto* valid = static_cast<const std::uint8_t*>(array.buffers[0]);
+        for (std::int64_t i = 0; i < chunk.length; ++i)
+            if (!(valid[(offset + i) / 8] >> ((offset + i) % 8) & 1)) return i;
+        return -1;
+    };
+    const std::int64_t own = first(column.of(chunk), column.offset(chunk));
+    const std::int64_t row = column.in_table ? first(chunk, chunk.offset) : -1;
+    return own < 0 ? row : row < 0 ? own : std::min(own, row);
 }
 
 }  // namespace genus::arrow

@@ -453,7 +453,8 @@ def test_few_and_odd_texts_have_probabilities(texts: Any, y: Any, options: Any) 
     assert_allclose(model.predict_proba(new).sum(axis=1), 1)
     assert np.isfinite(model.predict_joint_log_proba(new)).all()
     assert_allclose(model.explain(new).joint, model.predict_joint_log_proba(new), atol=1e-7)
-    assert np.isfinite(model.choice_.scores).all()
+    alone = len(set(y)) == len(y)  # with no other text of its class none can be judged
+    assert (np.isnan(model.choice_.scores) == alone).all()
     assert len(model.sample(2, random_state=0)[0]) == 2
 
 
@@ -1126,3 +1127,30 @@ def test_batches_leave_nothing_of_an_earlier_choice() -> None:
     model.set_params(event_model="multinomial", alpha=0.5).fit(iter([(TEXTS, LABELS)]))
     assert not hasattr(model, "choice_")
     assert model.alpha_ == 0.5
+
+
+def test_what_could_not_be_judged_has_no_score() -> None:
+    choice = TextClassifier("auto").fit(["aa bb", "cc dd"], [0, 1]).choice_
+    assert np.isnan(choice.scores).all()
+    assert choice.texts == 0
+    assert "0.0000" not in str(choice)
+    one_alone = TextClassifier("auto").fit(["aa", "bb cc", "bb", "cc bb"], [0, 1, 1, 1]).choice_
+    assert one_alone.texts == 3
+
+
+def test_calibrating_never_silences_the_only_evidence() -> None:
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.ones(200) * 0.05, 20)
+    y = np.repeat(np.arange(20), 2)
+    texts = [" ".join(f"w{i}" for i in rng.choice(200, 12, p=shares[k])) for k in y]
+    for calibrate in (False, True):
+        model = TextClassifier("bernoulli", calibrate=calibrate).fit(texts, y)
+        assert model.score(texts, y) == 1.0
+
+
+def test_a_choice_goes_with_the_options_that_it_was_for() -> None:
+    texts, y = ["win cash", "cash prize", "lunch noon", "see lunch"], [1, 1, 0, 0]
+    model = TextClassifier("auto").fit(texts, y).set_params(event_model="boolean", alpha=0.3)
+    model.partial_fit(texts, y)
+    assert not hasattr(model, "choice_")
+    assert model.alpha_ == 0.3

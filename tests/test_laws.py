@@ -284,6 +284,20 @@ def test_rows_with_any_weights_are_forgotten_one_by_one(variant: Variant) -> Non
     check(forgetting(model, rows, rows[:0]))
 
 
+@each([v for v in COUNTED if v.layout is np.asarray])
+@pytest.mark.parametrize("light", [1e-8, 1e-10, 1e-15])
+def test_a_row_that_weighs_next_to_nothing_beside_others_leaves_a_whole_model(
+    variant: Variant, light: float
+) -> None:
+    own = np.flatnonzero(variant.solid.y == variant.solid.y[0])
+    rows = Rows(variant.solid.X, variant.solid.y, np.ones(len(variant.solid)))
+    rows.weight[own[0]] = light
+    model = learn(variant, rows, priors=None)
+    forget(variant, model, rows[own[1:]])
+    p = attempt(model.predict_proba, variant.layout(rows.X))
+    assert failed(p) or p.shape == (len(rows), len(model.classes_))
+
+
 @every
 @given(data=st.data())
 @few

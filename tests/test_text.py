@@ -354,6 +354,7 @@ ENGLISH = ["the cat sat on the mat", "The dog and the Cat", "mat of dog", "where
 
 
 @pytest.mark.filterwarnings("ignore:Your stop_words may be inconsistent")
+@pytest.mark.filterwarnings("ignore:The stop word 'Cat' leaves nothing out")
 @pytest.mark.parametrize("stop_words", ["english", ["cat", "the"], {"dog"}, ("mat",), ["Cat"], []])
 def test_stop_words_are_those_of_scikit_learn(stop_words: Any) -> None:
     given = stop_words if isinstance(stop_words, str) else list(stop_words)
@@ -722,3 +723,52 @@ def test_a_pipeline() -> None:
     assert_array_equal(pipeline.predict(TEXTS), model.predict([t.upper() for t in TEXTS]))
     named = Pipeline([("text", TextClassifier())]).set_params(text__alpha=0.1).fit(TEXTS, LABELS)
     assert named.score(TEXTS, LABELS) > 0.5
+
+
+COMMAS = r"[^,]+"
+PLACES = [
+    "new york,big apple",
+    "big apple,statue",
+    "los angeles,hollywood",
+    "hollywood,sunset strip",
+]
+
+
+@pytest.mark.parametrize("event_model", ["multinomial", "auto"])
+def test_a_token_of_ones_own_may_hold_spaces(event_model: str) -> None:
+    model = TextClassifier(event_model, token_pattern=COMMAS).fit(PLACES, ["e", "e", "w", "w"])
+    words = ["big apple", "hollywood", "los angeles", "new york", "statue", "sunset strip"]
+    assert list(model.resolve(event_model="multinomial").vocabulary_) == words
+    assert list(model.explain("new york,san jose,rome").unknown[0]) == ["rome", "san jose"]
+    stopped = TextClassifier(token_pattern=COMMAS, stop_words=["new"]).fit(PLACES, [0, 0, 1, 1])
+    assert list(stopped.vocabulary_) == words
+
+
+def test_stop_words_that_no_text_can_hold_are_named() -> None:
+    texts, y = ["The cash", "the lunch"], [0, 1]
+    with pytest.warns(UserWarning, match="'The' leaves nothing out"):
+        TextClassifier(stop_words=["The"]).fit(texts, y)
+    kept = TextClassifier(stop_words=["The"], lowercase=False).fit(texts, y).vocabulary_
+    assert list(kept) == ["cash", "lunch", "the"]
+
+
+def test_lambdas_that_do_different_things_do_not_merge() -> None:
+    texts, y = ["aa bb", "cc"], [0, 1]
+    words = TextClassifier(tokenizer=lambda text: text.split()).fit(texts, y)
+    letters = TextClassifier(tokenizer=lambda text: list(text)).fit(texts, y)
+    again = TextClassifier(tokenizer=lambda text: text.split()).fit(texts, y)
+    assert (words + again).word_count_.sum() == 6
+    with pytest.raises(ValueError, match="tokenizer"):
+        words + letters
+
+
+def test_words_that_no_class_has_tell_nothing() -> None:
+    model = TextClassifier(alpha=0).fit(["aa bb", "bb cc", "cc dd"], [0, 1, 2])
+    assert ("dd", 0.0) in model.top_words(0)
+
+
+def test_rounds_are_saved(tmp_path: Path) -> None:
+    texts, y = ["aa bb", "cc dd", "aa cc", "dd"], [0, 1, None, None]
+    model = TextClassifier(unlabeled=0.5).fit(texts, y)
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").n_iter_ == model.n_iter_

@@ -669,3 +669,46 @@ def test_ctrl_c_stops_reading_and_leaves_the_model_as_it_was() -> None:
         assert found.pop(f"as it was by {threads}") is True
     late = {name: t for name, t in found.items() if not isinstance(t, float) or t > 10}
     assert late == {}
+
+
+@pytest.mark.parametrize(
+    ("texts", "row"),
+    [
+        ((t for t in ["aa", None, "bb", "cc"]), 1),
+        ((t for t in ["aa", "bb", 5, "cc"]), 2),
+        (iter([["aa", "bb"], ["cc", None]]), 3),
+    ],
+)
+def test_rows_of_iterators_are_numbered_through(texts: Any, row: int) -> None:
+    with pytest.raises(ValueError, match=f"Row {row} holds"):
+        TextClassifier().fit(texts, [0, 0, 1, 1])
+
+
+def test_a_bad_batch_is_named_and_an_empty_one_skipped() -> None:
+    good = ["aa bb", "cc dd"], [0, 1]
+    with pytest.raises(ValueError, match=r"In batch 1: Row 1 holds nothing"):
+        TextClassifier().fit(iter([good, (["aa", None], [0, 1])]))
+    with pytest.raises(ValueError, match=r"put weights of batches into the batches"):
+        TextClassifier().fit(iter([good]), sample_weight=[1, 2])
+    model = TextClassifier().fit(iter([good, ([], []), good]))
+    assert model.class_count_.tolist() == [2.0, 2.0]
+
+
+def test_masked_labels_are_missing() -> None:
+    y = np.ma.array([1, 1, 0, 0], mask=[0, 1, 0, 0])
+    with pytest.raises(ValueError, match="row 1 has no label"):
+        TextClassifier().fit(["aa", "bb", "cc", "dd"], y)
+
+
+def test_labels_may_be_strings_of_numpy() -> None:
+    y = np.array(["a", "a", "b", "b"], dtype=np.dtypes.StringDType())
+    assert TextClassifier().fit(["aa", "bb", "cc", "dd"], y).classes_.tolist() == ["a", "b"]
+
+
+def test_a_row_that_is_null_in_a_table_is_missing() -> None:
+    texts = pa.array(["aa", "bb", "cc", "dd"])
+    table = pa.StructArray.from_arrays(
+        [texts], ["text"], mask=pa.array([False, True, False, False])
+    )
+    with pytest.raises(ValueError, match="Row 1 holds nothing"):
+        TextClassifier().fit(table, [0, 0, 1, 1])

@@ -36,7 +36,8 @@ SMALLEST = np.finfo(float).eps  # the least probability that log loss counts wit
 class Choice:
     """The best of some candidates, and what each of them is worth out of fold.
 
-    `scores` (candidates, 2) are accuracy and log loss.
+    `scores` (candidates, 2) are accuracy and log loss, NaN where nothing could be judged: a text
+    is if its class has others. `texts` is how many were.
     """
 
     best: Combination
@@ -45,7 +46,7 @@ class Choice:
     texts: int
 
     def __repr__(self) -> str:
-        accuracy, loss = self.scores[np.argmin(self.scores[:, 1])]
+        accuracy, loss = self.scores[least(self.scores[:, 1])]
         return f"Choice({self.best.name!r}, accuracy={accuracy:.4f}, log_loss={loss:.4f})"
 
     def __str__(self) -> str:
@@ -53,10 +54,11 @@ class Choice:
         order = np.argsort(self.scores[:, 1], kind="stable")
         width = max(map(len, self.names))
         head = f"{f'out of fold, {self.texts:,} texts':{width}}  accuracy  log loss"
-        rows = (
-            f"{self.names[i]:{width}}    {self.scores[i, 0]:.4f}  {self.scores[i, 1]:8.4f}"
-            for i in order
-        )
+        shown = [
+            f"    {accuracy:.4f}  {loss:8.4f}" if np.isfinite(loss) else "         -         -"
+            for accuracy, loss in self.scores
+        ]
+        rows = (f"{self.names[i]:{width}}{shown[i]}" for i in order)
         return "\n".join([head, *rows])
 
 
@@ -112,9 +114,14 @@ def choose(folds: Folds, candidates: Sequence[Combination]) -> Choice:
         for candidate, F, heard in zip(candidates, found, spoken, strict=True)
     ]
     scores = np.array([score for _, score in results])
-    best = int(np.argmin(np.where(np.isnan(scores[:, 1]), np.inf, scores[:, 1])))
+    best = least(scores[:, 1])
     names = tuple(candidate.name for candidate in candidates)
-    return Choice(results[best][0], names, scores, len(folds.y))
+    return Choice(results[best][0], names, scores, int(np.count_nonzero(weight)))
+
+
+def least(losses: Array) -> int:
+    """Where the least loss stands; the first if none is a number."""
+    return int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))
 
 
 def teaching_weights(folds: Folds, known: NDArray[np.bool_]) -> Array:
@@ -178,8 +185,11 @@ def judged(
         w, b = weights_of(candidate, F[others], y[others], heard[others], centre)
         log_p[test] = log_softmax(F[test] @ w + b, axis=1)
     own = np.maximum(np.exp(log_p[np.arange(len(y)), y]), SMALLEST)
-    share = weight / max(weight.sum(), 1e-300)  # one text of each class teaches nothing at all
-    accuracy, loss = share @ (log_p.argmax(axis=1) == y), share @ -np.log(own)
+    if weight.any():
+        share = weight / weight.sum()
+        accuracy, loss = share @ (log_p.argmax(axis=1) == y), share @ -np.log(own)
+    else:  # one text of each class
+        accuracy = loss = np.nan
     w, b = weights_of(candidate, F, y, heard, centre)
     solved = replace(candidate, weights=w / scale, classes=folds.classes, constant=b - centre)
     return solved, (float(accuracy), float(loss))
@@ -203,6 +213,8 @@ def weights_of(
         if not against:
             return w, b
         used &= np.array([kind not in against for kind in kinds])
+        if not used.any():  # too few texts to learn a weight from
+            return start, centre
 
 
 def expected(candidate: Combination, texts: float) -> tuple[Array, Array]:

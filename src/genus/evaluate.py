@@ -174,17 +174,22 @@ class Tuning:
     def __str__(self) -> str:
         """The settings, the best by log loss first."""
         order = np.argsort(self.scores[:, 1], kind="stable")
-        told = [", ".join(f"{k}={v!r}" for k, v in self.settings[i].items()) for i in order]
-        width = max(map(len, told), default=0)
+        names = [told(self.settings[i]) for i in order]
+        width = max(map(len, names), default=0)
         head = f"{'setting':{width}}  accuracy  log loss    Brier"
         rows = (
             f"{name:{width}}    {accuracy:.4f}  {loss:8.4f}  {brier:7.4f}"
-            for name, (accuracy, loss, brier) in zip(told, self.scores[order], strict=True)
+            for name, (accuracy, loss, brier) in zip(names, self.scores[order], strict=True)
         )
         return "\n".join([head, *rows])
 
     def __repr__(self) -> str:
         return f"Tuning(settings={len(self.settings)}, best={self.best})"
+
+
+def told(setting: Mapping[str, Any]) -> str:
+    """Options and their values, as a call would have them."""
+    return ", ".join(f"{name}={value!r}" for name, value in setting.items())
 
 
 def tune(
@@ -227,8 +232,9 @@ def tune(
         copy._adopt(fresh)
         if copy._family().counting != fresh._family().counting:
             raise ValueError(
-                f"tune tries options that act when solving, and {', '.join(setting)} changes what "
-                "is counted. Tune each way to count by itself, or use scikit-learn's GridSearchCV."
+                f"tune tries options that act when solving, and {told(setting)} counts something "
+                "else. Tune each way to count by itself, or use scikit-learn's GridSearchCV."
+                + (' ("auto" reads pairs of words, too.)' if "auto" in setting.values() else "")
             )
     scores = np.empty((len(tried), 3))
     step = max(1, TUNING_BYTES // (8 * len(codes) * len(classes)))

@@ -114,15 +114,20 @@ class TextExplanation(Explanation):
         if not strange:
             return told
         more = f" and {len(strange) - most} more" if len(strange) > most else ""
-        return f"{told}\n  not known: {', '.join(strange[:most])}{more}"
+        return f"{told}\n  not known: {', '.join(map(visible, strange[:most]))}{more}"
 
     def _name(self, j: int, row: int) -> str:
         if j == len(self.features):
             return REST
         times, word = int(self.values[row, j]), self.features[j]
-        shown = word if word == word.strip() else repr(word)  # characters with a space beside them
+        shown = visible(word)
         return f"{shown} ×{times}" if times > 1 else shown
 
     def __repr__(self) -> str:
         m, n, K = self.contributions.shape
         return f"TextExplanation(texts={m}, words={n}, classes={K})"
+
+
+def visible(word: str) -> str:
+    """A word, in quotes if a space is at its end or its beginning."""
+    return word if word == word.strip() else repr(word)

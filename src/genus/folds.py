@@ -50,7 +50,7 @@ class Folds:
         ends = np.cumsum(np.bincount(self.fold))[:-1]
         tests = np.split(matrix.stable_order(self.fold), ends)
         for test, part in zip(tests, self.parts, strict=True):
-            rest = self.everything - part
+            rest = self.everything.without(part)
             if len(rest.classes) == 0:
                 raise ValueError(
                     f"Without the {len(test)} rows of the fold that row {test[0]} is in nothing is "

@@ -144,11 +144,20 @@ class Model:
             for before, left in zip(self.blocks, rest.blocks, strict=True)
         )
         weights = rest.weights.settled(self.weights)
+        blocks = tuple(replace(b, statistics=of_classes(b.statistics, weights)) for b in blocks)
         # A class that was only announced goes when rows of it do, unless some are left.
         gone = labels.find(self.declared, other.classes) >= 0
         gone &= labels.find(self.declared, weights.classes) < 0
         declared = self.declared[~gone]
         return replace(rest, blocks=blocks, weights=weights, declared=declared)
+
+    def without(self, part: Model) -> Model:
+        """This model less a part of what it has counted; a class without weight is gone."""
+        rest = self - part
+        blocks = (
+            replace(b, statistics=of_classes(b.statistics, rest.weights)) for b in rest.blocks
+        )
+        return replace(rest, blocks=tuple(blocks))
 
     def with_family(self, family: Family) -> Model:
         """The same statistics solved with other options; one block only."""
@@ -387,6 +396,17 @@ class Model:
                 return np.full_like(total, np.nan)
             total += scores
         return total
+
+
+def of_classes(statistics: Any, weights: Tally) -> Any:
+    """What was counted of the classes that weigh something.
+
+    Beside rows of weight 1 those of 1e-10 are rounding in one sum and may not be in another.
+    """
+    known = labels.find(statistics.classes, weights.classes) >= 0
+    if known.all():
+        return statistics
+    return statistics.under(statistics.classes[known], statistics.classes[known])
 
 
 def first_of(rows: NDArray[np.bool_], row_numbers: matrix.RowNumbers | None) -> int:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from genus import labels
 from genus.choosing import Choice, candidates, choose, over_root_length
 from genus.estimators.discrete import DiscreteClassifier
-from genus.estimators.text_options import check_ngrams, check_stop_words
+from genus.estimators.text_options import check_ngrams
 from genus.families import Combination, Selection, plain
 from genus.folds import Folds, stratified
 from genus.matrix import Codes
@@ -84,7 +84,7 @@ class Chooser(DiscreteClassifier):
         """X, which stands for so many texts, read by words and, unless these are too many, runs."""
         documents = self._tokenizer().encode(X)
         asked = check_ngrams(self.ngrams)
-        many = documents.words.runs.sum() * texts > MOST_RUNS * len(X)
+        many = self._tokenizer().joins and documents.words.runs.sum() * texts > MOST_RUNS * len(X)
         if many and asked != self._tokenizer().ngrams:
             self._counted_ngrams = asked, asked
             documents = self._tokenizer().encode(X)
@@ -128,7 +128,7 @@ class Chooser(DiscreteClassifier):
         names = ["event_model", "calibrate", "stop_words", "min_documents", "max_features"]
         names += ["select"] if self.event_model == "auto" else ["select", "alpha"]
         options = {name: deepcopy(getattr(self, name)) for name in names}
-        return options | {"stop_words": sorted(check_stop_words(self.stop_words))}
+        return options | {"stop_words": sorted(self._selection().stop_words)}
 
     def _with_current_options(self, model: Model) -> Model:
         if self._chooses and "choice_" not in vars(self):
@@ -150,6 +150,9 @@ class Chooser(DiscreteClassifier):
         return self.choice_.best
 
     def _keep(self, model: Model) -> None:
+        if not self._chooses:
+            self.__dict__.pop("choice_", None)
+            self.__dict__.pop("_chosen_for", None)
         if "choice_" in vars(self):  # of a class that is gone nothing is kept
             best = self.choice_.best
             left = labels.find(best.classes, model.classes) >= 0

@@ -215,7 +215,11 @@ def refuse_empty_columns(X: Matrix, names: list[str]) -> None:
 
 def refuse_missing_labels(y: Any) -> Any:
     """y, unless a label is None or NaN."""
+    if isinstance(y, np.ma.MaskedArray):
+        y = y if not np.ma.is_masked(y) else np.array(y.tolist(), dtype=object)
     as_array = np.asarray(y)
+    if as_array.dtype.kind == "T":  # NumPy's own strings
+        as_array = y = np.asarray(as_array.tolist(), dtype=object)
     is_text = isinstance(y, list | tuple) and as_array.dtype.kind == "U"
     if is_text and not all(isinstance(label, str) for label in y):
         as_array = y = np.asarray(y, dtype=object)  # numbers beside text stay numbers

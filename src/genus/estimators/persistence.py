@@ -60,6 +60,8 @@ def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
         restore_choice(estimator, tree["choice"])
     if "ngrams" in tree:
         estimator._counted_ngrams = tuple(tuple(ngrams) for ngrams in tree["ngrams"])
+    if "rounds" in tree:
+        estimator.n_iter_ = int(tree["rounds"])
     estimator.n_features_in_ = int(tree["columns"])
     if tree["names"] is not None:
         estimator.feature_names_in_ = np.asarray(tree["names"], dtype=object)
@@ -95,8 +97,9 @@ def restore_choice(estimator: Any, tree: dict[str, Any]) -> None:
     known &= combination.weighting in WEIGHTINGS and np.isfinite(combination.power)
     known &= all(e.counted in ("occurrences", "documents") and e.alpha > 0 for e in evidence)
     fits = combination.weights.shape == (len(evidence),) and scores.shape == (len(names), 2)
+    fits &= not np.isinf(scores).any()
     fits &= combination.constant.shape == combination.classes.shape
-    numbers = (combination.weights, combination.constant, scores)
+    numbers = (combination.weights, combination.constant)
     if not (known and fits and all(np.isfinite(array).all() for array in numbers)):
         raise ValueError("what was chosen makes no sense")
     estimator.choice_ = Choice(combination, names, scores, int(tree["texts"]))

@@ -127,6 +127,11 @@ class TextClassifier(LogisticForm, Chooser):
         with weights.
         """
         if y is None and isinstance(X, Iterator):
+            if sample_weight is not None:
+                raise ValueError(
+                    "sample_weight goes with texts and labels; put weights of batches into the "
+                    "batches: (texts, labels, weights)."
+                )
             return self._fit_batches(X)
         weight = number("unlabeled", self.unlabeled, least=0, most=MOST_UNLABELED)
         missing = None if y is None or weight == 0 else missing_labels(y)
@@ -167,7 +172,13 @@ class TextClassifier(LogisticForm, Chooser):
                     f"Batch {at} is a {type(batch).__name__}, where texts and their labels "
                     "should be: (texts, labels) or (texts, labels, weights)."
                 )
-            fresh.partial_fit(batch[0], batch[1], sample_weight=(*batch, None)[2])
+            texts, y, weight = (*batch, None)[:3]
+            try:
+                if len(Texts.of(texts)) == 0 and len(y) == 0:
+                    continue
+                fresh.partial_fit(texts, y, sample_weight=weight)
+            except ValueError as error:
+                raise ValueError(f"In batch {at}: {error}") from None
         if not fresh.__sklearn_is_fitted__():
             raise ValueError("There are no batches to fit: the iterator was empty.")
         model = fresh._with_current_options(fresh.model_)
@@ -247,7 +258,9 @@ class TextClassifier(LogisticForm, Chooser):
         counts = documents.rows.to_scipy().toarray()
         names = list(documents.words)
         (counted,) = self.model_.blocks[0].statistics.keys or (Vocabulary(),)
-        strange = (documents.words.find(counted) < 0) & ~documents.words.runs
+        strange = documents.words.find(counted) < 0
+        if self._counted_by.joins:
+            strange &= ~documents.words.runs
         unknown = [[names[j] for j in np.flatnonzero((row > 0) & strange)] for row in counts]
         return TextExplanation(
             contributions[:, known],
@@ -264,7 +277,7 @@ class TextClassifier(LogisticForm, Chooser):
         What a word tells is its log-odds times the share of the class's documents that hold it.
         """
         check_is_fitted(self)
-        (k,) = labels.find(np.asarray([label]), self.classes_)
+        k = -1 if np.ndim(label) else int(labels.find(np.asarray([label]), self.classes_)[0])
         if k < 0:
             raise ValueError(f"{label!r} is not one of the classes {self.classes_.tolist()[:10]}.")
         parameters = self._parameters
@@ -274,9 +287,10 @@ class TextClassifier(LogisticForm, Chooser):
         share = prior / prior.sum() if prior.sum() else np.full(len(prior), 1 / max(len(prior), 1))
         with np.errstate(invalid="ignore"):
             odds = slope[k] - share @ slope[others]
+        odds = np.where(np.isnan(odds), 0.0, odds)  # never in any of them: it tells nothing
         counts = parameters.counts
         within = counts["documents"][k] / max(float(counts["rows"][k, 0]), 1.0)
-        telling = np.where(odds > 0, odds * within, odds)
+        telling = np.multiply(odds, within, out=odds.copy(), where=odds > 0)
         order = np.argsort(-telling, kind="stable")[: whole("n", n, least=0)]
         return [(parameters.words.word(i), float(odds[i])) for i in order.tolist()]
 
@@ -396,7 +410,7 @@ class TextClassifier(LogisticForm, Chooser):
         asked, counted = vars(self).get("_counted_ngrams", (None, ngrams))
         if asked == ngrams:
             ngrams = counted
-        elif self.event_model == "auto" and self.analyzer == "word":
+        elif self.event_model == "auto" and self.analyzer == "word" and not own:
             ngrams = ngrams[0], max(ngrams[1], 2)
         return Tokenizer(
             self.analyzer,
@@ -418,13 +432,15 @@ class TextClassifier(LogisticForm, Chooser):
             )
         most = self.max_features
         # "auto" counts pairs, which an event model by name leaves out unless asked for them.
-        runs = self._tokenizer().ngrams[1] == 1 or check_ngrams(self.ngrams)[1] > 1
+        joined = self._tokenizer().joins
+        runs = not joined or check_ngrams(self.ngrams)[1] > 1
         return Selection(
-            check_stop_words(self.stop_words),
+            check_stop_words(self.stop_words, self.lowercase),
             number("min_documents", self.min_documents, least=0),
             None if most is None else whole("max_features", most, least=1),
             self.select,
             runs or self.event_model == "auto",
+            joined,
         )
 
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from genus import labels
-from genus.options import whole
+from genus.options import warn, whole
 from genus.text import DEFAULT_PATTERN
 from genus.text.sources import listed, single_column
 
@@ -67,8 +67,8 @@ def check_pattern(pattern: Any) -> str | None:
     return pattern
 
 
-def check_stop_words(stop_words: Any) -> frozenset[str]:
-    """The words to leave out."""
+def check_stop_words(stop_words: Any, lowercase: bool = False) -> frozenset[str]:
+    """The words to leave out; warns of those that texts in lower case cannot hold."""
     if stop_words is None:
         return frozenset()
     if isinstance(stop_words, str):
@@ -80,4 +80,10 @@ def check_stop_words(stop_words: Any) -> frozenset[str]:
     listed = isinstance(stop_words, list | tuple | set | frozenset) or hasattr(stop_words, "tolist")
     if not listed or not all(isinstance(word, str) for word in stop_words):
         raise ValueError(f'stop_words is "english", a list of words, or None; got {stop_words!r}.')
+    never = [word for word in stop_words if lowercase and word != word.lower()]
+    if never:
+        warn(
+            f"The stop word {never[0]!r} leaves nothing out: texts are lower-cased. Give it in "
+            "lower case, or use lowercase=False."
+        )
     return frozenset(stop_words)

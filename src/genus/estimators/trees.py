@@ -47,6 +47,8 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         tree["choice"] = choice_to_tree(estimator.choice_, estimator._chosen_for)
     if hasattr(estimator, "_counted_ngrams"):
         tree["ngrams"] = [list(ngrams) for ngrams in estimator._counted_ngrams]
+    if hasattr(estimator, "n_iter_"):
+        tree["rounds"] = int(estimator.n_iter_)
     return tree
 
 

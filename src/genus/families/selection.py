@@ -23,7 +23,7 @@ class Selection:
 
     A `least` below 1 is a share of the documents. `by` is what is telling: None for how often a
     word occurs, "mutual-information" or "chi2". An n-gram that holds a stop word is left out; all
-    n-grams of several words are, unless `runs`.
+    n-grams of several words are, unless `runs`. Unless `joined`, a word with a space in it is one.
     """
 
     stop_words: frozenset[str] = field(default_factory=frozenset)
@@ -31,6 +31,7 @@ class Selection:
     most: int | None = None
     by: str | None = None
     runs: bool = True
+    joined: bool = True
 
     @property
     def is_fixed(self) -> bool:
@@ -43,6 +44,7 @@ class Selection:
         sound &= isinstance(self.least, int | float) and self.least >= 0
         sound &= self.most is None or (isinstance(self.most, int) and self.most > 0)
         sound &= self.by in (None, "mutual-information", "chi2") and isinstance(self.runs, bool)
+        sound &= isinstance(self.joined, bool)
         if not sound:
             raise ValueError("its selection of words makes no sense")
 
@@ -54,7 +56,7 @@ class Selection:
         `counted` (K, V) are the counts that the event model uses.
         """
         used = ~self._stopped(words)
-        if not self.runs:
+        if self.joined and not self.runs:
             used &= ~words.runs
         least = self.least * totals.sum() if self.least < 1 else self.least
         if self.least != 1:  # every word that was counted is in a document
@@ -79,7 +81,7 @@ class Selection:
             return stopped
         at = Vocabulary.of(self.stop_words).find(words)
         stopped[at[at >= 0]] = True
-        if words.runs.any():
+        if self.joined and words.runs.any():
             listed = np.array([word.encode("utf-8", "surrogatepass") for word in self.stop_words])
             pieces, run = words.pieces(listed.dtype.itemsize)
             stopped[run[np.isin(pieces, listed)]] = True

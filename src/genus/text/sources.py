@@ -24,6 +24,7 @@ class NoText(ValueError):
         kind = type(found).__name__
         what = f"nothing ({found})" if is_missing(found) else f"{str(found)[:SHOWN]} ({kind})"
         hint = 'Use "" for a text without words.' if is_missing(found) else "Make it text first."
+        self.row, self.found = row, found
         super().__init__(f"Row {row} holds {what} where a text should be. {hint}")
 
 
@@ -93,7 +94,7 @@ def chunks_of(X: Any) -> list[Chunk]:
     if found is not None:
         return found
     if isinstance(X, Iterator):
-        return [chunk for item in batches(X) for chunk in chunks_of(item)]
+        return chunks_of_batches(batches(X))
     if isinstance(X, np.ndarray) and X.dtype.kind not in "OUST":
         raise ValueError(
             f"Expected texts, got an array of {X.dtype}. Texts are strings; for numbers use "
@@ -110,11 +111,25 @@ def chunks_of(X: Any) -> list[Chunk]:
     )
 
 
+def chunks_of_batches(items: Iterable[Any]) -> list[Chunk]:
+    """The chunks of batches of texts; rows that are none are numbered through."""
+    found: list[Chunk] = []
+    rows = 0
+    for item in items:
+        try:
+            chunks = chunks_of(item)
+        except NoText as error:
+            raise NoText(rows + error.row, error.found) from None
+        found += chunks
+        rows += sum(map(size_of, chunks))
+    return found
+
+
 def batches(items: Iterator[Any]) -> Iterator[Any]:
     """Batches of texts, from an iterator of batches or of texts."""
-    single: list[str | bytes] = []
+    single: list[Any] = []
     for item in items:
-        if isinstance(item, str | bytes):
+        if isinstance(item, str | bytes) or not hasattr(item, "__iter__"):
             single.append(item)
             continue
         if single:

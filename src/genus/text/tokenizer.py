@@ -6,6 +6,7 @@ of it the runs of two or more word characters.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -58,6 +59,16 @@ class Tokenizer:
             "tokenizer": name,
         }
 
+    @property
+    def is_own(self) -> bool:
+        """Whether tokens are not found by the kernel."""
+        return self.split is not None or self.token_pattern not in (None, DEFAULT_PATTERN)
+
+    @property
+    def joins(self) -> bool:
+        """Whether a token with a space in it is a run of several words."""
+        return self.analyzer == "word" and self.ngrams[1] > 1
+
     def count(
         self, texts: Texts, y: Codes, weight: Array | None, n_classes: int
     ) -> tuple[Vocabulary, Array, Array]:
@@ -102,8 +113,7 @@ class Tokenizer:
         return matrix.threads() if self.threads is None else self.threads
 
     def _input(self, texts: Texts) -> tuple[list[Chunk], How]:
-        own = self.split is not None or self.token_pattern not in (None, DEFAULT_PATTERN)
-        chunks = list(self._tokens(texts)) if own else list(texts.chunks)
+        chunks = list(self._tokens(texts)) if self.is_own else list(texts.chunks)
         characters = self.analyzer == "char_wb"
         how = alphabet(self.lowercase), self.lowercase, characters, *self.ngrams
         return chunks, how
@@ -174,7 +184,17 @@ def pattern_tokens(pattern: str) -> Callable[[str], list[str]]:
 def function_name(function: Callable[..., Any]) -> str:
     """A function by its module and name."""
     named = getattr(function, "__qualname__", type(function).__qualname__)
+    code = getattr(function, "__code__", None)
+    if code is not None and "<" in named:  # a lambda is nothing but what it does
+        content = repr((code.co_code, code.co_names, code.co_varnames)) + constants(code)
+        named += f" {hashlib.blake2b(content.encode(), digest_size=6).hexdigest()}"
     return f"{getattr(function, '__module__', '')}.{named}"
+
+
+def constants(code: Any) -> str:
+    """The constants of a function's code, without where they are in memory."""
+    inner = (constants(c) if hasattr(c, "co_consts") else repr(c) for c in code.co_consts)
+    return f"({', '.join(inner)})"
 
 
 def refuse(problem: tuple[int, int], texts: Texts) -> None:
