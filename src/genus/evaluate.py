@@ -156,7 +156,7 @@ def checked(
             f"There is only one class, {labels.show(classes[0])}; nothing can be told apart."
         )
     # The codes may be the caller's y, and are kept.
-    return fresh, fresh._for_rereading(X), codes.copy(), classes, weight
+    return fresh, fresh._for_rereading(X, len(classes)), codes.copy(), classes, weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,8 +232,9 @@ def tune(
         copy._adopt(fresh)
         if copy._family().counting != fresh._family().counting:
             raise ValueError(
-                f"tune tries options that act when solving, and {told(setting)} counts something "
-                "else. Tune each way to count by itself, or use scikit-learn's GridSearchCV."
+                "tune tries options that act when solving, and what is counted changes with "
+                f"{told(setting)}. Tune each way to count by itself, or use scikit-learn's "
+                "GridSearchCV."
                 + (' ("auto" reads pairs of words, too.)' if "auto" in setting.values() else "")
             )
     scores = np.empty((len(tried), 3))

@@ -94,7 +94,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """X as it is best counted, after choosing what is chosen before."""
         return X
 
-    def _for_rereading(self, X: Matrix) -> Matrix:
+    def _for_rereading(self, X: Matrix, classes: int) -> Matrix:
         """X, checked before, in the form that is read fastest more than once."""
         return X
 

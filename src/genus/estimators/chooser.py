@@ -24,6 +24,7 @@ from genus.statistics import Array
 from genus.text import Documents, Texts, Tokenizer
 
 MOST_RUNS = 10_000_000  # runs of words that "auto" counts unless asked for; each takes 100 bytes
+MOST_CELLS = 1 << 24  # classes times words and runs, of one table of evidence
 CHOOSE_CELLS = 1_000_000  # texts times classes, from which to choose
 CHOOSE_AT_LEAST = 5000
 CHOOSE_FROM = 50_000  # texts at most: more would change the choice little
@@ -70,7 +71,9 @@ class Chooser(DiscreteClassifier):
         if len(codes) > most:
             rows = sample_of(codes, most)
         w = None if weight is None else weight[rows]
-        documents = self._encoded(X if len(rows) == len(codes) else X.take(rows), len(codes))
+        documents = self._encoded(
+            X if len(rows) == len(codes) else X.take(rows), len(codes), len(classes)
+        )
         fold = stratified(min(10 if len(rows) < 200 else 5, len(rows)), codes[rows], 0)
         empty = self._empty()
         self._choose(Folds.count(empty, documents, codes[rows], classes, w, fold))
@@ -80,11 +83,14 @@ class Chooser(DiscreteClassifier):
         for name in (*CHOSEN, "n_iter_"):
             self.__dict__.pop(name, None)
 
-    def _encoded(self, X: Texts, texts: int) -> Documents:
+    def _encoded(self, X: Texts, texts: int, classes: int) -> Documents:
         """X, which stands for so many texts, read by words and, unless these are too many, runs."""
         documents = self._tokenizer().encode(X)
         asked = check_ngrams(self.ngrams)
-        many = self._tokenizer().joins and documents.words.runs.sum() * texts > MOST_RUNS * len(X)
+        runs = documents.words.runs.sum() if self._tokenizer().joins else 0
+        many = runs * texts > MOST_RUNS * len(X) or (
+            runs and documents.width * classes > MOST_CELLS
+        )
         if many and asked != self._tokenizer().ngrams:
             self._counted_ngrams = asked, asked
             documents = self._tokenizer().encode(X)

@@ -459,8 +459,8 @@ class TextClassifier(LogisticForm, Chooser):
             )
         return texts, np.asarray(y)
 
-    def _for_rereading(self, X: Texts) -> Any:
-        return self._encoded(X, len(X))
+    def _for_rereading(self, X: Texts, classes: int) -> Any:
+        return self._encoded(X, len(X), classes)
 
     def _feature_names(self) -> list[str]:
         return ["text"]
