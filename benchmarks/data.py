@@ -18,15 +18,21 @@ WORDS_PER_ROW = 120  # about 100 of them distinct
 
 @dataclass(frozen=True)
 class Data:
-    """A matrix (rows, columns) of some kind and labels 0 … classes - 1."""
+    """A matrix (rows, columns) of some kind and labels 0 … classes - 1.
+
+    A `source` draws something else of so many rows, and labels of its own.
+    """
 
     kind: str
     rows: int
     columns: int
     classes: int
+    source: Callable[[int], tuple[Any, NDArray[Any]]] | None = None
 
-    def draw(self) -> tuple[Any, Labels]:
+    def draw(self) -> tuple[Any, NDArray[Any]]:
         """X (rows, columns) and y (rows,)."""
+        if self.source is not None:
+            return self.source(self.rows)
         if self.kind == "texts":
             drawn = corpus.draw(self.rows, self.columns, self.classes)
             return drawn, drawn.y

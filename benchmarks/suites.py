@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import jobs, text_jobs
+from benchmarks import jobs, table_jobs, text_jobs
 
 JOBS = {
     job.name: job
@@ -13,6 +13,7 @@ JOBS = {
         *jobs.peers(),
         *jobs.growth(),
         *text_jobs.texts(),
+        *table_jobs.tables(),
     )
 }
 SUITES = tuple(dict.fromkeys(job.suite for job in JOBS.values()))

@@ -4,6 +4,8 @@
 
 #include "binding.hpp"
 #include "keys.hpp"
+#include "layer.hpp"
+#include "pairs.hpp"
 #include "runs.hpp"
 #include "sparse.hpp"
 
@@ -129,6 +131,86 @@ nb::object tally_codes(const AnyMatrix& X, const Integers& y, const Weight& weig
     const Layout layout = layout_of(offsets, table.columns);
     auto counts = without_gil([&] { return genus::tally_codes(table, labels, layout, threads); });
     return give(std::move(counts), {n_classes, layout.start(table.columns)});
+}
+
+using CellMatrix = nb::ndarray<const genus::Cell, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Codes (columns, rows), each below the size of its column.
+genus::Cells cells_of(const CellMatrix& codes, const Layout& layout) {
+    const genus::Cells cells{codes.data(), codes.shape(1)};
+    const bool inside = without_gil([&] {
+        bool outside = false;
+        for (std::size_t j = 0; j < layout.columns; ++j)
+            for (std::size_t r = 0; r < cells.rows; ++r) outside |= cells(j)[r] >= layout.size(j);
+        return !outside;
+    });
+    require(inside, "codes must be below the size of their column.");
+    return cells;
+}
+
+nb::object tally_pairs(const CellMatrix& codes, const Integers& y, const Weight& weight,
+                       const Integers& offsets, std::size_t n_classes, std::size_t threads) {
+    const Layout layout = layout_of(offsets, codes.shape(0));
+    const Labels labels = labels_of(y, weight, codes.shape(1), n_classes);
+    const genus::Cells cells = cells_of(codes, layout);
+    const std::size_t V = layout.start(layout.columns);
+    require(layout.start(0) == 0, "offsets must begin with 0.");
+    auto counts = without_gil([&] { return genus::tally_pairs(cells, labels, layout, threads); });
+    return give(std::move(counts), {n_classes, V, V});
+}
+
+using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+genus::PairTable pair_table_of(const Cube& table, const CellMatrix& codes) {
+    require(table.shape(0) == table.shape(1) && table.shape(0) > 0, "table must be square.");
+    const std::size_t V = table.shape(0), size = codes.shape(0) * codes.shape(1);
+    const bool inside = without_gil([&] {
+        bool outside = false;
+        for (std::size_t i = 0; i < size; ++i) outside |= codes.data()[i] >= V;
+        return !outside;
+    });
+    require(inside, "codes must be below the size of the table.");
+    return {table.data(), V, table.shape(2)};
+}
+
+nb::object sum_pairs(const CellMatrix& codes, const Cube& table, std::size_t threads) {
+    const genus::PairTable pairs = pair_table_of(table, codes);
+    const genus::Cells cells{codes.data(), codes.shape(1)};
+    auto sums =
+        without_gil([&] { return genus::sum_pairs(cells, codes.shape(0), pairs, threads); });
+    return give(std::move(sums), {cells.rows, pairs.K});
+}
+
+nb::object sum_pairs_by_column(const CellMatrix& codes, const Cube& table, std::size_t threads) {
+    const genus::PairTable pairs = pair_table_of(table, codes);
+    const genus::Cells cells{codes.data(), codes.shape(1)};
+    const std::size_t n = codes.shape(0);
+    auto sums = without_gil([&] { return genus::sum_pairs_by_column(cells, n, pairs, threads); });
+    return give(std::move(sums), {cells.rows, n, pairs.K});
+}
+
+nb::tuple layer_sums(const Cube& F, const Integers& y, const Vector& weight, const Vector& theta,
+                     bool second, std::size_t threads) {
+    const genus::LayerInput in{F.data(),   y.data(),   weight.data(),
+                               F.shape(0), F.shape(1), F.shape(2)};
+    labels_of(y, weight, in.rows, in.K);
+    const std::size_t D = in.G + in.K;
+    require(theta.shape(0) == D, "theta must have a number for each weight and each class.");
+    auto r = without_gil([&] { return genus::layer_sums(in, theta.data(), second, threads); });
+    return nb::make_tuple(r.loss, give(std::move(r.gradient), {D}),
+                          give(std::move(r.curvature), {D, D}));
+}
+
+nb::object average_parents(const CellMatrix& codes, const Cube& table, const Flags& is_parent,
+                           std::size_t threads) {
+    const genus::PairTable pairs = pair_table_of(table, codes);
+    require(is_parent.shape(0) == codes.shape(0), "is_parent must have one flag per column.");
+    const genus::Cells cells{codes.data(), codes.shape(1)};
+    const auto* flags = reinterpret_cast<const std::uint8_t*>(is_parent.data());
+    auto scores = without_gil(
+        [&] { return genus::average_parents(cells, codes.shape(0), pairs, flags, threads); });
+    return give(std::move(scores), {cells.rows, pairs.K});
 }
 
 nb::tuple gather_scores(const AnyMatrix& X, const Matrix& table, const Integers& offsets,
@@ -320,6 +402,12 @@ NB_MODULE(_kernel, m) {
     m.def("column_range", &column_range, "X"_a, "threads"_a);
     m.def("tally_codes", &tally_codes, "X"_a, "y"_a, "weight"_a.none(), "offsets"_a, "n_classes"_a,
           "threads"_a);
+    m.def("tally_pairs", &tally_pairs, "codes"_a, "y"_a, "weight"_a.none(), "offsets"_a,
+          "n_classes"_a, "threads"_a);
+    m.def("sum_pairs", &sum_pairs, "codes"_a, "table"_a, "threads"_a);
+    m.def("sum_pairs_by_column", &sum_pairs_by_column, "codes"_a, "table"_a, "threads"_a);
+    m.def("layer_sums", &layer_sums, "F"_a, "y"_a, "weight"_a, "theta"_a, "second"_a, "threads"_a);
+    m.def("average_parents", &average_parents, "codes"_a, "table"_a, "is_parent"_a, "threads"_a);
     m.def("gather_scores", &gather_scores, "X"_a, "table"_a, "offsets"_a, "threads"_a);
     m.def("unique_codes", &unique_codes, "values"_a, "threads"_a);
     m.def("score_above", &score_above, "X"_a, "threshold"_a, "on"_a, "missing"_a, "threads"_a);

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse
 from hypothesis import strategies as st
 from scipy import stats
@@ -28,8 +29,10 @@ from genus import (
     GaussianNB,
     MultinomialNB,
     PoissonNB,
+    TableClassifier,
     TextClassifier,
 )
+from genus.table import Column, Frame, Plan, open_table
 from genus.text import Texts
 
 Array = np.ndarray[Any, Any]
@@ -227,6 +230,47 @@ def frequency_fit(observed: Array, log_probabilities: Array) -> float:
     return float(stats.chisquare(pooled[0][kept], pooled[1][kept]).pvalue)
 
 
+# Tables are read by a plan, which is made before anything is counted: here it is always the same.
+
+PLAN = Plan(
+    (
+        Column("x0", "number", "double", "", (-4.0, 0.0, 2.0, 4.0), True, 0.0, 1.0),
+        Column("x1", "category", "string", "", (), True),
+        Column("x2", "category", "string"),
+        Column("x3", "text", "string"),
+        Column("x4", "number", "double", "", (0.0, 1.0, 64.0), True, 4.0, 16.0),
+    )
+)
+TABLE = Rows(
+    np.concatenate(
+        [
+            NUMBERS.X[:8, :1].astype(object),
+            WORDS.X,
+            TEXTS.X,
+            COUNTS.X[:, :1].astype(object),
+        ],
+        axis=1,
+    ),
+    CODES.y,
+)
+
+
+class PlannedTable(TableClassifier):
+    """A classifier of tables with a plan that is made already."""
+
+    plan_ = PLAN
+
+    def _look(self, table: Any, target: Any, classes: int) -> None:
+        self.n_features_in_ = len(PLAN)
+        self.feature_names_in_ = np.array([c.name for c in PLAN.used], dtype=object)
+
+
+def frame(X: Array) -> Frame:
+    """X as a table is counted."""
+    source = open_table({f"x{j}": X[:, j].tolist() for j in range(len(PLAN))})
+    return Frame.of(pa.Table.from_batches(source.batches(), source.schema), PLAN)
+
+
 # The registry
 
 
@@ -259,7 +303,8 @@ class Variant:
     @property
     def is_saved(self) -> bool:
         """Whether a file can hold it: a function is no data."""
-        return getattr(self.estimator, "tokenizer", None) is None
+        own = isinstance(self.estimator, PlannedTable)
+        return getattr(self.estimator, "tokenizer", None) is None and not own
 
     @cached_property
     def family(self) -> Any:
@@ -272,6 +317,7 @@ class Variant:
         classes, y = np.unique(rows.y, return_inverse=True)
         X = self.layout(rows.X)
         X = Texts.of(X) if isinstance(self.estimator, TextClassifier) else X
+        X = frame(rows.X) if isinstance(self.estimator, TableClassifier) else X
         return self.family.count(X, y.astype(np.int64), classes, rows.weight)
 
     def rows(
@@ -462,6 +508,15 @@ def variants() -> Iterator[Variant]:
         "function": {"tokenizer": str.split},
     }.items():
         yield replace(text(name, **parameters), fit=None)
+
+    def planned(name: str, *options: Any, **parameters: Any) -> Variant:
+        estimator = PlannedTable(calibrate=False, **parameters)
+        columns = (numbers, words, words, texts, counts)
+        return Variant(f"TableClassifier {name}", estimator, columns, TABLE, None, options)
+
+    given = {"families": {"x0": "gaussian", "x1": "categorical", "x4": "discretised"}}
+    yield planned("auto", given, {"priors": PRIORS})
+    yield planned("given", {"families": "auto"}, **given)
 
 
 VARIANTS = list(variants())

@@ -17,7 +17,7 @@ import numpy as np
 
 from examples import Rows
 from genus import labels
-from genus.statistics import Moments, Statistics, Tally
+from genus.statistics import Compound, Moments, Pairs, Statistics
 
 Laws = Iterator[tuple[str, Any, Any]]
 Same = Callable[[Any, Any], bool]
@@ -164,6 +164,8 @@ def loading(model: Any, loaded: Any, X: Any) -> Laws:
 
 def same_sums(a: Statistics, b: Statistics) -> bool:
     """Bit for bit; of moments, their sums about one origin (whose place is a matter of taste)."""
+    if isinstance(a, Compound):
+        return all(same_sums(part, b[name]) for name, part in a.parts.items())
     if not isinstance(a, Moments):
         return a == b
     return labels.is_same(a.classes, b.classes) and a == b.about(a.origin)
@@ -204,8 +206,13 @@ def close_sums(rows: Rows) -> Same:
     return same
 
 
-def close_tallies(a: Tally, b: Tally) -> bool:
+def close_tallies(a: Any, b: Any) -> bool:
     """To rounding: what two tallies of a few hundred things differ by is noise."""
+    if isinstance(a, Compound):
+        counted = ((a[name], b[name]) for name in a.parts if name != "numbers")
+        return all(close_tallies(one, two) for one, two in counted)
+    if isinstance(a, Pairs):
+        return bool((np.abs((a - b).counts) < 1e-9).all())
     return all(bool((np.abs(table) < 1e-9).all()) for table in (a - b).counts.values())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,86 @@ def test_a_job_prints_its_table(job: str, labels: list[str]) -> None:
     assert float(sides[1][2]) > 0
     mine, theirs = (float(side[4]) for side in sides)
     assert mine == pytest.approx(theirs, abs=0.02)  # both do the same work
+
+
+@pytest.mark.parametrize(
+    ("job", "labels"),
+    [
+        ("table-adult", ["genus TableClassifier()", "scikit-learn GaussianNB + CategoricalNB"]),
+        ("table-help", ["genus --help", "genus a pause of 0.3 s"]),
+    ],
+)
+def test_a_job_of_tables_prints_its_table(job: str, labels: list[str]) -> None:
+    done = run("--quick", "--only", job)
+    assert (done.returncode, done.stderr) == (0, "")
+    _, _, _, *sides = table(done.stdout)
+    assert all(side[0].startswith(label) for side, label in zip(sides, labels, strict=True))
+    assert all(float(side[1]) > 0 for side in sides)
+    assert all(float(side[4]) > 0.75 for side in sides if side[4])
+
+
+def test_the_sides_of_a_large_table_do_the_same_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks import table_jobs
+    from benchmarks.measure import here
+    from benchmarks.suites import JOBS
+
+    monkeypatch.setattr(table_jobs, "FOLDER", tmp_path)
+    mine, theirs, bare = (here(JOBS["table-parquet"], side, 5000) for side in range(3))
+    assert mine.accuracy == pytest.approx(theirs.accuracy, abs=0.05)
+    assert bare.accuracy is None
+
+
+def test_a_slice_of_a_table_is_a_file_of_its_first_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks import table_jobs
+
+    monkeypatch.setattr(table_jobs, "FOLDER", tmp_path)
+    for draw in (table_jobs.like_adult, table_jobs.mixed):
+        whole, y = draw(3000)
+        head = whole[:20]
+        assert (len(whole), len(head), len(y)) == (3000, 20, 3000)
+        X, labels = table_jobs.frame(whole)
+        first, own = table_jobs.frame(head)
+        assert labels.tolist() == y.tolist()
+        assert own.tolist() == y[:20].tolist()
+        assert first.astype(str).equals(X[:20].astype(str))
+        assert X.isna().any().any()
+        assert whole[:3000] is whole
+
+
+def test_accuracy_of_tables_is_told_set_by_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import numpy as np
+    import pandas as pd
+    from benchmarks import table_accuracy
+
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 60)
+    frame = pd.DataFrame({"number": rng.normal(size=120) + 3 * (y == "b"), "letter": y, "class": y})
+    frame.loc[rng.random(120) < 0.2, "number"] = None
+    frame.loc[rng.random(120) < 0.2, "letter"] = None
+    (tmp_path / "uci").mkdir()
+    for name in ("zoo", "vote"):
+        frame.to_csv(tmp_path / "uci" / f"{name}.csv.gz", index=False)
+    monkeypatch.setattr(table_accuracy, "TREES", 5)
+    with warnings.catch_warnings():
+        assert table_accuracy.main(["--data", str(tmp_path), "--sets", "zoo", "vote"]) == 0
+    head, _, zoo, vote, mean, seconds = table(capsys.readouterr().out)
+    assert head[1] == "genus TableClassifier()"
+    assert zoo[0] == "zoo, 120"
+    assert zoo[1:] == vote[1:] == mean[1:]
+    assert sum(cell.count("**") for cell in zoo) >= 4
+    errors, losses = zip(*(cell.replace("*", "").split(" / ") for cell in zoo[1:]), strict=True)
+    assert all(float(error) < 0.2 for error in errors)
+    assert all(0 < float(loss) < 0.5 for loss in losses)
+    assert all(float(second) > 0 for second in seconds[1:])
+    with pytest.raises(SystemExit, match="2"):
+        table_accuracy.main(["--sets", "zoos"])
+    assert "'zoos'; there are balance.scale" in capsys.readouterr().err
 
 
 def test_results_go_between_the_markers(tmp_path: Path) -> None:

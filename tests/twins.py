@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax, logsumexp
 
 Array = NDArray[Any]
 
@@ -473,3 +474,53 @@ def merge_words(
     place = {word: i for i, word in enumerate(both)}
     left, right = (np.array([place[w] for w in words], np.int64) for words in (one, other))
     return arrays_of(both), left, right
+
+
+# Pairs of columns, (n, m) codes; and a softmax layer
+
+
+def tally_pairs(
+    codes: Array, y: Array, weight: Array | None, offsets: Array, n_classes: int
+) -> Array:
+    V = int(offsets[-1])
+    w = weights_of(weight, codes.shape[1])
+    slots = (codes.astype(int) + offsets[:-1, None]).T
+    out = np.zeros((n_classes, V, V))
+    for row, k, own in zip(slots, y, w, strict=True):
+        out[k][np.ix_(row, row)] += own
+    return out
+
+
+def sum_pairs(codes: Array, table: Array) -> Array:
+    n = len(codes)
+    terms = [table[codes[i], codes[j]] for i in range(n) for j in range(i, n)]
+    return np.sum(terms, axis=0) if terms else np.zeros((codes.shape[1], table.shape[2]))
+
+
+def sum_pairs_by_column(codes: Array, table: Array) -> Array:
+    return table[codes[:, None], codes[None]].sum(axis=1).transpose(1, 0, 2)
+
+
+def average_parents(codes: Array, table: Array, is_parent: Array) -> Array:
+    sums = sum_pairs_by_column(codes, table)
+    known = ((codes < len(table) - 1) & is_parent[:, None]).T
+    out = np.zeros((codes.shape[1], table.shape[2]))
+    for row, there, own in zip(out, known, sums, strict=True):
+        if there.any():
+            row[:] = logsumexp(own[there], axis=0) - np.log(there.sum())
+    return out
+
+
+def layer_sums(
+    F: Array, y: Array, weight: Array, theta: Array, second: bool
+) -> tuple[float, Array, Array]:
+    m, K, _ = F.shape
+    f = np.concatenate([F, np.broadcast_to(np.eye(K), (m, K, K))], axis=2)
+    log_p = log_softmax(f @ theta, axis=1)
+    loss = float(-weight @ log_p[np.arange(m), y])
+    p = np.exp(log_p)
+    gradient = np.einsum("i,ik,ikg->g", weight, p - np.eye(K)[y], f)
+    mean = np.einsum("ik,ikg->ig", p, f)
+    both = np.einsum("i,ik,ikg,ikh->gh", weight, p, f, f)
+    curvature = both - np.einsum("i,ig,ih->gh", weight, mean, mean)
+    return (loss, gradient, curvature) if second else (loss, 0 * gradient, 0 * curvature)

@@ -1,25 +1,71 @@
 """genus: generative classifiers. Model what each class looks like; let Bayes' rule decide."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from genus.choosing import Choice
-from genus.estimators import (
-    GDA,
-    BernoulliNB,
-    CategoricalNB,
-    ComplementNB,
-    Discretizer,
-    GaussianNB,
-    MultinomialNB,
-    PoissonNB,
-    TextClassifier,
-    load,
-)
-from genus.evaluate import CrossValidation, Tuning, cross_validate, tune
-from genus.explanation import Explanation, TextExplanation
-from genus.normal import MultivariateNormal, SingularCovarianceError
+if TYPE_CHECKING:
+    from genus.choosing import Choice as Choice
+    from genus.estimators import GDA as GDA
+    from genus.estimators import BernoulliNB as BernoulliNB
+    from genus.estimators import CategoricalNB as CategoricalNB
+    from genus.estimators import ComplementNB as ComplementNB
+    from genus.estimators import Discretizer as Discretizer
+    from genus.estimators import GaussianNB as GaussianNB
+    from genus.estimators import MultinomialNB as MultinomialNB
+    from genus.estimators import PoissonNB as PoissonNB
+    from genus.estimators import TableClassifier as TableClassifier
+    from genus.estimators import TextClassifier as TextClassifier
+    from genus.estimators import load as load
+    from genus.evaluate import Tuning as Tuning
+    from genus.evaluate import cross_validate as cross_validate
+    from genus.evaluate import tune as tune
+    from genus.explanation import Explanation as Explanation
+    from genus.explanation import TextExplanation as TextExplanation
+    from genus.normal import MultivariateNormal as MultivariateNormal
+    from genus.normal import SingularCovarianceError as SingularCovarianceError
+    from genus.outcome import CrossValidation as CrossValidation
+    from genus.table import TableError as TableError
+
+WHERE = {
+    "Choice": "genus.choosing",
+    "GDA": "genus.estimators",
+    "BernoulliNB": "genus.estimators",
+    "CategoricalNB": "genus.estimators",
+    "ComplementNB": "genus.estimators",
+    "Discretizer": "genus.estimators",
+    "GaussianNB": "genus.estimators",
+    "MultinomialNB": "genus.estimators",
+    "PoissonNB": "genus.estimators",
+    "TableClassifier": "genus.estimators",
+    "TextClassifier": "genus.estimators",
+    "load": "genus.estimators",
+    "Tuning": "genus.evaluate",
+    "cross_validate": "genus.evaluate",
+    "tune": "genus.evaluate",
+    "Explanation": "genus.explanation",
+    "TextExplanation": "genus.explanation",
+    "MultivariateNormal": "genus.normal",
+    "SingularCovarianceError": "genus.normal",
+    "CrossValidation": "genus.outcome",
+    "TableError": "genus.table",
+}
 
 __version__ = version("genus")
+
+
+def __getattr__(name: str) -> Any:
+    """What is in the package, imported when it is first asked for: scikit-learn takes a second."""
+    if name not in WHERE:
+        raise AttributeError(f"module 'genus' has no attribute {name!r}")
+    value = getattr(import_module(WHERE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
+
 
 __all__ = [
     "GDA",
@@ -35,6 +81,8 @@ __all__ = [
     "MultivariateNormal",
     "PoissonNB",
     "SingularCovarianceError",
+    "TableClassifier",
+    "TableError",
     "TextClassifier",
     "TextExplanation",
     "Tuning",

@@ -15,6 +15,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Booleans: TypeAlias = NDArray[np.bool_]
 Bytes: TypeAlias = NDArray[np.uint8]
+Cells: TypeAlias = NDArray[np.uint16]
 
 Number = TypeVar("Number", np.float64, np.int64)
 
@@ -104,6 +105,30 @@ def tally_codes(
     threads: int,
 ) -> Floats:
     """Return counts[K, offsets[-1]]: the weight of code c of column j, at offsets[j] + c."""
+
+def tally_pairs(
+    codes: Cells,
+    y: Integers,
+    weight: Floats | None,
+    offsets: Integers,
+    n_classes: int,
+    threads: int,
+) -> Floats:
+    """Return counts[K, V, V]: Σw by class and codes[i], codes[j], (n, m), of columns i and j."""
+
+def sum_pairs(codes: Cells, table: Floats, threads: int) -> Floats:
+    """Return sums[m, K]: of table[u, v] over codes u, v of columns i <= j, codes (n, m)."""
+
+def sum_pairs_by_column(codes: Cells, table: Floats, threads: int) -> Floats:
+    """Return sums[m, n, K]: of table[u, v] over codes v of all columns, for code u of each."""
+
+def layer_sums(
+    F: Floats, y: Integers, weight: Floats, theta: Floats, second: bool, threads: int
+) -> tuple[float, Floats, Floats]:
+    """Return Σw -log p, and if `second` its gradient and curvature by theta: w (G,) and b (K,)."""
+
+def average_parents(codes: Cells, table: Floats, is_parent: Booleans, threads: int) -> Floats:
+    """Return scores[m, K]: log of the mean over parents u of exp Σ_v table[u, v]."""
 
 def gather_scores(
     X: Numbers, table: Floats, offsets: Integers, threads: int

@@ -31,6 +31,7 @@ class Folds:
     weight: Array | None
     fold: Codes
     parts: tuple[Model, ...]
+    whole: Model | None = None  # of more rows than these, if it is
 
     @classmethod
     def count(
@@ -43,7 +44,7 @@ class Folds:
     @cached_property
     def everything(self) -> Model:
         """The model of all rows."""
-        return reduce(add, self.parts)
+        return reduce(add, self.parts) if self.whole is None else self.whole
 
     def left_out(self) -> Iterator[tuple[NDArray[np.intp], Model]]:
         """The rows of each fold, and the model of all others."""
@@ -67,7 +68,8 @@ class Folds:
             fold = stratified(min(5, len(y)), y, 0)
             return Folds.count(self.parts[0], X, y, self.classes, weight, fold)
         parts = self.parts[:one] + self.parts[one + 1 :]
-        return Folds(X, y, self.classes, weight, fold - (fold > one), parts)
+        whole = None if self.whole is None else self.whole.without(self.parts[one])
+        return Folds(X, y, self.classes, weight, fold - (fold > one), parts, whole)
 
 
 def stratified(folds: int, codes: Codes, random_state: int | None) -> Codes:

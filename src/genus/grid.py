@@ -47,6 +47,65 @@ def lower_bounds(cell: Cells) -> Array:
     return np.where(negative, np.nextafter(-value, np.inf), value)
 
 
+def representatives(cell: Cells) -> Array:
+    """The number of each cell that is nearest to zero: of whole numbers, these themselves.
+
+    >>> representatives(cells(np.array([-3.0, 0.0, 890.0])))
+    array([ -3.,   0., 890.])
+    """
+    return np.where(cell < 0, np.nextafter(lower_bounds(cell + 1), -np.inf), lower_bounds(cell))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells of numbers about an `origin`, of 1/2048 of the distance to it, or of `scale` if more.
+
+    >>> grid = Grid(100.0, 1.0)
+    >>> grid.values(grid.keys(np.array([98.0, 100.0, 100.0001, 103.0])))
+    array([ 98., 100., 100., 103.])
+    """
+
+    origin: float = 0.0
+    scale: float = 0.0
+
+    @classmethod
+    def around(cls, x: Array) -> Grid:
+        """A grid for numbers like these: about 0 unless they are far from it, and about as wide.
+
+        Both are rounded so much that other numbers alike give the same grid.
+
+        >>> Grid.around(np.arange(9.0)), Grid.around(np.array([1999.0, 2003.0, 2007.0]))
+        (Grid(origin=0.0, scale=1.0), Grid(origin=1984.0, scale=1.0))
+        """
+        if len(x) == 0:
+            return cls()
+        low, middle, high = np.quantile(x, [0.05, 0.5, 0.95])
+        spread = max(high - low, abs(middle) * 1e-12)
+        if spread == 0 or not np.isfinite(spread):
+            return cls()
+        scale = float(np.exp2(4 * np.floor(np.log2(spread) / 4)))
+        whole = bool(np.all(x == np.floor(x)))
+        scale = max(scale, 1.0) if whole else scale
+        if abs(middle) <= 16 * spread:
+            return cls(0.0, scale)
+        step = np.exp2(np.ceil(np.log2(8 * spread)))
+        return cls(float(np.round(middle / step) * step), scale)
+
+    def keys(self, x: Array) -> Cells:
+        """The cell of each number."""
+        z = (x - self.origin) + 0.0
+        return cells(z + np.copysign(self.scale, z))
+
+    def values(self, keys: Cells) -> Array:
+        """The number of each cell that is nearest to the origin."""
+        return self.back(representatives(keys))
+
+    def back(self, z: Array) -> Array:
+        """Numbers on the scale of the cells as they are."""
+        near = np.abs(z) < self.scale
+        return self.origin + np.where(near, 0.0, z - np.copysign(self.scale, z))
+
+
 @dataclass(frozen=True)
 class Bins:
     """How to cut numbers into bins: `edges` (one list, or one per column), or a `strategy`."""
@@ -127,6 +186,37 @@ def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
     wanted = below[-1] * np.arange(1, count) / count
     cuts = np.unique(np.searchsorted(below, wanted, side="left") + 1)
     return cuts[cuts < len(weight)]
+
+
+def dyadic_edges(x: Array, share: float) -> Array:
+    """Edges of cells that hold at most a `share` of the numbers each, and some beyond them.
+
+    Cells are halved until they hold no more than that, or one value only. So edges are numbers of
+    few binary digits, say little of single numbers, and are mostly the same for other rows alike.
+
+    >>> dyadic_edges(np.array([1.0, 2.0, 2.0, 3.0]), 0.3)
+    array([-2.,  0.,  2.,  3.,  4.,  6.])
+    """
+    distinct, counts = np.unique(x, return_counts=True)
+    if len(distinct) < 2:
+        return np.empty(0)
+    below = np.concatenate([[0], np.cumsum(counts)])
+    enough = max(share * len(x), 1.0)
+    step = np.exp2(np.ceil(np.log2(distinct[-1] - distinct[0])))
+    low = np.floor(distinct[0] / step) * step
+    edges = low + step * np.array([-1.0, 0.0, 1.0, 2.0, 3.0])
+    pending = [(low, step), (low + step, step)]
+    while pending:
+        low, step = pending.pop()
+        start, end = np.searchsorted(distinct, [low, low + step])
+        if end - start < 2 or below[end] - below[start] <= enough:
+            continue
+        middle = low + step / 2
+        if not low < middle < low + step:
+            continue
+        edges = np.append(edges, middle)
+        pending += [(low, step / 2), (middle, step / 2)]
+    return np.unique(edges[np.isfinite(edges)])
 
 
 def uniform_cuts(keys: Cells, count: int) -> NDArray[np.intp]:

@@ -129,7 +129,11 @@ def union(a: Axis, b: Axis, what: str) -> Axis:
             f"({show(b[0])}, …). Convert one of them first."
         )
     if not needs_care(a, b):
-        return np.union1d(a, b)
+        if a.dtype.kind not in "iuf":
+            return np.union1d(a, b)
+        both = np.concatenate([a, b])
+        both.sort(kind="stable")  # two runs: they are merged
+        return both[np.append(True, both[1:] != both[:-1])]
     exact = sorted({*a.tolist(), *b.tolist()})  # Python compares numbers of all kinds exactly
     for dtype in (np.int64, np.uint64):
         limits = np.iinfo(dtype)

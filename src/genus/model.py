@@ -26,7 +26,7 @@ from genus.normal import SingularCovarianceError
 from genus.options import warn
 from genus.priors import Priors
 from genus.smoothing import Smoothing
-from genus.statistics import Array, Tally, freeze, settle
+from genus.statistics import Array, Moments, Tally, freeze, settle
 
 MANY_PAIRS = 1 << 10  # of group and class, that are counted side by side whatever the rows
 MANY_SUMS = 1 << 22  # by group, class and word, that are not
@@ -384,13 +384,12 @@ class Model:
         total = np.zeros((len(y), len(self.classes)))
         for block, parameters in zip(self.blocks, self.parameters, strict=True):
             counted = block.statistics
-            aligned = (
-                replace(
-                    counted, classes=self.classes, counts=counted.align(self.classes, block.width)
-                )
-                if isinstance(counted, Tally)
-                else counted.align(self.classes, block.width)
-            )
+            aligned = counted
+            if isinstance(counted, Tally):
+                counts = counted.align(self.classes, block.width)
+                aligned = replace(counted, classes=self.classes, counts=counts)
+            elif isinstance(counted, Moments):
+                aligned = counted.align(self.classes, block.width)
             scores = block.family.leave_one_out(aligned, parameters, block.of(X), y, weight)
             if scores is None:
                 return np.full_like(total, np.nan)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 Array = NDArray[np.float64]
 
@@ -121,6 +120,8 @@ def leave_one_out_alpha(tables: Iterable[Array]) -> float:
 
 def maximise(score: Callable[[float], float]) -> float:
     """exp of the argument in log 1e-10 … log 1e4 that scores best."""
+    from scipy.optimize import minimize_scalar  # takes a quarter of a second
+
     grid = np.linspace(np.log(1e-10), np.log(1e4), 57)
     values = [score(x) for x in grid]
     best = int(np.argmax(values))

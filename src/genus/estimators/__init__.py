@@ -9,6 +9,7 @@ from genus.estimators.gaussian import GDA, GaussianNB
 from genus.estimators.multinomial import MultinomialNB
 from genus.estimators.persistence import load
 from genus.estimators.poisson import PoissonNB
+from genus.estimators.table import TableClassifier
 from genus.estimators.text import TextClassifier
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "GenerativeClassifier",
     "MultinomialNB",
     "PoissonNB",
+    "TableClassifier",
     "TextClassifier",
     "load",
 ]

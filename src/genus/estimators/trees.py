@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from genus.choosing import Choice
+from genus.families import Combination
 from genus.options import by_class
-from genus.statistics import Tally
+from genus.statistics import Compound, Pairs, Tally
+from genus.table import Plan
 from genus.vocabulary import Vocabulary
+from genus.weighing import Weighing
 
 
 def to_tree(estimator: Any) -> dict[str, Any]:
@@ -47,21 +50,45 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         tree["choice"] = choice_to_tree(estimator.choice_, estimator._chosen_for)
     if hasattr(estimator, "_counted_ngrams"):
         tree["ngrams"] = [list(ngrams) for ngrams in estimator._counted_ngrams]
+    if hasattr(estimator, "plan_"):
+        tree["plan"] = plan_to_tree(estimator.plan_)
+    if hasattr(estimator, "weighing_"):
+        tree["weighing"] = weighing_to_tree(estimator.weighing_)
     if hasattr(estimator, "n_iter_"):
         tree["rounds"] = int(estimator.n_iter_)
     return tree
 
 
+def plan_to_tree(plan: Plan) -> dict[str, Any]:
+    """What columns hold."""
+    columns = [vars(column) | {"edges": np.array(column.edges)} for column in plan.columns]
+    return {"columns": columns, "target": plan.target}
+
+
+def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
+    """What experts count for, and what they are worth; not the rows that say so."""
+    weights = weighing.weights
+    return {
+        "weights": {f.name: getattr(weights, f.name) for f in fields(weights)},
+        "combinations": {n: combination_to_tree(c) for n, c in weighing.combinations.items()},
+        "losses": weighing.losses,
+        "worth": dict(weighing.worth),
+    }
+
+
+def combination_to_tree(combination: Combination) -> dict[str, Any]:
+    """Evidence of texts, and its weights."""
+    selection = vars(combination.selection)
+    return {f.name: getattr(combination, f.name) for f in fields(combination)} | {
+        "evidence": [dict(vars(evidence)) for evidence in combination.evidence],
+        "selection": selection | {"stop_words": sorted(selection["stop_words"])},
+    }
+
+
 def choice_to_tree(choice: Choice, options: dict[str, Any]) -> dict[str, Any]:
     """What was chosen from texts, and the options that it holds for."""
-    best = {f.name: getattr(choice.best, f.name) for f in fields(choice.best)}
-    selection = vars(choice.best.selection)
     return {
-        "best": best
-        | {
-            "evidence": [dict(vars(evidence)) for evidence in choice.best.evidence],
-            "selection": selection | {"stop_words": sorted(selection["stop_words"])},
-        },
+        "best": combination_to_tree(choice.best),
         "names": list(choice.names),
         "scores": choice.scores,
         "texts": choice.texts,
@@ -99,4 +126,14 @@ def statistics_to_tree(statistics: Any) -> dict[str, Any]:
             "keys": None if statistics.keys is None else list(map(axis_to_tree, statistics.keys)),
             "counts": dict(statistics.counts),
         }
+    if isinstance(statistics, Pairs):
+        return {
+            "kind": "pairs",
+            "classes": statistics.classes,
+            "keys": list(statistics.keys),
+            "counts": statistics.counts,
+        }
+    if isinstance(statistics, Compound):
+        parts = {name: statistics_to_tree(part) for name, part in statistics.parts.items()}
+        return {"kind": "compound", "parts": parts}
     return {"kind": "moments", **{f.name: getattr(statistics, f.name) for f in fields(statistics)}}

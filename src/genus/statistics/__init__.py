@@ -1,8 +1,9 @@
 """Sufficient statistics: sums over rows, as values that add, subtract and scale.
 
-`Tally` counts by class and key, `Moments` sums powers of numbers by class. Both are immutable and
-form a group: the empty value is neutral, ``(a + b) - b == a``, classes and keys that one side does
-not know are no obstacle, and what cancels is gone (no class, key or origin of it stays behind).
+`Tally` counts by class and key, `Pairs` by class and two keys, `Moments` sums powers of numbers by
+class, and `Compound` holds several of these. All are immutable and form a group: the empty value is
+neutral, ``(a + b) - b == a``, classes and keys that one side does not know are no obstacle, and
+what cancels is gone (no class, key or origin of it stays behind).
 
 Symbols: K classes, n columns, V keys, w weights.
 
@@ -15,6 +16,7 @@ array(['ham'], dtype='<U4')
 True
 """
 
+from genus.statistics.compound import Compound
 from genus.statistics.group import (
     Array,
     ImpossibleError,
@@ -24,12 +26,15 @@ from genus.statistics.group import (
     settle,
 )
 from genus.statistics.moments import Moments, grid_point
+from genus.statistics.pairs import Pairs
 from genus.statistics.tally import Tally
 
 __all__ = [
     "Array",
+    "Compound",
     "ImpossibleError",
     "Moments",
+    "Pairs",
     "Statistics",
     "Tally",
     "divide",

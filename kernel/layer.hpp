@@ -1,0 +1,105 @@
+// One step of Newton's method for a softmax layer with shared weights: loss, gradient, curvature.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "parallel.hpp"
+
+namespace genus {
+
+// p(k|i) = softmax_k(F_ik · w + b_k); F is (rows, K, G), θ is w and then b.
+struct LayerInput {
+    const double* F;
+    const std::int64_t* y;
+    const double* weight;
+    std::size_t rows, K, G;
+};
+
+struct LayerSums {
+    double loss;
+    Buffer<double> gradient;   // (G + K,)
+    Buffer<double> curvature;  // (G + K, G + K)
+};
+
+// Sums over some rows: loss, then the gradient, then the lower half of the curvature.
+inline void layer_rows(const LayerInput& in, const double* θ, std::size_t begin, std::size_t end,
+                       bool second, double* sums) {
+    const std::size_t K = in.K, G = in.G, D = G + K;
+    std::vector<double> p(K), mean(G);
+    double& loss = sums[0];
+    double *gradient = sums + 1, *curvature = gradient + D;
+    for (std::size_t i = begin; i < end; ++i) {
+        const double weight = in.weight[i];
+        if (weight == 0) continue;
+        const double* F = in.F + i * K * G;
+        const std::size_t own = static_cast<std::size_t>(in.y[i]);
+        double largest = -INFINITY;
+        for (std::size_t k = 0; k < K; ++k) {
+            double score = θ[G + k];
+            for (std::size_t g = 0; g < G; ++g) score += F[k * G + g] * θ[g];
+            p[k] = score;
+            largest = std::max(largest, score);
+        }
+        const double mine = p[own];
+        double total = 0;
+        for (std::size_t k = 0; k < K; ++k) total += p[k] = std::exp(p[k] - largest);
+        loss += weight * (largest + std::log(total) - mine);
+        if (!second) continue;
+        std::fill(mean.begin(), mean.end(), 0.0);
+        for (std::size_t k = 0; k < K; ++k) {
+            p[k] /= total;
+            const double *f = F + k * G, error = weight * (p[k] - (k == own)), q = weight * p[k];
+            for (std::size_t g = 0; g < G; ++g) {
+                gradient[g] += error * f[g];
+                mean[g] += p[k] * f[g];
+            }
+            gradient[G + k] += error;
+            for (std::size_t g = 0; g < G; ++g) {
+                const double qf = q * f[g];
+                double* __restrict row = curvature + g * D;
+                for (std::size_t h = 0; h <= g; ++h) row[h] += qf * f[h];
+            }
+            double* __restrict row = curvature + (G + k) * D;
+            for (std::size_t g = 0; g < G; ++g) row[g] += q * f[g];
+            row[G + k] += q;
+        }
+        for (std::size_t g = 0; g < G; ++g) {
+            double* __restrict row = curvature + g * D;
+            const double m = weight * mean[g];
+            for (std::size_t h = 0; h <= g; ++h) row[h] -= m * mean[h];
+        }
+        for (std::size_t k = 0; k < K; ++k) {
+            double* __restrict row = curvature + (G + k) * D;
+            const double q = weight * p[k];
+            for (std::size_t g = 0; g < G; ++g) row[g] -= q * mean[g];
+            for (std::size_t l = 0; l <= k; ++l) row[G + l] -= q * p[l];
+        }
+    }
+}
+
+// The parts that rows are summed in do not depend on the threads, and so the sums do not.
+inline LayerSums layer_sums(const LayerInput& in, const double* θ, bool second,
+                            std::size_t threads) {
+    const std::size_t D = in.G + in.K, size = 1 + (second ? D + D * D : 0);
+    const std::size_t parts = std::clamp<std::size_t>(in.rows / 256, 1, 16);
+    std::vector<std::vector<double>> sums(parts, std::vector<double>(size));
+    const auto start = [&](std::size_t part) { return in.rows * part / parts; };
+    const std::size_t workers = std::min(ranges(in.rows * in.K * in.G, threads), parts);
+    parallel_for(parts, workers, [&](std::size_t, std::size_t first, std::size_t last) {
+        for (std::size_t part = first; part < last; ++part)
+            layer_rows(in, θ, start(part), start(part + 1), second, sums[part].data());
+    });
+    for (std::size_t part = 1; part < parts; ++part)
+        for (std::size_t i = 0; i < size; ++i) sums[0][i] += sums[part][i];
+    LayerSums out{sums[0][0], zeros<double>(D), zeros<double>(D * D)};
+    if (!second) return out;
+    std::copy_n(sums[0].data() + 1, D, out.gradient.get());
+    for (std::size_t a = 0; a < D; ++a)
+        for (std::size_t b = 0; b <= a; ++b)
+            out.curvature[a * D + b] = out.curvature[b * D + a] = sums[0][1 + D + a * D + b];
+    return out;
+}
+
+}  // namespace genus

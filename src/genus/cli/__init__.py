@@ -1,0 +1,8 @@
+"""genus on the command line: `genus --help` is the manual."""
+
+from __future__ import annotations
+
+from genus.cli.commands import cli
+from genus.cli.troubles import main
+
+__all__ = ["cli", "main"]

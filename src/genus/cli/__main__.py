@@ -1,0 +1,5 @@
+"""python -m genus.cli"""
+
+from genus.cli import main
+
+main()

@@ -1,0 +1,92 @@
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+FAMILIES = ("gaussian", "discretised", "poisson", "categorical", "bernoulli", "text")
+
+
+class File(click.ParamType[str]):
+    """A name that shells complete to those of files; whether there is one is seen later."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+
+class Family(click.ParamType[tuple[str, str]]):
+    """COL=NAME: a column and the family that models it."""
+
+    name = "COL=NAME"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        column, equals, family = str(value).rpartition("=")
+        if not equals or not column:
+            self.fail(f"{value!r} is not COL=NAME, such as age=gaussian.", param, ctx)
+        if family not in FAMILIES:
+            self.fail(f"{family!r} is no family; there are {', '.join(FAMILIES)}.", param, ctx)
+        return column, family
+
+
+class Encoding(click.ParamType[str]):
+    """The name of an encoding that Python knows."""
+
+    name = "NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            known = codecs.lookup(str(value)).name
+        except LookupError:
+            self.fail(f"{value!r} is no encoding; try latin-1 or utf-16.", param, ctx)
+        return {"iso8859-1": "latin-1"}.get(known, known)
+
+
+class FoldsOrLoo(click.ParamType[Any]):
+    """A number of folds, or loo."""
+
+    name = "K|loo"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value) == "loo":
+            return "loo"
+        if not str(value).isdecimal() or int(value) < 2:
+            self.fail(f"{value!r} is neither a number from 2 on nor loo.", param, ctx)
+        return int(value)
+
+
+data = click.argument("data", type=File("DATA"))
+model = click.argument("model", type=File("MODEL"))
+encoding = click.option(
+    "--encoding",
+    type=Encoding(),
+    default="utf-8",
+    help="How the text of DATA is encoded, such as latin-1.  [default: utf-8]",
+)
+families = click.option(
+    "--family",
+    "families",
+    type=Family(),
+    multiple=True,
+    help=f"Set the family of a column: {', '.join(FAMILIES)}. May be repeated.",
+)
+ignore = click.option(
+    "--ignore", multiple=True, metavar="COL", help="Leave a column out. May be repeated."
+)
+table_out = click.option(
+    "-o",
+    "--output",
+    type=File("OUT"),
+    default="-",
+    help="A .csv, .tsv, .parquet or .jsonl file; - or none is CSV on stdout.",
+)

@@ -1,0 +1,62 @@
+"""All commands, under one name."""
+
+from __future__ import annotations
+
+import click
+
+from genus.cli.completion import completion
+from genus.cli.demo import demo
+from genus.cli.evaluating import evaluate
+from genus.cli.explaining import explain
+from genus.cli.fitting import fit
+from genus.cli.merging import add, forget
+from genus.cli.predicting import predict
+from genus.cli.reporting import report
+from genus.cli.sampling import sample
+from genus.cli.showing import show
+from genus.cli.troubles import Commands
+
+SETTINGS = {"max_content_width": 88, "help_option_names": ["-h", "--help"]}
+
+
+@click.group(cls=Commands, context_settings=SETTINGS)
+@click.version_option(package_name="genus")
+def cli() -> None:
+    """Learn to predict a column of a table; say how well, and why.
+
+    DATA is a file or a glob of files (CSV, TSV, Parquet, JSON lines; also .gz), a query such as
+    "SELECT * FROM 'x.parquet' WHERE year > 2020", or - for stdin. MODEL is a file that
+    `genus fit` wrote. Data goes to stdout, talk to stderr; bars and colours are for terminals.
+
+    \b
+    Example:
+      genus fit customers.csv --target churned
+      genus evaluate customers.csv --target churned
+      genus explain customers.genus customers.csv --row 12
+      genus predict customers.genus new.csv -o scored.csv
+
+    \b
+    Exit codes:
+      0    done (also when the reader of a pipe has had enough)
+      1    something is wrong with the data, the model or a file
+      2    the command was not understood
+      130  interrupted by Ctrl-C
+
+    `genus COMMAND --help` says more, with an example. `genus demo` shows it at work.
+    """
+
+
+for command in (
+    fit,
+    predict,
+    evaluate,
+    explain,
+    show,
+    sample,
+    add,
+    forget,
+    report,
+    demo,
+    completion,
+):
+    cli.add_command(command)

@@ -1,0 +1,120 @@
+"""genus demo: a table made up on the spot, and the commands at work on it."""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import shlex
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+ROWS, NEW = 600, 5
+PRAISE = ("friendly staff", "fast delivery", "easy to use", "fair price", "works well", "kind help")
+BLAME = (
+    "too expensive",
+    "hours on hold",
+    "app keeps crashing",
+    "wrong bill",
+    "slow line",
+    "rude staff",
+)
+SMALL = ("asked for an invoice", "new address", "about the contract", "second card", "new phone")
+NAMES = ("customer", "age", "city", "plan", "calls", "spent", "note", "status")
+COMMANDS = (
+    "genus fit customers.csv --target status",
+    "genus evaluate customers.csv --target status --folds 5",
+    "genus explain customers.genus new.csv --row 2",
+    "genus predict customers.genus new.csv -o scored.csv",
+)
+
+
+@click.command()
+@click.pass_context
+def demo(ctx: click.Context) -> None:
+    """Show the main commands at work on a small table.
+
+    The table is made up on the spot, in a folder that is removed afterwards.
+
+    \b
+    Example:
+      genus demo
+    """
+    from genus.cli.scores import bold
+
+    with tempfile.TemporaryDirectory(prefix="genus-demo-") as folder, inside(folder):
+        write(Path("customers.csv"), random.Random(1), ROWS)
+        write(Path("new.csv"), random.Random(2), NEW)
+        show("head -4 customers.csv", Path("customers.csv"), 4)
+        for command in COMMANDS:
+            click.echo(bold(f"$ {command}"))
+            run(ctx.find_root(), shlex.split(command)[1:])
+            click.echo()
+        show("cut -d, -f1-3,8- scored.csv", Path("scored.csv"), NEW + 1, left_out=slice(3, 7))
+
+
+def run(root: click.Context, arguments: list[str]) -> None:
+    """A command, as if it had been typed."""
+    name, *rest = arguments
+    command = root.command.commands[name]  # type: ignore[attr-defined]
+    with command.make_context(name, rest, parent=root) as ctx:
+        command.invoke(ctx)
+
+
+@contextmanager
+def inside(folder: str) -> Iterator[None]:
+    """Work in a folder."""
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def show(command: str, path: Path, lines: int, left_out: slice | None = None) -> None:
+    """The first lines of a file, without some columns."""
+    from genus.cli.scores import bold
+
+    click.echo(bold(f"$ {command}"))
+    for line in path.read_text(encoding="utf-8").splitlines()[:lines]:
+        cells = line.split(",")
+        if left_out is not None:
+            del cells[left_out]
+        click.echo(",".join(cells))
+    click.echo()
+
+
+def write(path: Path, rng: random.Random, rows: int) -> None:
+    """A table of customers, with numbers, categories, texts and holes."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(NAMES)
+        writer.writerows(customer(rng) for _ in range(rows))
+
+
+def customer(rng: random.Random) -> list[str | int]:
+    """One customer: who leaves is younger, calls more often, and says why."""
+    leaves = rng.random() < 0.35
+    age = min(max(round(rng.gauss(36 if leaves else 47, 11)), 18), 90)
+    plans = (
+        ("basic", "basic", "plus", "premium") if leaves else ("basic", "plus", "plus", "premium")
+    )
+    calls = sum(rng.random() < (0.3 if leaves else 0.12) for _ in range(12))
+    spent = round(rng.lognormvariate(3.6 if leaves else 4.0, 0.6), 2)
+    words = rng.choices((BLAME, PRAISE, SMALL), (5, 1, 4) if leaves else (1, 4, 5), k=3)
+    note = "; ".join(rng.choice(some) for some in words)
+    return [
+        f"c{rng.randrange(10**6):06d}",
+        "" if rng.random() < 0.05 else age,
+        rng.choice(("Trier", "Köln", "Mainz", "Bonn")),
+        rng.choice(plans),
+        calls,
+        "" if rng.random() < (0.2 if leaves else 0.05) else f"{spent:.2f}",
+        "" if rng.random() < 0.1 else note,
+        "left" if leaves else "stayed",
+    ]

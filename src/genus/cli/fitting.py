@@ -1,0 +1,77 @@
+"""genus fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from genus.cli import arguments
+from genus.cli.arguments import File
+
+
+@click.command()
+@arguments.data
+@click.option("--target", required=True, metavar="COL", help="The column to predict.")
+@click.option(
+    "-o", "--output", type=File("MODEL"), help="The model file.  [default: DATA's stem + .genus]"
+)
+@arguments.families
+@arguments.ignore
+@click.option("--like", type=File("MODEL"), help="Read columns as this model does, to add the two.")
+@arguments.encoding
+def fit(
+    data: str,
+    target: str,
+    output: str | None,
+    families: tuple[tuple[str, str], ...],
+    ignore: tuple[str, ...],
+    like: str | None,
+    encoding: str,
+) -> None:
+    """Learn to predict a column of a table, in one pass.
+
+    Prints what was learned, and what it is worth on rows that had no part in it.
+
+    \b
+    Examples:
+      genus fit customers.csv --target churned
+      genus fit "SELECT * FROM 'sales/*.parquet' WHERE year > 2020" \\
+            --target paid -o paid.genus --ignore id --family visits=poisson
+      zcat log.csv.gz | genus fit - --target status -o status.genus
+    """
+    from genus.cli import models
+    from genus.cli.data import opened, stem
+    from genus.cli.progress import rows_passing
+    from genus.cli.troubles import say
+
+    if like and (families or ignore):
+        raise click.UsageError("--like reads columns as that model does; it goes alone.")
+    out = output or stem(data) + models.SUFFIX
+    models.refuse_out(out, data)
+    other = models.read_table_model(like) if like else None
+    if other is not None and other.plan_.target not in (None, target):
+        raise ValueError(
+            f"{like} predicts {other.plan_.target!r}, not {target!r}; the two could not be added."
+        )
+    with opened(data, encoding) as source, rows_passing("fit", source.rows) as progress:
+        source.require(target)
+        model = classifier(families, ignore, other)
+        model.fit(source, target=target, like=other, progress=progress)
+    models.write(model, out)
+    click.echo(str(model.summary()), err=out == models.STDIO)
+    unlabelled = getattr(model, "unlabelled_", 0)
+    if unlabelled:
+        say(f"Rows without a {target!r}, left out: {unlabelled:,}.")
+    say(f"Wrote {out}." if out != models.STDIO else "Wrote the model to stdout.")
+
+
+def classifier(
+    families: tuple[tuple[str, str], ...], ignore: tuple[str, ...], like: Any = None
+) -> Any:
+    """A classifier of tables that is not fitted yet."""
+    from genus.estimators.table import TableClassifier
+
+    if like is not None:
+        return TableClassifier(**like.get_params(deep=False))
+    return TableClassifier(families=dict(families) or "auto", ignore=ignore)

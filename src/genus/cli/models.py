@@ -1,0 +1,90 @@
+"""MODEL of a command: told from data, read, and checked to be one of tables."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+STDIO = "-"
+SUFFIX = ".genus"
+
+
+def is_model(path: str) -> bool:
+    """Whether a file is meant to be a model: by its suffix, else by what it begins with.
+
+    A safetensors file begins with the length of its header, eight bytes, and an opening brace.
+    """
+    if path.endswith(SUFFIX):
+        return True
+    try:
+        with open(path, "rb") as file:
+            start = file.read(9)
+        size = os.path.getsize(path)
+    except (OSError, ValueError):
+        return False
+    header = int.from_bytes(start[:8], "little")
+    return len(start) == 9 and start[8:] == b"{" and 2 <= header <= size
+
+
+def read(path: str) -> Any:
+    """The classifier in a file, or on stdin."""
+    from genus.estimators.persistence import load
+
+    if path != STDIO:
+        if os.path.isfile(path):
+            with open(path, "rb"):  # a file that may not be read is no damaged model
+                pass
+        return load(path)
+    with tempfile.TemporaryDirectory(prefix="genus-") as folder:
+        spooled = Path(folder) / "stdin"
+        spooled.write_bytes(sys.stdin.buffer.read())
+        return load(spooled)
+
+
+def read_table_model(path: str) -> Any:
+    """The classifier of tables in a file."""
+    from genus.estimators.table import TableClassifier
+
+    model = read(path)
+    if not isinstance(model, TableClassifier):
+        raise ValueError(
+            f"{path} is a {type(model).__name__}; this command needs a model of a table, which "
+            "`genus fit` makes. Use this one from Python."
+        )
+    return model
+
+
+def write(model: Any, path: str) -> None:
+    """Save a model to a file, or to stdout."""
+    from genus.cli.output import named
+
+    if path != STDIO:
+        with named(path):
+            model.save(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="genus-") as folder:
+        spooled = Path(folder) / "model"
+        model.save(spooled)
+        sys.stdout.buffer.write(spooled.read_bytes())
+
+
+def target_of(model: Any, path: str, given: str | None = None) -> str:
+    """The name of the column that the model predicts."""
+    target = given or model.plan_.target
+    if target is None:
+        raise ValueError(f"{path} was fitted without the name of a target. Give --target.")
+    return str(target)
+
+
+def refuse_out(model: str, data: str) -> None:
+    """Raise, before the work is done, if a model cannot be written there, or is the data's name."""
+    folder = os.path.dirname(os.path.realpath(model))
+    if model != STDIO and not os.path.isdir(folder):
+        raise ValueError(f"Cannot write {model}: the folder {folder} does not exist.")
+    if model != STDIO and not os.access(folder, os.W_OK, effective_ids=True):
+        raise ValueError(f"Cannot write {model}: you may not write in the folder {folder}.")
+    if os.path.exists(model) and os.path.exists(data) and os.path.samefile(model, data):
+        raise ValueError(f"The model would replace the data, {data}. Give another name with -o.")

@@ -1,0 +1,72 @@
+"""genus predict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from genus.cli import arguments
+
+LABEL = "prediction"
+
+
+@click.command()
+@arguments.model
+@arguments.data
+@arguments.table_out
+@arguments.encoding
+def predict(model: str, data: str, output: str, encoding: str) -> None:
+    """Add the likeliest class and probabilities to a table.
+
+    All columns of DATA are kept; `prediction` and `p(CLASS)` come after them. Rows are read and
+    written as a stream.
+
+    \b
+    Examples:
+      genus predict churn.genus customers.csv -o scored.parquet
+      genus predict churn.genus customers.csv | head
+    """
+    from genus.cli.data import opened, tell_extra
+    from genus.cli.models import read_table_model
+    from genus.cli.output import format_of, rows_to
+    from genus.cli.progress import rows_passing
+    from genus.cli.troubles import say
+
+    format_of(output)
+    learned = read_table_model(model)
+    with opened(data, encoding) as source:
+        tell_extra(source, learned)
+        empty = with_predictions(source.schema.empty_table(), learned)
+        rows = 0
+        with (
+            rows_passing("predict", source.rows) as progress,
+            rows_to(output, empty.schema) as write,
+        ):
+            for batch in source.batches():
+                for part in with_predictions(batch, learned).to_batches():
+                    write(part)
+                rows += batch.num_rows
+                progress(batch.num_rows)
+        if rows == 0:
+            say(f"{source.name} has no rows; only the names of columns are written.")
+
+
+def with_predictions(rows: Any, model: Any) -> Any:
+    """An Arrow table of rows, and what the model says of each."""
+    import pyarrow as pa
+
+    table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
+    p = model.predict_proba(table)
+    labels = [f"p({label})" for label in model.classes_.tolist()]
+    taken = sorted({LABEL, *labels} & set(table.column_names))
+    if taken:
+        listed = ", ".join(f'"{name}"' for name in taken)
+        raise ValueError(
+            f"The data has the columns {listed} already. Leave them out, such as with the query "
+            f"SELECT * EXCLUDE ({listed}) FROM …"
+        )
+    table = table.append_column(LABEL, pa.array(model.classes_[p.argmax(axis=1)]))
+    for k, name in enumerate(labels):
+        table = table.append_column(name, pa.array(p[:, k]))
+    return table

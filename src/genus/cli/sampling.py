@@ -1,0 +1,70 @@
+"""genus sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from genus.cli import arguments
+
+BATCH = 1 << 16  # rows
+
+
+@click.command()
+@arguments.model
+@click.option(
+    "-n",
+    "number",
+    type=click.IntRange(min=0),
+    required=True,
+    metavar="N",
+    help="How many rows.",
+)
+@arguments.table_out
+@click.option("--class", "label", metavar="LABEL", help="Rows of this class only.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="S",
+    help="A number that makes the rows repeatable.",
+)
+def sample(model: str, number: int, output: str, label: str | None, seed: int | None) -> None:
+    """Draw new rows that look like those of the table.
+
+    \b
+    Example:
+      genus sample churn.genus -n 1000 --seed 1 -o drawn.csv
+    """
+    import numpy as np
+
+    from genus.cli.models import read_table_model
+    from genus.cli.output import format_of, rows_to
+
+    format_of(output)
+    learned = read_table_model(model)
+    drawn_class = None if label is None else class_named(learned, label)
+    rng = np.random.default_rng(seed)
+    with rows_to(output, drawn(learned, 0, drawn_class, rng).schema) as write:
+        for start in range(0, number, BATCH):
+            rows = drawn(learned, min(BATCH, number - start), drawn_class, rng)
+            for batch in rows.to_batches():
+                write(batch)
+
+
+def drawn(model: Any, number: int, label: Any, rng: Any) -> Any:
+    """New rows as an Arrow table, the target last."""
+    import pyarrow as pa
+
+    X, y = model.sample(number, label, rng)
+    target = model.plan_.target or "class"
+    return X.append_column(target, pa.array(y.astype(model.classes_.dtype)))
+
+
+def class_named(model: Any, text: str) -> Any:
+    """The class that is written so."""
+    for label in model.classes_:
+        if text in (str(label), str(label).lower()):
+            return label
+    listed = ", ".join(map(str, model.classes_[:10].tolist()))
+    raise ValueError(f"The model has no class {text!r}. It has {listed}.")

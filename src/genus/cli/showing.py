@@ -1,0 +1,80 @@
+"""genus show."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from genus.cli import arguments
+
+MOST_CLASSES = 20
+
+
+@click.command()
+@arguments.model
+def show(model: str) -> None:
+    """Say what a model is and what it has learned.
+
+    \b
+    Example:
+      genus show churn.genus
+    """
+    from genus.cli.models import read
+
+    learned = read(model)
+    size = f", {os.path.getsize(model):,} bytes" if os.path.isfile(model) else ""
+    click.echo(f"{type(learned).__name__}{size}")
+    options = changed(learned)
+    if options:
+        click.echo(f"options: {options}")
+    if not learned.class_count_.sum():
+        click.echo("0 rows: it has forgotten all that it had seen")
+    elif hasattr(learned, "summary"):
+        target = learned.plan_.target
+        if target is not None:
+            click.echo(f"predicts {target!r} from {learned.n_features_in_} columns")
+        click.echo(str(learned.summary()))
+    else:
+        click.echo(plain(learned))
+
+
+def changed(model: Any) -> str:
+    """The options that are not as they are by default."""
+    usual = type(model)().get_params(deep=False)
+    given = model.get_params(deep=False)
+    return ", ".join(
+        f"{name}={value!r}"
+        for name, value in given.items()
+        if repr(listed(value)) != repr(listed(usual[name]))
+    )
+
+
+def listed(value: Any) -> Any:
+    """A tuple as the list that it is when it comes from a file."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def plain(model: Any) -> str:
+    """The classes of a model, how many rows each has, and its columns."""
+    from genus.cli.scores import bold, short
+
+    counts = dict(zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True))
+    rows = sum(counts.values())
+    what = "texts" if type(model).__name__ == "TextClassifier" else "rows"
+    lines = [f"{rows:,.10g} {what} of {len(counts)} classes"]
+    names = list(getattr(model, "feature_names_in_", []))
+    if what == "rows":
+        listed = f": {', '.join(map(str, names[:20]))}" if names else ""
+        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+        lines.append(f"{model.n_features_in_} columns{listed}{more}")
+    if model.class_count_.size:
+        lines += ["", bold(f"{'class':16}  {what:>12}   share")]
+    order = sorted(counts.items(), key=lambda item: -item[1])
+    lines += [
+        f"{short(label):16}  {n:12,.10g}  {100 * n / max(rows, 1e-300):4.1f} %"
+        for label, n in order[:MOST_CLASSES]
+    ]
+    lines += [f"({len(order) - MOST_CLASSES} more)"] if len(order) > MOST_CLASSES else []
+    return "\n".join(lines)

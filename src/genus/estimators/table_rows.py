@@ -1,0 +1,78 @@
+"""Rows of a table on their way to be counted: labels, and a sample of what has passed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import labels
+from genus.labels import Axis
+from genus.matrix import Codes
+from genus.table import Frame, TableError
+
+
+def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
+    """The classes, ascending, those of rows that have a label, and which rows these are."""
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pt.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    there = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    kind = values.type
+    if pt.is_floating(kind):
+        there &= ~np.isnan(values.to_numpy(zero_copy_only=False))
+    kept = values if there.all() else values.filter(pa.array(there))
+    if pt.is_floating(kind) or pt.is_decimal(kind):
+        numbers = kept.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        if (numbers != np.floor(numbers)).any():
+            odd = numbers[numbers != np.floor(numbers)][0]
+            raise TableError(
+                f"The target {name!r} holds numbers such as {odd:g}; genus tells classes apart. "
+                "Choose a column of classes, or make classes of its numbers."
+            )
+        return *labels.factorize(numbers.astype(np.int64)), there
+    if pt.is_boolean(kind) or pt.is_integer(kind):
+        return *labels.factorize(np.asarray(kept.to_numpy(zero_copy_only=False))), there
+    if pt.is_nested(kind) or pt.is_binary(kind):
+        raise TableError(f"The target {name!r} holds {kind}, and no classes.")
+    coded = kept.cast(pa.large_string()).dictionary_encode()
+    names = np.array(coded.dictionary.to_pylist(), dtype=str)
+    order = np.argsort(names)
+    place = np.empty(len(names), dtype=np.int64)
+    place[order] = np.arange(len(names))
+    return names[order], place[coded.indices.to_numpy(zero_copy_only=False)], there
+
+
+class Reservoir:
+    """Every so-many-th of the rows that have passed: at most twice `size` of them."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.step = 1
+        self.passed = 0
+        self.parts: list[tuple[NDArray[np.intp], Frame, NDArray[Any]]] = []
+
+    def add(self, X: Frame, classes: Axis, codes: Codes) -> None:
+        """Let rows pass."""
+        first = -self.passed % self.step
+        at = np.arange(first, len(codes), self.step)
+        if len(at):
+            rows = X if self.step == 1 else X[at]
+            self.parts.append((self.passed + at, rows, classes[codes[at]]))
+        self.passed += len(codes)
+        while sum(len(part[0]) for part in self.parts) > 2 * self.size:
+            self.step *= 2
+            before, self.parts = self.parts, []
+            for numbers, rows, y in before:
+                at = np.flatnonzero(numbers % self.step == 0)
+                if len(at):
+                    self.parts.append((numbers[at], rows[at], y[at]))
+
+    def rows(self) -> tuple[Frame, NDArray[Any]]:
+        """What was kept."""
+        frames = [X for _, X, _ in self.parts]
+        return Frame.joined(frames), np.concatenate([y for _, _, y in self.parts])

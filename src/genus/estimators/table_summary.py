@@ -1,0 +1,108 @@
+"""What a classifier of tables has learned, in lines that fit a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+BITS = 1 / np.log(2)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSummary:
+    """A column: its family, what it gains in bits a row, what others would, and notes."""
+
+    name: str
+    family: str
+    gain: float
+    others: dict[str, float]
+    note: str
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Rows, classes, columns in the order of what they gain, what is left out, experts, worth."""
+
+    rows: float
+    classes: dict[Any, float]
+    columns: list[ColumnSummary]
+    left_out: dict[str, str]
+    experts: dict[str, tuple[float, float]]
+    worth: dict[str, float]
+
+    @classmethod
+    def of(cls, model: Any) -> Summary:
+        (parameters,) = model.model_.parameters
+        columns = []
+        for column, marginal in zip(model.plan_.used, parameters.marginals, strict=True):
+            if marginal is None:
+                columns.append(ColumnSummary(column.name, "text", np.nan, {}, column.note))
+                continue
+            gains = {name: BITS * gain for name, gain in marginal.gains.items()}
+            notes = [column.note] if column.note else []
+            rows = model.class_count_
+            share = float(rows @ marginal.missing / max(rows.sum(), 1e-300))
+            if share > 0:
+                told = "evidence" if marginal.missing_gain > 0 else "left out"
+                notes.append(f"{100 * share:.3g} % missing, {told}")
+            others = {k: v for k, v in gains.items() if k not in (marginal.family, "left out")}
+            gain = gains[marginal.family] + BITS * max(marginal.missing_gain, 0.0)
+            columns.append(
+                ColumnSummary(column.name, marginal.family, gain, others, "; ".join(notes))
+            )
+        columns.sort(key=lambda c: -np.nan_to_num(c.gain, nan=np.inf))
+        weighing = vars(model).get("weighing_") if model._chooses else None
+        experts, worth = {}, {}
+        if weighing is not None:
+            w = weighing.weights
+            experts = {
+                name.removeprefix("text/"): (float(weight), float(loss))
+                for name, weight, loss in zip(w.names, w.experts, weighing.losses, strict=True)
+            }
+            worth = dict(weighing.worth)
+        return cls(
+            float(model.class_count_.sum()),
+            dict(zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True)),
+            columns,
+            {c.name: c.note for c in model.plan_.left_out},
+            experts,
+            worth,
+        )
+
+    def __str__(self) -> str:
+        shares = ", ".join(
+            f"{label} {100 * n / max(self.rows, 1e-300):.3g} %"
+            for label, n in sorted(self.classes.items(), key=lambda item: -item[1])[:8]
+        )
+        more = f" and {len(self.classes) - 8} more" if len(self.classes) > 8 else ""
+        lines = [f"{self.rows:,.10g} rows of {len(self.classes)} classes: {shares}{more}"]
+        if self.worth:
+            told = [f"{name} {value:.4f}" for name, value in self.worth.items() if name != "rows"]
+            lines.append(f"out of fold, {self.worth['rows']:,.0f} rows: {', '.join(told)}")
+        width = max([6, *map(len, self.left_out), *(len(c.name) for c in self.columns)])
+        width = min(width, 32)
+        lines += ["", f"{'column':{width}}  family        bits  others would gain"]
+        for c in self.columns:
+            others = ", ".join(f"{name} {gain:.4f}" for name, gain in c.others.items())
+            rest = "; ".join(filter(None, [others, c.note]))
+            bits = "" if np.isnan(c.gain) else f"{c.gain:.4f}"
+            name = flat(c.name)[:width]
+            lines.append(f"{name:{width}}  {c.family:11} {bits:>6}  {rest}".rstrip())
+        for name, note in self.left_out.items():
+            lines.append(f"{flat(name)[:width]:{width}}  -                   {note}")
+        if self.experts:
+            lines += ["", "expert            weight  log loss by itself"]
+            lines += [
+                f"{flat(name)[:16]:16}  {weight:+6.3f}  {loss:8.4f}"
+                for name, (weight, loss) in self.experts.items()
+            ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def flat(name: str) -> str:
+    """A name in one line."""
+    return " ".join(name.split()) or repr(name)

@@ -1,0 +1,203 @@
+"""The same rows by logistic regression, out of the same folds."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from genus import labels
+from genus.evaluate import cross_validate
+from genus.outcome import CrossValidation
+from genus.report.judging import FEW_ROWS, FOLDS, MANY_COLUMNS, Judged
+from genus.report.scores import SURE
+from genus.report.shown import count
+from genus.table import Frame
+
+MOST_STEPS = 300
+PATIENCE = 60.0  # seconds, after which no further fold is begun
+MOST_CELLS = 20_000_000  # of a matrix that is not sparse
+DOUBTS = (ValueError, np.linalg.LinAlgError, MemoryError, FloatingPointError)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One of both: what it is called, and what it is worth."""
+
+    name: str
+    accuracy: float
+    log_loss: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A sentence or some, and a line for each of both, unless there was nothing to compare."""
+
+    told: str
+    lines: tuple[Line, ...] = ()
+
+
+def compared(judged: Judged) -> Comparison:
+    """genus and logistic regression, judged by the same rows out of the same folds."""
+    if judged.rows is None or judged.outcome is None:
+        return Comparison("There are no rows to compare with logistic regression by.")
+    try:
+        ours, seconds = (
+            (judged.outcome, judged.seconds) if judged.is_fresh else learned_anew(judged)
+        )
+        theirs, rows, took, note = regression(judged, ours)
+    except DOUBTS as error:
+        why = " ".join(str(error).split())[:200]
+        return Comparison(f"Logistic regression could not be compared with: {why}")
+    if not judged.is_fresh:
+        note = "Both learned anew from the rows given here. " + note
+    ours = part(ours, rows)
+    lines = (
+        Line("genus", ours.accuracy, ours.log_loss, seconds),
+        Line("logistic regression", theirs.accuracy, theirs.log_loss, took),
+    )
+    return Comparison(f"{told(ours, theirs)} {note}".strip(), lines)
+
+
+def learned_anew(judged: Judged) -> tuple[CrossValidation, float]:
+    """What a model with the same options says out of fold of rows, and how long it takes to fit."""
+    assert judged.rows is not None
+    rows, fresh = judged.rows, clone(judged.model)
+    started = time.perf_counter()
+    fitted = clone(fresh).fit(rows.table, rows.y)
+    seconds = time.perf_counter() - started
+    weighing = vars(fitted).get("weighing_")
+    is_small = len(rows.y) <= FEW_ROWS and len(fitted.plan_) <= MANY_COLUMNS
+    if weighing is None or is_small:
+        return cross_validate(fresh, rows.table, rows.y, min(FOLDS, len(rows.y))), seconds
+    return weighing.outcome, seconds
+
+
+def part(outcome: CrossValidation, rows: NDArray[np.intp]) -> CrossValidation:
+    """Some of the rows."""
+    return CrossValidation(
+        outcome.probabilities[rows],
+        outcome.classes,
+        outcome.y[rows],
+        outcome.weight[rows],
+        outcome.fold[rows],
+    )
+
+
+def told(ours: CrossValidation, theirs: CrossValidation) -> str:
+    """Which is ahead, by how much, and whether chance may be why."""
+    each = own_loss(theirs) - own_loss(ours)  # above zero where genus is ahead
+    gap = float(each.mean())
+    error = SURE * float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.inf
+    ahead, behind = ("genus", "logistic regression")[:: 1 if gap >= 0 else -1]
+    first, second = sorted((ours.log_loss, theirs.log_loss))
+    chance = "more than chance explains" if abs(gap) > error else "which chance may explain"
+    points = 100 * (ours.accuracy - theirs.accuracy)
+    told = (
+        f"{ahead[0].upper() if ahead != 'genus' else 'g'}{ahead[1:]} is ahead of {behind} in log "
+        f"loss, {first:.4f} against {second:.4f}: a difference of {abs(gap):.4f} ± {error:.4f}, "
+        f"{chance}."
+    )
+    if round(abs(points), 1) == 0:
+        return f"{told} Both are right about equally often."
+    more = "genus" if points > 0 else "Logistic regression"
+    return f"{told} {more} is right in {abs(points):.1f} % of rows more."
+
+
+def own_loss(outcome: CrossValidation) -> NDArray[np.float64]:
+    """-log p of each row's own class."""
+    own = outcome.probabilities[np.arange(len(outcome.y)), outcome.y]
+    return -np.log(np.maximum(own, np.finfo(float).eps))
+
+
+def regression(
+    judged: Judged, ours: CrossValidation
+) -> tuple[CrossValidation, NDArray[np.intp], float, str]:
+    """Out-of-fold probabilities, of which rows, the seconds that one fit takes, and notes."""
+    assert judged.rows is not None
+    X = Frame.of(judged.rows.table, judged.model.plan_)
+    p = np.zeros_like(ours.probabilities)
+    folds = int(ours.fold.max()) + 1
+    started, stopped, done, took = time.perf_counter(), 0, 0, 0.0
+    for f in range(folds):
+        if done and time.perf_counter() - started > PATIENCE:
+            break
+        train, test = np.flatnonzero(ours.fold != f), np.flatnonzero(ours.fold == f)
+        before = time.perf_counter()
+        encoder, model, converged = fitted(X[train], ours.y[train])
+        took += time.perf_counter() - before
+        stopped += not converged
+        p[test] = labels.spread(
+            model.predict_proba(encoder.transform(X[test])), model.classes_, p.shape[1], axis=1
+        )
+        done += 1
+    notes = []
+    if stopped:
+        notes.append(
+            f"Logistic regression did not converge within {MOST_STEPS} steps in {stopped} of "
+            f"{count(done, 'fold')}; its figures are of where it stopped."
+        )
+    if done < folds:
+        notes.append(f"To save time only {done} of {folds} folds are compared.")
+    rows = np.flatnonzero(ours.fold < done)
+    outcome = CrossValidation(p, ours.classes, ours.y, ours.weight, ours.fold)
+    return part(outcome, rows), rows, took / done, " ".join(notes)
+
+
+def fitted(X: Frame, y: NDArray[Any]) -> tuple[Encoder, LogisticRegression, bool]:
+    """Columns made numbers, a regression on them, and whether it converged."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        encoder = Encoder().fit(X)
+        model = LogisticRegression(max_iter=MOST_STEPS).fit(encoder.transform(X), y)
+    return encoder, model, not any(issubclass(w.category, ConvergenceWarning) for w in said)
+
+
+class Encoder:
+    """Numbers filled by the median and scaled, categories one by one, texts by tf-idf."""
+
+    def fit(self, X: Frame) -> Encoder:
+        self.steps: list[Any] = []
+        for values, column in zip(X.columns, X.plan.used, strict=True):
+            if column.kind == "number":
+                fill = SimpleImputer(
+                    strategy="median", add_indicator=True, keep_empty_features=True
+                )
+                step: Any = make_pipeline(fill, StandardScaler())
+            elif column.kind == "category":
+                step = OneHotEncoder(handle_unknown="ignore", max_categories=200)
+            else:
+                step = TfidfVectorizer(sublinear_tf=True)
+            self.steps.append(step.fit(raw(values, column.kind)))
+        return self
+
+    def transform(self, X: Frame) -> Any:
+        """All columns as one matrix, sparse if it is large."""
+        columns = zip(self.steps, X.columns, X.plan.used, strict=True)
+        parts = [step.transform(raw(values, column.kind)) for step, values, column in columns]
+        if any(map(scipy.sparse.issparse, parts)):
+            made = scipy.sparse.hstack(parts, format="csr")
+            return made.toarray() if made.shape[0] * made.shape[1] <= MOST_CELLS else made
+        return np.hstack(parts)
+
+
+def raw(values: Any, kind: str) -> Any:
+    """A column as scikit-learn takes it."""
+    if kind == "number":
+        return values[:, None]
+    if kind == "category":
+        return np.append(values.names.astype(object), "(missing)")[values.codes][:, None]
+    return values.strings()

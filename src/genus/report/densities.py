@@ -1,0 +1,241 @@
+"""A column as a picture has it: p(x|k) of each class, over what was counted or is given.
+
+Numbers have curves over bars of equal width, or, where the family is one of whole numbers or of
+values, a share for each value. Categories have shares of their values.
+
+Symbols: K classes, m points, S values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.families.marginals import Histogram, Marginal, Normal, Poisson, Table
+from genus.families.mixed import of_columns
+from genus.report import shown
+from genus.table import Column, Frame, Values
+
+Array = NDArray[np.float64]
+POINTS = 160
+MOST_BARS = 40
+MOST_VALUES = 12  # categories that are drawn
+MOST_ROWS = 20_000
+TRIMMED = 0.005  # of the values at either end, where they stretch the picture
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """The values of a column that are there, and their weights."""
+
+    values: NDArray[Any]
+    weight: Array
+
+    @property
+    def total(self) -> float:
+        return max(float(self.weight.sum()), 1e-300)
+
+    def quantile(self, q: float) -> float:
+        """The number below which a share q of the weight lies."""
+        order = np.argsort(self.values)
+        reached = np.cumsum(self.weight[order]) / self.total
+        at = min(int(np.searchsorted(reached, q)), len(order) - 1)
+        return float(self.values[order][at])
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """p(x|k), (K, m), at points x (m,), over bars between edges.
+
+    `is_shares`: x are the only values there are, and p and bars are shares instead of densities.
+    `beyond` is the share of values left and right of the picture.
+    """
+
+    name: str
+    family: str
+    classes: NDArray[Any]
+    x: Array
+    p: Array
+    edges: Array
+    bars: Array
+    is_shares: bool = False
+    is_date: bool = False
+    beyond: float = 0.0
+
+    def told(self, value: float) -> str:
+        """A number of this column as one reads it."""
+        return shown.date(value) if self.is_date else shown.number(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """p(value|k), (S, K), and the share of each value in the data (S,), the commonest first.
+
+    `more` is how many values there are besides.
+    """
+
+    name: str
+    family: str
+    classes: NDArray[Any]
+    values: list[str]
+    p: Array
+    bars: Array
+    more: int = 0
+
+
+def density(model: Any, column: str, rows: Frame | None = None) -> Curves | Shares:
+    """What a fitted classifier of tables holds of a column, over its own counts or some rows."""
+    j, own = position(model, column)
+    marginal = model.model_.parameters[0].marginals[j]
+    if marginal is None:
+        raise ValueError(f"Column {column!r} holds texts, which have no density to draw.")
+    seen = counted(model, j) if rows is None else given(rows.columns[j])
+    if isinstance(marginal.spread, Table) and own.kind == "category":
+        return shares(own, marginal, model.classes_, seen)
+    return curves(own, marginal, model.classes_, seen)
+
+
+def position(model: Any, name: str) -> tuple[int, Column]:
+    """Where a column stands among those in use."""
+    used = model.plan_.used
+    for j, column in enumerate(used):
+        if column.name == name:
+            return j, column
+    known = ", ".join(repr(column.name) for column in used[:20])
+    raise ValueError(f"The model uses no column {name!r}. It uses {known}.")
+
+
+def holds_dates(column: Column) -> bool:
+    """Whether a column of numbers counts days since 1970."""
+    return column.kind == "number" and column.type.startswith(("timestamp", "date"))
+
+
+def counted(model: Any, j: int) -> Observed:
+    """What the model has counted of a column."""
+    (block,) = model.model_.blocks
+    own = of_columns(model.plan_, block.statistics, model.classes_, model.class_count_)[j]
+    assert own is not None
+    values = own.values
+    return Observed(np.asarray(values), own.counts.sum(axis=0))
+
+
+def given(values: Any) -> Observed:
+    """What some rows hold; of many, evenly spread ones."""
+    step = -(-max(len(values), 1) // MOST_ROWS)
+    if isinstance(values, Values):
+        codes = values.codes[::step]
+        weight = np.bincount(codes[codes >= 0], minlength=len(values.names))
+        return Observed(values.names, weight.astype(np.float64))
+    numbers = values[::step]
+    numbers = numbers[~np.isnan(numbers)]
+    return Observed(numbers, np.ones(len(numbers)))
+
+
+def curves(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> Curves:
+    """A column of numbers."""
+    family = marginal.spread
+    low, high = span(family, seen)
+    is_date = holds_dates(column)
+    if isinstance(family, Table | Poisson):
+        x = whole_values(family, low, high)
+        edges = between(x)
+        bars = share_of(seen, edges)
+        return Curves(
+            column.name, marginal.family, classes, x, likelihood(family, x), edges, bars, True,
+            is_date, 1 - float(bars.sum()) if len(seen.values) else 0.0,
+        )  # fmt: skip
+    edges = bar_edges(seen, low, high)
+    bars = share_of(seen, edges)
+    beyond = 1 - float(bars.sum()) if len(seen.values) else 0.0
+    if isinstance(family, Histogram):
+        inner = family.edges[(family.edges > low) & (family.edges < high)]
+        bounds = np.concatenate([[low], inner, [high]])
+        p = np.repeat(likelihood(family, (bounds[1:] + bounds[:-1]) / 2), 2, axis=1)
+        x = np.repeat(bounds, 2)[1:-1]
+    else:
+        x = np.linspace(low, high, POINTS)
+        p = likelihood(family, x)
+    return Curves(
+        column.name, marginal.family, classes, x, p, edges, bars / np.diff(edges), False, is_date,
+        max(beyond, 0.0),
+    )  # fmt: skip
+
+
+def shares(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> Shares:
+    """A column of categories."""
+    table = marginal.spread
+    assert isinstance(table, Table)
+    at = {str(value): i for i, value in enumerate(table.axis.tolist())}
+    found = dict(zip(map(str, seen.values.tolist()), seen.weight.tolist(), strict=True))
+    values = sorted({*at, *(v for v, w in found.items() if w > 0)}, key=lambda v: -found.get(v, 0))
+    kept = values[:MOST_VALUES]
+    known = np.exp(table.log_p)
+    p = np.array([known[at[v]] if v in at else np.zeros(len(classes)) for v in kept])
+    bars = np.array([found.get(v, 0.0) for v in kept]) / seen.total
+    return Shares(
+        column.name, marginal.family, classes, kept, p.reshape(len(kept), len(classes)), bars,
+        len(values) - len(kept),
+    )  # fmt: skip
+
+
+def likelihood(family: Any, x: Array) -> Array:
+    """p(x|k), (K, m)."""
+    return np.exp(family.score(x) + family.common(x)[:, None]).T
+
+
+def span(family: Any, seen: Observed) -> tuple[float, float]:
+    """From where to where to draw: where values are, but for the few that are far off."""
+    if len(seen.values) == 0:
+        return (
+            (float(family.mean.min() - 1), float(family.mean.max() + 1))
+            if isinstance(family, Normal)
+            else (0.0, 1.0)
+        )
+    low, high = float(seen.values.min()), float(seen.values.max())
+    inner = seen.quantile(TRIMMED), seen.quantile(1 - TRIMMED)
+    width = inner[1] - inner[0]
+    if width > 0 and high - low > 2 * width:
+        low, high = max(low, inner[0] - width / 10), min(high, inner[1] + width / 10)
+    if low == high:
+        half = max(abs(low), 1.0) / 2
+        return low - half, high + half
+    return low, high
+
+
+def whole_values(family: Table | Poisson, low: float, high: float) -> Array:
+    """The values that have shares, within what is drawn."""
+    if isinstance(family, Table):
+        axis = np.asarray(family.axis, dtype=np.float64)
+        inside = axis[(axis >= low) & (axis <= high)]
+        return inside if len(inside) else axis[:1]
+    low, high = max(np.floor(low), 0.0), np.ceil(high)
+    return np.arange(low, high + 1, max(1.0, np.ceil((high - low) / POINTS)))
+
+
+def between(x: Array) -> Array:
+    """Edges of bars about points: half the least step to either side of the ends."""
+    if len(x) < 2:
+        return np.array([x[0] - 0.5, x[0] + 0.5]) if len(x) else np.array([0.0, 1.0])
+    half = np.diff(x).min() / 2
+    return np.concatenate([[x[0] - half], (x[1:] + x[:-1]) / 2, [x[-1] + half]])
+
+
+def bar_edges(seen: Observed, low: float, high: float) -> Array:
+    """Edges of equal bars: about a whole number each, or as wide as Freedman and Diaconis say."""
+    values = seen.values
+    if len(values) and high - low <= MOST_BARS and np.all(values == np.floor(values)):
+        return np.arange(np.floor(low) - 0.5, np.ceil(high) + 1)
+    middle = seen.quantile(0.75) - seen.quantile(0.25) if len(values) else 0.0
+    wide = 2 * middle / seen.total ** (1 / 3)
+    bars = int(np.clip((high - low) / wide if wide > 0 else 10, 8, MOST_BARS))
+    return np.linspace(low, high, bars + 1)
+
+
+def share_of(seen: Observed, edges: Array) -> Array:
+    """The share of the values between edges."""
+    if len(seen.values) == 0:
+        return np.zeros(len(edges) - 1)
+    return np.histogram(seen.values, edges, weights=seen.weight)[0] / seen.total

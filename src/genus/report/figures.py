@@ -1,0 +1,181 @@
+"""The figures of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from genus.report.densities import Curves, Shares
+from genus.report.palette import COLOURS, DASHES
+from genus.report.scores import Roc, Step
+from genus.report.shown import count, name, number, percent
+from genus.report.svg import WIDTH, Plane, element, figure, short, ticks
+
+TALLEST = 2.0  # highest bars for each class; a curve that is higher is cut off
+LINE = 27.0  # from one row of a list to the next
+MOST_DOTS = 30  # values that are marked on a line
+
+
+class Colours:
+    """Which classes have a colour of their own: the commonest."""
+
+    def __init__(self, counts: Any) -> None:
+        order = np.argsort(-np.asarray(counts), kind="stable").tolist()
+        self.place = {k: i for i, k in enumerate(order)}
+
+    def line(self, k: int) -> str:
+        """The style of a class's line."""
+        i = self.place[k]
+        return f"l c{i}" if i < COLOURS else "l co"
+
+    def dot(self, k: int) -> str:
+        """The style of a class's dots."""
+        i = self.place[k]
+        return f"d c{i}" if i < COLOURS else "d co"
+
+    def dash(self, k: int) -> str:
+        i = self.place[k]
+        return DASHES[i] if i < COLOURS else ""
+
+    def order(self, ks: Any) -> list[int]:
+        """Classes so that the commonest are drawn last, on top."""
+        return sorted(ks, key=lambda k: -self.place[k])
+
+    def swatch(self, k: int) -> Markup:
+        """A class's line, for a legend; what it stands for is written beside it."""
+        drawn = element("path", d="M1 6H27", class_=self.line(k), stroke_dasharray=self.dash(k))
+        return element("svg", drawn, viewBox="0 0 28 12", class_="swatch", aria_hidden="true")
+
+
+def density(drawn: Curves | Shares, colours: Colours) -> Markup:
+    """What a column is like in each class, over all rows."""
+    return curves(drawn, colours) if isinstance(drawn, Curves) else shares(drawn, colours)
+
+
+def curves(drawn: Curves, colours: Colours) -> Markup:
+    highest = float(drawn.bars.max(initial=0.0))
+    top = float(drawn.p.max(initial=0.0))
+    most = TALLEST * len(drawn.classes) * highest
+    top = max(min(top, most) if highest > 0 else top, highest, 1e-300) * 1.05
+    plane = Plane.about(float(drawn.edges[0]), float(drawn.edges[-1]), top)
+    label = "share" if drawn.is_shares else "density"
+    parts = [
+        plane.axes(name(drawn.name, 40), label, drawn.told, 3 if drawn.is_date else 5),
+        plane.bars(drawn.edges, drawn.bars, "b"),
+    ]
+    for k in colours.order(range(len(drawn.classes))):
+        parts.append(plane.line(drawn.x, drawn.p[k], colours.line(k), colours.dash(k)))
+        if drawn.is_shares and len(drawn.x) <= MOST_DOTS:
+            parts.append(plane.dots(drawn.x, np.minimum(drawn.p[k], top), 2.5, colours.dot(k)))
+    peaks = [
+        f"{name(label, 24)} is likeliest at {drawn.told(float(drawn.x[drawn.p[k].argmax()]))}"
+        for label, k in commonest(drawn.classes, colours)
+    ]
+    title = f"{name(drawn.name)} by class"
+    return figure(title, f"{'; '.join(peaks)}.", plane.height, *parts)
+
+
+def shares(drawn: Shares, colours: Colours) -> Markup:
+    """A line of the page for each value: a bar for all rows, a dot for each class."""
+    right = max(float(drawn.p.max(initial=0.0)), float(drawn.bars.max(initial=0.0)), 1e-9) * 1.03
+    height = LINE * max(len(drawn.values), 1) + 46
+    plane = Plane(0.0, right, 0.0, 1.0, height, (4, 14, 40, 8))
+    base = height - 40
+    parts = []
+    for i, value in enumerate(drawn.values):
+        y = 4 + LINE * i
+        width = float(plane.x(drawn.bars[i]) - plane.x(0.0))
+        parts.append(element("rect", x=8, y=y + 14, width=width, height=9, class_="b"))
+        parts.append(element("text", name(value, 44), x=8, y=y + 11))
+        for k in colours.order(range(len(drawn.classes))):
+            at = float(plane.x(drawn.p[i, k]))
+            parts.append(element("circle", cx=at, cy=y + 18.5, r=4, class_=colours.dot(k)))
+    parts.append(across(plane, base, "share of the class"))
+    said = [
+        f"{name(label, 24)}: {', '.join(most_of(drawn, k))}"
+        for label, k in commonest(drawn.classes, colours)
+    ]
+    return figure(f"{name(drawn.name)} by class", f"{'; '.join(said)}.", height, *parts)
+
+
+def across(plane: Plane, base: float, label: str) -> Markup:
+    """The axis below a list."""
+    parts = [element("path", d=f"M8 {short(base)}H{WIDTH - 14}", class_="x")]
+    for value in ticks(plane.left, plane.right):
+        x = float(plane.x(value))
+        parts.append(element("path", d=f"M{short(x)} {short(base)}v4", class_="x"))
+        anchor = "start" if x < 16 else "end" if x > WIDTH - 24 else "middle"
+        parts.append(element("text", number(float(value)), x=x, y=base + 16, text_anchor=anchor))
+    parts.append(element("text", label, x=WIDTH / 2, y=base + 34, text_anchor="middle"))
+    return Markup("").join(parts)
+
+
+def most_of(drawn: Shares, k: int) -> list[str]:
+    best = np.argsort(-drawn.p[:, k], kind="stable")[:2].tolist()
+    return [f"{name(drawn.values[i], 24)} {percent(float(drawn.p[i, k]))}" for i in best]
+
+
+def commonest(classes: Any, colours: Colours) -> list[tuple[Any, int]]:
+    """The classes that a description speaks of."""
+    ks = sorted(range(len(classes)), key=lambda k: colours.place[k])[:COLOURS]
+    return [(classes[k], k) for k in ks]
+
+
+def reliability(steps: Sequence[Step], whose: str) -> Markup:
+    """How often what was said came true, against what was said."""
+    plane = Plane.about(0.0, 1.0, 1.0, 330)
+    most = max((step.rows for step in steps), default=1)
+    x, y = (np.array([getattr(s, part) for s in steps]) for part in ("probability", "share"))
+    ends = np.array([0.0, 1.0])
+    parts = [
+        plane.axes(f"probability of {whose}", "share that came true"),
+        plane.line(ends, ends, "l even"),
+    ]
+    for step in steps:
+        both = np.array([step.probability, step.probability])
+        parts.append(plane.line(both, np.array([step.low, step.high]), "l c0 thin"))
+    radius = [3 + 5 * np.sqrt(step.rows / most) for step in steps]
+    parts += [plane.line(x, y, "l c0"), plane.dots(x, y, radius, "d c0")]
+    told = "; ".join(
+        f"said {percent(s.probability)}, came true in {percent(s.share)} of {count(s.rows, 'row')}"
+        for s in steps
+    )
+    return figure("Reliability of the probabilities", f"{told}.", plane.height, *parts)
+
+
+def roc(curves: Sequence[Roc], classes: Any, colours: Colours) -> Markup:
+    """True against false positives, of each class against the others."""
+    plane = Plane.about(0.0, 1.0, 1.0, 330)
+    ends = np.array([0.0, 1.0])
+    parts = [
+        plane.axes("false positives, share", "true positives, share"),
+        plane.line(ends, ends, "l even"),
+    ]
+    by_class = {curve.k: curve for curve in curves}
+    for k in colours.order(by_class):
+        own = by_class[k]
+        parts.append(plane.line(own.false, own.true, colours.line(k), colours.dash(k)))
+    told = "; ".join(
+        f"{name(classes[c.k], 24)}: area {c.area:.4f}"
+        for c in sorted(curves, key=lambda c: colours.place[c.k])[:COLOURS]
+    )
+    return figure("Receiver operating characteristic", f"{told}.", plane.height, *parts)
+
+
+def strengths(columns: Sequence[tuple[str, float]]) -> Markup:
+    """Columns and the evidence that they give in the mean."""
+    height = LINE * max(len(columns), 1) + 46
+    right = max((weight for _, weight in columns), default=1.0) * 1.03
+    plane = Plane(0.0, right, 0.0, 1.0, height, (4, 14, 40, 8))
+    parts = []
+    for i, (column, weight) in enumerate(columns):
+        y = 4 + LINE * i
+        width = float(plane.x(weight) - plane.x(0.0))
+        parts.append(element("rect", x=8, y=y + 14, width=width, height=9, class_="f"))
+        parts.append(element("text", f"{name(column, 38)}  {weight:.2f}", x=8, y=y + 11))
+    parts.append(across(plane, height - 40, "mean evidence, log-odds"))
+    told = "; ".join(f"{name(column, 32)} {weight:.2f}" for column, weight in columns)
+    return figure("Columns by the evidence they give", f"{told}.", height, *parts)

@@ -1,0 +1,169 @@
+"""The rows that a model is judged by, and what it says of rows that it has not seen."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import labels
+from genus.estimators import TableClassifier
+from genus.estimators.table_rows import labels_of
+from genus.evaluate import cross_validate
+from genus.outcome import CrossValidation
+from genus.table import Source, TableError, open_table
+
+MOST_ROWS = 20_000  # that are judged
+FEW_ROWS = 5_000  # up to which weights are learned anew without each fold
+MANY_COLUMNS = 40  # beyond which that takes too long
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Labelled rows of a table (Arrow, without its target), and their numbers from 1 on.
+
+    `total` is how many there were, and `unlabelled` how many had no label.
+    """
+
+    table: Any
+    y: NDArray[Any]
+    numbers: NDArray[np.intp]
+    total: int
+    unlabelled: int
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A fitted model, rows to judge it by, what it said of them, and how that came about.
+
+    `seconds` is how long it took to fit, if it was fitted here; `is_fresh` says so.
+    """
+
+    model: TableClassifier
+    rows: Rows | None
+    outcome: CrossValidation | None
+    how: str
+    is_fresh: bool = False
+    seconds: float = 0.0
+
+
+def judged(model: TableClassifier | None, data: Any, target: str | None) -> Judged:
+    """Fit a model if there is none, and let it say what rows are that it has not seen."""
+    if data is None:
+        if model is None:
+            raise ValueError("There is nothing to report on: give a model, data, or both.")
+        return by_itself(model)
+    target = model.plan_.target if target is None and model is not None else target
+    if target is None:
+        raise ValueError("The report needs the name of the column that has the classes: target=.")
+    source = reopenable(open_table(data))
+    source.require(target)
+    if model is not None:
+        return by_new_rows(model, read(source, target))
+    return out_of_fold(source, target)
+
+
+def by_itself(model: TableClassifier) -> Judged:
+    """What a model knows of its own worth, without any rows."""
+    weighing = vars(model).get("weighing_")
+    outcome = None if weighing is None else weighing.outcome
+    how = (
+        "No rows were given to judge the model by."
+        if outcome is None
+        else "No rows were given to judge the model by; these are its own probabilities of rows "
+        "out of fold, from when it was fitted."
+    )
+    return Judged(model, None, outcome, how)
+
+
+def by_new_rows(model: TableClassifier, rows: Rows) -> Judged:
+    """What a fitted model says of rows that are new to it."""
+    own, codes = labels.factorize(rows.y)
+    classes = labels.union(model.classes_, own, "classes")
+    y = labels.positions(own, classes)[codes].astype(np.int64)
+    p = labels.spread(
+        model.predict_proba(rows.table),
+        labels.positions(model.classes_, classes),
+        len(classes),
+        axis=1,
+    )
+    new = CrossValidation(p, classes, y, np.ones(len(y)), np.zeros(len(y), dtype=np.int64))
+    how = "The model was fitted before; the rows given here are taken to be new to it."
+    strange = classes[labels.find(classes, model.classes_) < 0]
+    if len(strange):
+        told = ", ".join(map(str, strange[:5].tolist()))
+        how += f" It does not know {len(strange)} of the classes in them ({told})."
+    return Judged(model, rows, new, how)
+
+
+def out_of_fold(source: Source, target: str) -> Judged:
+    """A model of all rows, and what models without them say of some."""
+    started = time.perf_counter()
+    model = TableClassifier().fit(source, target=target)
+    seconds = time.perf_counter() - started
+    rows = read(source, target)
+    if len(rows.y) <= FEW_ROWS and len(model.plan_) <= MANY_COLUMNS:
+        folds = min(FOLDS, len(rows.y))
+        outcome = cross_validate(TableClassifier(), rows.table, rows.y, folds)
+        how = f"Every row is judged by a model of the rows of {folds - 1} of {folds} folds, "
+        how += "which had no part of it, neither in its counts nor in its weights."
+        return Judged(model, rows, outcome, how, True, seconds)
+    judge = model
+    how = "Every row is judged by the counts and weights of other folds, as the model was fitted. "
+    how += "How freely it is weighed is chosen from all rows; of few rows figures may be too good."
+    if len(rows.y) < rows.total:
+        started = time.perf_counter()
+        judge = TableClassifier().fit(rows.table, rows.y)
+        seconds = time.perf_counter() - started
+        how = f"Judged are {len(rows.y):,} of {rows.total:,} rows, evenly spread, by models of "
+        how += "these alone; the model of all rows may be better."
+    return Judged(model, rows, judge.weighing_.outcome, how, True, seconds)
+
+
+def read(source: Source, target: str) -> Rows:
+    """The rows that have a label, or evenly spread ones of many."""
+    import pyarrow as pa
+
+    step, labelled, seen = 1, 0, 0
+    kept: list[Kept] = []
+    for batch in source.batches():
+        *_, there = labels_of(batch.column(target), target)
+        at = np.flatnonzero(there)
+        part = labelled + np.arange(len(at)), seen + at + 1, batch.take(pa.array(at))
+        kept.append(thinned(part, step))
+        labelled, seen = labelled + len(at), seen + batch.num_rows
+        while sum(len(own) for own, _, _ in kept) > 2 * MOST_ROWS:
+            step *= 2
+            kept = [thinned(part, step) for part in kept]
+    table = pa.Table.from_batches([batch for _, _, batch in kept], source.schema)
+    if table.num_rows == 0:
+        raise TableError(f"The target {target!r} is empty in every row of {source.name}.")
+    numbers = np.concatenate([own for _, own, _ in kept])
+    if len(numbers) > MOST_ROWS:
+        at = np.linspace(0, len(numbers) - 1, MOST_ROWS).astype(np.intp)
+        table, numbers = table.take(pa.array(at)), numbers[at]
+    classes, codes, _ = labels_of(table.column(target), target)
+    return Rows(table.drop_columns([target]), classes[codes], numbers, labelled, seen - labelled)
+
+
+Kept = tuple[NDArray[np.intp], NDArray[np.intp], Any]  # the how-manieth, the number, the batch
+
+
+def thinned(part: Kept, step: int) -> Kept:
+    """Every step-th of the labelled rows."""
+    order, numbers, batch = part
+    at = np.flatnonzero(order % step == 0)
+    return order[at], numbers[at], batch if len(at) == len(order) else batch.take(at)
+
+
+def reopenable(source: Source) -> Source:
+    """A source that can be read twice."""
+    if not source.once:
+        return source
+    import pyarrow as pa
+
+    return open_table(pa.Table.from_batches(source.batches(), source.schema))

@@ -1,0 +1,213 @@
+"""The page: everything that its template says, and the template filled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from sklearn.utils.validation import check_is_fitted
+
+from genus.estimators import TableClassifier
+from genus.report import densities, evidence, figures, palette, scores, shown
+from genus.report.comparison import compared
+from genus.report.judging import Judged, judged
+from genus.table import Frame
+
+TEMPLATES = Path(__file__).parent / "templates"
+DETAILED = 40  # columns that have a figure
+MATRIX = 20  # classes that a confusion matrix has room for
+NOTHING = 0.0005  # bits
+CONFUSED = 20  # pairs of classes, where there are more
+
+
+def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
+    """The whole page."""
+    if model is not None:
+        check_is_fitted(model)
+    found = judged(model, data, target)
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "name": shown.name,
+        "number": shown.number,
+        "signed": shown.signed,
+        "bits": shown.bits,
+        "percent": shown.percent,
+        "note": note,
+    }
+    environment.globals["count"] = shown.count
+    return environment.get_template("page.html").render(**context(found, target))
+
+
+def context(found: Judged, target: str | None) -> dict[str, Any]:
+    """What the template speaks of."""
+    model, rows, outcome = found.model, found.rows, found.outcome
+    colours = figures.Colours(model.class_count_)
+    summary = model.summary()
+    details = summary.columns[:DETAILED]
+    seen = None if rows is None or found.is_fresh else Frame.of(rows.table, model.plan_)
+    return {
+        "light": palette.variables(palette.LIGHT),
+        "dark": palette.variables(palette.DARK),
+        "palette_size": palette.COLOURS,
+        "target": target or model.plan_.target or "the class",
+        "found": found,
+        "model": model,
+        "summary": summary,
+        "legend": legend(model, colours),
+        "unnamed": max(len(model.classes_) - palette.COLOURS, 0),
+        "columns": [detail(model, own, seen, colours) for own in details],
+        "is_new": seen is not None,
+        "more_columns": len(summary.columns) - len(details),
+        "worth": None if outcome is None else worth(found, colours),
+        "strongest": strongest(model, rows),
+        "mistakes": None
+        if rows is None or outcome is None
+        else evidence.mistakes(model, rows, outcome),
+        "comparison": compared(found),
+        "version": version(),
+    }
+
+
+def legend(model: TableClassifier, colours: figures.Colours) -> list[dict[str, Any]]:
+    """The classes that have a colour, the commonest first."""
+    order = sorted(range(len(model.classes_)), key=lambda k: colours.place[k])
+    total = max(float(model.class_count_.sum()), 1e-300)
+    return [
+        {
+            "name": model.classes_[k],
+            "swatch": colours.swatch(k),
+            "share": float(model.class_count_[k]) / total,
+        }
+        for k in order[: palette.COLOURS]
+    ]
+
+
+def detail(
+    model: TableClassifier, own: Any, seen: Frame | None, colours: figures.Colours
+) -> dict[str, Any]:
+    """A column: why its family, and its figure or its words."""
+    j, column = densities.position(model, own.name)
+    if column.kind == "text":
+        return {"own": own, "why": "", "figure": "", "words": evidence.top_words(model, j)}
+    drawn = densities.density(model, own.name, seen)
+    notes = []
+    if isinstance(drawn, densities.Curves) and drawn.beyond > 1e-9:
+        notes.append(f"{shown.percent(drawn.beyond)} of the values lie beyond the figure.")
+    if isinstance(drawn, densities.Shares) and drawn.more:
+        notes.append(f"{shown.count(drawn.more, 'rarer value')} not shown.")
+    return {
+        "own": own,
+        "why": why(own),
+        "figure": figures.density(drawn, colours),
+        "words": None,
+        "notes": " ".join(notes),
+    }
+
+
+def note(text: str) -> str:
+    """What is to be said of a column, as a sentence or some."""
+    text = text.replace("missing, evidence", "missing, which is evidence")
+    text = text.replace("missing, left out", "missing, which tells nothing")
+    parts = [shown.name(part, 120) for part in text.split("; ")]
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if text)
+
+
+def why(own: Any) -> str:
+    """Why a column has its family, in a sentence."""
+    others = sorted(own.others.items(), key=lambda item: -item[1])
+    listed = ", ".join(f"{family} {shown.bits(gain)}" for family, gain in others)
+    if own.family == "left out":
+        least = f": others would gain {listed} bits a row" if others else ""
+        return f"Left out of the product of families{least}."
+    told = f"{own.family.capitalize()}: {shown.bits(own.gain)} bits a row"
+    if own.gain < NOTHING:
+        told += ", next to nothing"
+    return f"{told}; {listed} would be less." if others else f"{told}."
+
+
+def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
+    """All that is said of how good the probabilities are."""
+    outcome = found.outcome
+    assert outcome is not None
+    classes = outcome.classes
+    # Of new rows some classes may be new to the model, and these have no colour of the model's.
+    counts = np.bincount(outcome.y, minlength=len(classes))
+    own = colours if len(classes) == len(found.model.classes_) else figures.Colours(counts)
+    curves = scores.rocs(outcome)
+    cells = scores.confusion(outcome)
+    most = int(np.argmax(counts))
+    low, high = scores.wilson(outcome.accuracy, len(outcome.y))
+    steps = scores.reliability(outcome)
+    whose = shown.name(classes[1], 24) if len(classes) == 2 else "the likeliest class"
+    return {
+        "outcome": outcome,
+        "rows": len(outcome.y),
+        "low": low,
+        "high": high,
+        "commonest": classes[most],
+        "guess": float(counts[most]) / len(outcome.y),
+        "matrix": matrix(cells, classes) if len(classes) <= MATRIX else None,
+        "confused": confused(cells, classes),
+        "by_class": scores.by_class(outcome, curves),
+        "steps": steps,
+        "whose": whose,
+        "reliability": figures.reliability(steps, whose),
+        "roc": figures.roc(curves, classes, own) if curves else "",
+        "areas": curves,
+        "mean_area": float(np.mean([c.area for c in curves])) if curves else None,
+        "swatches": {c.k: own.swatch(c.k) for c in curves},
+    }
+
+
+def matrix(cells: Any, classes: Any) -> list[dict[str, Any]]:
+    """The confusion matrix by rows, each cell with its shade: right or wrong, from 0 to 3."""
+    share = cells / np.maximum(cells.sum(axis=1, keepdims=True), 1)
+    shade = np.where(cells > 0, np.clip(np.ceil(share * 3), 1, 3), 0).astype(int)
+    return [
+        {
+            "name": classes[i],
+            "cells": [
+                {
+                    "n": int(cells[i, j]),
+                    "style": f"{'right' if i == j else 'wrong'}-{shade[i, j]}"
+                    if shade[i, j]
+                    else "none",
+                }
+                for j in range(len(classes))
+            ],
+            "total": int(cells[i].sum()),
+        }
+        for i in range(len(classes))
+    ]
+
+
+def confused(cells: Any, classes: Any) -> list[tuple[Any, Any, int]]:
+    """The classes that are most often taken for others: which, for which, how often."""
+    off = cells.copy()
+    np.fill_diagonal(off, 0)
+    order = np.argsort(-off, axis=None, kind="stable")[:CONFUSED]
+    pairs = [divmod(int(at), len(classes)) for at in order]
+    return [(classes[i], classes[j], int(off[i, j])) for i, j in pairs if off[i, j]]
+
+
+def strongest(model: TableClassifier, rows: Any) -> dict[str, Any]:
+    """The strongest evidence, and its figure."""
+    found = evidence.strongest(model, rows)
+    return {
+        "found": found,
+        "figure": figures.strengths(found.columns) if found.columns else "",
+    }
+
+
+def version() -> str:
+    from importlib.metadata import version
+
+    return version("genus")

@@ -1,0 +1,133 @@
+"""What probabilities are worth, as tables and figures have it.
+
+Symbols: m rows, K classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import auc, roc_curve
+
+from genus.outcome import CrossValidation
+
+Array = NDArray[np.float64]
+STEPS = 10  # of probability
+SURE = 1.96  # standard errors to either side that hold 95 %
+MOST_POINTS = 200
+
+
+def likeliest(outcome: CrossValidation) -> NDArray[np.intp]:
+    """The position of the likeliest class of each row, (m,)."""
+    return outcome.probabilities.argmax(axis=1)
+
+
+def confusion(outcome: CrossValidation) -> NDArray[np.int64]:
+    """Rows by their class and the class they are taken for, (K, K)."""
+    K = len(outcome.classes)
+    cells = np.bincount(outcome.y * K + likeliest(outcome), minlength=K * K)
+    return cells.reshape(K, K).astype(np.int64)
+
+
+def wilson(share: float, n: float) -> tuple[float, float]:
+    """Between what a share lies with 95 % (Wilson 1927).
+
+    >>> [round(end, 3) for end in wilson(0.9, 100)]
+    [0.826, 0.945]
+    """
+    if n == 0:
+        return 0.0, 1.0
+    z = SURE * SURE
+    middle = (share + z / (2 * n)) / (1 + z / n)
+    half = SURE * np.sqrt(share * (1 - share) / n + z / (4 * n * n)) / (1 + z / n)
+    return min(float(middle - half), share), max(float(middle + half), share)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Rows of about one probability: its mean, how often it came true, of how many, ± what."""
+
+    probability: float
+    share: float
+    rows: int
+    low: float
+    high: float
+
+
+def reliability(outcome: CrossValidation) -> list[Step]:
+    """What probabilities came to, in equal steps: of the second of two classes, or the likeliest.
+
+    The same as scikit-learn's calibration_curve.
+    """
+    p = outcome.probabilities
+    if len(outcome.classes) == 2:
+        said, true = p[:, 1], outcome.y == 1
+    else:
+        said, true = p.max(axis=1), likeliest(outcome) == outcome.y
+    edges = np.linspace(0, 1, STEPS + 1)
+    step = np.searchsorted(edges[1:-1], said)
+    found = []
+    for i in range(STEPS):
+        own = step == i
+        n = int(own.sum())
+        if n:
+            share = float(true[own].mean())
+            found.append(Step(float(said[own].mean()), share, n, *wilson(share, n)))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Roc:
+    """Of one class against all others: false and true positives as shares, and their area."""
+
+    k: int
+    false: Array
+    true: Array
+    area: float
+
+
+def rocs(outcome: CrossValidation) -> list[Roc]:
+    """A curve for the second of two classes, or for each of more; none where it has no meaning."""
+    classes = [1] if len(outcome.classes) == 2 else range(len(outcome.classes))
+    found = []
+    for k in classes:
+        own = outcome.y == k
+        if own.all() or not own.any():
+            continue
+        false, true, _ = roc_curve(own, outcome.probabilities[:, k])
+        area = float(auc(false, true))
+        some = np.unique(np.linspace(0, len(false) - 1, MOST_POINTS).astype(int))
+        found.append(Roc(k, false[some], true[some], area))
+    return found
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """A class: rows, the share of them found, the share right of those taken for it, area."""
+
+    k: int
+    rows: int
+    recall: float | None
+    precision: float | None
+    area: float | None
+
+
+def by_class(outcome: CrossValidation, curves: list[Roc]) -> list[ClassScore]:
+    """How well each class is told."""
+    cells = confusion(outcome)
+    rows, taken, right = cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)
+    area = {roc.k: roc.area for roc in curves}
+    if len(outcome.classes) == 2 and 1 in area:
+        area[0] = area[1]  # what is one class's is the other's
+    return [
+        ClassScore(
+            k,
+            int(rows[k]),
+            float(right[k] / rows[k]) if rows[k] else None,
+            float(right[k] / taken[k]) if taken[k] else None,
+            area.get(k),
+        )
+        for k in range(len(outcome.classes))
+    ]

@@ -1,0 +1,96 @@
+"""Names, values and numbers as a page shows them; what others wrote is cut and cleaned."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+LONGEST = 48  # characters
+# Control characters, halves of characters, and marks that turn the direction of what follows.
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
+
+
+def name(value: Any, most: int = LONGEST) -> str:
+    """A name, a label or a value of a cell.
+
+    >>> name("a\\nb"), name(3.0), name(None), name("x" * 9, 5)
+    ('a b', '3', '(missing)', 'xxxx…')
+    """
+    if value is None:
+        return "(missing)"
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        value = number(value)
+    text = UNSEEN.sub("�", " ".join(str(value).split())) or "(empty)"
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number of few digits, whole ones in full.
+
+    >>> number(1234.0), number(0.123456), number(123456789.5), number(-0.5)
+    ('1,234', '0.1235', '123,456,790', '−0.5')
+    """
+    if not np.isfinite(value):
+        return str(value)
+    is_whole = value == np.floor(value) and abs(value) < 1e15
+    if is_whole or 1e4 <= abs(value) < 1e12:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{value:.{digits}g}"
+    return text.replace("-", "−")
+
+
+def date(days: float) -> str:
+    """A day, by how many it is after the first of 1970.
+
+    >>> date(19731.25)
+    '2024-01-09'
+    """
+    return str(np.datetime64("1970-01-01", "D") + int(np.floor(days)))
+
+
+def signed(value: float) -> str:
+    """Evidence, with its sign.
+
+    >>> signed(1.234), signed(-0.5)
+    ('+1.23', '−0.50')
+    """
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def bits(value: float) -> str:
+    """What a row gains.
+
+    >>> bits(-0.0123), bits(-0.0001)
+    ('−0.012', '0.000')
+    """
+    text = f"{value:.3f}"
+    return "0.000" if text == "-0.000" else text.replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """A share; never all or nothing unless it is.
+
+    >>> percent(0.9801), percent(1.0), percent(0.99999), percent(0.00001)
+    ('98.0 %', '100 %', 'more than 99.9 %', 'less than 0.1 %')
+    """
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f} %"
+    if share > 0.9995:
+        return "more than 99.9 %"
+    if share < 0.0005:
+        return "less than 0.1 %"
+    return f"{100 * share:.1f} %"
+
+
+def count(n: float, one: str, many: str = "") -> str:
+    """How many of what.
+
+    >>> count(1, "row"), count(12000, "row"), count(2, "class", "classes")
+    ('1 row', '12,000 rows', '2 classes')
+    """
+    return f"{n:,.10g} {one if n == 1 else many or one + 's'}"

@@ -1,0 +1,73 @@
+"""Several statistics of the same rows, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from genus import labels
+from genus.labels import Axis
+from genus.statistics.group import freeze
+
+
+@dataclass(frozen=True, eq=False)
+class Compound:
+    """Statistics by name; every operation is that of each part."""
+
+    parts: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.parts[name]
+
+    @property
+    def classes(self) -> Axis:
+        """The classes of any part."""
+        found = labels.empty_axis()
+        for part in self.parts.values():
+            found = labels.union(found, part.classes, "classes")
+        return found
+
+    def __add__(self, other: Compound) -> Compound:
+        return self._each(lambda name, part: part + other[name])
+
+    def __sub__(self, other: Compound) -> Compound:
+        return self._each(lambda name, part: part - other[name])
+
+    def __mul__(self, factor: float) -> Compound:
+        return self._each(lambda _, part: part * factor)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Compound):
+            return NotImplemented
+        return self.parts.keys() == other.parts.keys() and all(
+            part == other[name] for name, part in self.parts.items()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether no sum has grown beyond what can be calculated with."""
+        return all(part.is_finite for part in self.parts.values())
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether rows can have given these sums."""
+        return all(part.is_possible for part in self.parts.values())
+
+    def under(self, own: Axis, classes: Axis) -> Compound:
+        """What was counted of the classes `own`, under other names."""
+        return self._each(lambda _, part: part.under(own, classes))
+
+    def settled(self, before: Compound) -> Compound:
+        """What is left of `before` after forgetting; ImpossibleError if it was not in it."""
+        return self._each(lambda name, part: part.settled(before[name]))
+
+    def _each(self, operation: Callable[[str, Any], Any]) -> Compound:
+        return Compound({name: operation(name, part) for name, part in self.parts.items()})

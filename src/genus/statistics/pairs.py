@@ -1,0 +1,180 @@
+"""Counts by class of what two columns hold together, for every pair of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import labels
+from genus.labels import Axis
+from genus.statistics.group import Array, ImpossibleError, difference, freeze, settle
+from genus.statistics.tally import MOST_COUNT, same_keys
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Σw by class, key of one column and key of another: `counts` (K, V, V), symmetric.
+
+    `keys` holds one axis per column. The V slots are the columns' side by side, and the first slot
+    of every column is for rows where it is missing. With a column itself a key is counted with
+    itself alone, so the diagonal holds what a tally would. The counts are the second moments of
+    the slots as ones and zeros.
+    """
+
+    classes: Axis = field(default_factory=labels.empty_axis)
+    keys: tuple[Axis, ...] = ()
+    counts: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"classes": self.classes, "keys": self.keys, "counts": self.counts}
+
+    @classmethod
+    def of(cls, classes: Axis, keys: tuple[Axis, ...], counts: Array) -> Pairs:
+        """Counts less every class and key that is zero throughout."""
+        present = counts.any(axis=(1, 2))
+        if not present.any():
+            return cls()
+        if not present.all():
+            classes, counts = classes[present], counts[present]
+        used: NDArray[np.bool_] = np.asarray(counts.any(axis=(0, 1)))
+        starts = slots(keys)
+        used[starts[:-1]] = True  # what is missing has a slot in any case
+        if not used.all():
+            keys = tuple(
+                axis[used[start + 1 : end]]
+                for axis, start, end in zip(keys, starts[:-1], starts[1:], strict=True)
+            )
+            counts = counts[:, used][:, :, used]
+        return cls(classes, keys, counts)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the slots of each column begin, and the end, (columns + 1,)."""
+        return slots(self.keys)
+
+    @property
+    def weights(self) -> Array:
+        """Σw by class, (K,)."""
+        if not self.keys:
+            return np.zeros(len(self.classes))
+        first = slice(0, int(self.starts[1]))
+        return np.einsum("kvv->k", self.counts[:, first, first])
+
+    def __add__(self, other: Pairs) -> Pairs:
+        return self._combine(other, np.add)
+
+    def __sub__(self, other: Pairs) -> Pairs:
+        return self._combine(other, difference)
+
+    def __mul__(self, factor: float) -> Pairs:
+        return Pairs.of(self.classes, self.keys, factor * self.counts)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pairs):
+            return NotImplemented
+        return (
+            labels.is_same(self.classes, other.classes)
+            and same_keys(self.keys, other.keys)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all counts are numbers, and sums and products of them are finite."""
+        return bool(np.abs(self.counts).max(initial=0) <= MOST_COUNT)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether rows can have given these counts: none is negative."""
+        return bool((self.counts >= 0).all())
+
+    def align(self, classes: Axis) -> Array:
+        """The counts with one table per class of `classes`; zeros for those not counted."""
+        return labels.spread(self.counts, labels.positions(self.classes, classes), len(classes))
+
+    def under(self, own: Axis, classes: Axis) -> Pairs:
+        """The counts of the classes `own`, some of which may be missing, under other names."""
+        at = labels.find(own, self.classes)
+        there = at >= 0
+        return Pairs.of(classes[there], self.keys, self.counts[at[there]])
+
+    def settled(self, before: Pairs) -> Pairs:
+        """What is left of `before` after forgetting, less what is only rounding."""
+        if len(self.classes) == 0:
+            return self
+        keys, mine, _ = merge_slots(self, before)
+        if same_keys(keys, before.keys) and len(before.classes):
+            at = labels.find(self.classes, before.classes)
+            if (at >= 0).all():
+                here = before.counts[np.ix_(at, mine, mine)]
+                rest = Pairs.of(self.classes, self.keys, settle(self.counts, here))
+                if rest.is_possible:
+                    return rest
+        raise ImpossibleError
+
+    def regrouped(self, keys: tuple[Axis, ...], place: NDArray[np.intp]) -> Pairs:
+        """The counts by other keys: slot v becomes place[v], or goes if that is negative."""
+        size = int(slots(keys)[-1])
+        there = np.flatnonzero(place >= 0)
+        group = np.zeros((len(there), size))
+        group[np.arange(len(there)), place[there]] = 1.0
+        own = self.counts[:, there][:, :, there]
+        return Pairs.of(self.classes, keys, np.stack([group.T @ c @ group for c in own]))
+
+    def _combine(self, other: Pairs, operation: Callable[[Array, Array], Array]) -> Pairs:
+        if len(other.classes) == 0:
+            return self
+        if len(self.classes) and len(self.keys) != len(other.keys):
+            raise ValueError(
+                f"One side has {len(self.keys)} columns, the other {len(other.keys)}; "
+                "merge models of the same columns."
+            )
+        classes = labels.union(self.classes, other.classes, "classes")
+        keys, mine, theirs = merge_slots(self, other)
+        size = int(slots(keys)[-1])
+
+        def place(pairs: Pairs, at: NDArray[np.intp]) -> Array:
+            if len(pairs.classes) == 0:
+                return np.zeros((len(classes), size, size))
+            rows = labels.positions(pairs.classes, classes)
+            wide = labels.spread(labels.spread(pairs.counts, at, size, 1), at, size, 2)
+            return labels.spread(wide, rows, len(classes))
+
+        return Pairs.of(classes, keys, operation(place(self, mine), place(other, theirs)))
+
+
+def slots(keys: tuple[Axis, ...]) -> NDArray[np.int64]:
+    """Where the slots of each column begin, and the end."""
+    return np.cumsum([0, *(1 + len(axis) for axis in keys)], dtype=np.int64)
+
+
+def merge_slots(a: Pairs, b: Pairs) -> tuple[tuple[Axis, ...], NDArray[np.intp], NDArray[np.intp]]:
+    """The keys of both, and where the slots of either stand among all slots."""
+    if len(a.classes) == 0 or len(b.classes) == 0 or same_keys(a.keys, b.keys):
+        keys = b.keys if len(a.classes) == 0 else a.keys
+        return keys, np.arange(slots(a.keys)[-1]), np.arange(slots(b.keys)[-1])
+    merged: list[Axis] = []
+    left, right, start = [], [], 0
+    for j, (one, two) in enumerate(zip(a.keys, b.keys, strict=True)):
+        both, mine, theirs = labels.merge(one, two, f"categories of column {j}")
+        left.append(start + np.concatenate([[0], 1 + mine]))
+        right.append(start + np.concatenate([[0], 1 + theirs]))
+        merged.append(both)
+        start += 1 + len(both)
+    return (
+        tuple(merged),
+        np.concatenate(left).astype(np.intp),
+        np.concatenate(right).astype(np.intp),
+    )

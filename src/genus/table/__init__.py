@@ -1,0 +1,7 @@
+"""Tables: where they come from, what their columns hold, and rows as they are counted."""
+
+from genus.table.columns import Column, Plan, look
+from genus.table.frame import Frame, Values
+from genus.table.sources import Source, TableError, open_table
+
+__all__ = ["Column", "Frame", "Plan", "Source", "TableError", "Values", "look", "open_table"]

@@ -1,0 +1,238 @@
+"""Rows of a table as they are counted: a column of numbers, of codes, or of texts for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.table.columns import Column, Plan, as_numbers, shown
+from genus.table.sources import TableError
+from genus.text import Texts
+
+NOTHING = frozenset(("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"))
+MANY = 16  # cells of a column of categories, about
+SHOWN = 60  # characters of a text
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Categories: `codes` (m,), -1 where missing, and the text that each stands for."""
+
+    codes: NDArray[np.int64]
+    names: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: Any) -> Values:
+        return Values(self.codes[rows], self.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """m rows, by the columns that a plan uses: float64 (NaN where missing), Values or Texts."""
+
+    plan: Plan
+    columns: tuple[Any, ...]
+    rows: int
+
+    dtype = np.dtype(object)  # as a matrix of columns of all kinds would have it
+
+    @classmethod
+    def of(cls, table: Any, plan: Plan) -> Frame:
+        """The rows of an Arrow table or batch."""
+        names = table.schema.names
+        missing = [c.name for c in plan.used if c.name not in names]
+        if missing:
+            listed = ", ".join(map(repr, missing[:10]))
+            are = "column is" if len(missing) == 1 else "columns are"
+            raise TableError(
+                f"The {are} missing that the model was fitted with: {listed}. Add them; values "
+                "that are not known may be left empty."
+            )
+        columns = tuple(converted(table.column(c.name), c) for c in plan.used)
+        return cls(plan, columns, table.num_rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows, len(self.columns)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __getitem__(self, rows: Any) -> Frame:
+        """Some rows: a slice, or numbers in ascending order."""
+        columns = tuple(taken(column, rows) for column in self.columns)
+        size = len(range(*rows.indices(self.rows))) if isinstance(rows, slice) else len(rows)
+        return Frame(self.plan, columns, size)
+
+    @property
+    def width(self) -> int:
+        """About how many sums a class takes."""
+        return 4096 + sum(len(column.edges) + MANY for column in self.plan.used) ** 2
+
+    def values(self) -> NDArray[Any]:
+        """The values of all columns, (m, n), as a message shows them."""
+        out = np.full(self.shape, None, dtype=object)
+        for j, column in enumerate(self.columns):
+            if isinstance(column, Values):
+                names = np.array([*column.names, None], dtype=object)
+                out[:, j] = names[column.codes]
+            elif isinstance(column, Texts):
+                out[:, j] = [text[:SHOWN] for text in column.strings()]
+            elif isinstance(column, np.ndarray):
+                out[:, j] = [None if np.isnan(x) else x for x in column.tolist()]
+        return out
+
+    @staticmethod
+    def to_arrow(X: NDArray[Any], plan: Plan) -> Any:
+        """Values (m, n) of the columns in use, as an Arrow table of their first types."""
+        import pyarrow as pa
+
+        columns = {c.name: back(X[:, j].tolist(), c) for j, c in enumerate(plan.used)}
+        return pa.table(columns)
+
+    @classmethod
+    def joined(cls, frames: Sequence[Frame]) -> Frame:
+        """Rows below each other, of one plan."""
+        if len(frames) == 1:
+            return frames[0]
+        columns = [joined([f.columns[j] for f in frames]) for j in range(len(frames[0].columns))]
+        return cls(frames[0].plan, tuple(columns), sum(f.rows for f in frames))
+
+
+def taken(column: Any, rows: Any) -> Any:
+    """Some rows of a column."""
+    if isinstance(column, Values) or (isinstance(column, Texts) and not isinstance(rows, slice)):
+        return column.take(rows)
+    return column[rows]
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """A column from pieces of it."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    if isinstance(parts[0], Texts):
+        return Texts.from_chunks(chunk for part in parts for chunk in part.chunks)
+    names = np.unique(np.concatenate([part.names for part in parts]))
+    codes = []
+    for part in parts:
+        at = np.append(np.searchsorted(names, part.names), -1)
+        codes.append(at[part.codes])
+    return Values(np.concatenate(codes), names)
+
+
+def converted(values: Any, column: Column) -> Any:
+    """An Arrow column as it is counted."""
+    if column.kind == "number":
+        return as_numbers(values, column.name, column.type)
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    kind = values.type
+    if column.kind == "text":
+        if not (pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind)):
+            values = as_text(values, column)
+        filled = values.fill_null("")
+        return Texts.of(
+            filled if isinstance(filled, pa.ChunkedArray) else pa.chunked_array([filled])
+        )
+    strings = as_text(values, column)
+    if isinstance(strings, pa.ChunkedArray):
+        strings = strings.combine_chunks()
+    coded = strings.dictionary_encode()
+    names = [plain(name) for name in coded.dictionary.to_pylist()]
+    known = sorted({name for name in names if name not in NOTHING})
+    index = {name: i for i, name in enumerate(known)}
+    place = np.array([*(index.get(name, -1) for name in names), -1], dtype=np.int64)
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    if coded.null_count:
+        codes = np.nan_to_num(codes, nan=-1).astype(np.int64)
+    return Values(place[codes], np.array([*known, None], dtype=object)[:-1])
+
+
+def plain(name: str) -> str:
+    """A category; True and TRUE are true, as they would be if they were no text."""
+    return name.lower() if name.lower() in ("true", "false") else name
+
+
+def as_text(values: Any, column: Column) -> Any:
+    """Arrow values as strings: whole numbers without a point, truths as true and false."""
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    kind = values.type
+    if pt.is_dictionary(kind):
+        values = values.cast(kind.value_type)
+        kind = values.type
+    if pt.is_null(kind):
+        return pa.nulls(len(values), pa.string())
+    if pt.is_nested(kind):
+        raise TableError(
+            f"Column {column.name!r} held {column.type} when the model was fitted, and holds "
+            f"{kind} ({shown(values[0].as_py())}) now. Give it as it was, or fit again."
+        )
+    return values.cast(pa.large_string())
+
+
+def back(values: list[Any], column: Column) -> Any:
+    """Values, None where missing, as an Arrow array of the type that the column was seen with."""
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    if column.kind != "number":
+        strings = pa.array(values, pa.string())
+        return strings if column.type == "string" else cast(strings, column.type)
+    numbers = pa.array(values, pa.float64())
+    kind = arrow_type(column.type)
+    if kind is None:
+        return numbers
+    if pt.is_date32(kind):
+        return rounded(numbers).cast(pa.int32()).cast(kind)
+    if pt.is_timestamp(kind) or pt.is_date64(kind):
+        micro = pa.array([None if v is None else round(v * 86_400e6) for v in values], pa.int64())
+        return micro.cast(pa.timestamp("us")).cast(kind, safe=False)
+    if pt.is_time(kind) or pt.is_duration(kind):
+        micro = pa.array([None if v is None else round(v * 1e6) for v in values], pa.int64())
+        return micro.cast(pa.duration("us") if pt.is_duration(kind) else pa.time64("us")).cast(kind)
+    if pt.is_integer(kind):
+        return rounded(numbers).cast(kind, safe=False)
+    return numbers.cast(kind, safe=False) if pt.is_floating(kind) else numbers
+
+
+def rounded(numbers: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.round(numbers)
+
+
+def cast(strings: Any, name: str) -> Any:
+    """Strings as another type, if they can be."""
+    import pyarrow as pa
+
+    kind = arrow_type(name)
+    try:
+        return strings if kind is None else strings.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return strings
+
+
+def arrow_type(name: str) -> Any:
+    """The Arrow type of a name such as int64 or timestamp[us]; None if it is of another kind."""
+    import pyarrow as pa
+
+    unit = re.fullmatch(r"(timestamp|time32|time64|duration)\[(\w+)(?:, tz=(.*))?\]", name)
+    if unit:
+        made = getattr(pa, unit[1])
+        return made(unit[2], tz=unit[3]) if unit[3] else made(unit[2])
+    known = {"double": "float64", "float": "float32", "halffloat": "float16", "bool": "bool_"}
+    known |= {"date32[day]": "date32", "date64[ms]": "date64"}
+    made = (
+        getattr(pa, known.get(name, name), None) if name.isidentifier() or name in known else None
+    )
+    return made() if callable(made) and name != "string" else None

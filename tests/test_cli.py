@@ -1,0 +1,721 @@
+"""The command line: every command, every kind of bad input, and that its page is not stale."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from genus import GDA, TableClassifier, TextClassifier, load
+from genus.cli import arguments, cli
+from genus.cli.demo import write
+from genus.cli.page import help_of, page
+from genus.estimators.table import FAMILIES
+
+ROOT = Path(__file__).parents[1]
+each_command = pytest.mark.parametrize("name", list(cli.commands))
+
+
+def genus(*given, stdin=None):
+    """A command in this process."""
+    return CliRunner().invoke(cli, [str(argument) for argument in given], input=stdin)
+
+
+def done(*given, stdin=None):
+    """A command that works."""
+    result = genus(*given, stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refused(*given, stdin=None, code=1):
+    """The sentence of a command that does not."""
+    result = genus(*given, stdin=stdin)
+    assert result.exit_code == code, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert "bug" not in result.stderr
+    assert "Traceback" not in result.stderr
+    return " ".join(result.stderr.split())
+
+
+def process(*given, **options):
+    """A command in a process of its own."""
+    run = [sys.executable, "-m", "genus.cli", *map(str, given)]
+    return subprocess.run(run, capture_output=True, timeout=120, **options)
+
+
+def records(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A folder with a table, rows to predict, and a model."""
+    folder = tmp_path_factory.mktemp("cli")
+    write(folder / "customers.csv", random.Random(1), 150)
+    write(folder / "new.csv", random.Random(2), 7)
+    done("fit", folder / "customers.csv", "--target", "status", "-o", folder / "customers.genus")
+    return folder
+
+
+@pytest.fixture
+def folder(shared, tmp_path, monkeypatch):
+    """A folder of one's own, with the same in it."""
+    for name in ("customers.csv", "new.csv", "customers.genus"):
+        (tmp_path / name).write_bytes((shared / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# The manual
+
+
+@each_command
+def test_each_command_has_an_example(name):
+    text = help_of(name)
+    assert re.search(rf"^  Examples?:\n(.*\n)*?    .*genus {name}\b", text, re.M)
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_help_documents_exit_codes():
+    text = done("--help").stdout
+    for code in ("0 ", "1 ", "2 ", "130 "):
+        assert f"\n    {code}" in text
+    assert all(f"\n  {name} " in text for name in cli.commands)
+    assert "..." not in text.partition("Commands:")[2]  # a sentence that is cut off
+
+
+def test_the_page_is_not_stale():
+    """Written by python -m genus.cli.page > docs/cli.md; numbers are compared to three places."""
+
+    def rounded(text):
+        return re.sub(r"\d+\.\d{4,}", lambda m: f"{float(m[0]):.3f}", text)
+
+    written = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert rounded(written) == rounded(page()), "python -m genus.cli.page > docs/cli.md"
+
+
+def test_the_families_are_those_of_the_classifier():
+    assert set(arguments.FAMILIES) == set(FAMILIES)
+
+
+def test_help_loads_nothing_heavy():
+    """Beside what `import genus` loads."""
+    code = (
+        "import sys, genus; before = set(sys.modules); import genus.cli; "
+        "print(*(m for m in ('numpy', 'sklearn', 'scipy', 'duckdb', 'pyarrow', 'tqdm') "
+        "if m in sys.modules and m not in before))"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell):
+    assert "_GENUS_COMPLETE" in done("completion", shell).stdout
+
+
+def test_shells_are_told_what_there_is():
+    env = {
+        **os.environ,
+        "_GENUS_COMPLETE": "zsh_complete",
+        "COMP_WORDS": "genus ",
+        "COMP_CWORD": "1",
+    }
+    assert b"evaluate" in process(env=env).stdout
+    env |= {"COMP_WORDS": "genus show ", "COMP_CWORD": "2"}
+    assert process(env=env).stdout.startswith(b"file")
+
+
+def test_version():
+    assert re.search(r"\d+\.\d+", done("--version").stdout)
+
+
+# Commands
+
+
+def test_fit_tells_what_it_learned_and_writes_the_model(folder):
+    (folder / "customers.genus").unlink()
+    told = done("fit", "customers.csv", "--target", "status")
+    assert "150 rows of 2 classes" in told.stdout
+    assert "accuracy" in told.stdout
+    assert told.stderr == "Wrote customers.genus.\n"
+    assert isinstance(load("customers.genus"), TableClassifier)
+
+
+def test_fit_with_families_and_without_columns(folder):
+    done("fit", "customers.csv", "--target", "status", "-o", "m.genus",
+         "--family", "calls=poisson", "--ignore", "city", "--ignore", "plan")  # fmt: skip
+    model = load("m.genus")
+    assert {c.name for c in model.plan_.used} == {"age", "calls", "spent", "note"}
+    told = done("show", "m.genus").stdout
+    assert re.search(r"^calls +poisson", told, re.M)
+    assert re.search(r"^city +- +left out on request", told, re.M)
+
+
+def test_fit_leaves_out_rows_without_a_label(folder):
+    with (folder / "customers.csv").open("a", encoding="utf-8") as file:
+        file.write("c1,30,Trier,basic,1,10.00,new phone,\n")
+    assert (
+        "Rows without a 'status', left out: 1."
+        in done("fit", "customers.csv", "--target", "status").stderr
+    )
+
+
+def test_fit_reads_a_query_a_glob_and_compressed_files(folder):
+    done("fit", "SELECT * FROM 'customers.csv' WHERE age > 30", "--target", "status")
+    assert load("model.genus").class_count_.sum() < 150
+    done("fit", "cust*.csv", "--target", "status", "-o", "glob.genus")
+    assert load("glob.genus").class_count_.sum() == 150
+    import gzip
+
+    (folder / "c.csv.gz").write_bytes(gzip.compress((folder / "customers.csv").read_bytes()))
+    done("fit", "c.csv.gz", "--target", "status")
+    assert load("c.genus").class_count_.sum() == 150
+
+
+def test_predict_keeps_all_columns(folder):
+    told = done("predict", "customers.genus", "new.csv")
+    given = records((folder / "new.csv").read_text(encoding="utf-8"))
+    made = records(told.stdout)
+    assert told.stderr == ""
+    p = load("customers.genus").predict_proba("new.csv")
+    for old, new, (left, stayed) in zip(given, made, p, strict=True):
+        assert {name: new[name] for name in old} == old
+        assert [float(new["p(left)"]), float(new["p(stayed)"])] == [left, stayed]
+        assert new["prediction"] == ("left" if left > stayed else "stayed")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl"])
+def test_formats_in_and_out(folder, name):
+    """Every format holds the same, and predictions from it are the same."""
+    done("predict", "customers.genus", "new.csv", "-o", name)
+    from genus.table.sources import open_table
+
+    source = open_table(name)
+    found = pa.Table.from_batches(source.batches(), source.schema)
+    want = load("customers.genus").predict_proba("new.csv")
+    np.testing.assert_array_equal(found.column("p(left)").to_numpy(), want[:, 0])
+    query = f'SELECT * EXCLUDE (prediction, "p(left)", "p(stayed)") FROM \'{name}\''
+    again = done("predict", "customers.genus", query).stdout
+    assert again == done("predict", "customers.genus", "new.csv").stdout
+    assert not list(folder.glob(".genus-*"))
+
+
+def test_cells_that_need_quotes(folder):
+    rows = pa.table(
+        {
+            "t": ['a "b"', "c,d", "e\nf", "", None, "g"],
+            "l": [[1], None, [], [2, 3], [4], [5]],
+            "x": [0.5, None, 1.0, 2.0, float("nan"), 3.0],
+        }
+    )
+    from genus.cli.output import rows_to
+
+    for name in ("x.csv", "x.jsonl"):
+        with rows_to(name, rows.schema) as put:
+            for batch in rows.to_batches():
+                put(batch)
+    made = records(Path("x.csv").read_text())
+    assert [r["t"] for r in made] == ['a "b"', "c,d", "e\nf", "", "", "g"]
+    assert [r["l"] for r in made] == ["[1]", "", "[]", "[2, 3]", "[4]", "[5]"]
+    lines = [json.loads(line) for line in Path("x.jsonl").read_text().splitlines()]
+    assert [r["t"] for r in lines] == rows.column("t").to_pylist()
+    assert lines[4]["x"] is None
+
+
+def test_predict_says_what_it_ignores(folder):
+    query = "SELECT *, 1 AS extra FROM 'new.csv'"
+    assert "'extra'" in done("predict", "customers.genus", query).stderr
+
+
+def test_predict_takes_rows_without_the_target(folder):
+    query = "SELECT * EXCLUDE (status) FROM 'new.csv'"
+    assert len(records(done("predict", "customers.genus", query).stdout)) == 7
+
+
+def test_predict_of_no_rows_writes_the_names(folder):
+    names = (folder / "new.csv").read_text().splitlines()[0]
+    (folder / "none.csv").write_text(names + "\n")
+    told = done("predict", "customers.genus", "none.csv")
+    assert told.stdout == names + ",prediction,p(left),p(stayed)\n"
+    assert "no rows" in told.stderr
+
+
+def scores_in(text):
+    return dict(re.findall(r"^(\w[\w ]*?)  +([\d.,]+)$", text, re.M))
+
+
+def test_evaluate_a_model(folder):
+    told = done("evaluate", "customers.genus", "new.csv").stdout
+    assert scores_in(told)["rows"] == "7"
+    assert {"accuracy", "log loss", "Brier score", "calibration error", "ROC AUC"} <= set(
+        scores_in(told)
+    )
+    assert re.search(r"^true class +left +stayed$", told, re.M)
+    model, truth = load("customers.genus"), records((folder / "new.csv").read_text())
+    right = np.mean(model.predict("new.csv") == [row["status"] for row in truth])
+    assert float(scores_in(told)["accuracy"]) == pytest.approx(right, abs=1e-4)
+
+
+def test_evaluate_says_what_the_model_has_never_seen(folder):
+    status = "CASE WHEN age > 50 THEN 'new' ELSE status END AS status"
+    query = f"SELECT * REPLACE ({status}) FROM 'customers.csv'"
+    told = done("evaluate", "customers.genus", query)
+    assert "never seen: 'new'" in told.stderr
+    assert re.search(r"^new +\d", told.stdout, re.M)
+
+
+def test_evaluate_by_folds(folder):
+    told = done("evaluate", "customers.csv", "--target", "status", "--folds", 4, "--ignore", "note")
+    assert scores_in(told.stdout)["rows"] == "150"
+    assert float(scores_in(told.stdout)["ROC AUC"]) > 0.6
+
+
+def test_evaluate_by_leaving_one_out(folder):
+    query = "SELECT age, calls, status FROM 'customers.csv' LIMIT 25"
+    told = done("evaluate", query, "--target", "status", "--folds", "loo").stdout
+    assert scores_in(told)["rows"] == "25"
+
+
+def test_many_classes_are_told_by_mistakes(folder):
+    query = "SELECT age, calls, (row_number() OVER ()) % 12 AS k FROM 'customers.csv'"
+    told = done("evaluate", query, "--target", "k", "--folds", 3).stdout
+    assert "Most frequent mistakes" in told
+    assert max(map(len, told.splitlines())) <= 100
+
+
+def test_explain(folder):
+    told = done("explain", "customers.genus", "new.csv", "--row", 2).stdout
+    p = load("customers.genus").predict_proba("new.csv")[1]
+    assert f"{100 * p.max():.1f} %" in told.splitlines()[0]
+    assert "For " in told
+    bits = np.log2(p.max() / p.min())
+    assert float(re.search(r"sum +([+-][\d.]+)$", told, re.M)[1]) == pytest.approx(bits, abs=2e-3)
+    assert max(map(len, told.splitlines())) <= 100
+
+
+def test_show(folder):
+    told = done("show", "customers.genus").stdout
+    assert told.startswith("TableClassifier, ")
+    assert "predicts 'status'" in told
+    assert "options" not in told
+
+
+def test_show_other_classifiers(folder):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    GDA(shrinkage=0.1).fit(X, ["a", "b"] * 10).save("gda.genus")
+    TextClassifier().fit(["one two", "three"], [0, 1]).save("text.genus")
+    told = done("show", "gda.genus").stdout
+    assert "GDA" in told
+    assert "20 rows of 2 classes" in told
+    assert "3 columns" in told
+    assert "shrinkage=0.1" in told
+    assert "2 texts of 2 classes" in done("show", "text.genus").stdout
+
+
+def test_sample(folder):
+    told = done("sample", "customers.genus", "-n", 5, "--seed", 3).stdout
+    assert told == done("sample", "customers.genus", "-n", 5, "--seed", 3).stdout
+    rows = records(told)
+    assert len(rows) == 5
+    assert set(rows[0]) == {"age", "city", "plan", "calls", "spent", "note", "status"}
+    done("sample", "customers.genus", "-n", 4, "--class", "left", "-o", "drawn.parquet")
+    assert pq.read_table("drawn.parquet").column("status").to_pylist() == ["left"] * 4
+
+
+def test_add_and_forget(folder):
+    halves = ("SELECT * FROM 'customers.csv' LIMIT 80", "SELECT * FROM 'customers.csv' OFFSET 80")
+    done("fit", halves[0], "--target", "status", "-o", "a.genus")
+    done("fit", halves[1], "--target", "status", "-o", "b.genus", "--like", "a.genus")
+    assert "150 rows" in done("add", "a.genus", "b.genus", "-o", "c.genus").stderr
+    assert (
+        "80 rows; 70 are forgotten" in done("forget", "c.genus", halves[1], "-o", "d.genus").stderr
+    )
+    again, first = load("d.genus"), load("a.genus")
+    done("forget", "a.genus", halves[0], "-o", "none.genus")
+    assert "0 rows" in done("show", "none.genus").stdout
+    assert "seen no rows" in refused("predict", "none.genus", "new.csv")
+    np.testing.assert_allclose(again.predict_proba("new.csv"), first.predict_proba("new.csv"))
+
+
+def test_demo(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = done("demo").stdout
+    for name in ("fit", "evaluate", "explain", "predict"):
+        assert f"$ genus {name} " in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_report(folder):
+    pytest.importorskip("genus.report")
+    done("report", "customers.genus", "-o", "a.html")
+    done("report", "customers.csv", "--target", "status", "-o", "b.html")
+    assert "<" in Path("a.html").read_text(encoding="utf-8")
+    assert "<" in Path("b.html").read_text(encoding="utf-8")
+
+
+def test_without_reports_there_is_a_sentence(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "genus.report", None)
+    assert "no reports" in refused("report", "customers.genus")
+
+
+# stdin and stdout
+
+
+def test_data_from_stdin(folder):
+    content = (folder / "new.csv").read_bytes()
+    want = done("predict", "customers.genus", "new.csv").stdout
+    assert done("predict", "customers.genus", "-", stdin=content).stdout == want
+    done("predict", "customers.genus", "new.csv", "-o", "x.parquet")
+    table = pq.read_table("x.parquet").select(range(8))
+    pq.write_table(table, "y.parquet")
+    lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+    for stdin in (Path("y.parquet").read_bytes(), lines):
+        assert done("predict", "customers.genus", "-", stdin=stdin).stdout == want
+
+
+def test_models_through_pipes(folder):
+    told = process("fit", "-", "--target", "status", "-o", "-", stdin=open("customers.csv"))  # noqa: SIM115
+    assert told.returncode == 0
+    assert told.stdout == Path("customers.genus").read_bytes()
+    assert b"150 rows" in told.stderr
+    assert b"150 rows" in process("show", "-", input=told.stdout).stdout
+
+
+def test_nothing_but_data_on_stdout(folder):
+    told = process("predict", "customers.genus", "new.csv")
+    assert len(records(told.stdout.decode())) == 7
+    assert told.stderr == b""
+    assert told.returncode == 0
+    assert b"\x1b" not in process("evaluate", "customers.genus", "new.csv").stdout
+
+
+def test_on_a_terminal_there_are_bars_and_colours(folder):
+    pytest.importorskip("tqdm")
+    told = on_a_terminal("predict", "customers.genus", "new.csv", "-o", "out.csv")
+    assert "rows/s" in told
+    assert "\x1b[1m" in on_a_terminal("evaluate", "customers.genus", "new.csv")
+
+
+def on_a_terminal(*given):
+    """What a terminal of 24 lines and 80 columns is sent."""
+    pty, fcntl, termios = map(pytest.importorskip, ("pty", "fcntl", "termios"))
+    here, there = pty.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    run = [sys.executable, "-m", "genus.cli", *given]
+    with subprocess.Popen(run, stdin=there, stdout=there, stderr=there) as one:
+        os.close(there)
+        told = b""
+        while True:
+            try:
+                part = os.read(here, 4096)
+            except OSError:  # on Linux, the end
+                break
+            if not part:
+                break
+            told += part
+        assert one.wait(120) == 0, told
+    os.close(here)
+    return told.decode()
+
+
+# Bad input: a sentence each
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"a,b,y\n", "no rows"),
+        (b"a,b,y\n" + b"1,2,u\n" * 30 + b"1,2,3,v\n" + b"2,3,v\n" * 30, "line 32 has 4 fields"),
+        (b"a,b,y\n" + b"1,2,u\n" * 30 + b"1,v\n" + b"2,3,v\n" * 30, "line 32 has 2 fields"),
+        ("a,b,y\n1,Köln,u\n2,Trier,v\n".encode("latin-1") * 9, "--encoding latin-1"),
+        (b"a,b,z\n1,2,u\n2,3,v\n", "no column 'y'"),
+        (b"a,b,y\n1,2,u\n2,3,u\n", "always 'u'"),
+        (b"a,b,y\n1,2,\n2,3,\n", "is empty in every row"),
+        (b"y\nu\nv\n", "No column is left"),
+        (b"a,y\n1,0.5\n2,0.7\n3,0.1\n", "tells classes apart"),
+        (bytes(range(256)) * 4, "Cannot read"),
+    ],
+    ids=[
+        "empty", "header only", "long line", "short line", "latin-1", "no target", "one class",
+        "no label", "only the target", "a number", "binary",
+    ],
+)  # fmt: skip
+def test_bad_tables(folder, content, words):
+    Path("bad.csv").write_bytes(content)
+    assert words in refused("fit", "bad.csv", "--target", "y")
+    assert words in refused("fit", "-", "--target", "y", stdin=content).replace("stdin", "bad.csv")
+    assert not Path("bad.genus").exists()
+    refused("evaluate", "bad.csv", "--target", "y", "--folds", 2)
+
+
+def test_encodings(folder):
+    text = "".join(f"{i % 5},{('Köln', 'Łódź')[i % 2]},{'uv'[i % 2]}\n" for i in range(40))
+    for encoding in ("utf-16", "cp1250"):
+        Path("x.csv").write_bytes(f"a,b,y\n{text}".encode(encoding))
+        done("fit", "x.csv", "--target", "y", "--encoding", encoding)
+        assert "u 50 %" in done("show", "x.genus").stdout
+        told = done("predict", "x.genus", "x.csv", "--encoding", encoding).stdout
+        assert "Łódź" in told
+    Path("x.csv").write_bytes(b"a,b,y\n1,\x81,u\n")
+    assert "--encoding" in refused("fit", "x.csv", "--target", "y", "--encoding", "cp1250")
+    assert "one file" in refused("fit", "*.csv", "--target", "y", "--encoding", "cp1250")
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("custmers.csv", "Did you mean customers.csv?"),
+        ("nothing-*.csv", "No file matches"),
+        ("https://example.org/x.csv", "Download it first"),
+        ("SELECT * FROM 'gone.csv'", "gone.csv"),
+        ("SELECT nothing FROM 'customers.csv'", "nothing"),
+        ("SELECT 1; SELECT 2", "one SELECT"),
+        ("customers.genus", "is a model"),
+        ("new.parquet", "Cannot read"),
+        ("new.jsonl", "Cannot read"),
+        ("empty-folder", "holds no"),
+    ],
+)
+def test_data_that_is_not_there_or_is_no_data(folder, data, words):
+    Path("new.parquet").write_bytes(b"PAR1 and no more")
+    Path("new.jsonl").write_text('{"a": 1}\n{"a":')
+    Path("empty-folder").mkdir()
+    assert words in refused("fit", data, "--target", "status", "-o", "m.genus")
+
+
+def test_columns_that_are_not_as_they_were(folder):
+    changed = "SELECT * REPLACE ('many' AS calls) FROM 'new.csv'"
+    assert "'calls' held numbers" in refused("predict", "customers.genus", changed)
+    missing = "SELECT * EXCLUDE (age, city) FROM 'new.csv'"
+    for command in ("predict", "evaluate", "explain"):
+        assert "'age', 'city'" in refused(command, "customers.genus", missing)
+    taken = "SELECT *, 1 AS prediction FROM 'new.csv'"
+    assert "EXCLUDE" in refused("predict", "customers.genus", taken)
+    unlabelled = "SELECT * EXCLUDE (status) FROM 'new.csv'"
+    assert "no column 'status'" in refused("evaluate", "customers.genus", unlabelled)
+    numbers = "SELECT * REPLACE (1 AS status) FROM 'new.csv'"
+    assert "Convert" in refused("evaluate", "customers.genus", numbers)
+    assert "7 rows; there is no row 8" in refused(
+        "explain", "customers.genus", "new.csv", "--row", 8
+    )
+
+
+@pytest.mark.parametrize("command", [["show"], ["sample", "-n", "1"], ["predict", "new.csv"]])
+def test_models_that_are_none(folder, command):
+    whole = Path("customers.genus").read_bytes()
+    Path("short.genus").write_bytes(whole[: len(whole) // 2])
+    Path("empty.genus").write_bytes(b"")
+    Path("changed.genus").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    for name, words in (
+        ("gone.genus", "no model file"),
+        ("short.genus", "cut short"),
+        ("empty.genus", "cut short"),
+        ("changed.genus", "damaged"),
+        ("customers.csv", "not a genus model"),
+    ):
+        assert words in refused(command[0], name, *command[1:])
+
+
+def test_models_that_do_not_go_together(folder):
+    GDA(shrinkage=0.1).fit(np.eye(4).repeat(3, 0), [0, 1] * 6).save("gda.genus")
+    assert "one kind" in refused("add", "customers.genus", "gda.genus", "-o", "x.genus")
+    assert "model of a table" in refused("predict", "gda.genus", "new.csv")
+    done("fit", "customers.csv", "--target", "plan", "-o", "plan.genus")
+    assert "columns" in refused("add", "customers.genus", "plan.genus", "-o", "x.genus")
+    told = refused("fit", "customers.csv", "--target", "plan", "--like", "customers.genus")
+    assert "could not be added" in told
+    assert "Forget only rows" in refused(
+        "forget", "customers.genus", "SELECT * FROM 'customers.csv', range(3)", "-o", "x.genus"
+    )
+    assert not Path("x.genus").exists()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["fit", "customers.csv"],
+        ["fit", "customers.csv", "--target", "status", "--family", "age"],
+        ["fit", "customers.csv", "--target", "status", "--family", "age=normal"],
+        ["fit", "customers.csv", "--target", "status", "--encoding", "klingon"],
+        ["fit", "customers.csv", "--target", "status", "--like", "m", "--ignore", "age"],
+        ["evaluate", "customers.csv"],
+        ["evaluate", "customers.genus"],
+        ["evaluate", "customers.csv", "--target", "status", "--folds", "1"],
+        ["evaluate", "customers.genus", "new.csv", "--folds", "3"],
+        ["explain", "customers.genus", "new.csv", "--row", "0"],
+        ["add", "customers.genus", "-o", "x.genus"],
+        ["sample", "customers.genus"],
+        ["completion", "tcsh"],
+        ["learn", "customers.csv"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage(folder, given):
+    assert "Error" in refused(*given, code=2)
+
+
+def test_columns_and_classes_that_are_not_there(folder):
+    fit = ("fit", "customers.csv", "--target", "status", "-o", "m.genus")
+    assert "'aeg'" in refused(*fit, "--ignore", "aeg")
+    assert "'aeg'" in refused(*fit, "--family", "aeg=gaussian")
+    assert "It has left, stayed" in refused("sample", "customers.genus", "-n", 1, "--class", "gone")
+
+
+# Files that cannot be written
+
+
+def test_the_data_is_not_replaced_by_the_model(folder):
+    assert "replace the data" in refused(
+        "fit", "customers.csv", "--target", "status", "-o", "customers.csv"
+    )
+
+
+def test_predictions_may_replace_the_data(folder):
+    want = done("predict", "customers.genus", "new.csv").stdout
+    done("predict", "customers.genus", "new.csv", "-o", "new.csv")
+    assert Path("new.csv").read_text(encoding="utf-8") == want
+
+
+def test_places_that_cannot_be_written_to(folder):
+    fit = ("fit", "customers.csv", "--target", "status", "-o")
+    predict = ("predict", "customers.genus", "new.csv", "-o")
+    for command, name in ((fit, "no/where.genus"), (predict, "no/where.csv")):
+        assert "does not exist" in refused(*command, name)
+    for command, name in ((fit, "."), (predict, ".")):
+        refused(*command, name)
+    assert ".parquet" in refused(*predict, "out.xlsx")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk(folder, monkeypatch):
+    full = "No space left on device. Make room"
+    assert full in refused("predict", "customers.genus", "new.csv", "-o", "/dev/full")
+    with open("/dev/full", "wb") as stdout:
+        run = [sys.executable, "-m", "genus.cli", "predict", "customers.genus", "new.csv"]
+        told = subprocess.run(run, stdout=stdout, stderr=subprocess.PIPE, timeout=120)
+    assert told.returncode == 1
+    assert told.stderr.decode().startswith("Error: Cannot read or write stdout: No space left")
+    assert told.stderr.count(b"\n") == 1
+
+    def fail(*given):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = Path("customers.genus").read_bytes()
+    monkeypatch.setattr(os, "fsync", fail)
+    told = refused("fit", "customers.csv", "--target", "status")
+    assert "customers.genus: No space left" in told
+    assert Path("customers.genus").read_bytes() == before
+    monkeypatch.undo()
+    assert not list(folder.glob(".genus-*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+def test_no_permission(shared):
+    with tempfile.TemporaryDirectory() as other:
+        for name in ("customers.csv", "new.csv", "customers.genus"):
+            content = (shared / name).read_bytes()
+            for prefix, mode in (("open-", 0o444), ("closed-", 0)):
+                copy = Path(other, prefix + name)
+                copy.write_bytes(content)
+                copy.chmod(mode)
+        os.chmod(other, 0o555)
+        model, data = f"{other}/open-customers.genus", f"{other}/open-new.csv"
+        with powerless():
+            found = [
+                refused("predict", model, f"{other}/closed-new.csv"),
+                refused("show", f"{other}/closed-customers.genus"),
+                refused("predict", model, data, "-o", f"{other}/out.csv"),
+                refused("fit", data, "--target", "status", "-o", f"{other}/out.genus"),
+            ]
+        os.chmod(other, 0o755)
+    assert all("ermission denied" in told or "may not write" in told for told in found), found
+
+
+class powerless:
+    """For a while, not root."""
+
+    def __enter__(self):
+        self.before = os.geteuid()
+        if self.before == 0:
+            os.seteuid(65534)
+
+    def __exit__(self, *error):
+        os.seteuid(self.before)
+
+
+def test_two_processes_write_one_model(folder):
+    run = [sys.executable, "-m", "genus.cli", "add", "customers.genus", "customers.genus"]
+    both = [subprocess.Popen([*run, "-o", "two.genus"], stderr=subprocess.PIPE) for _ in range(2)]
+    assert [one.wait(120) for one in both] == [0, 0]
+    for one in both:
+        one.stderr.close()
+    assert load("two.genus").class_count_.sum() == 300
+
+
+# Processes that end early
+
+
+def test_a_reader_who_has_enough(folder):
+    run = [sys.executable, "-m", "genus.cli", "sample", "customers.genus", "-n", "200000"]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
+        assert one.stdout.readline().startswith(b"age,")
+        one.stdout.close()
+        assert one.stderr.read() == b""
+        assert one.wait(120) == 0
+
+
+def test_ctrl_c(folder):
+    run = [sys.executable, "-m", "genus.cli", "fit", "-", "--target", "y", "-o", "x.genus"]
+    env = {**os.environ, "TMPDIR": str(folder)}
+    with subprocess.Popen(
+        run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+    ) as one:
+        deadline = time.monotonic() + 100
+        while not list(folder.glob("genus-*/stdin")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        one.send_signal(signal.SIGINT)
+        assert one.wait(60) == 130
+        assert one.stderr.read() == b"Interrupted; nothing is left half written.\n"
+        assert one.stdout.read() == b""
+    assert not list(folder.glob("genus-*"))
+    assert not Path("x.genus").exists()
+
+
+def test_no_traceback_in_a_process(folder):
+    told = process("fit", "missing-table", "--target", "y", text=True)
+    assert told.returncode == 1
+    assert told.stdout == ""
+    assert told.stderr == "Error: There is no file 'missing-table'.\n"
+    assert process("fit").returncode == 2
+
+
+def test_bugs_say_that_they_are(folder, monkeypatch):
+    def fail(*given, **options):
+        raise KeyError("x")
+
+    monkeypatch.setattr(TableClassifier, "fit", fail)
+    told = genus("fit", "customers.csv", "--target", "status")
+    assert told.exit_code == 1
+    assert "This is a bug in genus: KeyError" in told.stderr
+    monkeypatch.setenv("GENUS_TRACEBACK", "1")
+    assert isinstance(genus("fit", "customers.csv", "--target", "status").exception, KeyError)

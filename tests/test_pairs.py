@@ -1,0 +1,242 @@
+"""Pairs of columns: their counts, what is made of them, and the layer that weighs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import twins
+from genus import _kernel, layer
+from genus.families import experts
+from genus.families.binning import even_cuts, merged, number_cuts
+from genus.families.mixed import Coded as Column
+from genus.families.mixed import count_pairs
+from genus.statistics import Pairs
+
+Array = np.ndarray[Any, Any]
+
+
+def drawn(m: int, sizes: list[int], K: int, seed: int) -> tuple[Array, Array, Array, Array]:
+    """Codes (n, m), classes, weights and offsets."""
+    rng = np.random.default_rng(seed)
+    codes = np.array([rng.integers(0, size, m) for size in sizes], dtype=np.uint16)
+    codes = codes.reshape(len(sizes), m)
+    offsets = np.cumsum([0, *sizes], dtype=np.int64)
+    return codes, rng.integers(0, K, m), rng.integers(0, 9, m) / 4, offsets
+
+
+@given(
+    m=st.integers(0, 30),
+    sizes=st.lists(st.integers(1, 5), max_size=4),
+    K=st.integers(1, 3),
+    seed=st.integers(0, 99),
+    threads=st.integers(1, 3),
+)
+def test_pairs_are_counted_as_their_twin_counts_them(
+    m: int, sizes: list[int], K: int, seed: int, threads: int
+) -> None:
+    codes, y, weight, offsets = drawn(m, sizes, K, seed)
+    for w in (None, weight):
+        counted = _kernel.tally_pairs(codes, y, w, offsets, K, threads)
+        assert_array_equal(counted, twins.tally_pairs(codes, y, w, offsets, K))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_many_rows_are_counted_alike_on_any_threads(threads: int) -> None:
+    codes, y, weight, offsets = drawn(20_000, [3, 40, 2, 17, 9], 4, 0)
+    for w in (None, weight):
+        counted = _kernel.tally_pairs(codes, y, w, offsets, 4, threads)
+        slots = codes + offsets[:-1, None]
+        for k in range(4):
+            own = np.where(y == k, 1.0 if w is None else w, 0.0)
+            ones = np.zeros((int(offsets[-1]), len(y)))
+            for row in slots:
+                ones[row, np.arange(len(y))] = 1
+            assert_array_equal(counted[k], (ones * own) @ ones.T)
+
+
+@given(
+    m=st.integers(0, 20),
+    n=st.integers(1, 4),
+    V=st.integers(1, 6),
+    K=st.integers(1, 3),
+    seed=st.integers(0, 99),
+)
+def test_tables_of_pairs_are_summed_as_their_twins_sum_them(
+    m: int, n: int, V: int, K: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, V, (n, m)).astype(np.uint16)
+    table = rng.integers(-8, 9, (V, V, K)) / 4
+    is_parent = rng.random(n) < 0.7
+    assert_array_equal(_kernel.sum_pairs(codes, table, 2), twins.sum_pairs(codes, table))
+    by_column = _kernel.sum_pairs_by_column(codes, table, 2)
+    assert_array_equal(by_column, twins.sum_pairs_by_column(codes, table))
+    averaged = _kernel.average_parents(codes, table, is_parent, 2)
+    assert_allclose(averaged, twins.average_parents(codes, table, is_parent), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda c: _kernel.tally_pairs(c, np.zeros(2, int), None, np.array([0, 2, 3]), 1, 1),
+        lambda c: _kernel.tally_pairs(c, np.zeros(3, int), None, np.array([0, 9, 18]), 1, 1),
+        lambda c: _kernel.tally_pairs(c, np.array([0, 5]), None, np.array([0, 9, 18]), 1, 1),
+        lambda c: _kernel.tally_pairs(c, np.zeros(2, int), None, np.array([0, 9]), 1, 1),
+        lambda c: _kernel.tally_pairs(c, np.zeros(2, int), None, np.array([1, 9, 18]), 1, 1),
+        lambda c: _kernel.sum_pairs(c, np.zeros((3, 3, 1)), 1),
+        lambda c: _kernel.sum_pairs(c, np.zeros((9, 8, 1)), 1),
+        lambda c: _kernel.sum_pairs_by_column(c, np.zeros((3, 3, 1)), 1),
+        lambda c: _kernel.average_parents(c, np.zeros((9, 9, 1)), np.ones(3, bool), 1),
+    ],
+)
+def test_what_does_not_fit_is_refused(call: Any) -> None:
+    with pytest.raises(ValueError, match="must"):
+        call(np.array([[1, 2], [3, 4]], dtype=np.uint16))
+
+
+@pytest.mark.parametrize(("m", "K", "G"), [(0, 2, 1), (7, 3, 2), (700, 2, 5), (3000, 4, 3)])
+def test_a_layer_is_summed_as_its_twin_sums_it(m: int, K: int, G: int) -> None:
+    rng = np.random.default_rng(m)
+    F, y, weight = rng.normal(size=(m, K, G)), rng.integers(0, K, m), rng.random(m)
+    θ = rng.normal(size=G + K)
+    one = _kernel.layer_sums(F, y, weight, θ, True, 1)
+    for threads in (2, 3):
+        for a, b in zip(one, _kernel.layer_sums(F, y, weight, θ, True, threads), strict=True):
+            assert_array_equal(a, b)
+    for a, b in zip(one, twins.layer_sums(F, y, weight, θ, True), strict=True):
+        assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+    assert _kernel.layer_sums(F, y, weight, θ, False, 1)[0] == one[0]
+
+
+def test_weights_are_where_the_gradient_is_nothing() -> None:
+    rng = np.random.default_rng(0)
+    F, y, weight = rng.normal(size=(200, 3, 4)), rng.integers(0, 3, 200), rng.random(200)
+    F[np.arange(200), y, 0] += 2
+    start, ridge = np.full(4, 0.25), np.array([0.1, 1.0, 10.0, 100.0])
+    w, b = layer.fit(F, y, weight, np.zeros(3), start, ridge)
+    _, gradient, _ = twins.layer_sums(F, y, weight, np.concatenate([w, b]), True)
+    assert_allclose(gradient + np.concatenate([ridge * (w - start), b]), 0, atol=1e-3)
+    assert w[0] > 0.5
+
+
+def test_weights_of_a_group_that_says_nothing_stay_where_they_are_drawn_to() -> None:
+    rng = np.random.default_rng(1)
+    F, y = rng.normal(size=(500, 2, 9)), rng.integers(0, 2, 500)
+    F[np.arange(500), y, 0] += 1
+    group = np.repeat([-1, 0], [1, 8])
+    w, _, ridge = layer.fit_groups(F, y, np.ones(500), np.zeros(9), np.full(9, 1.0), group)
+    assert ridge[0] == 1.0
+    assert (ridge[1:] > 3).all()
+    assert np.abs(w[1:]).max() < 0.15
+    assert w[0] > 0.5
+
+
+# Bins of cells, and experts
+
+
+def counted(columns: list[Array], y: Array, K: int) -> Pairs:
+    coded = [Column(*np.unique(column, return_inverse=True)) for column in columns]
+    return count_pairs(coded, y, np.arange(K), None)
+
+
+def test_bins_are_cut_where_the_class_changes() -> None:
+    counts = np.array([[9.0, 9, 9, 9, 0, 0, 0, 0], [0, 0, 0, 0, 9, 9, 9, 9]])
+    assert 4 in number_cuts(counts, counts.sum(axis=1))
+    assert even_cuts(np.array([5.0, 0, 5, 0, 5]), 3).tolist() == [2, 4]
+    assert even_cuts(np.ones(12), 3).tolist() == [4, 8]
+
+
+def table_of(seed: int = 0) -> tuple[Pairs, list[Array], Array]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, 300)
+    a = rng.integers(0, 3, 300)
+    b = (a + y * rng.integers(0, 2, 300)) % 3  # depends on a and the class
+    c = rng.integers(0, 4, 300) + 2 * y
+    return counted([a, b, c], y, 2), [a, b, c], y
+
+
+def slots_of(pairs: Pairs, columns: list[Array]) -> Array:
+    """The slot of each column's value in each row, (n, m)."""
+    parts = zip(pairs.keys, columns, pairs.starts[:-1], strict=True)
+    return np.array([np.searchsorted(k, c) + s + 1 for k, c, s in parts], dtype=np.uint16)
+
+
+def test_one_dependence_estimators_are_those_of_the_formula() -> None:
+    pairs, columns, y = table_of()
+    binned = merged(pairs, np.arange(2), np.zeros(3, dtype=bool))
+    shares = experts.log_shares(binned)
+    parents = experts.parents(binned, shares)
+    slots = slots_of(pairs, columns)
+    i = 7
+    expected = np.zeros(2)
+    for k in range(2):
+        own = y == k
+        n = own.sum()
+
+        def alone(j: int, rows: Any = own, n: Any = n) -> float:
+            column = columns[j]
+            size = len(np.unique(column))
+            base = ((column == column[i]).sum() + 0.5) / (len(y) + 0.5 * size)
+            return ((rows & (column == column[i])).sum() + base) / (n + 1)
+
+        total = 0.0
+        for parent in range(3):
+            given = own & (columns[parent] == columns[parent][i])
+            p = alone(parent)
+            for j in {0, 1, 2} - {parent}:
+                both = (given & (columns[j] == columns[j][i])).sum()
+                p *= (both + alone(j)) / (given.sum() + 1)
+            total += p / 3
+        expected[k] = np.log(total)
+    assert_allclose(parents.score(slots[:, i : i + 1])[0], expected)
+
+
+def test_gaussian_experts_are_those_of_features_row_by_row() -> None:
+    pairs, columns, y = table_of(1)
+    binned = merged(pairs, np.arange(2), np.array([False, False, True]))
+    means = [None, None, pairs.keys[2].astype(float)]
+    table = experts.cell_features(binned, pairs, means, True)
+    features = experts.Features.of(table, pairs.counts, 3)
+    slots = slots_of(pairs, columns)
+    φ = table[slots].sum(axis=0)
+    for k in range(2):
+        own = φ[y == k]
+        assert_allclose(features.scatter[k], (own - own.mean(axis=0)).T @ own, atol=1e-8)
+    linear = experts.linear("linear", features).score(slots)
+    slope = np.linalg.solve(features.ridged, features.means.T)
+    assert_allclose(linear, φ @ slope - 0.5 * np.einsum("kd,dk->k", features.means, slope))
+    curved = experts.curved("curved", features, 10.0).score(slots)
+    d = φ.shape[1]
+    for k in range(2):
+        ν = features.weights[k] + 10
+        Σ = (features.scatter[k] + 10 * features.ridged) / ν + 1e-9 * np.eye(d)
+        z = φ - features.means[k]
+        δ = np.einsum("id,de,ie->i", z, np.linalg.inv(Σ), z) / (1 + 1 / (features.weights[k] + 1))
+        shape = -0.5 * (ν + d) * np.log1p(δ / ν)
+        assert_allclose(np.diff(curved[:, k]), np.diff(shape), atol=1e-6)
+
+
+def test_what_experts_say_is_the_sum_of_what_their_columns_say() -> None:
+    pairs, columns, _ = table_of(2)
+    binned = merged(pairs, np.arange(2), np.array([False, False, True]))
+    found, _ = experts.solve(binned, pairs, np.arange(2), [None, None, pairs.keys[2] * 1.0])
+    slots = slots_of(pairs, columns)
+    slots[0, :5] = pairs.starts[-1]  # not known
+    slots[:, 5] = pairs.starts[-1]
+    for expert in found:
+        by_column, rest = expert.contributions(slots)
+        assert_allclose(by_column.sum(axis=1) + rest, expert.score(slots), atol=1e-8)
+
+
+def test_coarser_cells_are_sums_of_finer_ones() -> None:
+    pairs, columns, y = table_of(3)
+    coarser = counted([columns[0], columns[1], columns[2] // 2], y, 2)
+    place = list(range(int(pairs.starts[2]) + 1))
+    place += (int(pairs.starts[2]) + 1 + pairs.keys[2] // 2).tolist()
+    assert pairs.regrouped(coarser.keys, np.array(place)) == coarser

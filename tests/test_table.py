@@ -1,0 +1,505 @@
+"""A classifier of tables: what it reads, what it learns, and what it says."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+from sklearn.preprocessing import OrdinalEncoder
+
+from genus import TableClassifier, TableError, TextClassifier, cross_validate, load
+from genus.table import Frame, look, open_table
+
+
+def people(m: int = 400, seed: int = 0) -> pd.DataFrame:
+    """People of two kinds: numbers, counts, categories, truths, dates, holes and a few words."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(m) < 0.4
+    frame = pd.DataFrame(
+        {
+            "age": np.round(rng.normal(40 + 12 * y, 9), 1),
+            "visits": rng.poisson(2 + 3 * y),
+            "city": np.where(rng.random(m) < 0.3 + 0.3 * y, "Trier", "Metz"),
+            "member": rng.random(m) < 0.2 + 0.5 * y,
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, m), "D"),
+            "income": np.where(rng.random(m) < 0.15 + 0.3 * y, np.nan, rng.lognormal(3, 1, m)),
+            "number": np.arange(1000, 1000 + m),
+            "code": [f"K{i:05d}" for i in range(m)],
+            "always": "x",
+            "bought": np.where(y, "yes", "no"),
+        }
+    )
+    return frame
+
+
+FRAME = people()
+X, Y = FRAME.drop(columns="bought"), FRAME["bought"]
+
+
+# What columns hold
+
+
+def test_columns_are_read_for_what_they_hold() -> None:
+    model = TableClassifier(calibrate=False).fit(FRAME, target="bought")
+    kinds = {column.name: column.kind for column in model.plan_.columns}
+    assert kinds == {
+        "age": "number",
+        "visits": "number",
+        "city": "category",
+        "member": "category",
+        "since": "number",
+        "income": "number",
+        "number": "",
+        "code": "",
+        "always": "",
+    }
+    notes = {column.name: column.note for column in model.plan_.left_out}
+    assert "numbers the rows" in notes["number"]
+    assert "every value differs" in notes["code"]
+    assert "one value only" in notes["always"]
+    families = {column.name: column.family for column in model.summary().columns}
+    assert families["city"] == families["member"] == "bernoulli"
+    assert families["visits"] in ("poisson", "categorical", "discretised")
+    assert families["since"] == "left out"  # says nothing of who buys
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "note"),
+    [
+        ([1.5, None, 2.0], "number", ""),
+        ([decimal.Decimal("1.50"), None, decimal.Decimal("2.25")], "number", ""),
+        ([datetime.date(2020, 1, 1), datetime.date(2021, 1, 1), None], "number", "days"),
+        ([datetime.timedelta(1), datetime.timedelta(2), None], "number", "seconds"),
+        ([datetime.time(1), datetime.time(2), None], "number", "seconds"),
+        (["1", "2.5", "?"], "number", "'?' read as missing"),
+        (["1", "2", "three"], "category", ""),
+        ([True, None, False], "category", ""),
+        (pd.Categorical(["a", "b", "a"]), "category", ""),
+        (["a text of words"] * 4 + ["another one of them"], "category", ""),
+        ([None, None, None], "", "nothing"),
+        ([[1], [2], [3]], "", "list"),
+        ([b"a", b"b", b"c"], "", "binary"),
+        ([{"a": 1}, {"a": 2}, {"a": 3}], "", "struct"),
+    ],
+)
+def test_kinds_of_values(values: Any, kind: str, note: str) -> None:
+    table = pa.table({"x": pa.array(values)})
+    (column,) = look(table).columns
+    assert column.kind == kind
+    assert note in column.note
+
+
+def test_long_strings_that_differ_are_texts() -> None:
+    texts = [f"please call me about order number {i} tomorrow" for i in range(30)]
+    (column,) = look(pa.table({"x": texts})).columns
+    assert column.kind == "text"
+
+
+def test_numbers_are_read_alike_from_any_type() -> None:
+    plan = look(pa.table({"x": [1.0, 2.0, 3.0]}))
+    for values in (
+        pa.array([1, 2, None], pa.int8()),
+        pa.array([1, 2, None], pa.uint64()),
+        pa.array(["1", " 2 ", "NA"]),
+        pa.array([decimal.Decimal(1), decimal.Decimal(2), None]),
+        pa.array([1.0, 2.0, np.inf]),
+        pa.array([1.0, 2.0, np.nan]),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array([1.0, 2.0])),
+    ):
+        assert_array_equal(Frame.of(pa.table({"x": values}), plan).columns[0], [1, 2, np.nan])
+    nothing = pa.table({"x": pa.nulls(2)})
+    assert np.isnan(Frame.of(nothing, plan).columns[0]).all()
+
+
+# Where tables come from
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("tables")
+    FRAME.to_csv(root / "people.csv", index=False)
+    FRAME.to_csv(root / "people.tsv.gz", index=False, sep="\t")
+    FRAME.to_json(root / "people.jsonl", orient="records", lines=True, date_format="iso")
+    pq.write_table(pa.Table.from_pandas(FRAME), root / "people.parquet")
+    (root / "parts").mkdir()
+    FRAME[:150].to_parquet(root / "parts" / "a.parquet")
+    FRAME[150:].to_parquet(root / "parts" / "b.parquet")
+    return root
+
+
+def test_all_sources_give_the_same_model(folder: Path) -> None:
+    expected = TableClassifier().fit(FRAME, target="bought").predict_proba(X)
+    sources: list[Any] = [
+        folder / "people.csv",
+        str(folder / "people.tsv.gz"),
+        folder / "people.jsonl",
+        folder / "people.parquet",
+        folder / "parts",
+        str(folder / "parts" / "*.parquet"),
+        [folder / "parts" / "a.parquet", folder / "parts" / "b.parquet"],
+        f"SELECT * FROM '{folder / 'people.parquet'}'",
+        f"from '{folder / 'people.csv'}' select *",
+        pl.from_pandas(FRAME),
+        pa.Table.from_pandas(FRAME),
+        pa.Table.from_pandas(FRAME).to_reader(),
+        duckdb.sql(f"SELECT * FROM '{folder / 'people.parquet'}'"),
+        FRAME.to_dict("list"),
+    ]
+    for source in sources:
+        model = TableClassifier().fit(source, target="bought")
+        assert_allclose(model.predict_proba(X), expected, atol=1e-6, err_msg=str(source)[:80])
+    assert_allclose(TableClassifier().fit(X, Y).predict_proba(folder / "people.csv"), expected)
+
+
+def test_rows_without_a_label_are_left_out() -> None:
+    holes = FRAME.assign(bought=FRAME["bought"].where(np.arange(len(FRAME)) % 7 > 0))
+    model = TableClassifier(calibrate=False).fit(holes, target="bought")
+    assert model.class_count_.sum() == holes["bought"].notna().sum()
+    assert model.unlabelled_ == holes["bought"].isna().sum()
+
+
+@pytest.mark.parametrize(
+    ("labels", "dtype"), [([1, 2], "int64"), ([1.0, 2.0], "int64"), ([True, False], "bool")]
+)
+def test_labels_of_any_kind(labels: list[Any], dtype: str) -> None:
+    frame = X.assign(y=np.where(Y == "yes", labels[0], labels[1]))
+    model = TableClassifier(calibrate=False).fit(frame, target="y")
+    assert model.classes_.dtype == dtype
+    assert set(model.predict(X).tolist()) == set(labels)
+
+
+# What it learns: with families given and no calibration it is the textbook's naive Bayes
+
+
+def test_gaussian_and_categorical_columns_are_those_of_scikit_learn() -> None:
+    frame = X[["age", "city"]]
+    families = {"age": "gaussian", "city": "categorical"}
+    model = TableClassifier(families, calibrate=False).fit(frame, Y)
+    numbers = GaussianNB(var_smoothing=0).fit(frame[["age"]], Y)
+    encoder = OrdinalEncoder().fit(frame[["city"]])
+    city = encoder.transform(frame[["city"]])
+    categories = CategoricalNB().fit(city, Y)
+    log_p = numbers.predict_joint_log_proba(frame[["age"]]) + categories.predict_joint_log_proba(
+        city
+    )
+    log_p -= np.log(numbers.class_prior_)
+    expected = np.exp(log_p - np.logaddexp(*log_p.T)[:, None])
+    # A variance has one more row as spread as all rows are: 1 in 160.
+    assert_allclose(model.predict_proba(frame), expected, atol=0.02)
+    assert (model.predict(frame) == numbers.classes_[expected.argmax(axis=1)]).mean() > 0.99
+
+
+def test_missing_values_speak_only_if_being_missing_does() -> None:
+    model = TableClassifier(calibrate=False).fit(FRAME, target="bought")
+    (parameters,) = model.model_.parameters
+    by_name = dict(zip(model.feature_names_in_, parameters.marginals, strict=True))
+    assert by_name["income"].missing_gain > 0
+    assert by_name["income"].absent.any()
+    assert not by_name["age"].absent.any()
+    nobody = {name: [None] for name in X}
+    silent = TableClassifier(calibrate=False, ignore=["income"]).fit(FRAME, target="bought")
+    assert_allclose(silent.predict_proba(nobody)[0], silent.model_.prior)
+
+
+def test_gains_are_what_leaving_rows_out_one_by_one_gives() -> None:
+    frame = FRAME[:60][["age", "visits", "city", "bought"]]
+    y = (frame["bought"] == "yes").to_numpy().astype(int)
+    for name, family in [("age", "gaussian"), ("visits", "poisson"), ("city", "bernoulli")]:
+        model = TableClassifier({name: family}, calibrate=False)
+        told = 0.0
+        for i in range(len(frame)):
+            rest = np.arange(len(frame)) != i
+            one = clone(model).fit(frame.loc[rest, [name]], y[rest])
+            p = one.predict_proba(frame.iloc[[i]][[name]])[0, y[i]]
+            told += np.log(p) - np.log((y[rest] == y[i]).mean())
+        (marginal,) = model.fit(frame[[name]], y).model_.parameters[0].marginals
+        assert_allclose(marginal.gains[family], told / len(frame), atol=2e-3)
+
+
+def test_families_may_be_given_and_columns_left_out() -> None:
+    model = TableClassifier({"age": "discretised"}, ignore=["city", "member"]).fit(X, Y)
+    families = {column.name: column.family for column in model.summary().columns}
+    assert families["age"] == "discretised"
+    assert "city" not in families
+    assert "left out on request" in dict(model.summary().left_out)["city"]
+    codes = TableClassifier({"visits": "categorical"}, calibrate=False).fit(X, Y)
+    (parameters,) = codes.model_.parameters
+    at = codes.feature_names_in_.tolist().index("visits")
+    assert parameters.marginals[at].family == "categorical"
+
+
+def test_texts_in_a_table_are_read_as_texts_are() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.random(300) < 0.5
+    words = np.where(y[:, None], ["cheap", "pills", "now"], ["lunch", "friday", "team"])
+    texts = [" ".join(rng.choice(row, 5)) + f" regarding item {i}" for i, row in enumerate(words)]
+    frame = pd.DataFrame({"text": texts, "size": rng.normal(size=300)})
+    model = TableClassifier().fit(frame, np.where(y, "spam", "ham"))
+    assert model.summary().columns[0].family == "text"
+    assert (model.predict(frame) == np.where(y, "spam", "ham")).mean() > 0.99
+    alone = TextClassifier("auto").fit(texts, y)
+    assert (alone.predict(texts) == y).mean() > 0.99
+    assert "text = " in str(model.explain(frame[:1]))
+
+
+@pytest.mark.parametrize(
+    ("data", "accuracy", "loss"),
+    [(load_wine, 0.97, 0.08), (load_breast_cancer, 0.96, 0.11)],
+)
+def test_without_any_setting_it_is_good(data: Any, accuracy: float, loss: float) -> None:
+    frame, y = data(return_X_y=True, as_frame=True)
+    result = cross_validate(TableClassifier(), frame, y, folds=5)
+    assert result.accuracy > accuracy
+    assert result.log_loss < loss
+
+
+def test_what_is_said_out_of_fold_is_what_new_rows_show() -> None:
+    model = TableClassifier().fit(people(2000), target="bought")
+    new = people(4000, seed=1)
+    p = model.predict_proba(new)
+    own = p[np.arange(len(new)), (new["bought"] == "yes").to_numpy().astype(int)]
+    worth = model.summary().worth
+    assert abs(-np.log(own).mean() - worth["log loss"]) < 0.03
+    assert abs((p.argmax(axis=1) == (new["bought"] == "yes")).mean() - worth["accuracy"]) < 0.02
+    assert worth["calibration error"] < 0.04
+
+
+def test_columns_that_depend_on_each_other_are_seen_through() -> None:
+    """Exclusive or: no column says anything by itself."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 600))
+    frame = pd.DataFrame({"a": np.where(a, "x", "y"), "b": np.where(b, "x", "y")})
+    y = a ^ b
+    seen = cross_validate(TableClassifier(), frame, y, folds=5)
+    blind = cross_validate(TableClassifier(dependence=False), frame, y, folds=5)
+    assert seen.accuracy > 0.99
+    assert blind.accuracy < 0.65
+
+
+def test_the_same_column_twice_is_not_counted_twice() -> None:
+    once = X[["age"]]
+    twice = pd.concat([once, *(once.rename(columns={"age": f"age{i}"}) for i in range(5))], axis=1)
+    p, q = (cross_validate(TableClassifier(), frame, Y, folds=5) for frame in (once, twice))
+    assert abs(p.log_loss - q.log_loss) < 0.03
+
+
+# The group
+
+
+def test_models_fitted_apart_merge() -> None:
+    whole = TableClassifier().fit(X, Y)
+    a, b = (TableClassifier().fit(X[i::2], Y[i::2]) for i in (0, 1))
+    merged = a + b
+    assert_array_equal(merged.class_count_, whole.class_count_)
+    assert (merged.predict(X) == whole.predict(X)).mean() > 0.9
+    like = TableClassifier().fit(X[1::2], Y[1::2], like=a)
+    assert like.plan_ == a.plan_
+    again = (a + like) - like
+    assert_allclose(again.predict_proba(X), a.predict_proba(X))
+
+
+def test_rows_are_forgotten_exactly() -> None:
+    model = TableClassifier().fit(X, Y)
+    before = model.predict_proba(X)
+    more = people(50, seed=9)
+    model.partial_fit(more.drop(columns="bought"), more["bought"])
+    assert not np.array_equal(model.predict_proba(X), before)
+    model.forget(more, target="bought")
+    assert_array_equal(model.predict_proba(X), before)
+    with pytest.raises(ValueError, match="than was learned"):
+        model.forget(pd.concat([X] * 2), pd.concat([Y] * 2))
+
+
+def test_a_stream_is_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    from genus.estimators import table as module
+
+    table = pa.Table.from_pandas(FRAME)
+    expected = TableClassifier(calibrate=False).fit(table, target="bought")
+    monkeypatch.setattr(module, "LOOK", 400)
+    batches = table.to_batches(max_chunksize=37)
+    streamed = TableClassifier(calibrate=False).fit(
+        pa.RecordBatchReader.from_batches(table.schema, batches), target="bought"
+    )
+    assert_allclose(streamed.predict_proba(X), expected.predict_proba(X))
+    monkeypatch.setattr(module, "MOST_WEIGHED", 100)
+    passed: list[int] = []
+    sampled = TableClassifier().fit(table, target="bought", progress=passed.append)
+    assert sum(passed) == len(FRAME)
+    assert sampled.summary().worth["rows"] <= 200
+    assert_array_equal(sampled.class_count_, expected.class_count_)
+
+
+# What it says
+
+
+def test_evidence_adds_up() -> None:
+    for model in (TableClassifier(), TableClassifier(calibrate=False)):
+        model.fit(X, Y)
+        explained = model.explain(X[:20])
+        assert_allclose(explained.joint, model.predict_joint_log_proba(X[:20]), atol=1e-8)
+        assert_array_equal(explained.classes, model.classes_)
+    one = model.explain(X.iloc[0].to_dict())
+    assert "age = " in str(one)
+
+
+def test_rows_unlike_any_other_are_unlikely() -> None:
+    model = TableClassifier().fit(X, Y)
+    strange = X[:1].assign(age=400.0, visits=90)
+    assert model.log_density(strange)[0] < model.log_density(X).min()
+
+
+def test_samples_have_the_types_of_the_table() -> None:
+    table = pa.Table.from_pandas(FRAME)
+    model = TableClassifier().fit(table, target="bought")
+    drawn, labels = model.sample(500, random_state=0)
+    for name in model.feature_names_in_:
+        assert drawn.schema.field(name).type == table.schema.field(name).type, name
+    again = TableClassifier(calibrate=False).fit(drawn, labels)
+    assert (again.predict(X) == TableClassifier(calibrate=False).fit(X, Y).predict(X)).mean() > 0.85
+    assert set(model.sample(5, y="yes")[1].tolist()) == {"yes"}
+    holes = drawn.column("income").null_count / 500
+    assert abs(holes - FRAME["income"].isna().mean()) < 0.1
+
+
+def test_priors_adapt_to_where_the_rows_come_from() -> None:
+    model = TableClassifier().fit(people(3000), target="bought")
+    there = people(4000, seed=5)
+    kept = there[(there["bought"] == "no") | (np.arange(4000) % 4 == 0)]
+    share = (kept["bought"] == "yes").mean()
+    adapted = model.adapt(kept)
+    assert abs(adapted.model_.prior[1] - share) < 0.03
+    told = [
+        -np.log(m.predict_proba(kept)[np.arange(len(kept)), (kept["bought"] == "yes").astype(int)])
+        for m in (model, adapted)
+    ]
+    assert told[1].mean() < told[0].mean()
+    given = model.resolve(priors={"no": 0.9, "yes": 0.1})
+    assert_allclose(given.model_.prior, [0.9, 0.1])
+
+
+@pytest.mark.parametrize("options", [{}, {"calibrate": False}, {"dependence": False}])
+def test_what_is_saved_is_what_is_loaded(options: Any, tmp_path: Path) -> None:
+    model = TableClassifier(**options).fit(FRAME.assign(note=" ".join(["a b c"])), target="bought")
+    model.save(tmp_path / "model.genus")
+    loaded = load(tmp_path / "model.genus")
+    assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.model_ == model.model_
+    assert str(loaded.summary()) == str(model.summary())
+    assert loaded.plan_ == model.plan_
+    assert_array_equal(
+        loaded.partial_fit(X[:9], Y[:9]).predict_proba(X),
+        model.partial_fit(X[:9], Y[:9]).predict_proba(X),
+    )
+
+
+def test_it_is_an_estimator_of_scikit_learn() -> None:
+    assert cross_val_score(TableClassifier(), X, Y, cv=3).mean() > 0.7
+    model = TableClassifier().fit(X, Y)
+    assert model.score(X, Y) > 0.75
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    assert clone(model).get_params() == model.get_params()
+    array = TableClassifier().fit(np.random.default_rng(0).normal(size=(60, 3)), [0, 1] * 30)
+    assert array.feature_names_in_.tolist() == ["x0", "x1", "x2"]
+
+
+# Bad input: a sentence that says what, where, got and what to do
+
+
+def test_what_cannot_be_read_is_told_in_a_sentence(tmp_path: Path) -> None:
+    def told(content: bytes, name: str = "x.csv", target: str = "y") -> str:
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(TableError) as caught:
+            TableClassifier().fit(path, target=target)
+        return str(caught.value)
+
+    with pytest.raises(TableError, match="There is no file"):
+        open_table("nowhere.csv")
+    assert "is empty" in told(b"")
+    assert "no rows" in told(b"a,y\n")
+    assert "no column 'z'" in told(b"a,y\n1,2\n2,3\n", target="z")
+    assert "Did you mean 'target'" in told(b"a,target\n1,2\n2,3\n", target="taget")
+    assert "is always" in told(b"a,y\n1,b\n2,b\n")
+    assert "empty in every row" in told(b"a,y\n1,\n2,\n")
+    assert "UTF-8" in told("a,y\nü,b\nä,c\n".encode("latin-1") * 40)
+    assert "Cannot read" in told(b"PAR1 broken", "x.parquet")
+    assert "numbers such as 0.5" in told(b"a,y\n1,0.5\n2,0.25\n")
+    assert "no line of names" in told(b"1,2\n3,4\n", target="label")
+    with pytest.raises(TableError, match="is an address"):
+        open_table("https://example.org/x.csv")
+    with pytest.raises(TableError, match="not one SELECT"):
+        open_table("SELECT 1; DROP TABLE x ")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TableError, match="holds no"):
+        open_table(tmp_path / "empty")
+
+
+def test_ragged_rows_are_named_by_line(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i % 2}\n" for i in range(100))
+    (tmp_path / "x.csv").write_text(f"a,y\n{rows}1,2,3,4\n{rows}")
+    with pytest.raises(TableError, match=r"line 102 has 4 fields where 2 are expected"):
+        TableClassifier().fit(tmp_path / "x.csv", target="y")
+
+
+def test_columns_that_changed_are_named() -> None:
+    model = TableClassifier(calibrate=False).fit(FRAME, target="bought")
+    with pytest.raises(TableError, match=r"'age' held numbers .* holds text \('old'\)"):
+        model.predict(X.assign(age="old"))
+    with pytest.raises(TableError, match="missing that the model was fitted with: 'city'"):
+        model.predict(X.drop(columns="city"))
+    assert_array_equal(model.predict(X.assign(more=1)), model.predict(X))
+    assert_array_equal(model.predict(X[X.columns[::-1]]), model.predict(X))
+    unseen = model.predict_proba(X.assign(city="Nancy"))
+    assert np.isfinite(unseen).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: TableClassifier({"age": "normal"}).fit(X, Y), "one of 'gaussian'"),
+        (lambda: TableClassifier({"agee": "gaussian"}).fit(X, Y), "no column 'agee'"),
+        (lambda: TableClassifier("gaussian").fit(X, Y), "dictionary by column"),
+        (lambda: TableClassifier(ignore="age").fit(X, Y), "list of columns"),
+        (lambda: TableClassifier(ignore=list(X)).fit(X, Y), "No column is left"),
+        (lambda: TableClassifier().fit(X), "requires y"),
+        (lambda: TableClassifier().fit(X, Y[:9]), "give a label for each"),
+        (lambda: TableClassifier().fit([1, 2], [0, 1]), "Expected a table"),
+        (lambda: TableClassifier().fit(3, [0, 1]), "Expected a table"),
+        (lambda: TableClassifier().fit(X, ["a"] * len(X)), "greater than one"),
+        (lambda: TableClassifier().fit({"a": [1, 2], "b": [1]}, [0, 1]), "not of one length"),
+        (lambda: TableClassifier().fit(X, Y).resolve(calibrate=3), "calibrate"),
+        (lambda: TableClassifier().fit(X, Y).adapt(X[:0]), "no rows"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_two_rows_are_enough_and_one_class_is_not() -> None:
+    tiny = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["x", "y", "x", None]})
+    model = TableClassifier().fit(tiny, [0, 1, 0, 1])
+    assert np.isfinite(model.predict_proba(tiny)).all()
+    assert_allclose(model.predict_proba(tiny).sum(axis=1), 1)
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was() -> None:
+    model = TableClassifier(calibrate=False).fit(X, Y)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match="give a label"):
+        model.fit(X[:5], Y[:4])
+    assert_array_equal(model.predict_proba(X), before)
