@@ -5,6 +5,7 @@
 #include "binding.hpp"
 #include "keys.hpp"
 #include "layer.hpp"
+#include "mdlp.hpp"
 #include "pairs.hpp"
 #include "runs.hpp"
 #include "sparse.hpp"
@@ -245,6 +246,14 @@ nb::tuple unique_codes(const AnyVector& values, std::size_t threads) {
     throw nb::type_error("values must be float64 or int64.");
 }
 
+nb::object mdlp(const Matrix& counts) {
+    const auto cuts =
+        without_gil([&] { return genus::mdlp(counts.data(), counts.shape(0), counts.shape(1)); });
+    auto found = genus::zeros<std::int64_t>(cuts.size());
+    std::copy(cuts.begin(), cuts.end(), found.get());
+    return give(std::move(found), {cuts.size()});
+}
+
 nb::object score_above(const AnyMatrix& X, double threshold, const Matrix& on,
                        const Matrix& missing, std::size_t threads) {
     const Table table = table_of(X);
@@ -409,6 +418,7 @@ NB_MODULE(_kernel, m) {
     m.def("layer_sums", &layer_sums, "F"_a, "y"_a, "weight"_a, "theta"_a, "second"_a, "threads"_a);
     m.def("average_parents", &average_parents, "codes"_a, "table"_a, "is_parent"_a, "threads"_a);
     m.def("gather_scores", &gather_scores, "X"_a, "table"_a, "offsets"_a, "threads"_a);
+    m.def("mdlp", &mdlp, "counts"_a);
     m.def("unique_codes", &unique_codes, "values"_a, "threads"_a);
     m.def("score_above", &score_above, "X"_a, "threshold"_a, "on"_a, "missing"_a, "threads"_a);
     m.def("score_linear", &score_linear, "X"_a, "table"_a, "missing"_a, "threads"_a);

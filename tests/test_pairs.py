@@ -240,3 +240,12 @@ def test_coarser_cells_are_sums_of_finer_ones() -> None:
     place = list(range(int(pairs.starts[2]) + 1))
     place += (int(pairs.starts[2]) + 1 + pairs.keys[2] // 2).tolist()
     assert pairs.regrouped(coarser.keys, np.array(place)) == coarser
+
+
+@given(st.integers(0, 40), st.integers(1, 4), st.integers(0, 999))
+def test_bins_of_least_description_are_those_of_their_twin(V: int, K: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    change = rng.integers(0, 2, (max(V, 1), 1)) if seed % 2 else np.arange(max(V, 1))[:, None] > 9
+    counts = rng.poisson(3 + 9 * change * rng.random(K), (max(V, 1), K))[:V].astype(float)
+    counts += rng.random(counts.shape) / 64  # no two cuts are equally good
+    assert_array_equal(_kernel.mdlp(counts), twins.mdlp(counts))

@@ -524,3 +524,37 @@ def layer_sums(
     both = np.einsum("i,ik,ikg,ikh->gh", weight, p, f, f)
     curvature = both - np.einsum("i,ig,ih->gh", weight, mean, mean)
     return (loss, gradient, curvature) if second else (loss, 0 * gradient, 0 * curvature)
+
+
+def mdlp(counts: Array) -> Array:
+    """Gain > (log2(N - 1) + log2(3^k - 2) - (k E - k1 E1 - k2 E2)) / N."""
+    below = np.vstack([np.zeros(counts.shape[1]), np.cumsum(counts, axis=0)])
+    cuts: list[int] = []
+    pending = [(0, len(counts))]
+    while pending:
+        start, end = pending.pop()
+        if end - start < 2:
+            continue
+        left = below[start + 1 : end] - below[start]
+        right = below[end] - below[start + 1 : end]
+        both = below[end] - below[start]
+        n = both.sum()
+        if n <= 1:
+            continue
+        E, E1, E2 = entropy(both[None])[0], entropy(left), entropy(right)
+        mixed = (left.sum(axis=1) * E1 + right.sum(axis=1) * E2) / n
+        best = int(np.argmin(mixed))
+        k, k1, k2 = (np.count_nonzero(c) for c in (both, left[best], right[best]))
+        choices = np.log2(3.0**k - 2)
+        price = choices - (k * E - k1 * E1[best] - k2 * E2[best])
+        if k1 and k2 and E - mixed[best] > (np.log2(n - 1) + price) / n:
+            cuts.append(start + 1 + best)
+            pending += [(start, cuts[-1]), (cuts[-1], end)]
+    return np.array(sorted(cuts), dtype=np.int64)
+
+
+def entropy(counts: Array) -> Array:
+    """Entropy in bits of each row of counts."""
+    p = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return -np.where(p > 0, p * np.log2(p), 0.0).sum(axis=1)

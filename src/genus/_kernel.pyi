@@ -136,6 +136,9 @@ def gather_scores(
     """Return scores[m, K]: Σ_j table[offsets[j] + code], skipping what is no code of column j; and
     whether nothing was skipped (K > 0)."""
 
+def mdlp(counts: Floats) -> Integers:
+    """Return cuts: before which of ordered cells, counts[V, K] by class, a bin begins."""
+
 def unique_codes(values: NDArray[Number], threads: int) -> tuple[NDArray[Number], Integers]:
     """Return the distinct values, ascending, and the place of each value; that of NaN is -1."""
 

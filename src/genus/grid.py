@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from genus._kernel import mdlp as kernel_mdlp
+
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
 
@@ -231,40 +233,10 @@ def uniform_cuts(keys: Cells, count: int) -> NDArray[np.intp]:
 def mdlp(counts: Array) -> NDArray[np.intp]:
     """Before which of the ordered keys to cut, from counts by key and class (V, K).
 
-    Cut where the class entropy falls most, as long as the fall pays for describing the cut:
-    Gain > (log2(N - 1) + log2(3^k - 2) - (k E - k1 E1 - k2 E2)) / N  (Fayyad and Irani 1993).
+    Cut where the class entropy falls most, as long as the fall pays for describing the cut
+    (Fayyad and Irani 1993).
     """
-    counts = counts[:, counts.any(axis=0)]
-    below = np.vstack([np.zeros(counts.shape[1]), np.cumsum(counts, axis=0)])
-    cuts: list[int] = []
-    pending = [(0, len(counts))]
-    while pending:
-        start, end = pending.pop()
-        if end - start < 2:
-            continue
-        left = below[start + 1 : end] - below[start]
-        right = below[end] - below[start + 1 : end]
-        both = below[end] - below[start]
-        n = both.sum()
-        E, E1, E2 = entropy(both[None])[0], entropy(left), entropy(right)
-        mixed = (left.sum(axis=1) * E1 + right.sum(axis=1) * E2) / n
-        best = int(np.argmin(mixed))
-        k, k1, k2 = (np.count_nonzero(c) for c in (both, left[best], right[best]))
-        # log2(3^k - 2), which is no float for many classes as it stands
-        choices = k * np.log2(3) + np.log1p(-2.0 * 3.0**-k) / np.log(2)
-        price = choices - (k * E - k1 * E1[best] - k2 * E2[best])
-        if n > 1 and E - mixed[best] > (np.log2(n - 1) + price) / n:
-            cut = start + 1 + best
-            cuts.append(cut)
-            pending += [(start, cut), (cut, end)]
-    return np.array(sorted(cuts), dtype=np.intp)
-
-
-def entropy(counts: Array) -> Array:
-    """Entropy in bits of each row of counts."""
-    p = counts / counts.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return -np.where(p > 0, p * np.log2(p), 0.0).sum(axis=1)
+    return kernel_mdlp(np.ascontiguousarray(counts))
 
 
 def check_edges(edges: Any) -> tuple[Any, ...]:

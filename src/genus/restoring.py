@@ -6,6 +6,7 @@ Without the scikit-learn surface, so that a command that predicts need not wait 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,22 +16,41 @@ from genus.families import Family, Words
 from genus.families.combination import FAMILIES, TOKENS, WEIGHTINGS, Combination, Evidence
 from genus.families.mixed import Counting, Mixed, Weights
 from genus.families.selection import Selection
+from genus.labels import Axis
 from genus.model import Block, Model, counting_as
 from genus.priors import Priors
-from genus.statistics import Compound, Moments, Pairs, Tally
-from genus.table import Column, Plan
+from genus.statistics import Array, Compound, Moments, Pairs, Tally
+from genus.table import Column, Frame, Plan
 from genus.table.columns import KINDS
 from genus.text import Tokenizer
 from genus.vocabulary import Vocabulary
 from genus.weighing import Weighing
 
 
-def load_table(path: str | os.PathLike[str]) -> tuple[Plan, Model] | None:
-    """The plan and the model of a TableClassifier in a file; None if it is another classifier."""
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """The model of a table as far as predicting needs it; `estimator` is the class that made it."""
+
+    estimator: str
+    plan_: Plan
+    model_: Model
+
+    @property
+    def classes_(self) -> Axis:
+        """The classes, ascending."""
+        return self.model_.classes
+
+    def predict_proba(self, table: Any) -> Array:
+        """p(y|x), (m, K), of the rows of an Arrow table."""
+        return self.model_.posterior(Frame.of(table, self.plan_))
+
+
+def load_predictor(path: str | os.PathLike[str]) -> Predictor | str:
+    """The predictor in a file of a TableClassifier; of another classifier, its name."""
     tree = files.read(path)
     try:
         if tree["estimator"] != "TableClassifier":
-            return None
+            return str(tree["estimator"])
         plan, options = plan_from_tree(tree["plan"]), tree["parameters"]
         weighs = "weighing" in tree and options["calibrate"]
         words = Words(Tokenizer(ngrams=(1, 2) if options["calibrate"] else (1, 1)))
@@ -40,7 +60,8 @@ def load_table(path: str | os.PathLike[str]) -> tuple[Plan, Model] | None:
         if weighs:
             weighing = weighing_from_tree(tree["weighing"])
             family = family.weighed(weighing.weights, weighing.combinations)
-        return plan, model_from_tree(tree, family, Priors(restored(options["priors"])), "prior")
+        model = model_from_tree(tree, family, Priors(restored(options["priors"])), "prior")
+        return Predictor("TableClassifier", plan, model)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise files.damaged(path, error) from None
 

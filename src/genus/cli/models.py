@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,11 @@ def read(path: str) -> Any:
     """The classifier in a file, or on stdin."""
     from genus.estimators.persistence import load
 
+    return read_by(load, path)
+
+
+def read_by(load: Callable[[str], Any], path: str) -> Any:
+    """What a function makes of a file, or of stdin."""
     if path != STDIO:
         if os.path.isfile(path):
             with open(path, "rb"):  # a file that may not be read is no damaged model
@@ -41,7 +47,7 @@ def read(path: str) -> Any:
     with tempfile.TemporaryDirectory(prefix="genus-") as folder:
         spooled = Path(folder) / "stdin"
         spooled.write_bytes(sys.stdin.buffer.read())
-        return load(spooled)
+        return load(str(spooled))
 
 
 def read_table_model(path: str) -> Any:
@@ -50,11 +56,26 @@ def read_table_model(path: str) -> Any:
 
     model = read(path)
     if not isinstance(model, TableClassifier):
-        raise ValueError(
-            f"{path} is a {type(model).__name__}; this command needs a model of a table, which "
-            "`genus fit` makes. Use this one from Python."
-        )
+        raise no_table_model(path, type(model).__name__)
     return model
+
+
+def read_predictor(path: str) -> Any:
+    """What predicts, of the classifier of tables in a file; without waiting for scikit-learn."""
+    from genus.restoring import load_predictor
+
+    found = read_by(load_predictor, path)
+    if isinstance(found, str):
+        raise no_table_model(path, found)
+    return found
+
+
+def no_table_model(path: str, name: str) -> ValueError:
+    """What to raise for a model of something else."""
+    return ValueError(
+        f"{path} is a {name}; this command needs a model of a table, which `genus fit` makes. Use "
+        "this one from Python."
+    )
 
 
 def write(model: Any, path: str) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 
 BATCH = 1 << 17  # rows
 SNIFFED = 64 << 20  # bytes of CSV that are read in full to find the types of its columns
+SMALL = 4 << 20  # bytes of CSV that are read at once
 READERS = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -134,6 +135,12 @@ def from_sql(name: str, sql: str) -> Source:
     return Source(name, schema, lambda: relation(sql).to_arrow_reader(BATCH))
 
 
+def in_memory(name: str, sql: str) -> Source:
+    with readable(name):
+        table = connection().cursor().sql(sql).to_arrow_table()
+    return Source(name, table.schema, table.to_batches, table.num_rows)
+
+
 def from_files(paths: Sequence[str], encoding: str = "utf-8") -> Source:
     """The rows of files of one kind, one after the other."""
     found = list(chain.from_iterable(map(files_of, paths)))
@@ -155,17 +162,20 @@ def from_files(paths: Sequence[str], encoding: str = "utf-8") -> Source:
         if encoding.lower() not in ("utf-8", "utf8"):
             options += ", encoding = '" + encoding.replace("'", "''") + "'"
     sql = f"SELECT * FROM read_{kind}({listed}{options})"
-    source = from_csv(name, sql, found) if kind == "csv" else from_sql(name, sql)
+    source = from_csv(name, sql, found, size) if kind == "csv" else from_sql(name, sql)
     if kind != "parquet":
         return source
     counted = connection().cursor().execute(f"SELECT count(*) FROM read_parquet({listed})")
     return Source(name, source.schema, source.opened, counted.fetchall()[0][0])
 
 
-def from_csv(name: str, sql: str, paths: Sequence[str]) -> Source:
-    """The rows of CSV files; lines of different lengths are told by their number."""
+def from_csv(name: str, sql: str, paths: Sequence[str], size: int) -> Source:
+    """The rows of CSV files; lines of different lengths are told by their number.
+
+    Of small files all rows are read at once, for looking at them takes as long.
+    """
     try:
-        source = from_sql(name, sql)
+        source = in_memory(name, sql) if size <= SMALL else from_sql(name, sql)
     except TableError as error:
         if "sniff" not in str(error):
             raise
