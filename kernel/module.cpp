@@ -3,7 +3,7 @@
 #include <string>
 
 #include "binding.hpp"
-#include "keys.hpp"
+#include "grid.hpp"
 #include "layer.hpp"
 #include "mdlp.hpp"
 #include "pairs.hpp"
@@ -246,6 +246,20 @@ nb::tuple unique_codes(const AnyVector& values, std::size_t threads) {
     throw nb::type_error("values must be float64 or int64.");
 }
 
+nb::tuple grid_codes(const AnyVector& values, double origin, double scale, std::size_t threads) {
+    require(values.dtype() == nb::dtype<double>(), "values must be float64.");
+    const std::size_t m = values.shape(0);
+    auto r = without_gil([&] {
+        auto unique = genus::grid_codes(static_cast<const double*>(values.data()), values.stride(0),
+                                        m, {origin, scale}, threads);
+        auto keys = genus::zeros<std::int64_t>(unique.values.size());
+        std::copy(unique.values.begin(), unique.values.end(), keys.get());
+        return std::pair(std::pair(std::move(keys), unique.values.size()), std::move(unique.codes));
+    });
+    return nb::make_tuple(give(std::move(r.first.first), {r.first.second}),
+                          give(std::move(r.second), {m}));
+}
+
 nb::object mdlp(const Matrix& counts) {
     const auto cuts =
         without_gil([&] { return genus::mdlp(counts.data(), counts.shape(0), counts.shape(1)); });
@@ -418,6 +432,7 @@ NB_MODULE(_kernel, m) {
     m.def("layer_sums", &layer_sums, "F"_a, "y"_a, "weight"_a, "theta"_a, "second"_a, "threads"_a);
     m.def("average_parents", &average_parents, "codes"_a, "table"_a, "is_parent"_a, "threads"_a);
     m.def("gather_scores", &gather_scores, "X"_a, "table"_a, "offsets"_a, "threads"_a);
+    m.def("grid_codes", &grid_codes, "values"_a, "origin"_a, "scale"_a, "threads"_a);
     m.def("mdlp", &mdlp, "counts"_a);
     m.def("unique_codes", &unique_codes, "values"_a, "threads"_a);
     m.def("score_above", &score_above, "X"_a, "threshold"_a, "on"_a, "missing"_a, "threads"_a);

@@ -16,6 +16,7 @@ from genus.families import experts
 from genus.families.binning import even_cuts, merged, number_cuts
 from genus.families.mixed import Coded as Column
 from genus.families.mixed import count_pairs
+from genus.grid import Grid
 from genus.statistics import Pairs
 
 Array = np.ndarray[Any, Any]
@@ -249,3 +250,22 @@ def test_bins_of_least_description_are_those_of_their_twin(V: int, K: int, seed:
     counts = rng.poisson(3 + 9 * change * rng.random(K), (max(V, 1), K))[:V].astype(float)
     counts += rng.random(counts.shape) / 64  # no two cuts are equally good
     assert_array_equal(_kernel.mdlp(counts), twins.mdlp(counts))
+
+
+@given(
+    st.lists(st.floats(allow_infinity=False), max_size=30),
+    st.sampled_from([(0.0, 0.0), (0.0, 1.0), (5.0, 0.25), (-1e6, 16.0)]),
+    st.integers(1, 3),
+)
+def test_cells_of_a_grid_are_those_of_its_formula(
+    numbers: list[float], about: tuple[float, float], threads: int
+) -> None:
+    x, grid = np.array(numbers), Grid(*about)
+    with np.errstate(over="ignore"):
+        there = ~np.isnan(x) & np.isfinite(x - grid.origin)
+        x = np.where(there, x, np.nan)
+        keys, codes = _kernel.grid_codes(np.repeat(x, 2)[::2], *about, threads)
+        expected, places = np.unique(grid.keys(x[there]), return_inverse=True)
+    assert_array_equal(keys, expected)
+    assert_array_equal(codes[there], places)
+    assert (codes[~there] == -1).all()

@@ -136,6 +136,11 @@ def gather_scores(
     """Return scores[m, K]: Σ_j table[offsets[j] + code], skipping what is no code of column j; and
     whether nothing was skipped (K > 0)."""
 
+def grid_codes(
+    values: Floats, origin: float, scale: float, threads: int
+) -> tuple[Integers, Integers]:
+    """Return cells[V], ascending, and codes[m]: where each number's stands, -1 for NaN."""
+
 def mdlp(counts: Floats) -> Integers:
     """Return cuts: before which of ordered cells, counts[V, K] by class, a bin begins."""
 

@@ -7,8 +7,9 @@ Counting and scoring read it as it is, without a copy and in its own dtype.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -132,6 +133,23 @@ def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) 
             return [work(iter(run)) for run in runs]
         with ThreadPoolExecutor(count) as pool:
             return list(pool.map(lambda run: work(iter(run)), runs))
+
+
+def in_order(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    """What work gives for each task, in their order; a few tasks are under way at once."""
+    count = threads()
+    with ThreadPoolExecutor(count) as pool:
+        pending: deque[Future[Result]] = deque()
+        try:
+            for task in tasks:
+                pending.append(pool.submit(work, task))
+                if len(pending) > count:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
 
 
 @cache

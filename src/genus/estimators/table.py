@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from genus import labels
+from genus import labels, matrix
 from genus.estimators.base import GenerativeClassifier, refuse_single_class
 from genus.estimators.table_rows import Reservoir, labels_of
 from genus.estimators.table_summary import Summary
@@ -132,17 +132,22 @@ class TableClassifier(GenerativeClassifier):
             raise TableError(f"{source.name} has names of columns, but no rows.")
         self._look(table, target, len(labels_of(table.column(target), target)[0]))
         model, kept, unlabelled = self._empty(), Reservoir(MOST_WEIGHED), 0
-        for batch in chain(first, batches):
+        empty = model
+
+        def count(batch: Any) -> tuple[Model | None, Frame, NDArray[Any], Codes, int]:
             classes, codes, there = labels_of(batch.column(target), target)
-            if not there.all():
-                unlabelled += int((~there).sum())
-                batch = batch.filter(pa.array(there))
-            if len(codes):
-                X = Frame.of(batch, self.plan_)
-                model = model + self._count(model, X, codes, classes, None)
+            rows = batch if there.all() else batch.filter(pa.array(there))
+            X = Frame.of(rows, self.plan_)
+            counted = self._count(empty, X, codes, classes, None) if len(codes) else None
+            return counted, X, classes, codes, batch.num_rows
+
+        for counted, X, classes, codes, rows in matrix.in_order(count, chain(first, batches)):
+            unlabelled += rows - len(codes)
+            if counted is not None:
+                model = model + counted
                 kept.add(X, classes, codes)
             if progress is not None:
-                progress(batch.num_rows)
+                progress(rows)
         if len(model.classes) == 0:
             raise TableError(f"The target {target!r} is empty in every row of {source.name}.")
         if len(model.classes) < 2:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from genus import labels, matrix
-from genus._kernel import tally_codes, tally_pairs, unique_codes
+from genus._kernel import grid_codes, tally_codes, tally_pairs
 from genus.families import experts, marginals
 from genus.families.binning import merged
 from genus.families.combination import Combination
@@ -61,12 +61,7 @@ def coded(column: Column, values: Any) -> Coded:
     """A column of numbers by cells of its fine grid, one of categories by its values."""
     if column.kind == "category":
         return Coded(values.names, values.codes)
-    there = ~np.isnan(values)
-    if there.all():
-        return Coded(*unique_codes(column.grid.keys(values), threads()))
-    codes = np.full(len(values), -1, dtype=np.int64)
-    axis, codes[there] = unique_codes(column.grid.keys(values[there]), threads())
-    return Coded(axis, codes)
+    return Coded(*grid_codes(values, column.origin, column.scale, threads()))
 
 
 def coarse(column: Column, own: Coded) -> Coded:
