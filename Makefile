@@ -12,6 +12,7 @@ sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*)
 .PHONY: demo test lint pytest sanitize bench clean
 
 demo: $(environment)
+	$(bin)/genus demo
 	$(bin)/python examples/demo.py
 
 # The last lines say which tests were skipped, and why.
@@ -31,6 +32,7 @@ lint: $(tools)
 
 pytest: $(tools)
 	@mkdir -p build
+	scripts/install-chromium
 	OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 2 -rs | tee build/pytest.log
 
 # On a kernel that stops at the first bad access or undefined operation; report in build/sanitize.

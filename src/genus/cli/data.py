@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import shutil
 import sys
@@ -14,7 +13,6 @@ from typing import Any
 
 STDIN = "-"
 READ_BY_DUCKDB = ("utf-8", "utf-16", "latin-1")
-DELIMITERS = ",;\t|"
 
 
 @contextmanager
@@ -31,7 +29,6 @@ def opened(data: str, encoding: str = "utf-8") -> Iterator[Any]:
         copy = path if encoding in READ_BY_DUCKDB else recoded(path, encoding, folder)
         try:
             source = open_table(copy, encoding if copy == path else "utf-8")
-            refuse_ragged(source, path, encoding)
         except TableError as error:
             raise TableError(str(error).replace(copy, name).replace(path, name)) from None
         yield replace(source, name=name)
@@ -77,29 +74,6 @@ def refuse_model(path: str, name: str) -> None:
 
     if is_model(path):
         raise TableError(f"{name} is a model; data is expected here. Give a table.")
-
-
-def refuse_ragged(source: Any, path: str, encoding: str) -> None:
-    """Raise if lines of a CSV file have different numbers of fields.
-
-    DuckDB then takes every line for one field, and the delimiter for a part of it.
-    """
-    from genus.table.sources import TableError
-
-    name = source.columns[0]
-    delimiter = next((d for d in DELIMITERS if d in name), None)
-    if len(source.columns) > 1 or delimiter is None or path.endswith((".gz", ".zst")):
-        return
-    with open(path, encoding=encoding, errors="replace", newline="") as file:
-        rows = csv.reader(file, delimiter=delimiter)
-        expected = len(next(rows))
-        for row in rows:
-            if row and len(row) != expected:
-                raise TableError(
-                    f"Cannot read {path}: line {rows.line_num} has {len(row)} fields where "
-                    f"{expected} are expected. Mend the line, or quote fields that hold the "
-                    "delimiter."
-                )
 
 
 def stem(data: str) -> str:
