@@ -28,7 +28,6 @@ struct Grid {
 inline Unique<std::int64_t> grid_codes(const double* data, std::ptrdiff_t stride, std::size_t m,
                                        const Grid& grid, std::size_t threads) {
     constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
-    constexpr std::int64_t room = std::int64_t{1} << 20;
     const std::size_t parts = ranges(m, threads);
     auto codes = zeros<std::int64_t>(m);
     std::vector<std::int64_t> low(parts, std::numeric_limits<std::int64_t>::max()),
@@ -53,24 +52,6 @@ inline Unique<std::int64_t> grid_codes(const double* data, std::ptrdiff_t stride
         return {{}, std::move(codes)};
     }
     std::vector<std::int64_t> values;
-    if (most - least >= room) {  // too far apart for a table: sort them out by hash
-        Dictionary<std::int64_t> seen;
-        for (std::size_t i = 0; i < m; ++i)
-            codes[i] = codes[i] == none ? -1 : seen.number(codes[i]);
-        std::vector<std::int64_t> order(seen.values.size()), place(order.size());
-        for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-        std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-            return seen.values[static_cast<std::size_t>(a)] <
-                   seen.values[static_cast<std::size_t>(b)];
-        });
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            values.push_back(seen.values[static_cast<std::size_t>(order[i])]);
-            place[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-        }
-        for (std::size_t i = 0; i < m; ++i)
-            if (codes[i] >= 0) codes[i] = place[static_cast<std::size_t>(codes[i])];
-        return {std::move(values), std::move(codes)};
-    }
     std::vector<std::int32_t> place(static_cast<std::size_t>(most - least) + 1, 0);
     for (std::size_t i = 0; i < m; ++i)
         if (codes[i] != none) place[static_cast<std::size_t>(codes[i] - least)] = 1;

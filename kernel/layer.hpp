@@ -25,9 +25,9 @@ struct LayerSums {
 
 // Sums over some rows: loss, then the gradient, then the lower half of the curvature.
 inline void layer_rows(const LayerInput& in, const double* θ, std::size_t begin, std::size_t end,
-                       bool second, double* sums) {
+                       bool second, double* sums, double* room) {
     const std::size_t K = in.K, G = in.G, D = G + K;
-    std::vector<double> p(K), mean(G);
+    double *p = room, *mean = room + K;
     double& loss = sums[0];
     double *gradient = sums + 1, *curvature = gradient + D;
     for (std::size_t i = begin; i < end; ++i) {
@@ -47,7 +47,7 @@ inline void layer_rows(const LayerInput& in, const double* θ, std::size_t begin
         for (std::size_t k = 0; k < K; ++k) total += p[k] = std::exp(p[k] - largest);
         loss += weight * (largest + std::log(total) - mine);
         if (!second) continue;
-        std::fill(mean.begin(), mean.end(), 0.0);
+        std::fill(mean, mean + G, 0.0);
         for (std::size_t k = 0; k < K; ++k) {
             p[k] /= total;
             const double *f = F + k * G, error = weight * (p[k] - (k == own)), q = weight * p[k];
@@ -84,12 +84,14 @@ inline LayerSums layer_sums(const LayerInput& in, const double* θ, bool second,
                             std::size_t threads) {
     const std::size_t D = in.G + in.K, size = 1 + (second ? D + D * D : 0);
     const std::size_t parts = std::clamp<std::size_t>(in.rows / 256, 1, 16);
-    std::vector<std::vector<double>> sums(parts, std::vector<double>(size));
+    std::vector<std::vector<double>> sums(parts, std::vector<double>(size)),
+        rooms(parts, std::vector<double>(D));
     const auto start = [&](std::size_t part) { return in.rows * part / parts; };
     const std::size_t workers = std::min(ranges(in.rows * in.K * in.G, threads), parts);
     parallel_for(parts, workers, [&](std::size_t, std::size_t first, std::size_t last) {
         for (std::size_t part = first; part < last; ++part)
-            layer_rows(in, θ, start(part), start(part + 1), second, sums[part].data());
+            layer_rows(in, θ, start(part), start(part + 1), second, sums[part].data(),
+                       rooms[part].data());
     });
     for (std::size_t part = 1; part < parts; ++part)
         for (std::size_t i = 0; i < size; ++i) sums[0][i] += sums[part][i];

@@ -156,6 +156,8 @@ nb::object tally_pairs(const CellMatrix& codes, const Integers& y, const Weight&
     const genus::Cells cells = cells_of(codes, layout);
     const std::size_t V = layout.start(layout.columns);
     require(layout.start(0) == 0, "offsets must begin with 0.");
+    require(n_classes * (V + 1) < (std::size_t{1} << 32) && codes.shape(1) < (std::size_t{1} << 32),
+            "there must be fewer classes, codes and rows than 2^32.");
     auto counts = without_gil([&] { return genus::tally_pairs(cells, labels, layout, threads); });
     return give(std::move(counts), {n_classes, V, V});
 }

@@ -372,11 +372,6 @@ def test_report(folder):
     assert "<" in Path("b.html").read_text(encoding="utf-8")
 
 
-def test_without_reports_there_is_a_sentence(folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "genus.report", None)
-    assert "no reports" in refused("report", "customers.genus")
-
-
 # stdin and stdout
 
 

@@ -22,6 +22,7 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.preprocessing import OrdinalEncoder
 
 from genus import TableClassifier, TableError, TextClassifier, cross_validate, load
+from genus.restoring import load_predictor
 from genus.table import Frame, look, open_table
 
 
@@ -74,7 +75,7 @@ def test_columns_are_read_for_what_they_hold() -> None:
     families = {column.name: column.family for column in model.summary().columns}
     assert families["city"] == families["member"] == "bernoulli"
     assert families["visits"] in ("poisson", "categorical", "discretised")
-    assert families["since"] == "left out"  # says nothing of who buys
+    assert families["since"] == "no family"  # says nothing of who buys
 
 
 @pytest.mark.parametrize(
@@ -329,7 +330,6 @@ def test_a_stream_is_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
     table = pa.Table.from_pandas(FRAME)
     expected = TableClassifier(calibrate=False).fit(table, target="bought")
-    monkeypatch.setattr(module, "LOOK", 400)
     batches = table.to_batches(max_chunksize=37)
     streamed = TableClassifier(calibrate=False).fit(
         pa.RecordBatchReader.from_batches(table.schema, batches), target="bought"
@@ -393,10 +393,22 @@ def test_priors_adapt_to_where_the_rows_come_from() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"calibrate": False}, {"dependence": False}])
 def test_what_is_saved_is_what_is_loaded(options: Any, tmp_path: Path) -> None:
-    model = TableClassifier(**options).fit(FRAME.assign(note=" ".join(["a b c"])), target="bought")
+    rng = np.random.default_rng(0)
+    words = np.where(FRAME["bought"] == "yes", "wants it soon", "only looks around")
+    notes = [
+        f"{w} says number {i}" for w, i in zip(words, rng.permutation(len(words)), strict=True)
+    ]
+    frame = FRAME.assign(note=notes)
+    model = TableClassifier(**options).fit(frame, target="bought")
+    assert "text" in {column.kind for column in model.plan_.used}
+    X = frame.drop(columns="bought")
     model.save(tmp_path / "model.genus")
     loaded = load(tmp_path / "model.genus")
+    assert loaded.get_params() == model.get_params()
     assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    predictor = load_predictor(tmp_path / "model.genus")
+    table = pa.Table.from_pandas(X)
+    assert_allclose(predictor.predict_proba(table), model.predict_proba(table), atol=1e-12)
     assert loaded.model_ == model.model_
     assert str(loaded.summary()) == str(model.summary())
     assert loaded.plan_ == model.plan_
@@ -492,9 +504,12 @@ def test_what_makes_no_sense_is_refused(call: Any, words: str) -> None:
 
 def test_two_rows_are_enough_and_one_class_is_not() -> None:
     tiny = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["x", "y", "x", None]})
-    model = TableClassifier().fit(tiny, [0, 1, 0, 1])
-    assert np.isfinite(model.predict_proba(tiny)).all()
-    assert_allclose(model.predict_proba(tiny).sum(axis=1), 1)
+    for rows in (2, 3, 4):
+        model = TableClassifier().fit(tiny[:rows], [0, 1, 0, 1][:rows])
+        assert np.isfinite(model.predict_proba(tiny)).all()
+        assert_allclose(model.predict_proba(tiny).sum(axis=1), 1)
+    with pytest.raises(ValueError, match="greater than one"):
+        TableClassifier().fit(tiny, [1, 1, 1, 1])
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was() -> None:
@@ -503,3 +518,168 @@ def test_a_failed_fit_leaves_the_model_as_it_was() -> None:
     with pytest.raises(ValueError, match="give a label"):
         model.fit(X[:5], Y[:4])
     assert_array_equal(model.predict_proba(X), before)
+
+
+# What others found
+
+
+def test_numbers_far_from_all_that_was_seen_have_probabilities() -> None:
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 300)
+    model = TableClassifier().fit({"a": rng.normal(y * 0.3, 1 + 3 * y)}, y)
+    p = model.predict_proba({"a": [1.5, 1e160, -1e300, None]})
+    assert_allclose(p.sum(axis=1), 1)
+
+
+def test_decimals_may_be_categories() -> None:
+    x = np.array([0.1, 0.2, 0.3])[np.random.default_rng(0).integers(0, 3, 300)]
+    model = TableClassifier({"x": "categorical"}, calibrate=False).fit({"x": x}, (x > 0.2) * 1)
+    assert model.predict({"x": [0.1, 0.3]}).tolist() == [0, 1]
+
+
+def test_a_name_with_brackets_is_a_name(tmp_path: Path) -> None:
+    (tmp_path / "data[1].csv").write_text("right,y\n1,a\n2,b\n")
+    (tmp_path / "data1.csv").write_text("wrong,y\n1,a\n2,b\n")
+    assert open_table(tmp_path / "data[1].csv").columns == ["right", "y"]
+
+
+def test_a_file_whose_name_begins_like_a_query_is_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("table 1.csv").write_text("a,y\n1,a\n2,b\n")
+    assert open_table("table 1.csv").columns == ["a", "y"]
+
+
+@pytest.mark.parametrize("values", [[np.inf, 1.0] * 10, [1e300, 1.0] * 10, [0.5, 1.0] * 10])
+def test_targets_that_are_no_classes_are_refused(values: list[float]) -> None:
+    with pytest.raises(TableError, match="holds numbers such as"):
+        TableClassifier().fit({"a": range(20), "y": values}, target="y")
+
+
+def test_row_numbers_are_found_in_many_rows() -> None:
+    frame = pd.DataFrame({"id": np.arange(70_000), "x": np.arange(70_000) % 7})
+    model = TableClassifier(calibrate=False).fit(frame, np.arange(70_000) % 2)
+    assert model.feature_names_in_.tolist() == ["x"]
+    shuffled = frame.sample(frac=1, random_state=0)[:500]
+    assert look(pa.table({"id": shuffled["id"].to_numpy() % 500})).used != ()
+
+
+def test_samples_stay_within_their_type() -> None:
+    rng = np.random.default_rng(0)
+    table = pa.table({"a": pa.array(rng.integers(0, 20, 200), pa.uint8())})
+    model = TableClassifier({"a": "gaussian"}).fit(table, [0, 1] * 100)
+    drawn = model.sample(2000, random_state=0)[0].column("a").to_numpy()
+    assert drawn.max() < 60
+
+
+def test_categories_that_come_later_share_a_cell() -> None:
+    first = {"a": ["u", "v", "w"] * 100, "b": list(range(300))}
+    model = TableClassifier().fit(first, [0, 1, 1] * 100)
+    size = model.model_.blocks[0].statistics["pairs"].counts.shape
+    more = {"a": [f"new {i}" for i in range(5000)], "b": [1] * 5000}
+    model.partial_fit(more, [0, 1] * 2500)
+    grown = model.model_.blocks[0].statistics["pairs"].counts.shape
+    assert grown[1] <= size[1] + 2
+
+
+def test_many_columns_of_few_categories_are_not_too_many() -> None:
+    rng = np.random.default_rng(0)
+    table = pa.table({f"x{j}": rng.integers(0, 2, 50) > 0 for j in range(1500)})
+    plan = look(table)
+    assert sum(2 + len(column.known) for column in plan.used if column.paired) <= 1000
+
+
+@pytest.mark.parametrize(
+    ("values", "days"),
+    [
+        (["2020-01-01T10:00:00Z", "2020-01-02T00:00:00Z"], 18262 + 10 / 24),
+        (["1.1.2020", "31.12.2021"], 18262.0),
+    ],
+)
+def test_dates_as_they_are_written(values: list[str], days: float) -> None:
+    table = pa.table({"d": values * 5})
+    plan = look(table)
+    assert plan.used[0].is_date
+    assert_allclose(Frame.of(table, plan).columns[0][0], days)
+    assert look(pa.table({"d": ["2020-02-30", "2020-01-01"] * 5})).used[0].kind == "category"
+
+
+def test_decimal_commas_are_read() -> None:
+    table = pa.table({"d": ["1.234,50", "7,25", None, "-3,0"]})
+    assert_array_equal(Frame.of(table, look(table)).columns[0], [1234.5, 7.25, np.nan, -3])
+
+
+def test_dates_are_shown_as_dates() -> None:
+    model = TableClassifier().fit(X, Y)
+    assert "since = 202" in str(model.explain(X[:1]))
+    text = X.assign(since=X["since"].dt.strftime("%Y-%m-%d"))
+    drawn, _ = TableClassifier().fit(text, Y).sample(3, random_state=0)
+    assert drawn.column("since")[0].as_py().startswith("202")
+
+
+def test_scores_go_with_the_rows_that_they_are_of() -> None:
+    model = TableClassifier().fit(X, Y)
+    assert model.summary().worth
+    model.partial_fit(X[:5], Y[:5])
+    assert not model.summary().worth
+    model.forget(X[:5], Y[:5]).forget(X, Y)
+    assert model.weighing_.outcome is None
+    assert len(model.weighing_.weights.classes) == 0
+
+
+def test_noise_is_not_taken_for_anything() -> None:
+    rng = np.random.default_rng(0)
+    right = [
+        TableClassifier()
+        .fit(rng.normal(size=(60, 5)), rng.permutation([0, 1] * 30))
+        .summary()
+        .worth["accuracy"]
+        for _ in range(8)
+    ]
+    assert np.mean(right) < 0.6
+
+
+def test_weights_of_rows_count_in_the_scores() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=400)
+    y = (a > 0).astype(int)
+    y[200:] = rng.integers(0, 2, 200)
+    weight = np.repeat([1.0, 0.0], 200)
+    model = TableClassifier().fit({"a": a}, y, sample_weight=weight)
+    assert model.summary().worth["accuracy"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda m: m.resolve(families={"city": "gaussian"}), "'city' holds category"),
+        (lambda m: m.resolve(families={"nope": "gaussian"}), "no column 'nope'"),
+        (lambda m: m.resolve(families={"age": "text"}), "'age' holds number"),
+        (lambda m: TableClassifier({"d": "poisson"}).fit({"d": [-1, 2] * 9}, [0, 1] * 9), "'d'"),
+        (lambda m: TableClassifier({"d": "gaussian"}).fit({"d": ["a", "b"]}, [0, 1]), "no number"),
+        (lambda m: m.fit({"a": [1, 2], "b": [1e200, 2]}, [0, 1]), "'b'"),
+        (lambda m: open_table(pa.table([[1], [2]], ["a", "a"])), "two columns 'a'"),
+        (lambda m: open_table({1: [1], "1": [2]}), "same name"),
+        (lambda m: m + TableClassifier().fit(X[X.columns[::-1]], Y), "another order"),
+        (lambda m: m.predict("SELECT * FROM 'https://example.org/x.parquet'"), "address"),
+    ],
+)
+def test_more_that_makes_no_sense(call: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call(TableClassifier().fit(X, Y))
+
+
+def test_experts_that_were_not_weighed_say_nothing() -> None:
+    model = TableClassifier(dependence=False).fit(X, Y)
+    more = model.resolve(dependence=True)
+    assert_allclose(more.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_path_and_the_name_of_its_target_will_do(folder: Path) -> None:
+    result = cross_validate(TableClassifier(calibrate=False), folder / "people.csv", "bought")
+    assert result.accuracy > 0.7
+    model = TableClassifier().fit(folder / "people.csv", "bought")
+    assert model.score(folder / "people.csv", "bought") > 0.7
+    frame = pl.DataFrame({"x": [1, 2, 3, 4, 5], "y": ["a", "b", None, "a", "b"]})
+    assert TableClassifier(calibrate=False).fit(frame, target="y").unlabelled_ == 1

@@ -22,6 +22,7 @@ Cells = NDArray[np.int64]
 
 BITS = 11  # of the mantissa: 2048 cells from one power of two to the next
 SHIFT = 52 - BITS
+FINEST = 2.0**-12  # cells of a number's own size, for they are to say little of it
 
 
 def cells(x: Array) -> Cells:
@@ -90,7 +91,8 @@ class Grid:
         scale = max(scale, 1.0) if whole else scale
         if abs(middle) <= 16 * spread:
             return cls(0.0, scale)
-        step = np.exp2(np.ceil(np.log2(8 * spread)))
+        # Of few binary digits, so that it says little of single numbers.
+        step = np.exp2(max(np.ceil(np.log2(8 * spread)), np.floor(np.log2(abs(middle))) - 12))
         return cls(float(np.round(middle / step) * step), scale)
 
     def keys(self, x: Array) -> Cells:
@@ -212,6 +214,8 @@ def dyadic_edges(x: Array, share: float) -> Array:
         low, step = pending.pop()
         start, end = np.searchsorted(distinct, [low, low + step])
         if end - start < 2 or below[end] - below[start] <= enough:
+            continue
+        if step <= FINEST * max(abs(low), abs(low + step)) or len(edges) > 4 / share + 8:
             continue
         middle = low + step / 2
         if not low < middle < low + step:

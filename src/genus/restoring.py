@@ -14,7 +14,8 @@ import numpy as np
 from genus import files
 from genus.families import Family, Words
 from genus.families.combination import FAMILIES, TOKENS, WEIGHTINGS, Combination, Evidence
-from genus.families.mixed import Counting, Mixed, Weights
+from genus.families.experts import NAMES
+from genus.families.mixed import TEXT, Counting, Mixed, Weights
 from genus.families.selection import Selection
 from genus.labels import Axis
 from genus.model import Block, Model, counting_as
@@ -25,6 +26,8 @@ from genus.table.columns import KINDS
 from genus.text import Tokenizer
 from genus.vocabulary import Vocabulary
 from genus.weighing import Weighing
+
+MOST_WEIGHT = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,8 @@ def model_from_tree(
 ) -> Model:
     """The model of a family in a tree."""
     width = int(tree["columns"])
+    if "weighing" in tree and tree["weighing"]["weights"]["columns"].shape != (2 * width,):
+        raise ValueError("what its columns count for makes no sense")
     statistics = statistics_from_tree(tree["statistics"])
     family = counting_as(family, restored(tree["counting"]))
     check_statistics(statistics, family.zero(), width)
@@ -110,7 +115,8 @@ def plan_from_tree(tree: dict[str, Any]) -> Plan:
     """What columns hold."""
     columns = []
     for one in tree["columns"]:
-        column = Column(**one | {"edges": tuple(one["edges"].tolist())})
+        lists = {"edges": tuple(one["edges"].tolist()), "known": tuple(one["known"])}
+        column = Column(**one | lists)
         numbers = [*column.edges, column.origin, column.scale]
         sound = bool((np.diff(column.edges) > 0).all() and np.isfinite(numbers).all())
         if column.kind not in ("", *KINDS) or not sound or column.scale < 0:
@@ -125,6 +131,9 @@ def weighing_from_tree(tree: dict[str, Any]) -> Weighing:
     check_axis(weights.classes)
     fits = weights.experts.shape == tree["losses"].shape == (len(weights.names),)
     fits &= weights.constant.shape == weights.classes.shape and weights.columns.ndim == 1
+    fits &= 0 <= weights.doubt < 1
+    fits &= all(n in ("families", *NAMES) or n.startswith(TEXT) for n in weights.names)
+    fits &= bool((np.abs(np.concatenate([weights.experts, weights.columns])) < MOST_WEIGHT).all())
     numbers = (weights.experts, weights.columns, weights.constant)
     if not (fits and all(np.isfinite(array).all() for array in numbers)):
         raise ValueError("what its experts count for makes no sense")

@@ -18,6 +18,7 @@ from genus.choosing import candidates, choose, teaching_weights
 from genus.families import Combination, Selection
 from genus.families.mixed import TEXT, Mixed, Weights
 from genus.folds import Folds
+from genus.labels import Axis
 from genus.model import Block, Model
 from genus.outcome import CrossValidation
 from genus.statistics import Array
@@ -44,6 +45,17 @@ class Weighing:
     worth: Mapping[str, float]
     outcome: CrossValidation | None = None
 
+    def of_classes(self, classes: Axis) -> Weighing:
+        """The same without classes that are gone."""
+        weights = self.weights
+        left = labels.find(weights.classes, classes) >= 0
+        kept = replace(weights, classes=weights.classes[left], constant=weights.constant[left])
+        return replace(self, weights=kept)
+
+    def unjudged(self) -> Weighing:
+        """The same weights without what they were worth, when rows have come or gone."""
+        return replace(self, losses=np.full_like(self.losses, np.nan), worth={}, outcome=None)
+
 
 def weigh(folds: Folds, family: Mixed) -> Weighing:
     """The weights of a family's experts and columns, from the folds of a model."""
@@ -64,6 +76,7 @@ def weigh(folds: Folds, family: Mixed) -> Weighing:
 
     matrix.in_threads(judge, list(folds.left_out()))
     weight = teaching_weights(folds, known)
+    weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # one row counts as one
     is_text = np.array([name.startswith(TEXT) for name in names])
     mean = 1 / max(int(np.count_nonzero(~is_text)), 1)
     start = np.concatenate([np.where(is_text, 1.0, mean), np.zeros(2 * n)])
@@ -75,6 +88,8 @@ def weigh(folds: Folds, family: Mixed) -> Weighing:
     most = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
     taught = np.arange(len(y)) % -(-len(y) // most) == 0
     w, b, ridge = layer.fit_groups(F[taught], y[taught], weight[taught], start, first, group)
+    if w[:G].sum() <= 0:  # experts that are wrong more often than right say nothing of new rows
+        w = np.zeros_like(w)
     log_p = np.empty(F.shape[:2])
 
     def judge_weights(some: Iterator[int]) -> None:
@@ -83,7 +98,8 @@ def weigh(folds: Folds, family: Mixed) -> Weighing:
             own = layer.fit(
                 F[others], y[others], weight[others], np.zeros(len(b)), start, ridge, (w, b)
             )
-            log_p[test] = log_softmax(F[test] @ own[0] + own[1], axis=1)
+            slope = own[0] if own[0][:G].sum() > 0 else np.zeros_like(w)
+            log_p[test] = log_softmax(F[test] @ slope + own[1], axis=1)
 
     matrix.in_threads(judge_weights, range(int(folds.fold.max()) + 1))
     share = matrix.class_weights(y, weight, len(classes))[:, 0] + 1.0
@@ -94,7 +110,8 @@ def weigh(folds: Folds, family: Mixed) -> Weighing:
     total = max(weight.sum(), 1e-300)
     said = log_softmax(F[:, :, :G] + np.where(is_text, 1.0, 0.0) * np.log(share)[:, None], axis=1)
     losses = -(weight @ said[rows, y]) / total
-    outcome = CrossValidation(probabilities, classes, y, np.ones(len(y)), folds.fold)
+    given = np.ones(len(y)) if folds.weight is None or not folds.weight.any() else folds.weight
+    outcome = CrossValidation(probabilities, classes, y, given, folds.fold)
     weights = Weights(names, w[:G], w[G:], classes, b, doubt)
     worth = {
         "rows": float(len(y)),

@@ -76,7 +76,7 @@ def told(model: Any, one: Any, number: int) -> str:
     telling = [j for j in np.argsort(-np.abs(bits[:-1]), kind="stable") if bits[j] != 0]
     shown, rest = telling[:MOST], telling[MOST:]
     for side, sign in (
-        (f"For {short(first)} rather than {short(second)}", 1),
+        (f"For {short(first)} rather than {short(second)}, in bits", 1),
         ("Against", -1),
     ):
         own = [(names[j], bits[j]) for j in shown if sign * bits[j] > 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -58,12 +59,14 @@ def fit(
         source.require(target)
         model = classifier(families, ignore, other)
         model.fit(source, target=target, like=other, progress=progress)
+    before = os.path.exists(out)
     models.write(model, out)
     click.echo(str(model.summary()), err=out == models.STDIO)
     unlabelled = getattr(model, "unlabelled_", 0)
     if unlabelled:
         say(f"Rows without a {target!r}, left out: {unlabelled:,}.")
-    say(f"Wrote {out}." if out != models.STDIO else "Wrote the model to stdout.")
+    done = "Replaced" if before else "Wrote"
+    say(f"{done} {out}." if out != models.STDIO else "Wrote the model to stdout.")
 
 
 def classifier(

@@ -43,6 +43,8 @@ def read_by(load: Callable[[str], Any], path: str) -> Any:
         if os.path.isfile(path):
             with open(path, "rb"):  # a file that may not be read is no damaged model
                 pass
+            if not is_model(path):
+                raise ValueError(f"{path} is not a genus model. MODEL comes before DATA.")
         return load(path)
     with tempfile.TemporaryDirectory(prefix="genus-") as folder:
         spooled = Path(folder) / "stdin"

@@ -32,18 +32,12 @@ def report(
       genus report customers.csv --target churned -o customers.html
     """
     from contextlib import nullcontext
-    from importlib import import_module
 
     from genus.cli.data import opened
     from genus.cli.models import is_model, read_table_model
     from genus.cli.troubles import say
+    from genus.report import write
 
-    try:
-        pages = import_module("genus.report")
-    except ModuleNotFoundError as error:
-        if error.name != "genus.report":
-            raise
-        raise click.ClickException("This genus has no reports; a later version will.") from None
     model = read_table_model(model_or_data) if is_model(model_or_data) else None
     if model is None and data is not None:
         raise click.UsageError(f"{model_or_data} is no model. Give MODEL, DATA, or MODEL and DATA.")
@@ -52,5 +46,5 @@ def report(
         raise click.UsageError("Without a model, --target COL must say what to predict.")
     wanted = target or (None if model is None else model.plan_.target)
     with nullcontext(None) if table is None else opened(table, encoding) as source:
-        pages.write(model, source, wanted, output)
+        write(model, source, wanted, output)
     say(f"Wrote {output}.")

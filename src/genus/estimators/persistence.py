@@ -57,6 +57,8 @@ def from_tree(tree: dict[str, Any]) -> GenerativeClassifier:
     parameters = {name: restored(value) for name, value in tree["parameters"].items()}
     if isinstance(parameters.get("bins"), dict):
         parameters["bins"] = Discretizer(**parameters["bins"])
+    if "ignore" in parameters:
+        parameters["ignore"] = tuple(parameters["ignore"])
     if "ngrams" in parameters:
         parameters["ngrams"] = tuple(parameters["ngrams"])
     estimator = ESTIMATORS[tree["estimator"]](**parameters)

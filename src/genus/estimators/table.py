@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus import labels, matrix
 from genus.estimators.base import GenerativeClassifier, refuse_single_class
-from genus.estimators.table_rows import Reservoir, labels_of
+from genus.estimators.table_rows import Reservoir, labels_of, step_for
 from genus.estimators.table_summary import Summary
 from genus.explanation import Explanation
 from genus.families.mixed import Counting, Mixed
@@ -23,7 +23,7 @@ from genus.families.words import Words
 from genus.folds import Folds, stratified
 from genus.matrix import Codes
 from genus.model import Model
-from genus.options import flag
+from genus.options import flag, warn
 from genus.statistics import Array
 from genus.table import Frame, Plan, Source, TableError, look, open_table
 from genus.text import Texts, Tokenizer
@@ -38,6 +38,9 @@ FAMILIES = {
     "text": "text",
 }
 LOOK = 1 << 16  # rows that the columns are looked at by
+WEIGH_CELLS = 1 << 24  # rows times classes times evidence
+FEWEST_WEIGHED = 2000
+MANY_CLASSES = 50  # from which on a target may be no class
 MOST_WEIGHED = 10_000  # rows that weights are learned from and judged by
 FOLDS = 10
 Progress = Callable[[int], None]
@@ -157,9 +160,20 @@ class TableClassifier(GenerativeClassifier):
                 "another class, too."
             )
         self.unlabelled_ = unlabelled
+        if len(model.classes) > max(MANY_CLASSES, model.weights["rows"].sum() / 4):
+            warn(
+                f"The target {target!r} has {len(model.classes):,} classes in "
+                f"{model.weights['rows'].sum():,.0f} rows. Is it a number or a name, and no class?"
+            )
         if self._chooses:
             X, values = kept.rows()
             classes, codes = labels.factorize(values)
+            evidence = 2 * len(self.plan_) + len(self._family().names)
+            most = max(WEIGH_CELLS // (len(classes) * evidence), FEWEST_WEIGHED)
+            step = step_for(len(codes), min(most, MOST_WEIGHED))
+            X, codes = (
+                (X, codes) if step == 1 else (X[np.arange(0, len(codes), step)], codes[::step])
+            )
             X = self._encoded(X)
             whole = None if len(X) == model.weights["rows"].sum() else model
             self._weigh(self._folds(X, codes, classes, None, whole))
@@ -180,7 +194,7 @@ class TableClassifier(GenerativeClassifier):
         if not self.__sklearn_is_fitted__() and self._chooses:
             return self.fit(X, y, sample_weight, target=target)
         X, y = self._apart(X, y, target)
-        return super().partial_fit(X, y, classes, sample_weight)
+        return super().partial_fit(X, y, classes, sample_weight)._unjudged()
 
     def forget(
         self,
@@ -193,7 +207,13 @@ class TableClassifier(GenerativeClassifier):
         """Take rows out again, as if they had never been counted."""
         check_is_fitted(self)
         X, y = self._apart(X, y, target)
-        return super().forget(X, y, sample_weight)
+        return super().forget(X, y, sample_weight)._unjudged()
+
+    def _unjudged(self) -> Self:
+        """Itself, without scores of rows that it was fitted to before."""
+        if "weighing_" in vars(self):
+            self.weighing_ = self.weighing_.unjudged()
+        return self
 
     def _apart(self, X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
         """Rows and their labels, from a table that has both."""
@@ -216,13 +236,13 @@ class TableClassifier(GenerativeClassifier):
         if not isinstance(other, TableClassifier):
             return super().__add__(other)
         mine, theirs = self._alike(other)
-        return GenerativeClassifier.__add__(mine, theirs)
+        return GenerativeClassifier.__add__(mine, theirs)._unjudged()
 
     def __sub__(self, other: GenerativeClassifier) -> Self:
         if not isinstance(other, TableClassifier):
             return super().__sub__(other)
         mine, theirs = self._alike(other)
-        return GenerativeClassifier.__sub__(mine, theirs)
+        return GenerativeClassifier.__sub__(mine, theirs)._unjudged()
 
     def _alike(self, other: TableClassifier) -> tuple[Self, TableClassifier]:
         """Both models, counted by the cells that both have."""
@@ -299,13 +319,33 @@ class TableClassifier(GenerativeClassifier):
     def _chooses(self) -> bool:
         return flag("calibrate", self.calibrate)
 
+    def _keep(self, model: Model) -> None:
+        if "weighing_" in vars(self) and self._chooses:  # of a class that is gone nothing is kept
+            self.weighing_ = self.weighing_.of_classes(model.classes)
+            model = super()._with_current_options(model)
+        super()._keep(model)
+
     def _family(self) -> Mixed:
+        self._refuse_unfit()
         how = Counting(self.plan_, Words(self._tokenizer()))
         asked = {name: family for name, family in self._asked().items() if family != "text"}
         family = Mixed(how, asked, None, flag("dependence", self.dependence) and self._chooses)
         if not self._chooses or "weighing_" not in vars(self):
             return family
         return family.weighed(self.weighing_.weights, self.weighing_.combinations)
+
+    def _refuse_unfit(self) -> None:
+        """Raise if a family is asked for that is not for what the column holds."""
+        kinds = {column.name: column.kind for column in self.plan_.columns}
+        for name, family in self._asked().items():
+            if name not in kinds:
+                raise ValueError(f"There is no column {name!r} to have the family {family!r}.")
+            either = family in ("categorical", "bernoulli") and kinds[name] == "number"
+            if kinds[name] != FAMILIES[family] and not either:
+                raise ValueError(
+                    f"Column {name!r} holds {kinds[name] or 'nothing'}, and {family!r} is for "
+                    f"{FAMILIES[family]}. Choose another family."
+                )
 
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(ngrams=(1, 2) if self._chooses else (1, 1))
@@ -340,6 +380,21 @@ class TableClassifier(GenerativeClassifier):
             raise TableError(f"No column is left to learn from: {told or 'there is none'}.")
         self.n_features_in_ = len(self.plan_)
         self.feature_names_in_ = np.array([c.name for c in self.plan_.used], dtype=object)
+
+    def _check(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Any:
+        if isinstance(y, str):
+            X, y = self._apart(X, y, None)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, or the name of the column that "
+                "has the classes: target=…"
+            )
+        return super()._check(X, y, sample_weight, reset=reset)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose likeliest class is their own; y may be the name of a column."""
+        X, y = self._apart(X, y, None)
+        return float(super().score(X, y, sample_weight))
 
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         import pyarrow as pa
@@ -380,9 +435,10 @@ class TableClassifier(GenerativeClassifier):
         if not self._chooses:
             return X
         refuse_single_class(classes)
-        rows = np.arange(len(codes))
-        if len(rows) > MOST_WEIGHED:
-            rows = np.flatnonzero(stratified(-(-len(codes) // MOST_WEIGHED), codes, 0) == 0)
+        # Every so-many-th row, as of a stream, and fewer where each takes more room.
+        evidence = 2 * len(self.plan_) + len(self._family().names)
+        most = max(WEIGH_CELLS // (len(classes) * evidence), FEWEST_WEIGHED)
+        rows = np.arange(0, len(codes), step_for(len(codes), min(most, MOST_WEIGHED)))
         some = self._encoded(X if len(rows) == len(codes) else X[rows])
         w = None if weight is None else weight[rows]
         whole = None
@@ -412,7 +468,8 @@ class TableClassifier(GenerativeClassifier):
         whole: Model | None,
     ) -> Folds:
         fold = stratified(min(FOLDS, len(codes)), codes, 0)
-        folds = Folds.count(self._empty(), X, codes, classes, weight, fold)
+        with self._named_errors():
+            folds = Folds.count(self._empty(), X, codes, classes, weight, fold)
         return folds if whole is None else replace(folds, whole=whole)
 
     def _weigh(self, folds: Folds) -> None:

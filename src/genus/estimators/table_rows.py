@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus import labels
-from genus.labels import Axis
+from genus.labels import LARGEST_EXACT, Axis
 from genus.matrix import Codes
 from genus.table import Frame, TableError
 
@@ -28,8 +28,9 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
     kept = values if there.all() else values.filter(pa.array(there))
     if pt.is_floating(kind) or pt.is_decimal(kind):
         numbers = kept.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        if (numbers != np.floor(numbers)).any():
-            odd = numbers[numbers != np.floor(numbers)][0]
+        odd_ones = numbers[(numbers != np.floor(numbers)) | (np.abs(numbers) > LARGEST_EXACT)]
+        if len(odd_ones):
+            odd = odd_ones[0]
             raise TableError(
                 f"The target {name!r} holds numbers such as {odd:g}; genus tells classes apart. "
                 "Choose a column of classes, or make classes of its numbers."
@@ -37,14 +38,25 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
         return *labels.factorize(numbers.astype(np.int64)), there
     if pt.is_boolean(kind) or pt.is_integer(kind):
         return *labels.factorize(np.asarray(kept.to_numpy(zero_copy_only=False))), there
-    if pt.is_nested(kind) or pt.is_binary(kind):
+    if pt.is_nested(kind) or pt.is_binary(kind) or pt.is_interval(kind):
         raise TableError(f"The target {name!r} holds {kind}, and no classes.")
     coded = kept.cast(pa.large_string()).dictionary_encode()
-    names = np.array(coded.dictionary.to_pylist(), dtype=str)
+    listed = coded.dictionary.to_pylist()
+    if any(label.endswith("\0") for label in listed):
+        raise TableError(f"A class of the target {name!r} ends with a NUL byte. Take it off.")
+    names = np.array(listed, dtype=str)
     order = np.argsort(names)
     place = np.empty(len(names), dtype=np.int64)
     place[order] = np.arange(len(names))
     return names[order], place[coded.indices.to_numpy(zero_copy_only=False)], there
+
+
+def step_for(rows: int, size: int) -> int:
+    """The power of two that leaves at most twice `size` of so many rows, taken by that step."""
+    step = 1
+    while -(-rows // step) > 2 * size:
+        step *= 2
+    return step
 
 
 class Reservoir:

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from genus.families.marginals import ALONE_NOTHING
+
 BITS = 1 / np.log(2)
+FEW = 1000  # rows, of which scores out of fold are better than those of new rows will be
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +48,9 @@ class Summary:
             rows = model.class_count_
             share = float(rows @ marginal.missing / max(rows.sum(), 1e-300))
             if share > 0:
-                told = "evidence" if marginal.missing_gain > 0 else "left out"
-                notes.append(f"{100 * share:.3g} % missing, {told}")
-            others = {k: v for k, v in gains.items() if k not in (marginal.family, "left out")}
+                told = "is evidence" if marginal.missing_gain > 0 else "says nothing"
+                notes.append(f"{100 * share:.3g} % missing, which {told}")
+            others = {k: v for k, v in gains.items() if k not in (marginal.family, ALONE_NOTHING)}
             gain = gains[marginal.family] + BITS * max(marginal.missing_gain, 0.0)
             columns.append(
                 ColumnSummary(column.name, marginal.family, gain, others, "; ".join(notes))
@@ -80,7 +83,8 @@ class Summary:
         lines = [f"{self.rows:,.10g} rows of {len(self.classes)} classes: {shares}{more}"]
         if self.worth:
             told = [f"{name} {value:.4f}" for name, value in self.worth.items() if name != "rows"]
-            lines.append(f"out of fold, {self.worth['rows']:,.0f} rows: {', '.join(told)}")
+            few = " (a little too good for so few)" if self.worth["rows"] < FEW else ""
+            lines.append(f"out of fold, {self.worth['rows']:,.0f} rows{few}: {', '.join(told)}")
         width = max([6, *map(len, self.left_out), *(len(c.name) for c in self.columns)])
         width = min(width, 32)
         lines += ["", f"{'column':{width}}  family        bits  others would gain"]
@@ -95,7 +99,7 @@ class Summary:
         if self.experts:
             lines += ["", "expert            weight  log loss by itself"]
             lines += [
-                f"{flat(name)[:16]:16}  {weight:+6.3f}  {loss:8.4f}"
+                f"{flat(name)[:16]:16}  {weight:+6.3f}  {loss:8.4f}".replace("     nan", "       -")
                 for name, (weight, loss) in self.experts.items()
             ]
         return "\n".join(lines)

@@ -61,7 +61,10 @@ def to_tree(estimator: Any) -> dict[str, Any]:
 
 def plan_to_tree(plan: Plan) -> dict[str, Any]:
     """What columns hold."""
-    columns = [vars(column) | {"edges": np.array(column.edges)} for column in plan.columns]
+    columns = [
+        vars(column) | {"edges": np.array(column.edges), "known": list(column.known)}
+        for column in plan.columns
+    ]
     return {"columns": columns, "target": plan.target}
 
 

@@ -7,7 +7,7 @@ candidate's gain is the mean of log p(k|v) - log p(k) over rows, each by the cou
     p(k|v) ∝ (n_k - 1) p(v|k without the row),   and for other classes c  n_c p(v|c).
 
 Rows in one cell of one class are alike, so that a sum over cells is a sum over rows. A column that
-gains nothing is left out of the product.
+gains nothing by itself has no family, and no part in the product.
 
 Symbols: K classes, V cells, α pseudo-count, S bins or values.
 """
@@ -31,13 +31,14 @@ LOG_2π = float(np.log(2 * np.pi))
 ALPHA = 1.0
 FLOOR = 1e-9  # of a variance, as a share of the column's own
 ROUNDING = 1e-9
+FARTHEST_Z = 1e6  # standard deviations that a number is taken to be off at most
+LARGEST_RATE = 1e15
 NOTHING = 1e-9  # nats a row
 CELL = 2.0**-11  # the least width of a bin, as a share of what a column spans
 FARTHEST = 700.0  # widths of a bin that a number is taken to be off at most
 EXACT = 2048.0  # whole numbers below have cells of their own
 FEW = 64  # distinct whole numbers that may be categories
-NUMBER_FAMILIES = ("gaussian", "discretised", "poisson", "categorical")
-LEFT_OUT = "left out"
+ALONE_NOTHING = "no family"
 
 
 class Distribution(Protocol):
@@ -61,8 +62,9 @@ class Normal:
     variance: Array
 
     def score(self, values: Array) -> Array:
-        z = values[:, None] - self.mean
-        return -0.5 * (z * z / self.variance + np.log(self.variance))
+        z = (values[:, None] - self.mean) / np.sqrt(self.variance)
+        z = np.clip(z, -FARTHEST_Z, FARTHEST_Z)
+        return -0.5 * (z * z + np.log(self.variance))
 
     def common(self, values: Array) -> Array:
         return np.full(len(values), -0.5 * LOG_2π)
@@ -84,7 +86,7 @@ class Poisson:
         return -gammaln(np.maximum(values, 0) + 1)
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
-        return rng.poisson(self.rate[k], n).astype(np.float64)
+        return rng.poisson(min(self.rate[k], LARGEST_RATE), n).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +95,13 @@ class Table:
 
     axis: Axis
     log_p: Array
+    grid: Grid | None = None
 
     def codes(self, values: Any) -> NDArray[np.intp]:
-        """Where each value stands on the axis, -1 if it does not."""
+        """Where each value stands on the axis, -1 if it does not; numbers by their cells."""
         if isinstance(values, np.ndarray):
-            return labels.find(values, self.axis)
+            assert self.grid is not None
+            return labels.find(self.grid.keys(values), self.grid.keys(self.axis))
         at = labels.find(values.names, self.axis)
         return np.append(at, -1)[values.codes]
 
@@ -260,10 +264,10 @@ def solve(counted: Counted, family: str | None = None) -> Marginal:
     made = {name: candidate(counted, name) for name in candidates(counted, family)}
     gains = {name: gain for name, (_, gain) in made.items()}
     if family is None:
-        gains[LEFT_OUT] = 0.0
+        gains[ALONE_NOTHING] = 0.0
     chosen = max(gains, key=lambda name: gains[name])
     if family is None and gains[chosen] <= NOTHING:
-        chosen = LEFT_OUT
+        chosen = ALONE_NOTHING
     distribution = made[chosen][0] if chosen in made else None
     spread = distribution or made[max(made, key=lambda name: gains[name])][0]
     absent, missing_gain, missing = missing_evidence(counted)
@@ -295,7 +299,8 @@ def candidate(counted: Counted, family: str) -> tuple[Distribution, float]:
         return poisson(counted)
     if family in ("categorical", "bernoulli"):
         log_p, own = shares(n)
-        return Table(counted.values, log_p.T), gain(n, log_p, own)
+        grid = counted.grid if counted.is_number else None
+        return Table(counted.values, log_p.T, grid), gain(n, log_p, own)
     assert family == "discretised"
     bins = Bins("mdlp")
     edges = bins.solve(counted.axis, n, 0)
@@ -355,7 +360,7 @@ def poisson(counted: Counted) -> tuple[Distribution, float]:
     n = counted.there
     total = n * counted.mean
     pooled = max((total.sum() + ALPHA) / (n.sum() + ALPHA), 1e-12)
-    rate = (total + ALPHA * pooled) / (n + ALPHA)
+    rate = np.maximum((total + ALPHA * pooled) / (n + ALPHA), 1e-12)
     x = counted.values[None]
     one = np.minimum(counted.counts, 1.0)
     left = np.maximum(total[:, None] - one * x, 0) + ALPHA * pooled

@@ -42,8 +42,10 @@ from genus.labels import Axis
 from genus.matrix import Codes, threads
 from genus.statistics import Array, Compound, Moments, Pairs, Tally
 from genus.table import Column, Frame, Plan
+from genus.table.columns import hashed
 
 TEXT = "text/"
+OTHERS = ""  # categories that are not counted in pairs by themselves
 LEAST = -30.0  # the least log-probability that an expert is believed
 TINY = 1e-300
 ROWS = 1 << 14  # that are scored at a time
@@ -65,12 +67,21 @@ def coded(column: Column, values: Any) -> Coded:
 
 
 def coarse(column: Column, own: Coded) -> Coded:
-    """The same by the cells that pairs are counted in."""
+    """The same by the cells that pairs are counted in: of categories the known ones, and others."""
     if column.kind == "category":
-        return own
+        known = set(column.known)
+        return regrouped(own, [n if hashed(n) in known else OTHERS for n in own.axis.tolist()])
     edges = np.asarray(column.edges)
     at = np.searchsorted(edges, column.grid.values(own.axis), side="right")
     axis, place = np.unique(at, return_inverse=True)
+    return Coded(axis, np.append(place, -1)[own.codes])
+
+
+def regrouped(own: Coded, names: list[str]) -> Coded:
+    """A column whose categories are called otherwise, some of them the same."""
+    if names == own.axis.tolist():
+        return own
+    axis, place = np.unique(np.array([*names, ""], dtype=object)[:-1], return_inverse=True)
     return Coded(axis, np.append(place, -1)[own.codes])
 
 
@@ -93,6 +104,7 @@ class Counting:
                     "grid": [column.origin, column.scale],
                     "paired": column.paired,
                     "edges": list(column.edges),
+                    "known": list(column.known),
                 }
                 for column in self.plan.used
             ],
@@ -122,7 +134,11 @@ class Counting:
             parts["pairs"] = count_pairs(paired, y, classes, weight)
         if len(y) and numbers:
             x = np.stack(numbers, axis=1)
-            parts["numbers"] = count_moments("diagonal", False, x, y, classes, weight)
+            at = [j for j, (column, _) in enumerate(columns) if column.kind == "number"]
+            try:
+                parts["numbers"] = count_moments("diagonal", False, x, y, classes, weight)
+            except matrix.InvalidColumn as error:
+                raise matrix.InvalidColumn(at[error.column], error.problem) from None
         for column, values in columns:
             if column.kind == "text" and len(y):
                 name = TEXT + column.name
@@ -134,6 +150,11 @@ class Counting:
         mine, theirs = self.plan.used, other.plan.used
         if [c.name for c in mine] != [c.name for c in theirs]:
             odd = {c.name for c in mine} ^ {c.name for c in theirs}
+            if not odd:
+                raise ValueError(
+                    "The two models have the same columns in another order. Fit one like the other "
+                    "(like=)."
+                )
             raise ValueError(
                 f"The two models count different columns: {', '.join(map(repr, sorted(odd)))} only "
                 "on one side. Fit one like the other (like=)."
@@ -147,7 +168,8 @@ class Counting:
                     "like the other (like=)."
                 )
             edges = tuple(sorted(set(a.edges) & set(b.edges)))
-            columns.append(replace(a, edges=edges, paired=a.paired and b.paired))
+            known = tuple(sorted(set(a.known) & set(b.known)))
+            columns.append(replace(a, edges=edges, known=known, paired=a.paired and b.paired))
         at = iter(columns)
         kept = tuple(next(at) if column.kind else column for column in self.plan.columns)
         return replace(self, plan=replace(self.plan, columns=kept))
@@ -169,6 +191,11 @@ class Counting:
                 # Cell i lies between edges i - 1 and i; the coarser cell by its lower edge.
                 kept = np.searchsorted(np.asarray(b.edges), np.asarray(a.edges), side="right")
                 new, at = np.unique(np.append(0, kept)[axis], return_inverse=True)
+            if a.known != b.known:
+                known = set(b.known)
+                names = [n if hashed(n) in known else OTHERS for n in axis.tolist()]
+                own = regrouped(Coded(axis, at), names)
+                new, at = own.axis, own.codes
             keys.append(new)
             place += [start, *(start + 1 + at)]
             start += 1 + len(new)
@@ -190,6 +217,7 @@ def count_pairs(columns: list[Coded], y: Codes, classes: Axis, weight: Array | N
     """Rows by class and cells of every two columns; the first cell of each is for missing."""
     if not columns:
         return Pairs()
+    assert max(len(column.axis) for column in columns) < np.iinfo(np.uint16).max
     codes = np.empty((len(columns), len(y)), dtype=np.uint16)
     for j, column in enumerate(columns):
         codes[j] = column.codes + 1
@@ -338,10 +366,16 @@ class Mixed:
         self, statistics: Compound, classes: Axis, rows: Array
     ) -> Sequence[Marginal | None]:
         counted = of_columns(self.how.plan, statistics, classes, rows)
-        return [
-            None if own is None else marginals.solve(own, self.families.get(column.name))
-            for column, own in zip(self.how.plan.used, counted, strict=True)
-        ]
+        found: list[Marginal | None] = []
+        for column, own in zip(self.how.plan.used, counted, strict=True):
+            family = self.families.get(column.name)
+            if own is not None and family == "poisson" and own.values.min(initial=0) < 0:
+                raise ValueError(
+                    f"Column {column.name!r} holds negative numbers, and counts are 0 or more. "
+                    "Choose another family than poisson."
+                )
+            found.append(None if own is None else marginals.solve(own, family))
+        return found
 
     def _experts(
         self, statistics: Compound, classes: Axis
@@ -419,8 +453,16 @@ class Mixed:
         w = self.weights
         assert w is not None
         F, by_column = self.evidence(parameters, X)
-        said = log_softmax(F @ w.experts + by_column @ w.columns + parameters.constant, axis=1)
+        by_name = dict(zip(w.names, w.experts, strict=True))
+        experts = np.array([by_name.get(name, 0.0) for name in self._present(parameters)])
+        said = log_softmax(F @ experts + by_column @ w.columns + parameters.constant, axis=1)
         return said - parameters.log_share
+
+    def _present(self, parameters: MixedParameters) -> list[str]:
+        """The names of the experts that `evidence` has."""
+        plain = ["families"] if len(parameters.texts) < len(parameters.marginals) else []
+        texts = [TEXT + self.how.plan.used[j].name for j in parameters.texts]
+        return [*plain, *(expert.name for expert in parameters.experts), *texts]
 
     def _product(self, parameters: MixedParameters, X: Frame) -> Array:
         total = np.zeros((len(X), len(parameters.log_share)))
@@ -457,13 +499,15 @@ class Mixed:
             cells, paired = parameters.slots.place(X), list(parameters.slots.columns)
             rest = np.setdiff1d(np.arange(n), paired)
             for expert in parameters.experts:
-                terms[:, paired] += by_name[expert.name] * expert.contributions(cells)[0]
-                terms[:, rest] += by_name[expert.name] * by_column[:, rest]
+                terms[:, paired] += by_name.get(expert.name, 0.0) * expert.contributions(cells)[0]
+                terms[:, rest] += by_name.get(expert.name, 0.0) * by_column[:, rest]
             if parameters.together is not None:
                 own = w.columns[n:][paired][:, None]
                 terms[:, paired] += own * parameters.together.by_column(cells)
         for j in parameters.texts:
-            terms[:, j] += by_name[TEXT + self.how.plan.used[j].name] * self._text(parameters, X, j)
+            terms[:, j] += by_name.get(TEXT + self.how.plan.used[j].name, 0.0) * self._text(
+                parameters, X, j
+            )
         terms -= terms.mean(axis=2, keepdims=True)
         total = self._likelihood(parameters, X)
         terms *= believed(total, self._said(parameters, X))[:, None, None]

@@ -21,7 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from genus import labels
 from genus.evaluate import cross_validate
 from genus.outcome import CrossValidation
-from genus.report.judging import FEW_ROWS, FOLDS, MANY_COLUMNS, Judged
+from genus.report.judging import FEW_ROWS, FOLDS, MANY_COLUMNS, Judged, of_all
 from genus.report.scores import SURE
 from genus.report.shown import count
 from genus.table import Frame
@@ -79,11 +79,11 @@ def learned_anew(judged: Judged) -> tuple[CrossValidation, float]:
     started = time.perf_counter()
     fitted = clone(fresh).fit(rows.table, rows.y)
     seconds = time.perf_counter() - started
-    weighing = vars(fitted).get("weighing_")
+    own = of_all(fitted, rows)
     is_small = len(rows.y) <= FEW_ROWS and len(fitted.plan_) <= MANY_COLUMNS
-    if weighing is None or is_small:
+    if own is None or is_small:
         return cross_validate(fresh, rows.table, rows.y, min(FOLDS, len(rows.y))), seconds
-    return weighing.outcome, seconds
+    return own, seconds
 
 
 def part(outcome: CrossValidation, rows: NDArray[np.intp]) -> CrossValidation:

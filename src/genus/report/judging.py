@@ -121,7 +121,15 @@ def out_of_fold(source: Source, target: str) -> Judged:
         seconds = time.perf_counter() - started
         how = f"Judged are {len(rows.y):,} of {rows.total:,} rows, evenly spread, by models of "
         how += "these alone; the model of all rows may be better."
-    return Judged(model, rows, judge.weighing_.outcome, how, True, seconds)
+    outcome = of_all(judge, rows) or cross_validate(TableClassifier(), rows.table, rows.y, folds)
+    return Judged(model, rows, outcome, how, True, seconds)
+
+
+def of_all(model: TableClassifier, rows: Rows) -> CrossValidation | None:
+    """What a model that was fitted to rows said of them out of fold; None if not of all."""
+    weighing = vars(model).get("weighing_")
+    outcome: CrossValidation | None = None if weighing is None else weighing.outcome
+    return outcome if outcome is not None and len(outcome.y) == len(rows.y) else None
 
 
 def read(source: Source, target: str) -> Rows:

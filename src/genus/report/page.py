@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sklearn.utils.validation import check_is_fitted
 
 from genus.estimators import TableClassifier
+from genus.families.marginals import ALONE_NOTHING
 from genus.report import densities, evidence, figures, palette, scores, shown
 from genus.report.comparison import compared
 from genus.report.judging import Judged, judged
@@ -115,7 +116,6 @@ def detail(
 def note(text: str) -> str:
     """What is to be said of a column, as a sentence or some."""
     text = text.replace("missing, evidence", "missing, which is evidence")
-    text = text.replace("missing, left out", "missing, which tells nothing")
     parts = [shown.name(part, 120) for part in text.split("; ")]
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if text)
 
@@ -124,7 +124,7 @@ def why(own: Any) -> str:
     """Why a column has its family, in a sentence."""
     others = sorted(own.others.items(), key=lambda item: -item[1])
     listed = ", ".join(f"{family} {shown.bits(gain)}" for family, gain in others)
-    if own.family == "left out":
+    if own.family == ALONE_NOTHING:
         least = f": others would gain {listed} bits a row" if others else ""
         return f"Left out of the product of families{least}."
     told = f"{own.family.capitalize()}: {shown.bits(own.gain)} bits a row"

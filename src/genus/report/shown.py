@@ -44,12 +44,14 @@ def number(value: float, digits: int = 4) -> str:
     return text.replace("-", "−")
 
 
-def date(days: float) -> str:
-    """A day, by how many it is after the first of 1970.
+def date(days: float | str) -> str:
+    """A day, by how many it is after the first of 1970, or as it is written already.
 
     >>> date(19731.25)
     '2024-01-09'
     """
+    if isinstance(days, str):
+        return days[:10]
     return str(np.datetime64("1970-01-01", "D") + int(np.floor(days)))
 
 

@@ -7,6 +7,7 @@ read the same way ever after.
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,7 @@ from genus.grid import Grid, dyadic_edges
 from genus.table.sources import TableError
 
 Array = NDArray[np.float64]
+DAYS = "dates, counted as days"
 KINDS = ("number", "category", "text")
 MARKS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", ".")
 WORDS = 3.0  # on average, from which on a column of strings that differ is one of texts
@@ -36,7 +38,7 @@ class Column:
 
     `note` says how it is read, or why it is left out (kind ""). `edges` cut a column of numbers
     into cells, and `origin` and `scale` make its fine grid. `paired`: whether it is counted
-    together with other columns.
+    together with other columns; of categories, those whose hashes are `known`, others as one.
     """
 
     name: str
@@ -47,6 +49,12 @@ class Column:
     paired: bool = False
     origin: float = 0.0
     scale: float = 0.0
+    known: tuple[int, ...] = ()
+
+    @property
+    def is_date(self) -> bool:
+        """Whether a column of numbers counts days since 1970."""
+        return self.kind == "number" and "days" in self.note
 
     @property
     def grid(self) -> Grid:
@@ -104,10 +112,10 @@ def look(
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A column without its cells yet: how many categories it has, or its numbers."""
+    """A column without its cells yet: hashes of its categories if they are few, or its numbers."""
 
     column: Column
-    categories: int = 0
+    known: tuple[int, ...] = ()
     numbers: Array | None = None
 
 
@@ -133,7 +141,8 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
     type = values.type
     if len(there) == 0 or pt.is_null(type):
         return unread(name, told, "holds nothing")
-    if pt.is_nested(type) or pt.is_binary(type) or pt.is_large_binary(type):
+    odd = pt.is_nested(type) or pt.is_binary(type) or pt.is_large_binary(type)
+    if odd or pt.is_interval(type) or pt.is_fixed_size_binary(type):
         return unread(name, told, f"holds {told}, which says nothing here")
     if kind == "":
         kind, note = kind_and_note(there, len(values))
@@ -143,28 +152,41 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
     if distinct < 2 and len(there) == len(values) and not asked:
         return unread(name, told, "holds one value only")
     if kind != "number":
-        return Seen(Column(name, kind, told, note), distinct if kind == "category" else 0)
-    numbers = as_numbers(values, name, told)
+        if kind == "category" and distinct > MOST_PAIRED:
+            note = "; ".join(filter(None, [note, f"{distinct:,} categories"]))
+        known: set[int] = set()
+        if kind == "category" and distinct <= MOST_PAIRED:
+            known = {hashed(plain(v)) for v in there.cast(pa.large_string()).unique().to_pylist()}
+        return Seen(Column(name, kind, told, note), tuple(sorted(known)))
+    numbers = as_numbers(values, name, "" if asked else told)
     numbers = numbers[np.isfinite(numbers)]
     grid = Grid.around(numbers)
     column = Column(name, kind, told, note, (), False, grid.origin, grid.scale)
-    return Seen(column, 0, numbers)
+    return Seen(column, (), numbers)
 
 
 def cut_into_cells(seen: Sequence[Seen], classes: int) -> Iterator[Column]:
     """Which columns are counted in pairs, and by which cells: as many as there is room for."""
     room = min(MOST_SLOTS, int(np.sqrt(MOST_SUMS / max(classes, 1))))
-    few = sorted(one.categories for one in seen if 0 < one.categories <= MOST_PAIRED)
-    fits = 1 + np.cumsum([1 + categories for categories in few]) <= room
-    most = few[int(fits.sum()) - 1] if fits.any() else 0
-    left = room - sum(1 + categories for categories in few if categories <= most)
+    few = [j for j, one in enumerate(seen) if one.known]
+    few.sort(key=lambda j: len(seen[j].known))
+    taken = np.cumsum([2 + len(seen[j].known) for j in few])  # and missing, and others
+    paired = set(few[: int((taken <= room).sum())])
+    left = room - (int(taken[len(paired) - 1]) if paired else 0)
     cells = left // max(sum(one.numbers is not None for one in seen), 1) - CELLS_BEYOND
-    for one in seen:
+    for j, one in enumerate(seen):
+        column = one.column
         if one.numbers is not None and cells >= FEWEST_CELLS:
-            edges = dyadic_edges(one.numbers, 1.6 / min(cells, MOST_CELLS))
-            yield replace(one.column, edges=tuple(edges.tolist()), paired=True)
+            z = one.numbers - column.origin
+            edges = column.origin + dyadic_edges(z, 1.6 / min(cells, MOST_CELLS))
+            yield replace(column, edges=tuple(edges.tolist()), paired=True)
         else:
-            yield replace(one.column, paired=0 < one.categories <= most)
+            yield replace(column, known=one.known if j in paired else (), paired=j in paired)
+
+
+def hashed(name: str) -> int:
+    """Sixteen bits of a category: enough to know it again among a few, and to tell no one else."""
+    return zlib.crc32(name.encode("utf-8", "surrogatepass")) & 0xFFFF
 
 
 def kind_and_note(there: Any, rows: int) -> tuple[str, str]:
@@ -191,8 +213,9 @@ def kind_and_note(there: Any, rows: int) -> tuple[str, str]:
     if len(rest) and all_match(rest, NUMBER):
         found = sorted(set(there.filter(marked).unique().to_pylist()))
         return "number", f"{', '.join(map(repr, found))} read as missing" if found else ""
-    if len(rest) and all_match(rest, DATE):
-        return "number", "dates, counted as days"
+    for pattern, told in ((COMMA, "with decimal commas"), (DATE, DAYS), (DOTTED, DAYS)):
+        if len(rest) and all_match(rest, pattern) and is_readable(rest):
+            return "number", told
     words = pc.mean(pc.count_substring_regex(there, r"\S+")).as_py()
     if words >= WORDS and distinct > DISTINCT * len(there):
         return "text", ""
@@ -208,17 +231,19 @@ def is_time(type: Any) -> bool:
 
 
 def is_row_number(values: Any) -> bool:
-    """Whether whole numbers go up by one from row to row."""
+    """Whether whole numbers, sorted, go up by the same step."""
     if len(values) < ENOUGH:
         return False
-    numbers = values.to_numpy()
-    return bool((np.diff(numbers.astype(np.float64)) == 1).all())
+    steps = np.diff(np.sort(values.to_numpy()).astype(np.float64))
+    return bool(steps[0] > 0 and (steps == steps[0]).all())  # of every other row, by two
 
 
-NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
+NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$", re.ASCII)
 
 
-DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?Z?)?$")
+COMMA = re.compile(r"\s*[+-]?\d+(\.\d{3})*,\d+\s*$")
+DOTTED = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}$")
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?$")
 
 
 def all_match(strings: Any, pattern: re.Pattern[str]) -> bool:
@@ -233,6 +258,11 @@ def marks() -> Any:
     import pyarrow as pa
 
     return pa.array(MARKS)
+
+
+def plain(name: str) -> str:
+    """A category; True and TRUE are true, as they would be if they were no text."""
+    return name.lower() if name.lower() in ("true", "false") else name
 
 
 def as_numbers(values: Any, name: str, learned: str) -> Any:
@@ -251,17 +281,18 @@ def as_numbers(values: Any, name: str, learned: str) -> Any:
         trimmed = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
         known = pc.if_else(pc.is_in(trimmed, value_set=marks()), None, trimmed)
         try:
-            there = known.drop_null()
-            if len(there) and DATE.match(there[0].as_py()):
-                days = known.cast(pa.timestamp("us")).cast(pa.int64())
-                values = pc.divide(days.cast(pa.float64(), safe=False), 86_400e6)
-            else:
-                values = known.cast(pa.float64())
-        except pa.ArrowInvalid:
-            wrong = next(s for s in known.to_pylist() if s is not None and not NUMBER.match(s))
+            values = read_numbers(known)
+        except (pa.ArrowInvalid, ValueError):
+            odd = (s for s in known.to_pylist() if s and not (NUMBER.match(s) or DATE.match(s)))
+            wrong = next(odd, known.drop_null()[0].as_py())
+            held = "numbers or dates" if learned.startswith(("date", "time")) else "numbers"
             raise TableError(
-                f"Column {name!r} held numbers ({learned}) when the model was fitted, and holds "
-                f"text ({shown(wrong)}) now. Give it as it was, or fit again."
+                f"Column {name!r} held {held} ({learned}) when it was first looked at, and holds "
+                f"text ({shown(wrong)}) now. Give it as it was; or fit again and say what it is, "
+                f'such as families={{"{name}": "categorical"}} (--family {name}=categorical).'
+                if learned
+                else f"Column {name!r} holds text ({shown(wrong)}), which is no number. Choose "
+                "another family for it, such as categorical or text."
             ) from None
     elif pt.is_timestamp(type) or pt.is_date64(type):
         moments = values.cast(pa.timestamp("us", tz=getattr(type, "tz", None)), safe=False)
@@ -280,6 +311,34 @@ def as_numbers(values: Any, name: str, learned: str) -> Any:
     out = np.asarray(out, dtype=np.float64)
     infinite = np.isinf(out)
     return np.where(infinite, np.nan, out) if infinite.any() else out
+
+
+def is_readable(strings: Any) -> bool:
+    """Whether strings that look like numbers or dates are: the 30th of February is none."""
+    import pyarrow as pa
+
+    try:
+        read_numbers(strings)
+    except (pa.ArrowInvalid, ValueError):
+        return False
+    return True
+
+
+def read_numbers(strings: Any) -> Any:
+    """Strings as float64: numbers, also with decimal commas, or dates as days since 1970."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    there = strings.drop_null()
+    first = there[0].as_py() if len(there) else ""
+    if DATE.match(first) or DOTTED.match(first):
+        if DOTTED.match(first):
+            strings = pc.strftime(pc.strptime(strings, "%d.%m.%Y", "s"), "%Y-%m-%d")
+        days = pc.utf8_rtrim(strings, "Z").cast(pa.timestamp("us")).cast(pa.int64())
+        return pc.divide(days.cast(pa.float64(), safe=False), 86_400e6)
+    if len(there) and all_match(there, COMMA):
+        strings = pc.replace_substring(pc.replace_substring(strings, ".", ""), ",", ".")
+    return strings.cast(pa.float64())
 
 
 def shown(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.table.columns import Column, Plan, as_numbers, shown
+from genus.table.columns import Column, Plan, as_numbers, plain, shown
 from genus.table.sources import TableError
 from genus.text import Texts
 
@@ -86,7 +86,8 @@ class Frame:
             elif isinstance(column, Texts):
                 out[:, j] = [text[:SHOWN] for text in column.strings()]
             elif isinstance(column, np.ndarray):
-                out[:, j] = [None if np.isnan(x) else x for x in column.tolist()]
+                show = as_date if self.plan.used[j].is_date else float
+                out[:, j] = [None if np.isnan(x) else show(x) for x in column.tolist()]
         return out
 
     @staticmethod
@@ -156,11 +157,6 @@ def converted(values: Any, column: Column) -> Any:
     return Values(place[codes], np.array([*known, None], dtype=object)[:-1])
 
 
-def plain(name: str) -> str:
-    """A category; True and TRUE are true, as they would be if they were no text."""
-    return name.lower() if name.lower() in ("true", "false") else name
-
-
 def as_text(values: Any, column: Column) -> Any:
     """Arrow values as strings: whole numbers without a point, truths as true and false."""
     import pyarrow as pa
@@ -188,6 +184,8 @@ def back(values: list[Any], column: Column) -> Any:
     if column.kind != "number":
         strings = pa.array(values, pa.string())
         return strings if column.type == "string" else cast(strings, column.type)
+    if column.is_date and "string" in column.type:
+        return pa.array([None if v is None else as_date(round(v)) for v in values], pa.string())
     numbers = pa.array(values, pa.float64())
     kind = arrow_type(column.type)
     if kind is None:
@@ -201,8 +199,25 @@ def back(values: list[Any], column: Column) -> Any:
         micro = pa.array([None if v is None else round(v * 1e6) for v in values], pa.int64())
         return micro.cast(pa.duration("us") if pt.is_duration(kind) else pa.time64("us")).cast(kind)
     if pt.is_integer(kind):
-        return rounded(numbers).cast(kind, safe=False)
+        return pa.array([None if v is None else clamped(round(v), kind) for v in values], kind)
     return numbers.cast(kind, safe=False) if pt.is_floating(kind) else numbers
+
+
+def as_date(days: float) -> str:
+    """Days since 1970 as a date, with the time of day if there is one."""
+    moment = np.datetime64("1970-01-01", "us") + np.timedelta64(round(days * 86_400e6), "us")
+    text = str(moment)
+    return text[:10] if text.endswith("T00:00:00.000000") else text[:19].replace("T", " ")
+
+
+def info(kind: Any) -> Any:
+    """The limits of an Arrow type of whole numbers."""
+    return np.iinfo(kind.to_pandas_dtype())
+
+
+def clamped(value: int, kind: Any) -> int:
+    """A whole number within the limits of its type; floats know only some of them."""
+    return min(max(value, int(info(kind).min)), int(info(kind).max))
 
 
 def rounded(numbers: Any) -> Any:

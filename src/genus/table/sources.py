@@ -62,12 +62,18 @@ class Source:
         """The names of the columns."""
         return list(self.schema.names)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", with_plain_strings(self.schema))
+        repeated = {name for name in self.columns if self.columns.count(name) > 1}
+        if repeated:
+            raise TableError(f"{self.name} has two columns {min(repeated)!r}. Rename one.")
+
     def batches(self) -> Iterator[Any]:
         """The rows, as Arrow record batches of at most BATCH of them."""
         with readable(self.name):
             for batch in self.opened():
                 for start in range(0, batch.num_rows, BATCH):
-                    yield batch.slice(start, BATCH)
+                    yield without_views(batch.slice(start, BATCH))
 
     def require(self, column: str) -> None:
         """Raise unless there is such a column."""
@@ -86,11 +92,35 @@ class Source:
         return f"{hint}It has {shown}{more}.{head}"
 
 
+def with_plain_strings(schema: Any) -> Any:
+    """The schema of batches without views."""
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    return pa.schema(
+        [
+            field.with_type(pa.large_string()) if pt.is_string_view(field.type) else field
+            for field in schema
+        ]
+    )
+
+
+def without_views(batch: Any) -> Any:
+    """The same rows; strings as views, which few of Arrow's functions know, as plain ones."""
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    views = [j for j, kind in enumerate(batch.schema.types) if pt.is_string_view(kind)]
+    for j in views:
+        batch = batch.set_column(j, batch.schema.names[j], batch.column(j).cast(pa.large_string()))
+    return batch
+
+
 def open_table(data: Any, encoding: str = "utf-8") -> Source:
     """A source of whatever holds a table: a path, a glob, a folder, paths, a query, a frame."""
     if isinstance(data, Source):
         return data
-    if isinstance(data, str) and SQL.match(data):
+    if isinstance(data, str) and SQL.match(data) and not os.path.exists(data):
         return from_query(data)
     if isinstance(data, str | os.PathLike):
         return from_files([os.fspath(data)], encoding)
@@ -135,6 +165,12 @@ def from_sql(name: str, sql: str) -> Source:
     return Source(name, schema, lambda: relation(sql).to_arrow_reader(BATCH))
 
 
+def quoted(path: str) -> str:
+    """A path in SQL; DuckDB would take brackets and asterisks of a name for a pattern."""
+    plain = re.sub(r"[*?\[\]]", lambda mark: f"[{mark[0]}]", path)
+    return "'" + plain.replace("'", "''") + "'"
+
+
 def in_memory(name: str, sql: str) -> Source:
     with readable(name):
         table = connection().cursor().sql(sql).to_arrow_table()
@@ -149,7 +185,7 @@ def from_files(paths: Sequence[str], encoding: str = "utf-8") -> Source:
     if len(kinds) > 1:
         raise TableError(f"{name} are files of different kinds, {' and '.join(sorted(kinds))}.")
     (kind,) = kinds
-    listed = "[" + ", ".join("'" + path.replace("'", "''") + "'" for path in found) + "]"
+    listed = "[" + ", ".join(map(quoted, found)) + "]"
     size = sum(os.path.getsize(path) for path in found)
     if size == 0:
         raise TableError(f"{name} is empty. A table has a line of names and rows below it.")
@@ -182,7 +218,8 @@ def from_csv(name: str, sql: str, paths: Sequence[str], size: int) -> Source:
         refuse_ragged(name, paths[0])
         raise
     # Such lines may also be taken for lines of one field.
-    if len(source.columns) == 1 and any(mark in source.columns[0] for mark in DELIMITERS):
+    one = len(source.columns) == 1 and any(mark in source.columns[0] for mark in DELIMITERS)
+    if one or all(re.fullmatch(r"column\d+", column) for column in source.columns):
         refuse_ragged(name, paths[0])
     return source
 
@@ -286,6 +323,14 @@ def as_arrow(data: Any) -> Any:
     if hasattr(data, "to_arrow"):
         return data.to_arrow()
     if isinstance(data, Mapping):
+        if data and not any(
+            hasattr(v, "__len__") and not isinstance(v, str) for v in data.values()
+        ):
+            data = {name: [value] for name, value in data.items()}  # one row
+        if len({str(name) for name in data}) < len(data):
+            raise TableError(
+                "Two columns have the same name as text, such as 1 and '1'. Rename one."
+            )
         names, arrays = list(data), [arrow_column(v, str(k)) for k, v in data.items()]
         if len({len(array) for array in arrays}) > 1:
             sizes = ", ".join(f"{n!r} has {len(a)}" for n, a in zip(names, arrays, strict=True))
@@ -390,6 +435,8 @@ def explained(message: str) -> str:
             f"line {line[1]} has {columns[2]} fields where {columns[1]} are expected. Mend the "
             "line, or quote fields that hold the delimiter."
         )
+    if "httpfs" in flat or "http://" in flat or "https://" in flat:
+        return "it names an address, and genus reads files. Download them first."
     if re.search(r"unicode|not utf-8|utf-?8 encoded", flat, re.I):
         return (
             f"it is not UTF-8{where}. Say how it is encoded, such as --encoding latin-1 "
