@@ -65,8 +65,9 @@ class TableClassifier(GenerativeClassifier):
     plan_ : what the columns hold, and why some are left out.
     weighing_ : what each expert counts for, and what all is worth out of fold.
 
-    >>> rows = {"age": [22, 25, 47, 52, 46, 56], "job": ["a", "b", "a", "c", "c", "c"]}
-    >>> model = TableClassifier(calibrate=False).fit(rows, ["no", "no", "no", "yes", "yes", "yes"])
+    >>> ages, jobs = [22, 25, 31, 52, 46, 56, 60, 27], ["a", "b", "a", "c", "c", "c", "a", "b"]
+    >>> y = ["no", "no", "no", "yes", "yes", "yes", "yes", "no"]
+    >>> model = TableClassifier(calibrate=False).fit({"age": ages, "job": jobs}, y)
     >>> model.predict({"age": [23, 55], "job": ["a", None]})
     array(['no', 'yes'], dtype='<U3')
     """

@@ -300,7 +300,10 @@ def candidate(counted: Counted, family: str) -> tuple[Distribution, float]:
     if family in ("categorical", "bernoulli"):
         log_p, own = shares(n)
         grid = counted.grid if counted.is_number else None
-        return Table(counted.values, log_p.T, grid), gain(n, log_p, own)
+        # A value that one row alone has is not known without it, and says nothing.
+        single = n.sum(axis=0) <= 1
+        told = gain(n, np.where(single, 0.0, log_p), np.where(single, 0.0, own))
+        return Table(counted.values, log_p.T, grid), told
     assert family == "discretised"
     bins = Bins("mdlp")
     edges = bins.solve(counted.axis, n, 0)
