@@ -21,7 +21,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.preprocessing import OrdinalEncoder
 
-from genus import TableClassifier, TableError, TextClassifier, cross_validate, load
+from genus import GDA, TableClassifier, TableError, TextClassifier, cross_validate, load
 from genus.restoring import load_predictor
 from genus.table import Frame, look, open_table
 
@@ -683,3 +683,39 @@ def test_a_path_and_the_name_of_its_target_will_do(folder: Path) -> None:
     assert model.score(folder / "people.csv", "bought") > 0.7
     frame = pl.DataFrame({"x": [1, 2, 3, 4, 5], "y": ["a", "b", None, "a", "b"]})
     assert TableClassifier(calibrate=False).fit(frame, target="y").unlabelled_ == 1
+
+
+def test_numbers_may_be_modelled_together(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 500)
+    height = rng.normal(170, 9, 500)
+    frame = pd.DataFrame({"height": height, "weight": height - 100 + rng.normal(6 * y, 2, 500)})
+    frame["city"] = np.where(rng.random(500) < 0.5, "Trier", "Metz")
+    together = TableClassifier({("height", "weight"): "gaussian"}, calibrate=False).fit(frame, y)
+    expected = GDA(shrinkage="oas").fit(frame[["height", "weight"]], y)
+    alone = TableClassifier(
+        {("height", "weight"): "gaussian"}, calibrate=False, ignore=["city"]
+    ).fit(frame, y)
+    numbers = frame[["height", "weight"]]
+    assert_allclose(alone.predict_proba(frame), expected.predict_proba(numbers), atol=1e-9)
+    assert_allclose(alone.log_density(frame), expected.log_density(numbers), atol=1e-8)
+    apart = TableClassifier({"height": "gaussian", "weight": "gaussian"}, calibrate=False)
+    assert together.score(frame, y) > apart.fit(frame, y).score(frame, y) + 0.1
+    assert "together with weight" in str(together.summary())
+    holes = frame.assign(weight=frame["weight"].where(np.arange(500) % 9 > 0))
+    assert np.isfinite(together.predict_proba(holes)).all()
+    for model in (together, TableClassifier({("height", "weight"): "gaussian"}).fit(frame, y)):
+        model.save(tmp_path / "m")
+        loaded = load(tmp_path / "m")
+        assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
+        assert loaded.get_params() == model.get_params()
+        table = pa.Table.from_pandas(frame)
+        predictor = load_predictor(tmp_path / "m")
+        assert_allclose(predictor.predict_proba(table), model.predict_proba(table), atol=1e-12)
+        assert_allclose(model.explain(frame).joint, model.predict_joint_log_proba(frame), atol=1e-7)
+    drawn = together.sample(400, random_state=0)[0].to_pandas()
+    assert np.corrcoef(drawn["height"], drawn["weight"])[0, 1] > 0.8
+    with pytest.raises(ValueError, match="two or more and gaussian"):
+        TableClassifier({("height",): "gaussian"}).fit(frame, y)
+    with pytest.raises(ValueError, match="'weight' has two families"):
+        TableClassifier({("height", "weight"): "gaussian", "weight": "poisson"}).fit(frame, y)

@@ -58,8 +58,11 @@ def load_predictor(path: str | os.PathLike[str]) -> Predictor | str:
         weighs = "weighing" in tree and options["calibrate"]
         words = Words(Tokenizer(ngrams=(1, 2) if options["calibrate"] else (1, 1)))
         asked = {} if options["families"] == "auto" else restored(options["families"])
-        asked = {name: family for name, family in asked.items() if family != "text"}
-        family = Mixed(Counting(plan, words), asked, None, options["dependence"] and weighs)
+        joint = tuple(names for names in asked if isinstance(names, tuple))
+        asked |= {name: "gaussian" for names in joint for name in names}
+        asked = {k: v for k, v in asked.items() if v != "text" and not isinstance(k, tuple)}
+        how = Counting(plan, words, joint)
+        family = Mixed(how, asked, None, options["dependence"] and weighs)
         if weighs:
             weighing = weighing_from_tree(tree["weighing"])
             family = family.weighed(weighing.weights, weighing.combinations)
@@ -145,7 +148,8 @@ def restored(value: Any) -> Any:
     """The inverse of `plain`, but for tuples."""
     if isinstance(value, dict):
         if list(value) == ["pairs of"]:
-            return {restored(k): restored(v) for k, v in value["pairs of"]}
+            pairs = ((restored(k), restored(v)) for k, v in value["pairs of"])
+            return {tuple(k) if isinstance(k, list) else k: v for k, v in pairs}
         return {key: restored(item) for key, item in value.items()}
     return [restored(item) for item in value] if isinstance(value, list) else value
 

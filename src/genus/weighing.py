@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from genus import labels, layer, matrix
+from genus._kernel import layer_sums
 from genus.choosing import candidates, choose, teaching_weights
 from genus.families import Combination, Selection
 from genus.families.mixed import TEXT, Mixed, Weights
 from genus.folds import Folds
 from genus.labels import Axis
+from genus.matrix import Codes
 from genus.model import Block, Model
 from genus.outcome import CrossValidation
 from genus.statistics import Array
@@ -88,7 +90,7 @@ def weigh(folds: Folds, family: Mixed) -> Weighing:
     most = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
     taught = np.arange(len(y)) % -(-len(y) // most) == 0
     w, b, ridge = layer.fit_groups(F[taught], y[taught], weight[taught], start, first, group)
-    if w[:G].sum() <= 0:  # experts that are wrong more often than right say nothing of new rows
+    if not is_told(F[taught], y[taught], weight[taught], (w, b), ridge):
         w = np.zeros_like(w)
     log_p = np.empty(F.shape[:2])
 
@@ -98,8 +100,8 @@ def weigh(folds: Folds, family: Mixed) -> Weighing:
             own = layer.fit(
                 F[others], y[others], weight[others], np.zeros(len(b)), start, ridge, (w, b)
             )
-            slope = own[0] if own[0][:G].sum() > 0 else np.zeros_like(w)
-            log_p[test] = log_softmax(F[test] @ slope + own[1], axis=1)
+            told = is_told(F[others], y[others], weight[others], own, ridge)
+            log_p[test] = log_softmax(told * (F[test] @ own[0]) + own[1], axis=1)
 
     matrix.in_threads(judge_weights, range(int(folds.fold.max()) + 1))
     share = matrix.class_weights(y, weight, len(classes))[:, 0] + 1.0
@@ -121,6 +123,23 @@ def weigh(folds: Folds, family: Mixed) -> Weighing:
         "calibration error": outcome.calibration_error,
     }
     return Weighing(weights, dict(family.combinations), losses, worth, outcome)
+
+
+def is_told(F: Array, y: Codes, weight: Array, solved: tuple[Array, Array], ridge: Array) -> bool:
+    """Whether the rows gain more by weights than by chance: one nat for each weight they tell.
+
+    Akaike's criterion, by the effective number of weights, Σ 1 - ridge · variance. Rows that are
+    noise say something out of fold, too, for each fold is unlike what is left without it.
+    """
+    w, b = solved
+    loss, _, curvature = layer_sums(
+        np.ascontiguousarray(F), y, weight, np.concatenate(solved), True, matrix.threads()
+    )
+    pull = np.concatenate([ridge, np.ones(len(b))])
+    variance = np.diag(np.linalg.inv(curvature + np.diag(pull)))[: len(w)]
+    share = matrix.class_weights(y, weight, len(b))[:, 0] / max(weight.sum(), 1e-300)
+    alone = -float(weight @ np.log(np.maximum(share[y], 1e-300)))
+    return alone - loss > float((1 - ridge * variance).sum())
 
 
 def doubted(own: Array, share: Array, weight: Array) -> float:

@@ -54,6 +54,8 @@ class TableClassifier(GenerativeClassifier):
     families : "auto" chooses a family for every column by what it would have said of each row's
         class, had the row not been seen. A dictionary sets some: {"age": "gaussian", "visits":
         "poisson", "notes": "text"}; others are "discretised", "categorical" and "bernoulli".
+        Numbers that are to be modelled together stand in a tuple:
+        {("height", "weight"): "gaussian"}.
     ignore : names of columns to leave out.
     dependence : whether to learn how columns depend on each other, from counts of pairs.
     calibrate : whether to weigh the evidence by rows out of fold, so that probabilities mean what
@@ -328,7 +330,7 @@ class TableClassifier(GenerativeClassifier):
 
     def _family(self) -> Mixed:
         self._refuse_unfit()
-        how = Counting(self.plan_, Words(self._tokenizer()))
+        how = Counting(self.plan_, Words(self._tokenizer()), self._together())
         asked = {name: family for name, family in self._asked().items() if family != "text"}
         family = Mixed(how, asked, None, flag("dependence", self.dependence) and self._chooses)
         if not self._chooses or "weighing_" not in vars(self):
@@ -359,12 +361,33 @@ class TableClassifier(GenerativeClassifier):
                 f'families is "auto" or a dictionary by column; got {self.families!r}.'
             )
         for name, family in self.families.items():
+            if isinstance(name, tuple):
+                continue
             if family not in FAMILIES:
                 raise ValueError(
                     f"The family of {name!r} is one of {', '.join(map(repr, FAMILIES))}; got "
                     f"{family!r}."
                 )
-        return dict(self.families)
+        single = {k: v for k, v in self.families.items() if not isinstance(k, tuple)}
+        return single | {name: "gaussian" for names in self._together() for name in names}
+
+    def _together(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of numbers that are to be modelled together."""
+        if not isinstance(self.families, Mapping):
+            return ()
+        found = [(k, v) for k, v in self.families.items() if isinstance(k, tuple)]
+        for names, family in found:
+            if family != "gaussian" or len(names) < 2:
+                raise ValueError(
+                    f"Columns that are modelled together are two or more and gaussian; got "
+                    f"{names!r}: {family!r}."
+                )
+        named = [name for names, _ in found for name in names]
+        named += [name for name in self.families if not isinstance(name, tuple)]
+        twice = {name for name in named if named.count(name) > 1}
+        if twice:
+            raise ValueError(f"Column {min(twice)!r} has two families. Give it one.")
+        return tuple(names for names, _ in found)
 
     def _look(self, table: Any, target: str | None, classes: int) -> None:
         if isinstance(self.ignore, str):

@@ -39,6 +39,7 @@ class Summary:
     def of(cls, model: Any) -> Summary:
         (parameters,) = model.model_.parameters
         columns = []
+        together = {name: names for names in model._together() for name in names}
         for column, marginal in zip(model.plan_.used, parameters.marginals, strict=True):
             if marginal is None:
                 columns.append(ColumnSummary(column.name, "text", np.nan, {}, column.note))
@@ -50,6 +51,9 @@ class Summary:
             if share > 0:
                 told = "is evidence" if marginal.missing_gain > 0 else "says nothing"
                 notes.append(f"{100 * share:.3g} % missing, which {told}")
+            if column.name in together:
+                rest = [name for name in together[column.name] if name != column.name]
+                notes.append(f"together with {', '.join(rest)}")
             others = {k: v for k, v in gains.items() if k not in (marginal.family, ALONE_NOTHING)}
             gain = gains[marginal.family] + BITS * max(marginal.missing_gain, 0.0)
             columns.append(

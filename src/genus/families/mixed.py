@@ -35,6 +35,7 @@ from genus.families import experts, marginals
 from genus.families.binning import merged
 from genus.families.combination import Combination
 from genus.families.experts import NAMES, Cells, Expert, Together
+from genus.families.gaussian import Gaussian
 from genus.families.gaussian_counts import count_moments
 from genus.families.marginals import Marginal
 from genus.families.words import WordParameters, Words
@@ -44,7 +45,8 @@ from genus.statistics import Array, Compound, Moments, Pairs, Tally
 from genus.table import Column, Frame, Plan
 from genus.table.columns import hashed
 
-TEXT = "text/"
+TEXT, JOINT = "text/", "joint/"
+TOGETHER = Gaussian(shrinkage="oas")  # of numbers that are asked to be modelled together
 OTHERS = ""  # categories that are not counted in pairs by themselves
 LEAST = -30.0  # the least log-probability that an expert is believed
 TINY = 1e-300
@@ -91,6 +93,13 @@ class Counting:
 
     plan: Plan
     words: Words = field(default_factory=Words)
+    joint: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def blocks(self) -> dict[str, list[int]]:
+        """Columns of numbers that are modelled together: where each block is counted, and whose."""
+        at = {column.name: j for j, column in enumerate(self.plan.used)}
+        return {f"{JOINT}{i}": [at[name] for name in names] for i, names in enumerate(self.joint)}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -109,6 +118,7 @@ class Counting:
                 for column in self.plan.used
             ],
             "words": dict(self.words.counting),
+            "joint": [list(names) for names in self.joint],
         }
 
     def zero(self) -> Compound:
@@ -118,6 +128,7 @@ class Counting:
             "numbers": Moments.zero("diagonal"),
             "pairs": Pairs(),
         }
+        parts |= {name: TOGETHER.zero() for name in self.blocks}
         texts = (c.name for c in self.plan.used if c.kind == "text")
         return Compound(parts | {TEXT + name: self.words.zero() for name in texts})
 
@@ -139,6 +150,10 @@ class Counting:
                 parts["numbers"] = count_moments("diagonal", False, x, y, classes, weight)
             except matrix.InvalidColumn as error:
                 raise matrix.InvalidColumn(at[error.column], error.problem) from None
+        for name, own in self.blocks.items():
+            if len(y):
+                x = np.stack([X.columns[j] for j in own], axis=1)
+                parts[name] = TOGETHER.count(x, y, classes, weight)
         for column, values in columns:
             if column.kind == "text" and len(y):
                 name = TEXT + column.name
@@ -284,10 +299,12 @@ class Weights:
 class MixedParameters:
     """The families of columns, experts, and log shares of the classes (K,).
 
-    `marginals` has None in place of texts, whose words `texts` has by column.
+    `marginals` has None in place of texts, whose words `texts` has by column; `blocks` are of
+    numbers that are modelled together.
     """
 
     marginals: tuple[Marginal | None, ...]
+    blocks: Mapping[str, Any]
     texts: Mapping[int, WordParameters]
     slots: Slots
     experts: tuple[Expert, ...]
@@ -360,7 +377,11 @@ class Mixed:
         slots = Slots.of(plan, statistics["pairs"])
         constant = np.zeros(len(classes)) if self.weights is None else self.weights.of(classes)
         known, together = self._experts(statistics, classes) if self.dependence else ((), None)
-        return MixedParameters(found, texts, slots, known, together, share, constant)
+        blocks = {
+            name: TOGETHER.solve(statistics[name].align(classes, len(own)), classes, len(own))
+            for name, own in self.how.blocks.items()
+        }
+        return MixedParameters(found, blocks, texts, slots, known, together, share, constant)
 
     def _marginals(
         self, statistics: Compound, classes: Axis, rows: Array
@@ -398,11 +419,7 @@ class Mixed:
         what has no pairs is the same in all of them.
         """
         p = parameters
-        K = len(p.log_share)
-        by_column = np.zeros((len(X), K, len(p.marginals)))
-        for j, marginal in enumerate(p.marginals):
-            if marginal is not None:
-                by_column[:, :, j] = marginal.score(X.columns[j])
+        by_column = np.ascontiguousarray(self._by_column(p, X).transpose(0, 2, 1))
         joint = np.zeros_like(by_column)
         scores = [by_column.sum(axis=2)] if len(p.texts) < len(p.marginals) else []
         if p.experts:
@@ -464,28 +481,38 @@ class Mixed:
         texts = [TEXT + self.how.plan.used[j].name for j in parameters.texts]
         return [*plain, *(expert.name for expert in parameters.experts), *texts]
 
-    def _product(self, parameters: MixedParameters, X: Frame) -> Array:
-        total = np.zeros((len(X), len(parameters.log_share)))
+    def _by_column(self, parameters: MixedParameters, X: Frame) -> Array:
+        """log p(x_j|k) by the families of columns, (m, n, K); those of texts are zero.
+
+        Of a block each column has its summand, and a share of what belongs to none.
+        """
+        out = np.zeros((len(X), len(parameters.marginals), len(parameters.log_share)))
         for j, marginal in enumerate(parameters.marginals):
             if marginal is not None:
-                total += marginal.score(X.columns[j])
+                out[:, j] = marginal.score(X.columns[j])
+        for name, own in self.how.blocks.items():
+            x = np.stack([X.columns[j] for j in own], axis=1)
+            terms, rest = TOGETHER.contributions(parameters.blocks[name], x)
+            out[:, own] = terms + rest[:, None] / len(own)
+        return out
+
+    def _product(self, parameters: MixedParameters, X: Frame) -> Array:
+        total = self._by_column(parameters, X).sum(axis=1)
         for j, words in parameters.texts.items():
             total += self.words(j).log_likelihood(words, X.columns[j], relative=True)
         return total
 
     def _common(self, parameters: MixedParameters, X: Frame) -> Array:
         total = np.zeros(len(X))
+        together = {j for own in self.how.blocks.values() for j in own}
         for j, marginal in enumerate(parameters.marginals):
-            if marginal is not None:
+            if marginal is not None and j not in together:
                 total += marginal.common(X.columns[j])
         return total
 
     def contributions(self, parameters: MixedParameters, X: Frame) -> tuple[Array, Array]:
-        K, n = len(parameters.log_share), len(parameters.marginals)
-        by_column = np.zeros((len(X), n, K))
-        for j, marginal in enumerate(parameters.marginals):
-            if marginal is not None:
-                by_column[:, j] = marginal.score(X.columns[j])
+        n = len(parameters.marginals)
+        by_column = self._by_column(parameters, X)
         if self.weights is None:
             terms = by_column.copy()
             for j, words in parameters.texts.items():
@@ -527,6 +554,8 @@ class Mixed:
                 out[:, j] = self.words(j).sample(parameters.texts[j], k, n, rng)[:, 0]
             else:
                 out[:, j] = marginal.sample(k, n, rng)
+        for name, own in self.how.blocks.items():
+            out[:, own] = TOGETHER.sample(parameters.blocks[name], k, n, rng)
         return out
 
 
