@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -559,10 +560,15 @@ def test_browser_loads_nothing_else(browser: Any, page_path: Path) -> None:
 
 def test_browser_names_figures_and_headings(browser: Any, page_path: Path) -> None:
     shows(browser, page_path, 1200)
-    tree = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-    roles = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree]
-    images = [name for role, name in roles if role in ("image", "img")]
-    assert len(images) == len(browser.find_elements("css selector", "svg[role=img]"))
+    drawn = len(browser.find_elements("css selector", "svg[role=img]"))
+    for _ in range(50):  # the tree is made beside the page, and may not be there yet
+        tree = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        roles = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree]
+        images = [name for role, name in roles if role in ("image", "img")]
+        if len(images) == drawn:
+            break
+        time.sleep(0.1)
+    assert len(images) == drawn
     assert all(images)
     headings = [name for role, name in roles if role == "heading"]
     assert len(headings) > len(SECTIONS)
