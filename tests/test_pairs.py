@@ -14,8 +14,8 @@ import twins
 from genus import _kernel, layer
 from genus.families import experts
 from genus.families.binning import even_cuts, merged, number_cuts
-from genus.families.mixed import Coded as Column
-from genus.families.mixed import count_pairs
+from genus.families.table_counts import Coded as Column
+from genus.families.table_counts import count_pairs
 from genus.grid import Grid
 from genus.statistics import Pairs
 

@@ -15,8 +15,9 @@ from genus import files
 from genus.families import Family, Words
 from genus.families.combination import FAMILIES, TOKENS, WEIGHTINGS, Combination, Evidence
 from genus.families.experts import NAMES
-from genus.families.mixed import TEXT, Counting, Mixed, Weights
+from genus.families.mixed import Mixed, Weights
 from genus.families.selection import Selection
+from genus.families.table_counts import TEXT, Counting
 from genus.labels import Axis
 from genus.model import Block, Model, counting_as
 from genus.priors import Priors

@@ -17,7 +17,8 @@ from genus import labels, layer, matrix
 from genus._kernel import layer_sums
 from genus.choosing import candidates, choose, teaching_weights
 from genus.families import Combination, Selection
-from genus.families.mixed import TEXT, Mixed, Weights
+from genus.families.mixed import Mixed, Weights
+from genus.families.table_counts import TEXT
 from genus.folds import Folds
 from genus.labels import Axis
 from genus.matrix import Codes

@@ -18,7 +18,8 @@ from genus.estimators.base import GenerativeClassifier, refuse_single_class
 from genus.estimators.table_rows import Reservoir, labels_of, step_for
 from genus.estimators.table_summary import Summary
 from genus.explanation import Explanation
-from genus.families.mixed import Counting, Mixed
+from genus.families.mixed import Mixed
+from genus.families.table_counts import Counting
 from genus.families.words import Words
 from genus.folds import Folds, stratified
 from genus.matrix import Codes

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus.families.marginals import Histogram, Marginal, Normal, Poisson, Table
-from genus.families.mixed import of_columns
+from genus.families.table_counts import of_columns
 from genus.report import shown
 from genus.table import Column, Frame, Values
 
