@@ -678,7 +678,10 @@ def test_experts_that_were_not_weighed_say_nothing() -> None:
 
 def test_a_path_and_the_name_of_its_target_will_do(folder: Path) -> None:
     result = cross_validate(TableClassifier(calibrate=False), folder / "people.csv", "bought")
-    assert result.accuracy > 0.7
+    apart = cross_validate(TableClassifier(calibrate=False), X, Y)
+    assert_allclose(
+        result.probabilities, apart.probabilities, atol=1e-6
+    )  # the target tells nothing
     model = TableClassifier().fit(folder / "people.csv", "bought")
     assert model.score(folder / "people.csv", "bought") > 0.7
     frame = pl.DataFrame({"x": [1, 2, 3, 4, 5], "y": ["a", "b", None, "a", "b"]})

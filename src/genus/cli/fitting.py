@@ -59,14 +59,40 @@ def fit(
         source.require(target)
         model = classifier(families, ignore, other)
         model.fit(source, target=target, like=other, progress=progress)
+        judged = judged_anew(model, source, target)
     before = os.path.exists(out)
     models.write(model, out)
-    click.echo(str(model.summary()), err=out == models.STDIO)
+    click.echo("\n".join([str(model.summary()), *judged]), err=out == models.STDIO)
     unlabelled = getattr(model, "unlabelled_", 0)
     if unlabelled:
         say(f"Rows without a {target!r}, left out: {unlabelled:,}.")
     done = "Replaced" if before else "Wrote"
     say(f"{done} {out}." if out != models.STDIO else "Wrote the model to stdout.")
+
+
+def judged_anew(model: Any, source: Any, target: str) -> list[str]:
+    """Scores of a table of few rows, everything learned again without each fold: lines to print.
+
+    The summary's own are too good for so few.
+    """
+    from sklearn.base import clone
+
+    from genus.estimators.table_summary import FEW
+    from genus.evaluate import cross_validate
+
+    rows = int(model.class_count_.sum())
+    folds = min(10, rows)
+    if rows >= FEW:
+        return []
+    try:
+        worth = cross_validate(clone(model), source, target, folds)
+    except ValueError:  # a fold may hold all rows but those of one class
+        return []
+    return [
+        "",
+        f"learned anew without each of {folds} folds: accuracy {worth.accuracy:.4f}, "
+        f"log loss {worth.log_loss:.4f}, Brier {worth.brier:.4f}",
+    ]
 
 
 def classifier(

@@ -232,7 +232,8 @@ class TableClassifier(GenerativeClassifier):
         source.require(target)
         table = pa.Table.from_batches(source.batches(), source.schema)
         classes, codes, there = labels_of(table.column(target), target)
-        return (table if there.all() else table.filter(pa.array(there))), classes[codes]
+        rows = table.drop_columns([target])  # what is to be told is no column to tell it by
+        return (rows if there.all() else rows.filter(pa.array(there))), classes[codes]
 
     # The group: models that were fitted apart have cells of their own
 

@@ -435,6 +435,10 @@ def explained(message: str) -> str:
             f"line {line[1]} has {columns[2]} fields where {columns[1]} are expected. Mend the "
             "line, or quote fields that hold the delimiter."
         )
+    if re.search(r"maximum line size", flat, re.I):
+        return (
+            f"a line{where} is longer than 2 MB. Is a quote not closed? Parquet has no such limit."
+        )
     if "httpfs" in flat or "http://" in flat or "https://" in flat:
         return "it names an address, and genus reads files. Download them first."
     if re.search(r"unicode|not utf-8|utf-?8 encoded", flat, re.I):
@@ -442,6 +446,8 @@ def explained(message: str) -> str:
             f"it is not UTF-8{where}. Say how it is encoded, such as --encoding latin-1 "
             '(encoding="latin-1"), or convert it with iconv.'
         )
-    kept = re.split(r" Possible (?:fixes|solutions)|LINE \d+:|\* |File \"| Candidate", flat)[0]
+    kept = re.split(
+        r" Possible (?:fixes|solutions)| Original Line|LINE \d+:|\* |File \"| Candidate", flat
+    )[0]
     kept = kept.strip().rstrip(".")
     return f"{kept[:1].lower()}{kept[1:]}."[:400]
