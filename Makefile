@@ -33,6 +33,7 @@ lint: $(tools)
 pytest: $(tools)
 	@mkdir -p build
 	scripts/install-chromium
+	scripts/install-mail
 	OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 2 -rs | tee build/pytest.log
 
 # On a kernel that stops at the first bad access or undefined operation; report in build/sanitize.

@@ -449,4 +449,5 @@ NB_MODULE(_kernel, m) {
     m.def("score_above_csr", &score_above_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,
           "threshold"_a, "on"_a, "missing"_a, "threads"_a);
     bind_texts(m);
+    bind_mail(m);
 }

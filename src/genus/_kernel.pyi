@@ -237,3 +237,16 @@ def merge_words(
     bytes: Bytes, ends: Integers, other_bytes: Bytes, other_ends: Integers
 ) -> tuple[Words, Integers, Integers]:
     """Return the words of both, and where the words of either stand among them."""
+
+# Mail: a page's text that is seen and that is hidden, its marks (one a line), and its comments;
+# ids of words (n,), or with their places (n, 3); ids of lines (n,).
+def read_html(text: bytes) -> tuple[bytes, bytes, bytes, int]: ...
+def hash_words(
+    text: bytes,
+    seed: int,
+    kinds: tuple[int, int, int, int, int],
+    gaps: int,
+    opening_size: int,
+    places: bool,
+) -> NDArray[np.uint32]: ...
+def hash_lines(lines: bytes) -> NDArray[np.uint32]: ...

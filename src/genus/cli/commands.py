@@ -9,6 +9,7 @@ from genus.cli.demo import demo
 from genus.cli.evaluating import evaluate
 from genus.cli.explaining import explain
 from genus.cli.fitting import fit
+from genus.cli.mail import mail
 from genus.cli.merging import add, forget
 from genus.cli.predicting import predict
 from genus.cli.reporting import report
@@ -56,6 +57,7 @@ for command in (
     add,
     forget,
     report,
+    mail,
     demo,
     completion,
 ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from genus.cli.commands import cli
@@ -15,19 +17,32 @@ page is made of what the program itself says: `python -m genus.cli.page > docs/c
 """
 
 
-def help_of(name: str | None = None) -> str:
-    """The help of a command, or of all."""
-    top = click.Context(
+def commands(group: click.Group = cli, path: str = "genus") -> Iterator[str]:
+    """All commands by their whole names, each group before its own."""
+    yield path
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}"
+
+
+def help_of(path: str) -> str:
+    """The help of a command, by its whole name."""
+    top, *names = path.split()
+    command: click.Command = cli
+    context = click.Context(
         cli,
-        info_name="genus",
+        info_name=top,
         terminal_width=WIDTH,
         max_content_width=WIDTH,
         help_option_names=["-h", "--help"],
     )
-    if name is None:
-        return cli.get_help(top)
-    command = cli.commands[name]
-    return command.get_help(click.Context(command, parent=top, info_name=name))
+    for name in names:
+        assert isinstance(command, click.Group)
+        command = command.commands[name]
+        context = click.Context(command, parent=context, info_name=name)
+    return command.get_help(context)
 
 
 def session() -> str:
@@ -43,8 +58,7 @@ def page() -> str:
         INTRODUCTION,
         "## A session\n\nThis is what `genus demo` prints.\n",
         f"```console\n{session().strip()}\n```\n",
-        f"## genus\n\n```text\n{help_of()}\n```\n",
-        *(f"## genus {name}\n\n```text\n{help_of(name)}\n```\n" for name in cli.commands),
+        *(f"## {path}\n\n```text\n{help_of(path)}\n```\n" for path in commands()),
     ]
     return "\n".join(parts)
 

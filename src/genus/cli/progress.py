@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -17,3 +20,13 @@ def rows_passing(what: str, total: int | None) -> Iterator[Callable[[int], None]
 
     with tqdm(total=total, desc=what, unit=" rows", unit_scale=True, leave=False) as bar:
         yield bar.update
+
+
+def passing(what: str, items: Iterable[T], unit: str) -> Iterator[T]:
+    """The items, counted on a terminal as they pass."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from tqdm import tqdm
+
+    yield from tqdm(items, desc=what, unit=unit, unit_scale=True, leave=False)

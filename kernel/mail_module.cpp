@@ -1,0 +1,64 @@
+// The binding of what mail is read with: HTML to text, texts to hashes.
+#include <nanobind/stl/tuple.h>
+
+#include "binding.hpp"
+#include "html.hpp"
+#include "shingles.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace genus::binding {
+
+namespace {
+
+std::string_view view(const nb::bytes& bytes) {
+    return {bytes.c_str(), bytes.size()};
+}
+
+nb::bytes bytes(const std::string& text) {
+    return nb::bytes(text.data(), text.size());
+}
+
+nb::tuple read_html(const nb::bytes& text) {
+    const auto page = without_gil([&] { return html::Scanner(view(text)).scan(); });
+    return nb::make_tuple(bytes(page.seen), bytes(page.hidden), bytes(page.marks), page.comments);
+}
+
+// ids (n,), or ids with starts and ends (n, 3).
+nb::object hash_words(const nb::bytes& text, std::uint64_t seed,
+                      std::tuple<int, int, int, int, int> kinds, std::size_t gaps,
+                      std::size_t opening_size, bool places) {
+    const auto [word, capitals, mark, pair, opening] = kinds;
+    for (int kind : {word, capitals, mark, pair, opening})
+        require(kind < static_cast<int>(shingles::kinds), "There are but 16 kinds of tokens.");
+    require(text.size() < (1u << 31), "The text is too long.");
+    const shingles::Plan plan{word, capitals, mark, pair, opening, gaps, opening_size};
+    const auto found = without_gil(
+        [&] { return shingles::Reader(view(text), shingles::basis ^ seed, plan).read(); });
+    const std::size_t n = found.size(), width = places ? 3 : 1;
+    auto ids = zeros<std::uint32_t>(n * width);
+    for (std::size_t i = 0; i < n; ++i) {
+        ids[i * width] = found[i].id;
+        if (places) ids[i * width + 1] = found[i].start, ids[i * width + 2] = found[i].end;
+    }
+    return places ? give(std::move(ids), {n, width}) : give(std::move(ids), {n});
+}
+
+nb::object hash_lines(const nb::bytes& lines) {
+    const auto found = without_gil([&] { return shingles::ids_of_lines(view(lines)); });
+    auto ids = zeros<std::uint32_t>(found.size());
+    std::copy(found.begin(), found.end(), ids.get());
+    return give(std::move(ids), {found.size()});
+}
+
+}  // namespace
+
+void bind_mail(nb::module_& m) {
+    m.def("read_html", &read_html, "text"_a);
+    m.def("hash_words", &hash_words, "text"_a, "seed"_a, "kinds"_a, "gaps"_a, "opening_size"_a,
+          "places"_a);
+    m.def("hash_lines", &hash_lines, "lines"_a);
+}
+
+}  // namespace genus::binding

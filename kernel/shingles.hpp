@@ -1,0 +1,277 @@
+// Hashes of what a text is made of: words, words in capitals, marks such as $00 or !!!, and pairs
+// of neighbours. An id is 28 bits of the hash above 4 bits that say which kind of token it is.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace genus::shingles {
+
+constexpr std::size_t kinds = 16;
+constexpr std::size_t longest_word = 24;    // characters; of longer ones the first 8 and a length
+constexpr std::size_t longest_number = 12;  // characters of its shape
+
+struct Found {
+    std::uint32_t id, start, end;  // where it stands, in bytes
+};
+
+// Which kinds of tokens there are to be, as numbers below `kinds`; none for negative ones.
+struct Plan {
+    int word, capitals, mark, pair, opening;
+    std::size_t gaps;          // pairs of words at most so far apart; 1 for neighbours
+    std::size_t opening_size;  // words from the beginning that count as `opening`, too
+};
+
+// FNV-1a, in 64 bits.
+constexpr std::uint64_t basis = 14695981039346656037u, prime = 1099511628211u;
+
+inline std::uint64_t hash(std::string_view text, std::uint64_t seed = basis) {
+    for (unsigned char c : text) seed = (seed ^ c) * prime;
+    return seed;
+}
+
+// The last step of SplitMix64 (Steele, Lea & Flood 2014): every bit in depends on every bit out.
+inline std::uint64_t mixed(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return x ^ (x >> 31);
+}
+
+inline std::uint32_t id_of(std::uint64_t hashed, int kind) {
+    return static_cast<std::uint32_t>(mixed(hashed) >> 36 << 4) | static_cast<std::uint32_t>(kind);
+}
+
+inline bool is_digit(unsigned char c) {
+    return c >= '0' && c <= '9';
+}
+
+inline bool is_upper(unsigned char c) {
+    return c >= 'A' && c <= 'Z';
+}
+
+inline bool is_mark(unsigned char c) {
+    return c != 0 &&
+           std::string_view("!?$*#=_.~-").find(static_cast<char>(c)) != std::string_view::npos;
+}
+
+// A character of UTF-8 as far as it matters: its length in bytes, and what it is.
+enum class Kind : std::uint8_t { other, letter, ideograph };
+
+struct Character {
+    std::size_t size;
+    Kind kind;
+};
+
+// Letters are ASCII's, and beyond it everything but spaces, punctuation and symbols in the ranges
+// where mail has them. Ideographs stand for words, which are not set apart by spaces.
+inline Character character(std::string_view text, std::size_t at) {
+    const unsigned char c = static_cast<unsigned char>(text[at]);
+    if (c < 0x80) {
+        const unsigned char low = c | 32;
+        return {1, low >= 'a' && low <= 'z' ? Kind::letter : Kind::other};
+    }
+    std::size_t size = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 1;
+    size = std::min(size, text.size() - at);
+    char32_t code = c & (0xFFu >> (size + 1));
+    for (std::size_t i = 1; i < size; ++i)
+        code = code << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3Fu);
+    const auto within = [code](char32_t first, char32_t last) {
+        return code >= first && code <= last;
+    };
+    if (size == 1 || within(0x80, 0xBF) || code == 0xD7 || code == 0xF7 || within(0x2000, 0x2BFF) ||
+        within(0x3000, 0x3020) || within(0xFE10, 0xFE6F) || within(0xFFF0, 0xFFFF) ||
+        within(0xE000, 0xF8FF))
+        return {size, Kind::other};
+    if (within(0x0E00, 0x0EFF) || within(0x2E80, 0xA4CF) || within(0xF900, 0xFAFF) ||
+        within(0x20000, 0x3FFFF))
+        return {size, Kind::ideograph};
+    return {size, Kind::letter};
+}
+
+class Reader {
+public:
+    Reader(std::string_view text, std::uint64_t seed, const Plan& plan)
+        : text_(text), seed_(seed), plan_(plan) {}
+
+    std::vector<Found> read() {
+        while (at_ < text_.size()) {
+            const unsigned char c = static_cast<unsigned char>(text_[at_]);
+            const auto next = character(text_, at_);
+            if (next.kind == Kind::letter) {
+                word();
+            } else if (next.kind == Kind::ideograph) {
+                ideographs();
+            } else if (is_digit(c)) {
+                number(at_, at_);
+            } else if (c == '$' && amount_at() != 0) {
+                number(at_, amount_at());
+            } else if (is_mark(c)) {
+                marks();
+            } else if (c == 1) {
+                placeholder();
+            } else {
+                at_ += next.size;
+            }
+        }
+        return std::move(found_);
+    }
+
+private:
+    static constexpr std::size_t most_gaps = 8;
+
+    struct Seen {
+        std::uint64_t hashed;
+        std::size_t start;
+    };
+
+    std::string_view text_;
+    std::uint64_t seed_;
+    Plan plan_;
+    std::size_t at_ = 0, words_ = 0;
+    std::vector<Found> found_;
+    std::array<Seen, most_gaps> last_{};  // words before, in a ring
+    std::string shape_;
+
+    void emit(std::uint64_t hashed, int kind, std::size_t start, std::size_t end) {
+        if (kind >= 0)
+            found_.push_back({id_of(hashed, kind), static_cast<std::uint32_t>(start),
+                              static_cast<std::uint32_t>(end)});
+    }
+
+    // A token that has neighbours.
+    void follow(std::uint64_t hashed, std::size_t start, std::size_t end) {
+        if (words_ < plan_.opening_size) emit(hashed, plan_.opening, start, end);
+        const auto gaps = std::min({plan_.gaps, most_gaps, words_});
+        for (std::size_t gap = 1; gap <= gaps; ++gap) {
+            const auto& before = last_[(words_ - gap) % most_gaps];
+            emit(mixed(before.hashed) * (2 * gap + 1) + hashed, plan_.pair, before.start, end);
+        }
+        last_[words_++ % most_gaps] = {hashed, start};
+    }
+
+    bool is_word_at(std::size_t at) const {
+        if (at >= text_.size()) return false;
+        return is_digit(static_cast<unsigned char>(text_[at])) ||
+               character(text_, at).kind == Kind::letter;
+    }
+
+    void word() {
+        const auto start = at_;
+        std::size_t length = 0, capitals = 0, small = 0, eighth = 0;
+        std::uint64_t hashed = seed_;
+        while (at_ < text_.size()) {
+            const unsigned char c = static_cast<unsigned char>(text_[at_]);
+            const auto next = character(text_, at_);
+            const bool inside = next.kind == Kind::letter || is_digit(c) ||
+                                ((c == '\'' || c == '-' || c == '_') && is_word_at(at_ + 1));
+            if (!inside) break;
+            if (is_upper(c)) {
+                ++capitals;
+            } else if (next.kind == Kind::letter) {
+                ++small;
+            }
+            if (length == 8) eighth = at_;
+            for (std::size_t i = 0; i < next.size; ++i) {
+                const unsigned char b = static_cast<unsigned char>(text_[at_ + i]);
+                hashed = (hashed ^ (is_upper(b) ? b + 32u : b)) * prime;
+            }
+            ++length;
+            at_ += next.size;
+        }
+        if (length < 2) return;
+        if (length > longest_word) hashed = shortened(text_.substr(start, eighth - start), length);
+        emit(hashed, plan_.word, start, at_);
+        if (capitals > 2 && small == 0) emit(hash("^", hashed), plan_.capitals, start, at_);
+        follow(hashed, start, at_);
+    }
+
+    std::uint64_t shortened(std::string_view beginning, std::size_t length) {
+        shape_.assign(beginning);
+        for (char& c : shape_) c = is_upper(static_cast<unsigned char>(c)) ? c + 32 : c;
+        shape_ += '~';
+        shape_ += static_cast<char>('0' + std::min<std::size_t>(length / 8, 9));
+        return hash(shape_, seed_);
+    }
+
+    // Where the digits of an amount begin, of which a dollar sign is at hand; 0 if there are none.
+    std::size_t amount_at() const {
+        auto at = at_ + 1;
+        if (at < text_.size() && text_[at] == ' ') ++at;
+        return at < text_.size() && is_digit(static_cast<unsigned char>(text_[at])) ? at : 0;
+    }
+
+    // The shape of a number: 0 for each digit, four at most in a row.
+    void number(std::size_t start, std::size_t digits) {
+        shape_.assign(start == digits ? "" : "$");
+        std::size_t run = 0, kept = 0;
+        at_ = digits;
+        for (; at_ < text_.size(); ++at_) {
+            const char c = text_[at_];
+            const bool digit = is_digit(static_cast<unsigned char>(c));
+            if (!digit && std::string_view(".,:/-").find(c) == std::string_view::npos) break;
+            run = digit ? run + 1 : 0;
+            if (run <= 4 && shape_.size() < longest_number) shape_ += digit ? '0' : c;
+            if (digit) kept = std::min(shape_.size(), longest_number);
+        }
+        shape_.resize(std::max<std::size_t>(kept, 1));
+        if (at_ < text_.size() && text_[at_] == '%') shape_ += text_[at_++];
+        const auto hashed = hash(shape_, seed_);
+        emit(hashed, plan_.mark, start, at_);
+        follow(hashed, start, at_);
+    }
+
+    // A run of marks, or one exclamation mark: the first, four times at most.
+    void marks() {
+        const auto start = at_;
+        while (at_ < text_.size() && is_mark(static_cast<unsigned char>(text_[at_]))) ++at_;
+        const char first = text_[start];
+        if (at_ - start == 1 && first != '!') return;
+        shape_.assign(std::min<std::size_t>(at_ - start, 4), first);
+        const auto hashed = hash(shape_, seed_);
+        emit(hashed, plan_.mark, start, at_);
+        if (first == '!' || first == '?' || first == '$') follow(hashed, start, at_);
+    }
+
+    // \1 and a letter: what stands for an address in a text, a neighbour and nothing more.
+    void placeholder() {
+        const auto start = at_;
+        at_ = std::min(at_ + 2, text_.size());
+        follow(hash(text_.substr(start, at_ - start), seed_), start, at_);
+    }
+
+    // Each ideograph, and each two in a row.
+    void ideographs() {
+        std::size_t before = at_;
+        bool first = true;
+        while (at_ < text_.size()) {
+            const auto next = character(text_, at_);
+            if (next.kind != Kind::ideograph) break;
+            const auto end = at_ + next.size;
+            emit(hash(text_.substr(at_, next.size), seed_), plan_.word, at_, end);
+            if (!first)
+                emit(hash(text_.substr(before, end - before), seed_), plan_.word, before, end);
+            before = at_;
+            at_ = end;
+            first = false;
+        }
+    }
+};
+
+// The ids of whole tokens, one a line, each after a letter for its kind: A for 0, B for 1 …
+inline std::vector<std::uint32_t> ids_of_lines(std::string_view lines) {
+    std::vector<std::uint32_t> ids;
+    while (!lines.empty()) {
+        const auto end = std::min(lines.find('\n'), lines.size());
+        const auto line = lines.substr(0, end);
+        if (!line.empty())
+            ids.push_back(id_of(hash(line.substr(1)), (line.front() - 'A') & int(kinds - 1)));
+        lines.remove_prefix(std::min(end + 1, lines.size()));
+    }
+    return ids;
+}
+
+}  // namespace genus::shingles

@@ -1,0 +1,42 @@
+"""genus mail: the spam filter."""
+
+from __future__ import annotations
+
+import click
+
+from genus.cli.mail.checking import check
+from genus.cli.mail.filtering import filter_message
+from genus.cli.mail.learning import forget, learn
+from genus.cli.mail.sorting import sort
+from genus.cli.mail.upkeep import expire, import_bogofilter, stats
+from genus.cli.mail.why import why
+from genus.cli.troubles import Commands
+
+
+@click.group(cls=Commands)
+def mail() -> None:
+    """Learn what is spam, and sort mail by it.
+
+    PATH is a message, an mbox, a Maildir, an MH folder, a folder of messages, or - for stdin.
+    What is learned is kept in a store: counts and hashes, no text.
+
+    \b
+    Example:
+      genus mail learn --spam ~/Maildir/.Junk --ham ~/Maildir
+      genus mail check message.eml
+      genus mail sort ~/Maildir --junk .Junk
+    """
+
+
+for command in (
+    learn,
+    forget,
+    check,
+    filter_message,
+    sort,
+    why,
+    stats,
+    expire,
+    import_bogofilter,
+):
+    mail.add_command(command)

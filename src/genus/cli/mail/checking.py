@@ -1,0 +1,60 @@
+"""genus mail check."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from genus.cli.mail import options
+from genus.cli.mail.codes import FAILED, HAM, SPAM, UNSURE, failing
+
+CODES = {"spam": SPAM, "ham": HAM, "unsure": UNSURE}
+
+
+@click.command()
+@options.paths
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON for each message.")
+@options.store
+@options.site
+@click.pass_context
+def check(
+    ctx: click.Context, paths: tuple[str, ...], as_json: bool, store: str | None, site: str | None
+) -> None:
+    """Say of messages whether they are ham or spam, or that it is unsure.
+
+    Without PATH the message is read from stdin. The score is the logarithm of the odds of spam.
+
+    \b
+    Exit codes, of the last message if there are many:
+      0 spam   1 ham   2 unsure   3 error
+
+    \b
+    Examples:
+      genus mail check message.eml
+      genus mail check --json ~/Maildir | sort
+    """
+    with failing(ctx, FAILED):
+        from genus.mail.boxes import messages_in
+        from genus.mail.spamfilter import SpamFilter
+
+        spam_filter = SpamFilter.open(store, site, create=False)
+        try:
+            verdict, reasons = None, set()
+            for name, verdict in spam_filter.check_named(messages_in(paths or ("-",))):
+                if as_json:
+                    click.echo(verdict.line(name))
+                else:
+                    click.echo(
+                        f"{verdict.verdict:6}  {verdict.probability:.6f}  "
+                        f"{verdict.score:+9.3f}  {name}"
+                    )
+                reasons.add(verdict.reason)
+        finally:
+            spam_filter.close()
+        if verdict is None:
+            raise ValueError(f"There is no message in {', '.join(paths) or 'stdin'}.")
+        for reason in sorted(reasons - {""}):
+            click.echo(reason, err=True)
+        sys.stdout.flush()
+        ctx.exit(CODES[verdict.verdict])

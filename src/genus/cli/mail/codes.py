@@ -1,0 +1,24 @@
+"""Exit codes of commands that recipes of mail servers call: bogofilter's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+SPAM, HAM, UNSURE, FAILED = 0, 1, 2, 3
+
+
+@contextmanager
+def failing(ctx: click.Context, code: int) -> Iterator[None]:
+    """Errors are said in a sentence as everywhere, and end with a code of their own."""
+    from genus.cli.troubles import say, sentence
+
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        raise
+    except Exception as error:
+        say(f"Error: {sentence(error)}")
+        ctx.exit(code)

@@ -1,0 +1,106 @@
+"""genus mail learn and forget."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import click
+
+from genus.cli.arguments import File
+from genus.cli.mail import options
+
+
+class Several(click.Option):
+    """An option that takes all words up to the next option: --spam A B C --ham D."""
+
+
+class TakesSeveral(click.Command):
+    """A command whose repeated options may be given with many values after one name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        names = {name for each in self.params if isinstance(each, Several) for name in each.opts}
+        spread: list[str] = []
+        current = None
+        for word in args:
+            if word.startswith("-") and word != "-":
+                current = word if word in names else None
+                if current is None or word == "--":
+                    spread.append(word)
+                    continue
+                continue
+            spread += [current, word] if current is not None else [word]
+        return super().parse_args(ctx, spread)
+
+
+@click.command(cls=TakesSeveral)
+@click.option("--spam", cls=Several, multiple=True, type=File("PATH…"), help="Mail that is spam.")
+@click.option("--ham", cls=Several, multiple=True, type=File("PATH…"), help="Mail that is not.")
+@options.store
+def learn(spam: tuple[str, ...], ham: tuple[str, ...], store: str | None) -> None:
+    """Learn from mail that is spam, and from mail that is not.
+
+    A message that is known is not learned again; one that is known as the other class is
+    corrected. Whatever is learned can be forgotten.
+
+    \b
+    Examples:
+      genus mail learn --spam ~/Maildir/.Junk --ham ~/Maildir ~/Maildir/.Work
+      genus mail learn --spam - < message.eml
+    """
+    from genus.mail.spamfilter import SpamFilter
+
+    if not spam and not ham:
+        raise click.UsageError("Say what is spam and what is not: --spam PATH…, --ham PATH….")
+    spam_filter = SpamFilter.open(store)
+    try:
+        for label, paths in (("spam", spam), ("ham", ham)):
+            if paths:
+                outcomes = spam_filter.learn(passing("learn", raws(paths)), label == "spam")
+                click.echo(f"{label}: {told(outcomes, ('learned', 'known', 'corrected'))}")
+        totals = spam_filter.store.totals()
+        click.echo(f"The store holds {totals.ham:,} ham and {totals.spam:,} spam.")
+    finally:
+        spam_filter.close()
+
+
+@click.command()
+@options.paths
+@options.store
+def forget(paths: tuple[str, ...], store: str | None) -> None:
+    """Forget messages: exactly undoes learning them.
+
+    \b
+    Example:
+      genus mail forget message.eml
+    """
+    from genus.mail.spamfilter import SpamFilter
+
+    if not paths:
+        raise click.UsageError("Name what to forget: a message, or a folder of them.")
+    spam_filter = SpamFilter.open(store, create=False)
+    try:
+        outcomes = spam_filter.forget(passing("forget", raws(paths)))
+        click.echo(told(outcomes, ("forgotten", "unknown")))
+    finally:
+        spam_filter.close()
+
+
+def raws(paths: Iterable[str]) -> Iterator[bytes]:
+    from genus.mail.boxes import messages_in
+
+    return (raw for _, raw in messages_in(paths))
+
+
+def passing(what: str, messages: Iterator[bytes]) -> Iterator[bytes]:
+    """The messages, with a count of them on a terminal."""
+    from genus.cli.progress import passing as counted
+
+    return counted(what, messages, " messages")
+
+
+def told(outcomes: list[str], kinds: tuple[str, ...]) -> str:
+    """3 learned, 1 already known, 1 corrected: what happened, by its number."""
+    number = Counter(outcomes)
+    names = {"known": "already known", "unknown": "not known"}
+    return ", ".join(f"{number[kind]:,} {names.get(kind, kind)}" for kind in kinds)

@@ -1,0 +1,20 @@
+"""Options and arguments that several mail commands have."""
+
+from __future__ import annotations
+
+import click
+
+from genus.cli.arguments import File
+
+store = click.option(
+    "--store",
+    type=File("STORE"),
+    help="What was learned: a file, or postgresql://…?owner=NAME."
+    "  [default: $GENUS_HOME/mail.sqlite, or the same in the user's data folder]",
+)
+site = click.option(
+    "--site",
+    type=File("STORE"),
+    help="A store that many share; its counts are added, never changed.",
+)
+paths = click.argument("paths", nargs=-1, type=File("PATH"))

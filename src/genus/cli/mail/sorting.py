@@ -1,0 +1,51 @@
+"""genus mail sort."""
+
+from __future__ import annotations
+
+import click
+
+from genus.cli.arguments import File
+from genus.cli.mail import options
+
+
+@click.command()
+@click.argument("maildir", type=File("MAILDIR"))
+@click.option(
+    "--junk",
+    default=".Junk",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where spam goes: a folder of the Maildir, or the path of another. Made if missing.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be moved, and move nothing.")
+@options.store
+@options.site
+def sort(maildir: str, junk: str, dry_run: bool, store: str | None, site: str | None) -> None:
+    """Move spam from a Maildir into its Junk folder.
+
+    Each file is moved by renaming it, so that a message is in one folder or in the other; its
+    flags stay. Paths of what was moved go to stdout.
+
+    \b
+    Example:
+      genus mail sort ~/Maildir --junk .Junk --dry-run
+    """
+    from genus.cli.troubles import say
+    from genus.mail.sorting import sort_maildir
+    from genus.mail.spamfilter import SpamFilter
+
+    spam_filter = SpamFilter.open(store, site, create=False)
+    try:
+        counts = {"ham": 0, "unsure": 0, "spam": 0}
+        reasons = set()
+        for moved in sort_maildir(spam_filter, maildir, junk, dry_run):
+            counts[moved.verdict.verdict] += 1
+            reasons.add(moved.verdict.reason)
+            if moved.verdict.verdict == "spam":
+                click.echo(f"{moved.path} -> {moved.target}")
+    finally:
+        spam_filter.close()
+    for reason in sorted(reasons - {""}):
+        say(reason)
+    done = "would be moved" if dry_run else "moved"
+    say(f"{counts['spam']:,} spam {done}, {counts['ham']:,} ham, {counts['unsure']:,} unsure.")

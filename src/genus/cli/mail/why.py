@@ -1,0 +1,40 @@
+"""genus mail why."""
+
+from __future__ import annotations
+
+import click
+
+from genus.cli.arguments import File
+from genus.cli.mail import options
+
+
+@click.command()
+@click.argument("path", type=File("PATH"), default="-")
+@click.option(
+    "-n",
+    "--number",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="How many pieces of evidence to show.",
+)
+@options.store
+@options.site
+def why(path: str, number: int, store: str | None, site: str | None) -> None:
+    """Say why a message is what it is: the evidence, word by word, and where it stood.
+
+    \b
+    Example:
+      genus mail why message.eml
+    """
+    from genus.mail.boxes import messages_at
+    from genus.mail.spamfilter import SpamFilter
+
+    spam_filter = SpamFilter.open(store, site, create=False)
+    try:
+        found = next(messages_at(path), None)
+        if found is None:
+            raise ValueError(f"There is no message in {path}.")
+        click.echo(spam_filter.why(found[1]).text(number))
+    finally:
+        spam_filter.close()

@@ -1,0 +1,119 @@
+"""Moving in from bogofilter: its word list, as lessons.
+
+The dump of a word list says how many messages of either class hold a word, not which. Counts up to
+N are sums of lessons of weights 1, 2, 4 … and a rest that come to N: each lesson holds the words
+whose count has it in its sum. So what is imported is learned like everything else: it adds, fades,
+and can be forgotten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from genus.mail.spamfilter import SpamFilter, shift, this_day, unlearn
+from genus.mail.store import UNIT, Lesson
+from genus.mail.tokens import ENVELOPE, LETTER, LINKS, OPENING, PEOPLE, SUBJECT, WORDS
+from genus.text.hashes import WordPlan, ids_of
+
+MESSAGES = ".MSG_COUNT"
+PREFIXES = {"subj": SUBJECT, "from": PEOPLE, "to": PEOPLE, "rtrn": ENVELOPE, "url": LINKS}
+HEADER = {"rtrn": "return-path"}
+NOTE = "bogofilter"
+
+
+def import_dump(spam_filter: SpamFilter, path: str) -> str:
+    """Learn from a dump, in place of what was imported before; what came of it, in a sentence."""
+    if path == "-":
+        counts = read_dump(sys.stdin.buffer)
+    else:
+        with open(path, "rb") as file:
+            counts = read_dump(file)
+    spam_total, ham_total = counts.pop(MESSAGES, (0, 0))
+    if spam_total <= 0 or ham_total <= 0:
+        raise ValueError(
+            f"{path} has no line {MESSAGES} with messages of both classes. Give it what "
+            "`bogoutil -d wordlist.db` prints."
+        )
+    lessons = [
+        *lessons_of({w: n for w, (n, _) in counts.items() if n}, spam_total, True),
+        *lessons_of({w: n for w, (_, n) in counts.items() if n}, ham_total, False),
+    ]
+    with spam_filter.store.change() as change:
+        before = change.get(NOTE)
+        if before:
+            digests = [bytes.fromhex(each) for each in before.split()]
+            unlearn(change, list(change.find(digests).values()))
+        change.write(lessons)
+        shift(change, lessons, [])
+        change.put(NOTE, " ".join(each.digest.hex() for each in lessons))
+    spam_filter.rejudge(anew=True)
+    return f"Imported {len(counts):,} words of {spam_total:,} spam and {ham_total:,} ham" + (
+        ", in place of what was imported before." if before else "."
+    )
+
+
+def read_dump(lines: Iterable[bytes]) -> dict[str, tuple[int, int]]:
+    """Words and in how many messages of spam and of ham they are: `word spam ham [date]`."""
+    found = {}
+    for number, line in enumerate(lines, 1):
+        parts = line.decode("utf-8", "replace").split()
+        if not parts:
+            continue
+        if len(parts) < 3 or not (parts[1].isdigit() and parts[2].isdigit()):
+            raise ValueError(
+                f"Line {number} of the dump is no word with two counts: {line[:60]!r}. Give it "
+                "what `bogoutil -d wordlist.db` prints."
+            )
+        found[parts[0]] = int(parts[1]), int(parts[2])
+    return found
+
+
+def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesson]:
+    """Lessons whose weights sum up to `total`, and by word to its count."""
+    words = [(np.array(ids_of_word(word)), min(n, total)) for word, n in counts.items()]
+    words = [(ids, n) for ids, n in words if len(ids)]
+    if not words:
+        return
+    ids = np.concatenate([each for each, _ in words]).astype(np.uint32)
+    left = np.repeat([n for _, n in words], [len(each) for each, _ in words])
+    ids, at = np.unique(ids, return_index=True)
+    left = left[at]
+    for weight in weights_of(total):
+        held = left >= weight
+        left = left - weight * held
+        key = f"bogofilter {spam} {weight} {total}".encode() + ids[held].tobytes()
+        digest = hashlib.blake2b(key, digest_size=16).digest()
+        yield Lesson(digest, spam, this_day(), ids[held], weight * UNIT)
+
+
+def weights_of(total: int) -> list[int]:
+    """Weights that sum up to a total, of which some sum up to every number below it.
+
+    >>> weights_of(10)
+    [4, 3, 2, 1]
+    """
+    found, power = [], 1
+    while power <= total:
+        found.append(power)
+        total -= power
+        power *= 2
+    return sorted([*found, total] if total else found, reverse=True)
+
+
+def ids_of_word(word: str) -> list[int]:
+    """The ids of what bogofilter calls a word; none for what has no like here."""
+    prefix, colon, rest = word.partition(":")
+    if colon and prefix in PREFIXES:
+        group = PREFIXES[prefix]
+        if group == SUBJECT:
+            return WordPlan(SUBJECT, -1, SUBJECT, -1).ids(rest).tolist()[:1]
+        token = rest.lower() if group == LINKS else f"{HEADER.get(prefix, prefix)}:{rest.lower()}"
+        return ids_of([LETTER[group] + token]).tolist()
+    if colon:
+        return []
+    in_text = WordPlan(WORDS, -1, WORDS, -1).ids(word).tolist()[:1]
+    return in_text + WordPlan(OPENING, -1, -1, -1).ids(word).tolist()[:1] if in_text else []

@@ -1,0 +1,107 @@
+"""Why a message is what it is: its tokens, what each says, and where it stood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genus.mail.judgement import Judgement, log_odds
+from genus.mail.message import read
+from genus.mail.store import UNIT, Store
+from genus.mail.tokens import GROUPS, LETTER, clean, pieces_of, tokens_of
+from genus.mail.verdict import Verdict
+from genus.text.hashes import KINDS, ids_of
+
+LONGEST = 40  # characters of a token that are shown
+
+
+@dataclass(frozen=True)
+class Clue:
+    """A token, its group, where it stood first, and what it adds to the score.
+
+    `ham` and `spam` are how many messages hold it, a faded one for less than one.
+    """
+
+    token: str
+    group: str
+    where: str
+    weight: float
+    ham: float
+    spam: float
+
+
+@dataclass(frozen=True)
+class Why:
+    """A verdict and its evidence, the strongest first; the constant is what no token says."""
+
+    verdict: Verdict
+    evidence: list[Clue]
+    constant: float
+    unknown: int  # tokens that were never seen before, and say nothing
+
+    def text(self, most: int = 20) -> str:
+        """As lines to read."""
+        verdict = self.verdict
+        lines = [
+            f"{verdict.verdict}: probability {verdict.probability:.6f}, "
+            f"score {verdict.score:+.3f}, of which {self.constant:+.3f} whatever it holds"
+        ]
+        if verdict.reason:
+            lines.append(verdict.reason)
+        for title, sign in (("for spam", 1), ("against", -1)):
+            side = [clue for clue in self.evidence if clue.weight * sign > 0]
+            if not side:
+                continue
+            total = sum(clue.weight for clue in side)
+            lines.append(f"{title}: {len(side)} tokens, {total:+.3f}")
+            for clue in side[:most]:
+                lines.append(
+                    f"  {clue.weight:+.3f}  {clue.group:9}  {clue.token:{LONGEST}}  "
+                    f"{clue.where:12}  in {clue.spam:g} spam, {clue.ham:g} ham"
+                )
+        lines.append(f"{self.unknown} tokens are new and say nothing.")
+        return "\n".join(line.rstrip() for line in lines)
+
+
+def evidence_in(raw: bytes, store: Store, judgement: Judgement) -> Why:
+    """The evidence in a message. What the tokens add, and the constant, sum up to the score."""
+    tokens, totals = tokens_of(raw), store.totals()
+    counts = store.counts(tokens)
+    odds = log_odds(counts, totals)
+    kind = (tokens % KINDS).astype(np.intp)
+    # Each token by itself: the group's evidence is a sum over its tokens.
+    number = np.bincount(kind, minlength=KINDS)
+    per_token = judgement.per_token(number)[kind] * odds
+    verdict = judgement.verdict(tokens, counts, totals)
+    spelt = spellings(raw)
+    clues = [
+        Clue(*spelt.get(int(token), ("?", GROUPS[group], "?")), float(weight), ham, spam)
+        for token, group, weight, (ham, spam) in zip(
+            tokens, kind, per_token, (counts / UNIT).tolist(), strict=True
+        )
+        if weight
+    ]
+    clues.sort(key=lambda clue: -abs(clue.weight))
+    unknown = int(np.count_nonzero(~counts.any(axis=1)))
+    return Why(verdict, clues, judgement.constant, unknown)
+
+
+def spellings(raw: bytes) -> dict[int, tuple[str, str, str]]:
+    """What each id stands for in a message: the token, its group, and where it stood first."""
+    pieces = pieces_of(read(raw))
+    found: dict[int, tuple[str, str, str]] = {}
+    for token, each in zip(pieces.tokens, ids_of(pieces.tokens).tolist(), strict=True):
+        group = GROUPS[LETTER.index(token[0])]
+        found.setdefault(each, (token[1:][:LONGEST], group, group))
+    for stretch in pieces.texts:
+        read_as, places = stretch.plan.places(stretch.text)
+        line_ends = np.flatnonzero(np.frombuffer(read_as, np.uint8) == ord("\n"))
+        lines = np.searchsorted(line_ends, places[:, 1]) + 1
+        for (each, start, end), line in zip(places.tolist(), lines.tolist(), strict=True):
+            if each not in found:
+                shown = clean(read_as[start:end].decode("utf-8", "replace"))[:LONGEST]
+                where = stretch.where if stretch.where == "subject" else f"{stretch.where}:{line}"
+                shown = shown.replace("\1u", "(link)").replace("\1m", "(address)")
+                found[each] = shown, GROUPS[each % KINDS], where
+    return found

@@ -1,0 +1,48 @@
+"""Which message is which: the hash of what its sender wrote, not of what was added on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from genus.mail.message import divide, fields, lines_of
+
+# What filters say of mail: never evidence, and never part of what a message is.
+VERDICTS = re.compile(
+    r"x-(genus|spam|bogosity|crm114|dspam|rspam|spambayes|spamprobe|spamd?-?checker|bayes|junk"
+    r"|sa-|ham|filter|antispam|barracuda-spam|mailscanner-spam|proofpoint-spam|forefront-antispam"
+    r"|microsoft-antispam|ms-exchange-organization-scl|virus|amavis|mozilla-(status|keys)|ovh-spam)"
+    r".*|authentication-results-original"
+)
+# What mailboxes and programs add to a message that they keep.
+ADDED = re.compile(
+    r"status|x-status|x-keywords|x-uid|x-uidl|x-imap(base)?|x-evolution.*|x-gmail-labels|x-folder"
+    r"|content-length|lines|delivery-date|xref|x-mozilla-.*|x-original-to|delivered-to|x-getmail.*"
+    r"|x-sieve.*|x-envelope-(from|to)|return-path"
+)
+
+
+def is_verdict(name: str) -> bool:
+    """Whether a header, in lower case, is what some filter said."""
+    return VERDICTS.fullmatch(name) is not None
+
+
+def is_added(name: str) -> bool:
+    """Whether a header, in lower case, is no part of what was sent."""
+    return is_verdict(name) or ADDED.fullmatch(name) is not None
+
+
+def digest(raw: bytes) -> bytes:
+    """16 bytes that tell a message from others, wherever it is kept and whoever judged it.
+
+    >>> sent = digest(b"Subject: hello\\r\\n\\r\\nworld\\r\\n")
+    >>> sent == digest(b"From me Nov 16\\nX-Genus: spam\\nSubject: hello\\nStatus: RO\\n\\nworld")
+    True
+    """
+    head, body = divide(lines_of(raw))
+    hashed = hashlib.blake2b(digest_size=16)
+    for name, value in fields(head):
+        if name != b"received" and not is_added(name.decode("ascii")):
+            hashed.update(name + b":" + b" ".join(value.split()) + b"\n")
+    hashed.update(b"\n" + body.rstrip())
+    return hashed.digest()

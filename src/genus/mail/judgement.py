@@ -1,0 +1,234 @@
+"""How far evidence is to be trusted: from counts of tokens to a probability of spam.
+
+With n_s, n_h messages of spam and ham that hold a token, of N_s and N_h, a token's log-odds is
+
+    w = log (n_s/N_s + ε) − log (n_h/N_h + ε),        ε = 2λ / (N_s + N_h),
+
+and nothing if it was never seen: the ratio of what a naive Bayes filter believes of messages that
+hold it, classes alike. A group's evidence is a shrunken mean of its tokens' log-odds,
+
+    x_g = Σ w / (n_g + 5),
+
+because words repeat each other, and a long message is not surer than a short one. The score, the
+log-odds of spam, weighs the groups (Raina, Shen, Ng & McCallum 2003),
+
+    s = Σ_g β_g x_g + β_0,
+
+with weights β ≥ 0 that are fitted on messages by counts that they had no part in: lessons are left
+out in blocks of neighbours, in the order in which they were learned. A block takes what is peculiar
+to a time (a campaign, a route) with it, so that evidence which does not last gets little weight.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.mail.store import UNIT, Lesson, Store, Totals
+from genus.mail.store.lessons import Counts, Tokens
+from genus.mail.tokens import GROUPS
+from genus.mail.verdict import HAM, SPAM, UNSURE, Verdict
+
+Array = NDArray[np.float64]
+KIND_BITS = 15  # of a token's id
+PSEUDO = 0.03  # λ
+SHRINK = 5.0  # tokens that say nothing, in every group
+BLOCKS = 8
+# Where the weights are before anything is known, up to a common factor.
+PRIOR = {
+    "subject": 0.5,
+    "people": 1.0,
+    "route": 0.25,
+    "envelope": 0.05,
+    "form": 0.1,
+    "words": 2.0,
+    "structure": 0.05,
+    "links": 0.1,
+    "pairs": 1.0,
+    "opening": 1.0,
+    "hidden": 0.1,
+}
+SCALE = 2.0  # the common factor, to begin with
+RIDGE, SCALE_RIDGE = 30.0, 10.0
+FEWEST = 5  # messages of either class, below which every answer is unsure
+HAM_LOSS = 0.001
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Weights of groups, a constant, and the score from which on mail is spam.
+
+    `ham` and `spam` are how many lessons there were when it was made.
+    """
+
+    weights: dict[str, float] = field(
+        default_factory=lambda: {group: SCALE * PRIOR[group] for group in GROUPS}
+    )
+    constant: float = 0.0
+    threshold: float = 2.0
+    ham: int = 0
+    spam: int = 0
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Judgement:
+        """A judgement from a note; the one to begin with if there is none."""
+        return cls(**json.loads(text)) if text else cls()
+
+    def is_stale(self, totals: Totals, growth: float) -> bool:
+        """Whether so much was learned or forgotten since that it should be made again."""
+        return any(
+            abs(now - then) > growth * then
+            for now, then in ((totals.ham, self.ham), (totals.spam, self.spam))
+        )
+
+    def verdict(self, tokens: Tokens, counts: Counts, totals: Totals) -> Verdict:
+        """What a message with these tokens is, given their counts (n, 2)."""
+        reason = too_little(totals)
+        x = features(tokens, log_odds(counts, totals), np.zeros(len(tokens), np.intp), 1)[0]
+        score = float(x @ self.vector + self.constant)
+        probability = float(1 / (1 + np.exp(-score)))
+        if reason:
+            return Verdict(UNSURE, probability, score, reason)
+        verdict = SPAM if score > self.threshold else HAM if score <= 0 else UNSURE
+        return Verdict(verdict, probability, score)
+
+    def per_token(self, number: NDArray[np.intp]) -> Array:
+        """What a token's log-odds are multiplied with, by group, in a message of so many."""
+        return self.vector / (number[: len(GROUPS)] + SHRINK)
+
+    @property
+    def vector(self) -> Array:
+        return np.array([self.weights.get(group, 0.0) for group in GROUPS])
+
+
+def too_little(totals: Totals) -> str:
+    """Why nothing can be said yet, if so."""
+    ham, spam = totals.weights
+    short = [
+        f"{name} ({number:g} of at least {FEWEST})"
+        for name, number in (("ham", ham), ("spam", spam))
+        if number < FEWEST
+    ]
+    if not short:
+        return ""
+    return f"Too little is learned to tell: {' and '.join(short)}. See genus mail learn --help."
+
+
+def log_odds(counts: Counts | Array, totals: Totals | tuple[float, float]) -> Array:
+    """What each token says for spam, by how many messages hold it, (n, 2) of UNIT."""
+    ham, spam = totals.weights if isinstance(totals, Totals) else totals
+    ε = 2 * PSEUDO / max(ham + spam, 1.0)
+    of_ham = counts[:, 0] / (UNIT * max(ham, 1.0)) + ε
+    of_spam = counts[:, 1] / (UNIT * max(spam, 1.0)) + ε
+    return np.where(counts.any(axis=1), np.log(of_spam / of_ham), 0.0)
+
+
+def features(tokens: Tokens, odds: Array, message: NDArray[np.intp], messages: int) -> Array:
+    """The evidence of each group, (messages, groups), of tokens and the message each is in."""
+    cell = message * len(GROUPS) + (tokens & KIND_BITS)
+    size = messages * len(GROUPS)
+    summed = np.bincount(cell, odds, size)
+    number = np.bincount(cell, minlength=size)
+    return (summed / (number + SHRINK)).reshape(messages, len(GROUPS))
+
+
+def judge(lessons: Sequence[Lesson], store: Store, totals: Totals) -> Judgement:
+    """Weights, fitted on lessons by the counts of all others."""
+    lessons = [each for each in lessons if each.weight == UNIT and len(each.tokens)]
+    spam = np.array([each.spam for each in lessons], bool)
+    if min(np.count_nonzero(spam), np.count_nonzero(~spam)) < FEWEST:
+        return Judgement(ham=totals.ham, spam=totals.spam)
+    x = out_of_block(lessons, spam, store, totals)
+    weights, constant = fit(x, spam)
+    scores = x @ weights + constant
+    return Judgement(
+        dict(zip(GROUPS, weights.tolist(), strict=True)),
+        constant,
+        threshold(scores[~spam]),
+        totals.ham,
+        totals.spam,
+    )
+
+
+def out_of_block(
+    lessons: Sequence[Lesson], spam: NDArray[np.bool_], store: Store, totals: Totals
+) -> Array:
+    """The evidence in each lesson by counts without its block, (m, groups)."""
+    sizes = np.array([len(each.tokens) for each in lessons])
+    message = np.repeat(np.arange(len(lessons)), sizes)
+    tokens = np.concatenate([each.tokens for each in lessons])
+    ids, at = np.unique(tokens, return_inverse=True)
+    counts = store.counts(ids)
+    weight = np.array([each.counts_for for each in lessons])
+    all_ham, all_spam = totals.weights
+    block = np.empty(len(lessons), np.intp)
+    for of_class in (spam, ~spam):
+        number = np.count_nonzero(of_class)
+        block[of_class] = np.arange(number) * BLOCKS // number
+    x = np.empty((len(lessons), len(GROUPS)))
+    for k in range(BLOCKS):
+        held = block == k
+        if not held.any():
+            continue
+        rows = held[message]
+        left = counts.astype(float)
+        for column, of_class in ((0, ~spam), (1, spam)):
+            inside = rows & of_class[message]
+            left[:, column] -= np.bincount(
+                at[inside], weight[message[inside]].astype(float), len(ids)
+            )
+        ham_left = all_ham - weight[held & ~spam].sum() / UNIT
+        spam_left = all_spam - weight[held & spam].sum() / UNIT
+        odds = log_odds(left, (ham_left, spam_left))
+        place = np.cumsum(held) - 1
+        messages = int(np.count_nonzero(held))
+        x[held] = features(tokens[rows], odds[at[rows]], place[message[rows]], messages)
+    return x
+
+
+def fit(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
+    """Weights (G,) and a constant: logistic regression near a multiple t of the prior weights.
+
+    Classes count alike, whatever their shares among lessons. Targets are Platt's (1999), short of 0
+    and 1, so that no score runs away when a few lessons can be told apart without fail.
+    """
+    from scipy.optimize import minimize
+
+    scale = x.std(axis=0) + 1e-9
+    z = x / scale
+    prior = np.array([PRIOR[group] for group in GROUPS]) * scale
+    n_spam, n_ham = np.count_nonzero(spam), np.count_nonzero(~spam)
+    target = np.where(spam, (n_spam + 1) / (n_spam + 2), 1 / (n_ham + 2))
+    weight = np.where(spam, 0.5 / n_spam, 0.5 / n_ham) * len(spam)
+    G = len(GROUPS)
+
+    def loss(θ: Array) -> tuple[float, Array]:
+        β, β0, t = θ[:G], θ[G], θ[G + 1]
+        s = z @ β + β0
+        residual = weight * (1 / (1 + np.exp(-np.clip(s, -500, 500))) - target)
+        away = β - t * prior
+        value = weight @ (np.logaddexp(0, s) - target * s)
+        value += RIDGE * away @ away / 2 + SCALE_RIDGE * (t - SCALE) ** 2 / 2
+        slope_t = SCALE_RIDGE * (t - SCALE) - RIDGE * away @ prior
+        return value, np.concatenate([z.T @ residual + RIDGE * away, [residual.sum(), slope_t]])
+
+    found = minimize(
+        loss,
+        np.concatenate([SCALE * prior, [0.0, SCALE]]),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None)] * G + [(None, None), (0, None)],
+        options={"maxiter": 500},
+    )
+    return found.x[:G] / scale, float(found.x[G])
+
+
+def threshold(ham_scores: Array, loss: float = HAM_LOSS) -> float:
+    return float(max(np.quantile(ham_scores, 1 - loss), 0.0))

@@ -1,0 +1,295 @@
+"""A message as its headers and the texts in it, whatever bytes it is made of.
+
+Python's `email` finds parameters and decodes words (RFC 2047, 2231); the parts are found here,
+without recursion, because its parser takes a line through a test for every enclosing part (seconds
+for a crafted message) and gives up on deep nesting. Everything is bounded by `Limits`; what is
+beyond a limit is left out, and the rest is read.
+"""
+
+from __future__ import annotations
+
+import binascii
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.header import decode_header
+from email.message import Message as Fields
+from functools import lru_cache
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of a message is read: bytes, characters, levels and pieces."""
+
+    size: int = 1 << 20  # bytes of the message
+    head: int = 1 << 16  # bytes of the headers of the message, or of a part
+    header: int = 4096  # characters of one header
+    headers: int = 1000
+    depth: int = 30
+    parts: int = 200
+    text: int = 1 << 19  # characters of all texts together
+
+
+@dataclass(frozen=True)
+class Part:
+    """A leaf: its type, character set, encoding, name, and its text if it is text."""
+
+    type: str
+    charset: str = ""
+    encoding: str = ""
+    name: str = ""
+    disposition: str = ""
+    text: str | None = None
+
+    @property
+    def is_html(self) -> bool:
+        """Whether a mail reader shows it as HTML, or would if the type were right."""
+        if self.type == "text/html":
+            return True
+        return self.text is not None and HTML.search(self.text, 0, 1000) is not None
+
+
+@dataclass(frozen=True)
+class Message:
+    """Headers in their order, names in lower case, and leaves; `cut` says which limits it met."""
+
+    headers: tuple[tuple[str, str], ...]
+    parts: tuple[Part, ...]
+    cut: tuple[str, ...] = ()
+
+
+LIMITS = Limits()
+UNFOLDED = re.compile(rb"\n(?![ \t])")
+FOLD = re.compile(rb"\n[ \t]+")
+NAME = re.compile(rb"[!-9;-~]{1,76}[ \t]*\Z")
+HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+# What Python can decode and what mail is written in; others of its codecs are slow or not for text.
+CHARSETS = re.compile(
+    r"ascii|utf-?(7|8|16|32)(-?[bl]e|-sig)?|(iso)?-?8859-\d+|latin-?\d+|cp\d+|windows-\d+|koi8-[rtu]"
+    r"|gb2312|gbk|gb18030|hz|big5(hkscs)?|euc_?-?(jp|kr|jis_2004|jisx0213)|johab|shift_?-?jis\w*"
+    r"|iso2022_\w+|tis-620|mac_?-?\w+|ptcp154|kz1048"
+)
+FALLBACK = "cp1252"  # what mail without a (true) character set was most often written in
+
+
+def read(raw: bytes, limits: Limits = LIMITS) -> Message:
+    """The message that some bytes are; there is none that is not one.
+
+    >>> message = read(b"Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\\n\\nHallo!")
+    >>> message.headers, message.parts[0].text
+    ((('subject', 'Grüße'),), 'Hallo!')
+    """
+    cut = []
+    if len(raw) > limits.size:
+        raw = raw[: limits.size]
+        cut.append("size")
+    head, body = divide(lines_of(raw))
+    reader = Reader(limits, cut)
+    headers = reader.headers(head)
+    parts = tuple(reader.leaves(headers, body))
+    return Message(tuple(headers), parts, tuple(dict.fromkeys(cut)))
+
+
+def lines_of(raw: bytes) -> bytes:
+    """The bytes with \\n at the end of each line, less a line with which mailboxes begin one."""
+    if b"\r" in raw:
+        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    while raw.startswith((b"From ", b">From ")):
+        raw = raw.partition(b"\n")[2]
+    return raw
+
+
+def divide(raw: bytes) -> tuple[bytes, bytes]:
+    """Headers and body, at the first empty line."""
+    if raw.startswith(b"\n"):
+        return b"", raw[1:]
+    head, _, body = raw.partition(b"\n\n")
+    return head, body
+
+
+def fields(head: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Names and values of headers as they stand, folded or not; lines that are none are skipped."""
+    for line in UNFOLDED.split(head):
+        name, colon, value = line.partition(b":")
+        if colon and NAME.match(name):
+            yield name.rstrip().lower(), value
+
+
+class Reader:
+    """Reads one message within limits; which ones it met is noted in `cut`."""
+
+    def __init__(self, limits: Limits, cut: list[str]) -> None:
+        self.limits, self.cut = limits, cut
+        self.left = limits.text
+
+    def headers(self, head: bytes) -> list[tuple[str, str]]:
+        """Decoded headers."""
+        if len(head) > self.limits.head:
+            head = head[: self.limits.head]
+            self.cut.append("head")
+        found: list[tuple[str, str]] = []
+        for name, value in fields(head):
+            if len(found) == self.limits.headers:
+                self.cut.append("headers")
+                break
+            if len(value) > self.limits.header:
+                value = value[: self.limits.header]
+                self.cut.append("header")
+            found.append((name.decode("ascii"), decoded(FOLD.sub(b" ", value).strip())))
+        return found
+
+    def leaves(self, headers: list[tuple[str, str]], body: bytes) -> Iterator[Part]:
+        """The parts that have no parts, in their order."""
+        pending = [(content(headers), body, 0, "text/plain")]
+        count = 0
+        while pending:
+            about, body, depth, default = pending.pop()
+            kind = type_of(about, default)
+            inner: list[tuple[Fields, bytes, int, str]] = []
+            if kind.startswith(("multipart/", "message/")) and depth == self.limits.depth:
+                self.cut.append("depth")
+            elif kind.startswith("multipart/"):
+                below = "message/rfc822" if kind == "multipart/digest" else "text/plain"
+                room = self.limits.parts - count
+                for piece in self.split(body, parameter(about, "boundary"), room):
+                    head, rest = divide(piece)
+                    inner.append((content(self.headers(head)), rest, depth + 1, below))
+            elif kind in ("message/rfc822", "message/global"):
+                head, rest = divide(transfer_decoded(about, body).replace(b"\r\n", b"\n"))
+                inner.append((content(self.headers(head)), rest, depth + 1, "text/plain"))
+            if inner:
+                pending += reversed(inner)
+                count += len(inner)
+                continue
+            yield self.leaf(about, kind, body)
+
+    def split(self, body: bytes, boundary: str, room: int) -> Iterator[bytes]:
+        """The bodies between delimiters, RFC 2046 section 5.1.1."""
+        mark = b"--" + boundary.encode("utf-8", "replace").rstrip()
+        if not boundary or body.find(mark) < 0:
+            return
+        body = b"\n" + body
+        mark = b"\n" + mark
+        at = body.find(mark)
+        while at >= 0:
+            start = at + len(mark)
+            line = body.find(b"\n", start)
+            if body.startswith(b"--", start) or line < 0:
+                return
+            if room == 0:
+                self.cut.append("parts")
+                return
+            room -= 1
+            at = body.find(mark, line)
+            yield body[line + 1 : at if at >= 0 else len(body)]
+
+    def leaf(self, about: Fields, kind: str, body: bytes) -> Part:
+        """A part as what it says of itself, and its text."""
+        charset = parameter(about, "charset").lower()[:40]
+        encoding = str(about.get("content-transfer-encoding", "")).strip().lower()[:40]
+        shown = str(about.get("content-disposition", "")).partition(";")[0].strip().lower()[:40]
+        name = parameter(about, "filename", "content-disposition") or parameter(about, "name")
+        text = None
+        if kind.startswith(("text/", "multipart/", "message/")) and shown != "attachment":
+            text = characters(transfer_decoded(about, body), charset)
+            if len(text) > self.left:
+                text = text[: self.left]
+                self.cut.append("text")
+            self.left -= len(text)
+        return Part(kind, charset, encoding, name[:200], shown, text)
+
+
+def content(headers: list[tuple[str, str]]) -> Fields:
+    """What a part says of its content, as `email` keeps it."""
+    about = Fields()
+    for name, value in headers:
+        if name.startswith("content-") and name not in about:
+            about[name] = value
+    return about
+
+
+def type_of(about: Fields, default: str) -> str:
+    """The type of a part, in lower case: the default of where it stands if it names none."""
+    named = str(about.get("content-type", "")).partition(";")[0].strip().lower()
+    main, slash, sub = named.partition("/")
+    if not slash or not main or not sub or len(named) > 100:
+        return default
+    return named
+
+
+def parameter(about: Fields, name: str, header: str = "content-type") -> str:
+    """A parameter of a header, decoded; empty if there is none that can be read."""
+    if header not in about:
+        return ""
+    try:
+        found = about.get_param(name, "", header)
+        if isinstance(found, tuple):
+            charset, _, value = found
+            found = value.encode("latin-1", "replace").decode(known(charset) or "ascii", "replace")
+        return decoded(str(found).encode("utf-8", "surrogateescape")).strip()
+    except Exception:  # hostile parameters raise more kinds of error than `email` documents
+        return ""
+
+
+def transfer_decoded(about: Fields, body: bytes) -> bytes:
+    """The body less its transfer encoding; broken ones as far as they go."""
+    encoding = str(about.get("content-transfer-encoding", "")).strip().lower()
+    if encoding == "base64":
+        return from_base64(body)
+    if encoding == "quoted-printable":
+        return binascii.a2b_qp(body)
+    return body
+
+
+def from_base64(body: bytes) -> bytes:
+    """All that whole groups of four letters hold; others are skipped."""
+    letters = body.translate(None, NOT_BASE64).partition(b"=")[0]
+    whole = letters[: len(letters) // 4 * 4]
+    rest = letters[len(whole) :]
+    if len(rest) > 1:
+        whole += rest + b"=" * (4 - len(rest))
+    return binascii.a2b_base64(whole)
+
+
+BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+NOT_BASE64 = bytes(set(range(256)) - set(BASE64))
+
+
+def characters(data: bytes, charset: str) -> str:
+    """Bytes as text by the character set that is named, or what they look like."""
+    codec = known(charset)
+    if codec is not None and codec not in ("ascii", "utf-8"):
+        try:
+            return data.decode(codec, "replace")
+        except UnicodeError:  # utf-16 of an odd number of bytes, for one
+            return data.decode(FALLBACK, "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("utf-8" if codec == "utf-8" else FALLBACK, "replace")
+
+
+@lru_cache(maxsize=256)
+def known(charset: str | None) -> str | None:
+    """Python's name of a character set that mail is written in."""
+    try:
+        name = codecs.lookup((charset or "").strip().strip("'\"")).name
+    except (LookupError, ValueError, UnicodeError):
+        return None
+    return name if CHARSETS.fullmatch(name) else None
+
+
+def decoded(value: bytes) -> str:
+    """A header as people read it: encoded words decoded, RFC 2047."""
+    text = characters(value, "")
+    if "=?" not in text:
+        return text
+    try:
+        pieces = decode_header(text)
+    except Exception:  # broken base64, for one
+        return text
+    return "".join(
+        piece if isinstance(piece, str) else characters(piece, charset or "")
+        for piece, charset in pieces
+    )

@@ -1,0 +1,103 @@
+"""Spam out of a Maildir and into its Junk folder, message by message."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from genus.mail.boxes import MOST, files_in, is_maildir
+from genus.mail.spamfilter import SpamFilter
+from genus.mail.verdict import SPAM, Verdict
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """What became of a message: what it is, and where it went if it is spam."""
+
+    path: Path
+    verdict: Verdict
+    target: Path | None
+
+
+def sort_maildir(
+    spam_filter: SpamFilter, maildir: str, junk: str, dry_run: bool = False
+) -> Iterator[Sorted]:
+    """Move what is spam; the junk folder is one of the Maildir's own (.Junk), or a path.
+
+    A rename within a file system is atomic, and the name holds the flags (":2,S"). Names in
+    Maildirs are unique; should one be taken in the junk folder nevertheless, the message stays.
+    """
+    folder = Path(maildir)
+    if not is_maildir(folder):
+        raise ValueError(f"{maildir} is no Maildir: it has no folders cur and new.")
+    target = junk_folder(folder, junk)
+    if target.exists() and target.resolve() == folder.resolve():
+        raise ValueError(f"The Junk folder {junk!r} is the Maildir itself. Name another.")
+    files = list(files_in(folder))
+    there = ((path, raw) for path in files if (raw := content(path)) is not None)
+    for path, verdict in spam_filter.check_named(there):
+        if verdict.verdict != SPAM:
+            yield Sorted(path, verdict, None)
+            continue
+        place = target / path.parent.name / path.name
+        if not dry_run:
+            make_maildir(target)
+            if not move(path, place):
+                continue
+        yield Sorted(path, verdict, place)
+
+
+def junk_folder(maildir: Path, junk: str) -> Path:
+    """A folder of the Maildir by its name, or any by its path."""
+    if os.sep in junk:
+        return Path(junk).expanduser()
+    return maildir / junk
+
+
+def content(path: Path) -> bytes | None:
+    """A message, or None if it has gone meanwhile."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST)
+    except FileNotFoundError:
+        return None
+
+
+def make_maildir(folder: Path) -> None:
+    for part in ("tmp", "new", "cur"):
+        (folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.name.startswith("."):
+        (folder / "maildirfolder").touch(mode=0o600)  # tells deliverers that it is a subfolder
+
+
+def move(path: Path, place: Path) -> bool:
+    """Move a file unless that name is taken or the file is gone."""
+    if os.path.lexists(place):
+        return False
+    try:
+        os.rename(path, place)
+    except FileNotFoundError:
+        if path.exists():
+            raise
+        return False
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        return carry(path, place)
+    return True
+
+
+def carry(path: Path, place: Path) -> bool:
+    """Move a file to another file system as mail is delivered: written apart, then renamed."""
+    apart = place.parent.parent / "tmp" / place.name
+    with path.open("rb") as source, apart.open("xb") as file:
+        shutil.copyfileobj(source, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(apart, place)
+    path.unlink(missing_ok=True)
+    return True

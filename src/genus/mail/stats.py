@@ -1,0 +1,32 @@
+"""What a filter knows, in a few lines."""
+
+from __future__ import annotations
+
+from genus.mail.judgement import FEWEST
+from genus.mail.spamfilter import SpamFilter
+
+
+def stats_of(spam_filter: SpamFilter) -> str:
+    """Lines to read: where, how much, how sure, how large."""
+    store, judgement = spam_filter.store, spam_filter.judgement
+    totals = store.totals()
+    ham, spam = totals.weights
+    lines = [
+        f"store       {store.name}",
+        f"ham         {totals.ham:,} messages{faded(totals.ham, ham)}",
+        f"spam        {totals.spam:,} messages{faded(totals.spam, spam)}",
+        f"tokens      {store.distinct():,}",
+        f"size        {store.size() / 1e6:,.1f} MB",
+    ]
+    if min(ham, spam) < FEWEST:
+        lines.append(f"Every answer is unsure until {FEWEST} of each are learned.")
+    else:
+        lines.append(f"spam from   score {judgement.threshold:+.2f} on; ham up to score 0")
+        weights = sorted(judgement.weights.items(), key=lambda item: -item[1])
+        lines.append("weights     " + ", ".join(f"{name} {value:.2f}" for name, value in weights))
+    return "\n".join(lines)
+
+
+def faded(messages: int, weight: float) -> str:
+    """That old ones count for less, if some do."""
+    return "" if weight == messages else f", which count for {weight:,.1f}"

@@ -1,0 +1,56 @@
+"""Several stores as one to read from: a site's and a user's own. Counts add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+
+from genus.mail.store.lessons import Counts, Lesson, Tokens
+from genus.mail.store.protocol import Change, Store, Totals
+
+
+class Layers:
+    """What is learned goes to the first store; what is known is the sum of all."""
+
+    def __init__(self, own: Store, others: Sequence[Store]) -> None:
+        self.own, self.others = own, tuple(others)
+
+    @property
+    def name(self) -> str:
+        return " + ".join(each.name for each in (self.own, *self.others))
+
+    def counts(self, tokens: Tokens) -> Counts:
+        found = self.own.counts(tokens)
+        for each in self.others:
+            found = found + each.counts(tokens)
+        return found
+
+    def totals(self) -> Totals:
+        return sum((each.totals() for each in self.others), self.own.totals())
+
+    def distinct(self) -> int:
+        """At least so many tokens are known."""
+        return max(each.distinct() for each in (self.own, *self.others))
+
+    def newest(self, most: int, spam: bool) -> list[Lesson]:
+        """The own ones first, then those of others as far as there is room."""
+        found = self.own.newest(most, spam)
+        for each in self.others:
+            found += each.newest(max(most - len(found), 0), spam)
+        return found
+
+    def oldest(self, before: int) -> Iterator[Lesson]:
+        return self.own.oldest(before)
+
+    def notes(self, prefix: str) -> dict[str, str]:
+        return self.own.notes(prefix)
+
+    def change(self) -> AbstractContextManager[Change]:
+        return self.own.change()
+
+    def size(self) -> int:
+        return self.own.size()
+
+    def close(self) -> None:
+        for each in (self.own, *self.others):
+            each.close()

@@ -1,0 +1,56 @@
+"""A lesson: what is kept of a message that was learned. None of its text, only hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNIT = 256  # the weight of a message; halves of it, down to 1, are whole numbers
+
+Tokens = NDArray[np.uint32]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A message by the hash of its content, its class, and the hashes of its tokens, ascending.
+
+    `day` is when it was learned, in days since 1970; `weight` is what it counted for then, of
+    UNIT, and `halvings` how often that was halved since.
+    """
+
+    digest: bytes
+    spam: bool
+    day: int
+    tokens: Tokens
+    weight: int = UNIT
+    halvings: int = 0
+
+    @property
+    def counts_for(self) -> int:
+        """What it counts for now, of UNIT."""
+        return self.weight >> self.halvings
+
+
+def sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts]:
+    """The tokens of some lessons, ascending, and by how much they change ham and spam, (n, 2).
+
+    >>> tokens = np.array([3, 5], dtype=np.uint32)
+    >>> sums([Lesson(b"a", True, 0, tokens), Lesson(b"b", False, 0, tokens[:1])])[1].tolist()
+    [[256, 256], [0, 256]]
+    """
+    if not lessons:
+        return np.zeros(0, np.uint32), np.zeros((0, 2), np.int64)
+    ids, at = np.unique(np.concatenate([each.tokens for each in lessons]), return_inverse=True)
+    sizes = [len(each.tokens) for each in lessons]
+    weight = np.repeat([sign * each.counts_for for each in lessons], sizes)
+    spam = np.repeat([each.spam for each in lessons], sizes)
+    changes = np.zeros((len(ids), 2), np.int64)
+    for column in (0, 1):
+        of_class = spam == column
+        # Sums of whole numbers far below 2⁵³ are exact.
+        changes[:, column] = np.bincount(at[of_class], weight[of_class], len(ids)).astype(np.int64)
+    return ids, changes

@@ -1,0 +1,295 @@
+"""A store in PostgreSQL, for a site with many machines; owners share tables, not counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import numpy as np
+
+from genus.mail.store.lessons import Counts, Lesson, Tokens
+from genus.mail.store.protocol import Change, StoreError, Totals
+
+VERSION = 1
+LOCK = 0x67656E75  # of advisory locks, "genu"; the other half is the owner
+SCHEMA = """
+CREATE SCHEMA IF NOT EXISTS genus_mail;
+CREATE TABLE IF NOT EXISTS genus_mail.versions (version INTEGER PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS genus_mail.owners (
+    owner SERIAL PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+    ham BIGINT NOT NULL DEFAULT 0, spam BIGINT NOT NULL DEFAULT 0,
+    ham_weight BIGINT NOT NULL DEFAULT 0, spam_weight BIGINT NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS genus_mail.tokens (
+    owner INTEGER NOT NULL, id BIGINT NOT NULL, ham BIGINT NOT NULL, spam BIGINT NOT NULL,
+    PRIMARY KEY (owner, id)
+);
+CREATE TABLE IF NOT EXISTS genus_mail.lessons (
+    number BIGSERIAL PRIMARY KEY, owner INTEGER NOT NULL, digest BYTEA NOT NULL,
+    spam BOOLEAN NOT NULL, day INTEGER NOT NULL, weight BIGINT NOT NULL,
+    halvings INTEGER NOT NULL, tokens BYTEA NOT NULL,
+    UNIQUE (owner, digest)
+);
+CREATE INDEX IF NOT EXISTS lessons_by_class ON genus_mail.lessons (owner, spam, number);
+CREATE TABLE IF NOT EXISTS genus_mail.notes (
+    owner INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (owner, name)
+);
+"""
+LESSON = "digest, spam, day, tokens, weight, halvings"
+
+
+def client() -> Any:
+    """The client library, which is an extra."""
+    try:
+        import psycopg
+    except ImportError:
+        raise StoreError(
+            "A store in PostgreSQL needs psycopg. Install it: pip install 'genus[postgres]'."
+        ) from None
+    return psycopg
+
+
+class PostgresStore:
+    """A store in a database that a URL names; owner=NAME among its parameters tells users apart."""
+
+    def __init__(self, url: str, create: bool = True) -> None:
+        self._url, self.owner = owner_of(url)
+        self._psycopg = client()
+        with self._sentences():
+            self._connection = self._psycopg.connect(self._url, autocommit=True)
+        try:
+            self._prepare(create)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self, create: bool) -> None:
+        with self._sentences(), self._connection.transaction():
+            run = self._connection.execute
+            run("SELECT pg_advisory_xact_lock(%s, 0)", (LOCK,))
+            (there,) = run("SELECT to_regclass('genus_mail.versions') IS NOT NULL").fetchone()
+            if not there and create:
+                run(SCHEMA)
+                run("INSERT INTO genus_mail.versions VALUES (%s)", (VERSION,))
+                there = True
+            found = None
+            if there:
+                (version,) = run("SELECT max(version) FROM genus_mail.versions").fetchone()
+                if version != VERSION:
+                    raise StoreError(
+                        f"{self.name} has stores of version {version}, and this genus knows "
+                        f"{VERSION}. Use the genus that wrote them."
+                    )
+                query = "SELECT owner FROM genus_mail.owners WHERE name = %s"
+                found = run(query, (self.owner,)).fetchone()
+                if found is None and create:
+                    run("INSERT INTO genus_mail.owners (name) VALUES (%s)", (self.owner,))
+                    found = run(query, (self.owner,)).fetchone()
+            if found is None:
+                raise StoreError(
+                    f"There is no store of {self.owner!r} at {self.name}. Learn some mail first: "
+                    "genus mail learn --spam PATH --ham PATH."
+                )
+            (self._number,) = found
+
+    @property
+    def name(self) -> str:
+        parts = urlsplit(self._url)
+        place = parts.netloc.rpartition("@")[2]  # never a password
+        return f"{parts.scheme}://{place}{parts.path} ({self.owner})"
+
+    def counts(self, tokens: Tokens) -> Counts:
+        found = np.zeros((len(tokens), 2), np.int64)
+        rows = self._rows(
+            "SELECT id, ham, spam FROM genus_mail.tokens WHERE owner = %s AND id = ANY(%s)",
+            (self._number, tokens.tolist()),
+        )
+        if rows:
+            known = np.array(rows, np.int64)
+            order = np.argsort(tokens, kind="stable")
+            at = np.searchsorted(tokens[order], known[:, 0].astype(np.uint32))
+            found[order[at]] = known[:, 1:]
+        return found
+
+    def totals(self) -> Totals:
+        query = "SELECT ham, spam, ham_weight, spam_weight FROM genus_mail.owners WHERE owner = %s"
+        return Totals(*self._rows(query, (self._number,))[0])
+
+    def distinct(self) -> int:
+        query = "SELECT count(*) FROM genus_mail.tokens WHERE owner = %s"
+        return int(self._rows(query, (self._number,))[0][0])
+
+    def newest(self, most: int, spam: bool) -> list[Lesson]:
+        rows = self._rows(
+            f"SELECT {LESSON} FROM genus_mail.lessons WHERE owner = %s AND spam = %s "
+            "ORDER BY number DESC LIMIT %s",
+            (self._number, spam, most),
+        )
+        return [lesson_of(row) for row in rows]
+
+    def oldest(self, before: int) -> Iterator[Lesson]:
+        last = -1
+        while rows := self._rows(
+            f"SELECT {LESSON}, number FROM genus_mail.lessons "
+            "WHERE owner = %s AND day < %s AND number > %s ORDER BY number LIMIT 1000",
+            (self._number, before, last),
+        ):
+            last = rows[-1][-1]
+            yield from (lesson_of(row[:-1]) for row in rows)
+
+    def notes(self, prefix: str) -> dict[str, str]:
+        query = (
+            "SELECT name, value FROM genus_mail.notes WHERE owner = %s AND starts_with(name, %s)"
+        )
+        return dict(self._rows(query, (self._number, prefix)))
+
+    @contextmanager
+    def change(self) -> Iterator[Change]:
+        with self._sentences(), self._connection.transaction():
+            # Writers of one owner take turns: counts are sums, and lessons are read before them.
+            self._connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCK, self._number))
+            yield PostgresChange(self._connection, self._number)
+
+    def size(self) -> int:
+        query = (
+            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c "
+            "JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = 'genus_mail' AND c.relkind = 'r'"
+        )
+        return int(self._rows(query, ())[0][0])
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _rows(self, query: str, values: tuple[Any, ...]) -> list[Any]:
+        with self._sentences():
+            try:
+                return self._connection.execute(query, values).fetchall()
+            except self._psycopg.OperationalError:
+                if not self._connection.broken:
+                    raise
+                # The server was restarted; what is read can be read again.
+                self._connection = self._psycopg.connect(self._url, autocommit=True)
+                return self._connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        try:
+            yield
+        except self._psycopg.Error as error:
+            told = " ".join(str(error).split())
+            raise StoreError(f"Cannot use the store {self.name}: {told}") from error
+
+
+class PostgresChange:
+    """A transaction of a store in PostgreSQL."""
+
+    def __init__(self, connection: Any, owner: int) -> None:
+        self._connection, self._owner = connection, owner
+
+    def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
+        rows = self._connection.execute(
+            f"SELECT {LESSON} FROM genus_mail.lessons WHERE owner = %s AND digest = ANY(%s)",
+            (self._owner, list(digests)),
+        ).fetchall()
+        return {bytes(row[0]): lesson_of(row) for row in rows}
+
+    def write(self, lessons: Sequence[Lesson]) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(
+                f"INSERT INTO genus_mail.lessons (owner, {LESSON}) "
+                "VALUES (%s, %s, %s, %s, %s, %s, %s)",
+                [
+                    (
+                        self._owner,
+                        each.digest,
+                        each.spam,
+                        each.day,
+                        stored(each),
+                        each.weight,
+                        each.halvings,
+                    )
+                    for each in lessons
+                ],
+            )
+        self._count(lessons, 1)
+
+    def drop(self, lessons: Sequence[Lesson]) -> None:
+        self._connection.execute(
+            "DELETE FROM genus_mail.lessons WHERE owner = %s AND digest = ANY(%s)",
+            (self._owner, [each.digest for each in lessons]),
+        )
+        self._count(lessons, -1)
+
+    def fade(self, lessons: Sequence[Lesson], halvings: int) -> None:
+        self._connection.execute(
+            "UPDATE genus_mail.lessons SET halvings = %s WHERE owner = %s AND digest = ANY(%s)",
+            (halvings, self._owner, [each.digest for each in lessons]),
+        )
+        self._count(lessons, -1)
+        self._count([replace(each, halvings=halvings) for each in lessons], 1)
+
+    def shift(self, tokens: Tokens, by: Counts) -> None:
+        ids = tokens.tolist()
+        self._connection.execute(
+            "INSERT INTO genus_mail.tokens AS t (owner, id, ham, spam) "
+            "SELECT %s, * FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) "
+            "ON CONFLICT (owner, id) DO UPDATE "
+            "SET ham = t.ham + excluded.ham, spam = t.spam + excluded.spam",
+            (self._owner, ids, by[:, 0].tolist(), by[:, 1].tolist()),
+        )
+        less = tokens[(by < 0).any(axis=1)].tolist()
+        if less:
+            self._connection.execute(
+                "DELETE FROM genus_mail.tokens "
+                "WHERE owner = %s AND id = ANY(%s) AND ham = 0 AND spam = 0",
+                (self._owner, less),
+            )
+
+    def put(self, key: str, value: str | None) -> None:
+        self._connection.execute(
+            "DELETE FROM genus_mail.notes WHERE owner = %s AND name = %s", (self._owner, key)
+        )
+        if value is not None:
+            self._connection.execute(
+                "INSERT INTO genus_mail.notes VALUES (%s, %s, %s)", (self._owner, key, value)
+            )
+
+    def get(self, key: str) -> str | None:
+        row = self._connection.execute(
+            "SELECT value FROM genus_mail.notes WHERE owner = %s AND name = %s",
+            (self._owner, key),
+        ).fetchone()
+        return None if row is None else row[0]
+
+    def _count(self, lessons: Sequence[Lesson], sign: int) -> None:
+        ham = [each.counts_for for each in lessons if not each.spam]
+        spam = [each.counts_for for each in lessons if each.spam]
+        changes = [sign * n for n in (len(ham), len(spam), sum(ham), sum(spam))]
+        self._connection.execute(
+            "UPDATE genus_mail.owners SET ham = ham + %s, spam = spam + %s, "
+            "ham_weight = ham_weight + %s, spam_weight = spam_weight + %s WHERE owner = %s",
+            (*changes, self._owner),
+        )
+
+
+def owner_of(url: str) -> tuple[str, str]:
+    """A URL less the owner that its parameters name, and the owner."""
+    parts = urlsplit(url)
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    owner = next((value for name, value in given if name == "owner"), "") or "site"
+    rest = urlencode([(name, value) for name, value in given if name != "owner"])
+    return urlunsplit(parts._replace(query=rest)), owner
+
+
+def stored(lesson: Lesson) -> bytes:
+    return lesson.tokens.astype("<u4").tobytes()
+
+
+def lesson_of(row: tuple[Any, ...]) -> Lesson:
+    digest, spam, day, tokens, weight, halvings = row
+    held = np.frombuffer(bytes(tokens), "<u4").astype(np.uint32)
+    return Lesson(bytes(digest), bool(spam), day, held, weight, halvings)

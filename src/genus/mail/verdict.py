@@ -1,0 +1,31 @@
+"""What the filter says of a message."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+HAM, UNSURE, SPAM = "ham", "unsure", "spam"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """ham, unsure or spam; how probable spam is, and the log-odds, which never saturate.
+
+    `reason` says why the answer is unsure when that is not for the message's sake.
+    """
+
+    verdict: str
+    probability: float
+    score: float
+    reason: str = ""
+
+    def line(self, path: str) -> str:
+        """As a line of JSON."""
+        told = {
+            "path": path,
+            "verdict": self.verdict,
+            "probability": self.probability,
+            "score": self.score,
+        }
+        return json.dumps(told | ({"reason": self.reason} if self.reason else {}))

@@ -1,0 +1,65 @@
+"""Texts to hashes of their words and of pairs of them: 32 bits, of which 4 say what kind it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus._kernel import hash_lines, hash_words
+
+Ids = NDArray[np.uint32]
+KINDS = 16
+BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+
+
+@dataclass(frozen=True)
+class WordPlan:
+    """The kinds that words, capitals, marks, pairs, and the opening words get; -1 for none.
+
+    Pairs are of words at most `gaps` apart, and the opening is the first `opening_size` words.
+    """
+
+    word: int
+    capitals: int
+    mark: int
+    pair: int
+    opening: int = -1
+    gaps: int = 1
+    opening_size: int = 0
+
+    def ids(self, text: str, seed: int = 0) -> Ids:
+        """The ids of a text's tokens, in their order; the same word has another with another seed.
+
+        >>> plan = WordPlan(0, 0, 0, 1)
+        >>> plan.ids("Free money").tolist() == plan.ids("free MONEY").tolist()[:3]
+        False
+        """
+        return hash_words(self._bytes(text), seed, self._kinds, self.gaps, self.opening_size, False)
+
+    def places(self, text: str, seed: int = 0) -> tuple[bytes, Ids]:
+        """The text as it was read, and ids with where each token starts and ends there, (n, 3)."""
+        read = self._bytes(text)
+        return read, hash_words(read, seed, self._kinds, self.gaps, self.opening_size, True)
+
+    @property
+    def _kinds(self) -> tuple[int, int, int, int, int]:
+        return self.word, self.capitals, self.mark, self.pair, self.opening
+
+    @staticmethod
+    def _bytes(text: str) -> bytes:
+        if not text.isascii():  # the kernel knows the case of ASCII
+            text = BEYOND_ASCII.sub(lambda found: found.group().lower(), text)
+        return text.encode("utf-8", "replace")
+
+
+def ids_of(tokens: Sequence[str]) -> Ids:
+    """The ids of tokens, each after a letter for its kind: A for 0, B for 1 …
+
+    >>> [id % KINDS for id in ids_of(["Ahello", "Bhello"]).tolist()]
+    [0, 1]
+    """
+    return hash_lines("\n".join(tokens).encode("utf-8", "replace"))
