@@ -16,12 +16,11 @@ import numpy as np
 
 from genus.mail.spamfilter import SpamFilter, shift, this_day, unlearn
 from genus.mail.store import UNIT, Lesson
-from genus.mail.tokens import ENVELOPE, LETTER, LINKS, OPENING, PEOPLE, SUBJECT, WORDS
+from genus.mail.tokens import LETTER, LINKS, OPENING, PEOPLE, SUBJECT, WORDS
 from genus.text.hashes import WordPlan, ids_of
 
 MESSAGES = ".MSG_COUNT"
-PREFIXES = {"subj": SUBJECT, "from": PEOPLE, "to": PEOPLE, "rtrn": ENVELOPE, "url": LINKS}
-HEADER = {"rtrn": "return-path"}
+PREFIXES = {"subj": SUBJECT, "from": PEOPLE, "to": PEOPLE, "url": LINKS}
 NOTE = "bogofilter"
 
 
@@ -32,7 +31,8 @@ def import_dump(spam_filter: SpamFilter, path: str) -> str:
     else:
         with open(path, "rb") as file:
             counts = read_dump(file)
-    spam_total, ham_total = counts.pop(MESSAGES, (0, 0))
+    spam_total, ham_total = counts.get(MESSAGES, (0, 0))
+    counts = {word: each for word, each in counts.items() if not word.startswith(".")}
     if spam_total <= 0 or ham_total <= 0:
         raise ValueError(
             f"{path} has no line {MESSAGES} with messages of both classes. Give it what "
@@ -63,7 +63,7 @@ def read_dump(lines: Iterable[bytes]) -> dict[str, tuple[int, int]]:
         parts = line.decode("utf-8", "replace").split()
         if not parts:
             continue
-        if len(parts) < 3 or not (parts[1].isdigit() and parts[2].isdigit()):
+        if len(parts) < 3 or not (parts[1].isdecimal() and parts[2].isdecimal()):
             raise ValueError(
                 f"Line {number} of the dump is no word with two counts: {line[:60]!r}. Give it "
                 "what `bogoutil -d wordlist.db` prints."
@@ -76,16 +76,15 @@ def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesso
     """Lessons whose weights sum up to `total`, and by word to its count."""
     words = [(np.array(ids_of_word(word)), min(n, total)) for word, n in counts.items()]
     words = [(ids, n) for ids, n in words if len(ids)]
-    if not words:
-        return
-    ids = np.concatenate([each for each, _ in words]).astype(np.uint32)
-    left = np.repeat([n for _, n in words], [len(each) for each, _ in words])
-    ids, at = np.unique(ids, return_index=True)
-    left = left[at]
-    for weight in weights_of(total):
+    every = np.concatenate([np.zeros(0), *(each for each, _ in words)]).astype(np.uint32)
+    ids, at = np.unique(every, return_inverse=True)
+    left = np.zeros(len(ids), np.int64)
+    # Of words that are one here, such as Free and free, at least so many messages hold one.
+    np.maximum.at(left, at, np.repeat([n for _, n in words], [len(each) for each, _ in words]))
+    for number, weight in enumerate(weights_of(total)):
         held = left >= weight
         left = left - weight * held
-        key = f"bogofilter {spam} {weight} {total}".encode() + ids[held].tobytes()
+        key = f"bogofilter {spam} {number} {weight} {total}".encode() + ids[held].tobytes()
         digest = hashlib.blake2b(key, digest_size=16).digest()
         yield Lesson(digest, spam, this_day(), ids[held], weight * UNIT)
 
@@ -111,7 +110,7 @@ def ids_of_word(word: str) -> list[int]:
         group = PREFIXES[prefix]
         if group == SUBJECT:
             return WordPlan(SUBJECT, -1, SUBJECT, -1).ids(rest).tolist()[:1]
-        token = rest.lower() if group == LINKS else f"{HEADER.get(prefix, prefix)}:{rest.lower()}"
+        token = rest.lower() if group == LINKS else f"{prefix}:{rest.lower()}"
         return ids_of([LETTER[group] + token]).tolist()
     if colon:
         return []

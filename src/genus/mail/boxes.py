@@ -39,17 +39,17 @@ def messages_at(path: str) -> Iterator[tuple[str, bytes]]:
 
 def files_in(folder: Path) -> Iterator[Path]:
     """The files of a Maildir, or else of a folder and those in it; hidden ones are left out."""
-    if is_maildir(folder):
-        for part in ("cur", "new"):
-            yield from sorted(each for each in (folder / part).iterdir() if is_message(each))
-        return
-    for each in sorted(folder.iterdir()):
-        if each.is_symlink() and each.is_dir():
-            continue  # it may lead in a circle
-        if each.is_dir() and not each.name.startswith("."):
-            yield from files_in(each)
-        elif is_message(each):
+    pending = [folder]
+    while pending:
+        each = pending.pop()
+        if not each.is_dir():
             yield each
+        elif is_maildir(each):
+            for part in ("cur", "new"):
+                yield from sorted(filter(is_message, listed(each / part)))
+        else:
+            inside = [one for one in listed(each) if is_message(one) or is_folder(one)]
+            pending += sorted(inside, reverse=True)
 
 
 def is_maildir(folder: Path) -> bool:
@@ -57,7 +57,21 @@ def is_maildir(folder: Path) -> bool:
 
 
 def is_message(path: Path) -> bool:
-    return path.is_file() and not path.name.startswith(".")
+    """Whether it is a file, and not a hidden one; MH removes 7 by calling it ,7."""
+    return not path.name.startswith((".", ",")) and path.is_file()
+
+
+def is_folder(path: Path) -> bool:
+    """Whether it is a folder; not if it is a link, which may lead in a circle."""
+    return not path.name.startswith(".") and path.is_dir() and not path.is_symlink()
+
+
+def listed(folder: Path) -> list[Path]:
+    """What is in a folder; nothing if it is gone by now."""
+    try:
+        return list(folder.iterdir())
+    except FileNotFoundError:
+        return []
 
 
 def messages_of_file(path: str, gone_is_fine: bool = False) -> Iterator[tuple[str, bytes]]:
@@ -80,18 +94,18 @@ def divided(name: str, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
         if raw:
             yield name, raw
         return
-    lines, size, empty, number = [first], len(first), False, 1
+    text, empty, number = bytearray(), False, 1
     for line in iter(lambda: file.readline(MOST), b""):
         if empty and line.startswith(b"From "):
-            yield f"{name}#{number}", unquoted(lines)
-            lines, size, number = [], 0, number + 1
-        if size < MOST:
-            lines.append(line)
-            size += len(line)
+            yield f"{name}#{number}", unquoted(text)
+            text, number = bytearray(), number + 1
+        elif len(text) < MOST:
+            text += line
         empty = line in (b"\n", b"\r\n")
-    yield (f"{name}#{number}" if number > 1 else name), unquoted(lines)
+    yield (f"{name}#{number}" if number > 1 else name), unquoted(text)
 
 
-def unquoted(lines: list[bytes]) -> bytes:
+def unquoted(raw: bytearray) -> bytes:
     """A message as it was before the mbox: ">From" in its text stood for "From"."""
-    return QUOTED.sub(rb"\1", b"".join(lines[1:]).removesuffix(b"\n"))
+    end = b"\r\n" if raw.endswith(b"\r\n") else b"\n"
+    return bytes(QUOTED.sub(rb"\1", raw.removesuffix(end)))

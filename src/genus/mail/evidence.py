@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from genus.mail.judgement import Judgement, log_odds
+from genus.mail.marking import shown
 from genus.mail.message import read
 from genus.mail.store import UNIT, Store
+from genus.mail.store.lessons import Tokens
 from genus.mail.tokens import GROUPS, LETTER, clean, pieces_of, tokens_of
 from genus.mail.verdict import Verdict
 from genus.text.hashes import KINDS, ids_of
@@ -44,7 +46,7 @@ class Why:
         """As lines to read."""
         verdict = self.verdict
         lines = [
-            f"{verdict.verdict}: probability {verdict.probability:.6f}, "
+            f"{verdict.verdict}: probability {shown(verdict.probability)}, "
             f"score {verdict.score:+.3f}, of which {self.constant:+.3f} whatever it holds"
         ]
         if verdict.reason:
@@ -64,17 +66,15 @@ class Why:
         return "\n".join(line.rstrip() for line in lines)
 
 
-def evidence_in(raw: bytes, store: Store, judgement: Judgement) -> Why:
+def evidence_in(raw: bytes, store: Store, judgement: Judgement, ham_loss: float) -> Why:
     """The evidence in a message. What the tokens add, and the constant, sum up to the score."""
     tokens, totals = tokens_of(raw), store.totals()
     counts = store.counts(tokens)
     odds = log_odds(counts, totals)
     kind = (tokens % KINDS).astype(np.intp)
-    # Each token by itself: the group's evidence is a sum over its tokens.
-    number = np.bincount(kind, minlength=KINDS)
-    per_token = judgement.per_token(number)[kind] * odds
-    verdict = judgement.verdict(tokens, counts, totals)
-    spelt = spellings(raw)
+    per_token = judgement.shares(tokens, odds)
+    verdict = judgement.verdict(tokens, counts, totals, ham_loss)
+    spelt = spellings(raw, tokens)
     clues = [
         Clue(*spelt.get(int(token), ("?", GROUPS[group], "?")), float(weight), ham, spam)
         for token, group, weight, (ham, spam) in zip(
@@ -87,8 +87,8 @@ def evidence_in(raw: bytes, store: Store, judgement: Judgement) -> Why:
     return Why(verdict, clues, judgement.constant, unknown)
 
 
-def spellings(raw: bytes) -> dict[int, tuple[str, str, str]]:
-    """What each id stands for in a message: the token, its group, and where it stood first."""
+def spellings(raw: bytes, tokens: Tokens) -> dict[int, tuple[str, str, str]]:
+    """What ids stand for in a message: the token, its group, and where it stood first."""
     pieces = pieces_of(read(raw))
     found: dict[int, tuple[str, str, str]] = {}
     for token, each in zip(pieces.tokens, ids_of(pieces.tokens).tolist(), strict=True):
@@ -96,6 +96,8 @@ def spellings(raw: bytes) -> dict[int, tuple[str, str, str]]:
         found.setdefault(each, (token[1:][:LONGEST], group, group))
     for stretch in pieces.texts:
         read_as, places = stretch.plan.places(stretch.text)
+        ids, first = np.unique(places[:, 0], return_index=True)
+        places = places[first[np.isin(ids, tokens)]]
         line_ends = np.flatnonzero(np.frombuffer(read_as, np.uint8) == ord("\n"))
         lines = np.searchsorted(line_ends, places[:, 1]) + 1
         for (each, start, end), line in zip(places.tolist(), lines.tolist(), strict=True):

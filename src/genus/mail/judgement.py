@@ -7,9 +7,10 @@ With n_s, n_h messages of spam and ham that hold a token, of N_s and N_h, a toke
 and nothing if it was never seen: the ratio of what a naive Bayes filter believes of messages that
 hold it, classes alike. A group's evidence is a shrunken mean of its tokens' log-odds,
 
-    x_g = Σ w / (n_g + 5),
+    x_g = b tanh (m_g / b),        m_g = Σ w / (n_g + 5),
 
-because words repeat each other, and a long message is not surer than a short one. The score, the
+because words repeat each other, and a long message is not surer than a short one; and no group may
+say more than b alone, whatever was put into it. The score, the
 log-odds of spam, weighs the groups (Raina, Shen, Ng & McCallum 2003),
 
     s = Σ_g β_g x_g + β_0,
@@ -37,15 +38,15 @@ Array = NDArray[np.float64]
 KIND_BITS = 15  # of a token's id
 PSEUDO = 0.03  # λ
 SHRINK = 5.0  # tokens that say nothing, in every group
+BOUND = 2.0  # b
 BLOCKS = 8
 # Where the weights are before anything is known, up to a common factor.
 PRIOR = {
     "subject": 0.5,
     "people": 1.0,
     "route": 0.25,
-    "envelope": 0.05,
     "form": 0.1,
-    "words": 2.0,
+    "words": 1.0,
     "structure": 0.05,
     "links": 0.1,
     "pairs": 1.0,
@@ -56,20 +57,25 @@ SCALE = 2.0  # the common factor, to begin with
 RIDGE, SCALE_RIDGE = 30.0, 10.0
 FEWEST = 5  # messages of either class, below which every answer is unsure
 HAM_LOSS = 0.001
+LEAST_SURE = float(np.log(0.9 / 0.1))
+TAIL, FEWEST_IN_TAIL = 0.02, 10
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Weights of groups, a constant, and the score from which on mail is spam.
+    """Weights of groups, a constant, and how far the scores of ham reach.
 
-    `ham` and `spam` are how many lessons there were when it was made.
+    A share `tail_share` of ham scores above `tail_start`, by `tail_excess` on average. `ham` and
+    `spam` are how many lessons there were when it was made.
     """
 
     weights: dict[str, float] = field(
         default_factory=lambda: {group: SCALE * PRIOR[group] for group in GROUPS}
     )
     constant: float = 0.0
-    threshold: float = 2.0
+    tail_start: float = 0.0
+    tail_excess: float = 1.0
+    tail_share: float = 0.01
     ham: int = 0
     spam: int = 0
 
@@ -78,8 +84,15 @@ class Judgement:
 
     @classmethod
     def from_json(cls, text: str) -> Judgement:
-        """A judgement from a note; the one to begin with if there is none."""
-        return cls(**json.loads(text)) if text else cls()
+        """A judgement from a note; the one to begin with if there is none that can be read."""
+        try:
+            return cls(**json.loads(text)) if text else cls()
+        except (TypeError, ValueError):  # written by another version
+            return cls()
+
+    @property
+    def lessons(self) -> int:
+        return self.ham + self.spam
 
     def is_stale(self, totals: Totals, growth: float) -> bool:
         """Whether so much was learned or forgotten since that it should be made again."""
@@ -88,7 +101,20 @@ class Judgement:
             for now, then in ((totals.ham, self.ham), (totals.spam, self.spam))
         )
 
-    def verdict(self, tokens: Tokens, counts: Counts, totals: Totals) -> Verdict:
+    def threshold(self, ham_loss: float = HAM_LOSS) -> float:
+        """The score beyond which such a share of ham is to be expected.
+
+        Nor is anything spam that is less probably so than 0.9, or that holds no evidence at all.
+
+        There are seldom enough lessons to see so small a share. The tail of ham's scores is taken
+        for exponential: a share q e^(−(s − u)/ē) lies beyond s.
+        """
+        beyond = self.tail_excess * np.log(max(self.tail_share / ham_loss, 1.0))
+        return float(max(self.tail_start + beyond, LEAST_SURE, self.constant))
+
+    def verdict(
+        self, tokens: Tokens, counts: Counts, totals: Totals, ham_loss: float = HAM_LOSS
+    ) -> Verdict:
         """What a message with these tokens is, given their counts (n, 2)."""
         reason = too_little(totals)
         x = features(tokens, log_odds(counts, totals), np.zeros(len(tokens), np.intp), 1)[0]
@@ -96,12 +122,18 @@ class Judgement:
         probability = float(1 / (1 + np.exp(-score)))
         if reason:
             return Verdict(UNSURE, probability, score, reason)
-        verdict = SPAM if score > self.threshold else HAM if score <= 0 else UNSURE
+        verdict = SPAM if score > self.threshold(ham_loss) else HAM if score <= 0 else UNSURE
         return Verdict(verdict, probability, score)
 
-    def per_token(self, number: NDArray[np.intp]) -> Array:
-        """What a token's log-odds are multiplied with, by group, in a message of so many."""
-        return self.vector / (number[: len(GROUPS)] + SHRINK)
+    def shares(self, tokens: Tokens, odds: Array) -> Array:
+        """What each token of a message adds to the score: its part of what its group adds."""
+        kind = (tokens & KIND_BITS).astype(np.intp)
+        number = np.bincount(kind, minlength=len(GROUPS)) + SHRINK
+        mean = np.bincount(kind, odds, len(GROUPS)) / number
+        group = self.vector * bounded(mean)
+        # Of a group that says nothing on the whole, its tokens' parts are those of a small one.
+        slope = np.divide(group, mean, out=self.vector, where=np.abs(mean) > 1e-12)
+        return (slope / number)[kind] * odds
 
     @property
     def vector(self) -> Array:
@@ -136,7 +168,11 @@ def features(tokens: Tokens, odds: Array, message: NDArray[np.intp], messages: i
     size = messages * len(GROUPS)
     summed = np.bincount(cell, odds, size)
     number = np.bincount(cell, minlength=size)
-    return (summed / (number + SHRINK)).reshape(messages, len(GROUPS))
+    return bounded(summed / (number + SHRINK)).reshape(messages, len(GROUPS))
+
+
+def bounded(mean: Array) -> Array:
+    return BOUND * np.tanh(mean / BOUND)
 
 
 def judge(lessons: Sequence[Lesson], store: Store, totals: Totals) -> Judgement:
@@ -151,7 +187,7 @@ def judge(lessons: Sequence[Lesson], store: Store, totals: Totals) -> Judgement:
     return Judgement(
         dict(zip(GROUPS, weights.tolist(), strict=True)),
         constant,
-        threshold(scores[~spam]),
+        *tail(likely(scores[~spam], scores[spam])),
         totals.ham,
         totals.spam,
     )
@@ -230,5 +266,25 @@ def fit(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
     return found.x[:G] / scale, float(found.x[G])
 
 
-def threshold(ham_scores: Array, loss: float = HAM_LOSS) -> float:
-    return float(max(np.quantile(ham_scores, 1 - loss), 0.0))
+def tail(scores: Array) -> tuple[float, float, float]:
+    """Where the highest of ascending scores begin, their mean excess, and their share.
+
+    They are 2 % of all and at least ten, but no more than half.
+    """
+    n = len(scores)
+    m = int(min(max(TAIL * n, FEWEST_IN_TAIL), max(n // 2, 1)))
+    start = scores[max(n - m - 1, 0)]
+    return float(start), float(np.mean(scores[n - m :] - start)), m / n
+
+
+def likely(ham: Array, spam: Array) -> Array:
+    """Scores of ham, ascending, less those that are probably of spam learned as ham.
+
+    Half of the spam that was learned as ham scores above the median of spam, so that twice as many
+    as there are beyond it are dropped, those nearest to quantiles of spam's scores.
+    """
+    scores = np.sort(ham)
+    wrong = min(2 * int(np.count_nonzero(scores > np.median(spam))), len(scores) // 4)
+    for score in np.quantile(spam, 1 - (np.arange(wrong) + 0.5) / max(wrong, 1)):
+        scores = np.delete(scores, np.argmin(np.abs(scores - score)))
+    return scores

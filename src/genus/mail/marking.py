@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from genus.mail.verdict import Verdict
 
 HEADER = "X-Genus"
+# What a message that begins with a folded line gets before it, lest that continue our header.
+FIRST_LINE = b"X-Genus-First-Line:"
 # A header whose name begins so, and the lines that it is folded over. A bare \r ends a line for
-# some programs, so that it must not hide a forged one.
+# some programs, so that it must not hide a forged one. In lower case, and what is fixed comes
+# first, to be found fast.
 OURS = re.compile(
-    rb"(?i)(?:(?<=[\r\n])|\A)x-genus[^:\r\n]*:[^\r\n]*(?:\r?\n|\r|\Z)"
-    rb"(?:[ \t][^\r\n]*(?:\r?\n|\r|\Z))*"
+    rb"x-genus(?<![^\r\n]x-genus)(?:-first-line:(?:\r*\n|\r)"
+    rb"|[^:\r\n]*:[^\r\n]*(?:\r*\n|\r|\Z)(?:[ \t][^\r\n]*(?:\r*\n|\r|\Z))*+)"
 )
 END_OF_HEAD = re.compile(rb"\n\r?\n")
+ENVELOPE = re.compile(rb"From [^\r\n]*\r?\n")
 
 
 def mark(raw: bytes, verdict: Verdict) -> bytes:
@@ -24,8 +29,16 @@ def mark(raw: bytes, verdict: Verdict) -> bytes:
     b'X-Genus: spam; probability=0.998; score=6.2\\nSubject: hi\\n\\nX-Genus: text'
     """
     envelope, rest = envelope_of(raw)
+    return envelope + on_top([header(verdict)], unmark(rest))
+
+
+def on_top(headers: Sequence[str], raw: bytes) -> bytes:
+    """A message with headers before its own, which cannot get into them."""
     end = b"\r\n" if b"\r\n" in raw[:2000] else b"\n"
-    return envelope + header(verdict).encode("ascii") + end + unmark(rest)
+    top = b"".join(each.encode("ascii") + end for each in headers)
+    if raw.startswith((b" ", b"\t")):
+        top += FIRST_LINE + end
+    return top + raw
 
 
 def header(verdict: Verdict) -> str:
@@ -44,16 +57,33 @@ def shown(probability: float) -> str:
 
 def unmark(raw: bytes) -> bytes:
     """The message without headers of ours; its text is left alone."""
-    found = END_OF_HEAD.search(raw)
-    at = len(raw) if found is None else found.start() + 1
-    if raw[:1] in (b"\n", b"\r"):
-        at = 0
-    return OURS.sub(b"", raw[:at]) + raw[at:]
+    return without(OURS, raw)
+
+
+def without(forged: re.Pattern[bytes], raw: bytes) -> bytes:
+    """The message without such headers, of which the pattern is in lower case.
+
+    After a bare \\r it is a header for some programs, and part of another for others: such ones get
+    another name, as the line that is left might end differently, and the headers with it.
+    """
+    kept, start = [], 0
+    for found in forged.finditer(raw[: end_of_head(raw)].lower()):
+        kept.append(raw[start : found.start()])
+        start = found.end()
+        if raw[max(found.start() - 1, 0) : found.start()] == b"\r":
+            kept.append(b"Forged-" + raw[found.start() : start])
+    return b"".join([*kept, raw[start:]])
+
+
+def end_of_head(raw: bytes) -> int:
+    """Where the empty line after the headers begins."""
+    if raw.startswith((b"\n", b"\r\n")):
+        return 0
+    ends = [raw.find(empty) for empty in (b"\n\n", b"\n\r\n")]
+    return min((end + 1 for end in ends if end >= 0), default=len(raw))
 
 
 def envelope_of(raw: bytes) -> tuple[bytes, bytes]:
     """The "From " line that an mbox begins a message with, and the rest."""
-    if not raw.startswith(b"From "):
-        return b"", raw
-    line, end, rest = raw.partition(b"\n")
-    return line + end, rest
+    found = ENVELOPE.match(raw)
+    return (b"", raw) if found is None else (found.group(), raw[found.end() :])

@@ -15,7 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from email.header import decode_header
 from email.message import Message as Fields
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 from functools import lru_cache
+from itertools import islice
 
 
 @dataclass(frozen=True)
@@ -23,12 +26,12 @@ class Limits:
     """How much of a message is read: bytes, characters, levels and pieces."""
 
     size: int = 1 << 20  # bytes of the message
-    head: int = 1 << 16  # bytes of the headers of the message, or of a part
+    head: int = 1 << 16  # bytes of the headers of the message, and again of all its parts
     header: int = 4096  # characters of one header
     headers: int = 1000
     depth: int = 30
     parts: int = 200
-    text: int = 1 << 19  # characters of all texts together
+    text: int = 1 << 18  # characters of all texts together
 
 
 @dataclass(frozen=True)
@@ -60,16 +63,22 @@ class Message:
 
 
 LIMITS = Limits()
-UNFOLDED = re.compile(rb"\n(?![ \t])")
+ENVELOPE = re.compile(rb"(?:>?From [^\n]*(?:\n|\Z)){1,9}")  # some mailboxes quote another's
+MOST_LINES = 10_000  # of headers, folded ones as one, that are looked at
+FIELD = re.compile(rb"([^\n]*(?:\n[ \t][^\n]*)*+)\n?")
 FOLD = re.compile(rb"\n[ \t]+")
 NAME = re.compile(rb"[!-9;-~]{1,76}[ \t]*\Z")
 HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
-# What Python can decode and what mail is written in; others of its codecs are slow or not for text.
+# What Python can decode and what mail is written in; others of its codecs are slow or not for text,
+# and every name that it does not know is remembered by it for ever.
 CHARSETS = re.compile(
-    r"ascii|utf-?(7|8|16|32)(-?[bl]e|-sig)?|(iso)?-?8859-\d+|latin-?\d+|cp\d+|windows-\d+|koi8-[rtu]"
-    r"|gb2312|gbk|gb18030|hz|big5(hkscs)?|euc_?-?(jp|kr|jis_2004|jisx0213)|johab|shift_?-?jis\w*"
-    r"|iso2022_\w+|tis-620|mac_?-?\w+|ptcp154|kz1048"
+    r"ascii|utf_(7|8|8_sig|(16|32)(_[bl]e)?)|iso8859_[0-9]{1,2}|latin_1|cp[0-9]{3,4}|koi8_[rtu]"
+    r"|gb2312|gbk|gb18030|hz|big5(hkscs)?|euc_(jp|kr|jis_2004|jisx0213)|johab"
+    r"|shift_jis(_2004|x0213)?|iso2022_(kr|jp(_1|_2|_2004|_3|_ext)?)|tis_620|hp_roman8|palmos"
+    r"|mac_(arabic|croatian|cyrillic|farsi|greek|iceland|latin2|roman|romanian|turkish)"
+    r"|ptcp154|kz1048"
 )
+MOST_WORDS = 200  # of a header that are decoded
 FALLBACK = "cp1252"  # what mail without a (true) character set was most often written in
 
 
@@ -86,7 +95,7 @@ def read(raw: bytes, limits: Limits = LIMITS) -> Message:
         cut.append("size")
     head, body = divide(lines_of(raw))
     reader = Reader(limits, cut)
-    headers = reader.headers(head)
+    headers = reader.headers(head, limits.head)
     parts = tuple(reader.leaves(headers, body))
     return Message(tuple(headers), parts, tuple(dict.fromkeys(cut)))
 
@@ -95,9 +104,8 @@ def lines_of(raw: bytes) -> bytes:
     """The bytes with \\n at the end of each line, less a line with which mailboxes begin one."""
     if b"\r" in raw:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    while raw.startswith((b"From ", b">From ")):
-        raw = raw.partition(b"\n")[2]
-    return raw
+    found = ENVELOPE.match(raw)
+    return raw if found is None else raw[found.end() :]
 
 
 def divide(raw: bytes) -> tuple[bytes, bytes]:
@@ -110,8 +118,8 @@ def divide(raw: bytes) -> tuple[bytes, bytes]:
 
 def fields(head: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Names and values of headers as they stand, folded or not; lines that are none are skipped."""
-    for line in UNFOLDED.split(head):
-        name, colon, value = line.partition(b":")
+    for line in islice(FIELD.finditer(head), MOST_LINES):
+        name, colon, value = line.group(1).partition(b":")
         if colon and NAME.match(name):
             yield name.rstrip().lower(), value
 
@@ -121,12 +129,12 @@ class Reader:
 
     def __init__(self, limits: Limits, cut: list[str]) -> None:
         self.limits, self.cut = limits, cut
-        self.left = limits.text
+        self.left, self.room = limits.text, limits.head
 
-    def headers(self, head: bytes) -> list[tuple[str, str]]:
-        """Decoded headers."""
-        if len(head) > self.limits.head:
-            head = head[: self.limits.head]
+    def headers(self, head: bytes, room: int) -> list[tuple[str, str]]:
+        """Decoded headers, of so many bytes."""
+        if len(head) > room:
+            head = head[:room]
             self.cut.append("head")
         found: list[tuple[str, str]] = []
         for name, value in fields(head):
@@ -153,16 +161,22 @@ class Reader:
                 below = "message/rfc822" if kind == "multipart/digest" else "text/plain"
                 room = self.limits.parts - count
                 for piece in self.split(body, parameter(about, "boundary"), room):
-                    head, rest = divide(piece)
-                    inner.append((content(self.headers(head)), rest, depth + 1, below))
+                    inner.append((*self.part(piece), depth + 1, below))
             elif kind in ("message/rfc822", "message/global"):
-                head, rest = divide(transfer_decoded(about, body).replace(b"\r\n", b"\n"))
-                inner.append((content(self.headers(head)), rest, depth + 1, "text/plain"))
+                piece = transfer_decoded(about, body).replace(b"\r\n", b"\n")
+                inner.append((*self.part(piece), depth + 1, "text/plain"))
             if inner:
                 pending += reversed(inner)
                 count += len(inner)
                 continue
             yield self.leaf(about, kind, body)
+
+    def part(self, piece: bytes) -> tuple[Fields, bytes]:
+        """What a part says of its content, and its body."""
+        head, body = divide(piece)
+        headers = self.headers(head, self.room)
+        self.room = max(self.room - len(head), 0)
+        return content(headers), body
 
     def split(self, body: bytes, boundary: str, room: int) -> Iterator[bytes]:
         """The bodies between delimiters, RFC 2046 section 5.1.1."""
@@ -260,10 +274,10 @@ def characters(data: bytes, charset: str) -> str:
     """Bytes as text by the character set that is named, or what they look like."""
     codec = known(charset)
     if codec is not None and codec not in ("ascii", "utf-8"):
-        try:
-            return data.decode(codec, "replace")
-        except UnicodeError:  # utf-16 of an odd number of bytes, for one
-            return data.decode(FALLBACK, "replace")
+        text = data.decode(codec, "replace")
+        if codec == "utf-7":  # which has room for halves of characters, and those have no bytes
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return text
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -273,11 +287,14 @@ def characters(data: bytes, charset: str) -> str:
 @lru_cache(maxsize=256)
 def known(charset: str | None) -> str | None:
     """Python's name of a character set that mail is written in."""
-    try:
-        name = codecs.lookup((charset or "").strip().strip("'\"")).name
-    except (LookupError, ValueError, UnicodeError):
+    named = normalize_encoding((charset or "").strip().strip("'\"")[:40]).lower()
+    named = aliases.get(named) or aliases.get(named.replace(".", "_"), named)
+    if not CHARSETS.fullmatch(named):
         return None
-    return name if CHARSETS.fullmatch(name) else None
+    try:
+        return codecs.lookup(named).name
+    except LookupError:  # a number that no code page has
+        return None
 
 
 def decoded(value: bytes) -> str:
@@ -285,11 +302,16 @@ def decoded(value: bytes) -> str:
     text = characters(value, "")
     if "=?" not in text:
         return text
+    words = text.split("=?", MOST_WORDS)
+    rest = "=?" + words.pop() if len(words) > MOST_WORDS else ""
     try:
-        pieces = decode_header(text)
+        pieces = decode_header("=?".join(words))
     except Exception:  # broken base64, for one
         return text
-    return "".join(
-        piece if isinstance(piece, str) else characters(piece, charset or "")
-        for piece, charset in pieces
+    return (
+        "".join(
+            piece if isinstance(piece, str) else characters(piece, charset or "")
+            for piece, charset in pieces
+        )
+        + rest
     )

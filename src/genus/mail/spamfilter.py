@@ -8,6 +8,7 @@ by all others.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,8 +20,8 @@ import numpy as np
 
 from genus.mail.evidence import Why, evidence_in
 from genus.mail.identity import digest
-from genus.mail.judgement import Judgement, judge
-from genus.mail.store import Change, Lesson, Store, open_store
+from genus.mail.judgement import HAM_LOSS, Judgement, judge
+from genus.mail.store import Change, Layers, Lesson, Store, open_store
 from genus.mail.store.lessons import sums
 from genus.mail.tokens import tokens_of
 from genus.mail.verdict import Verdict
@@ -34,6 +35,7 @@ JUDGED = 2000  # lessons of either class that a judgement is made of
 MOST_HALVINGS = 8  # UNIT >> 8 is 1
 GROWTH = 0.1  # in lessons of either class since a judgement, after which another is made
 SECONDS_A_DAY = 86_400
+FORGOTTEN_SHARE = 0.01
 T = TypeVar("T")
 
 
@@ -50,16 +52,24 @@ class SpamFilter:
     'unsure'
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, ham_loss: float = HAM_LOSS) -> None:
         self.store = store
+        self.ham_loss = ham_loss
         self._judgement: tuple[str, Judgement] | None = None
 
     @classmethod
     def open(
-        cls, store: str | Path | None = None, site: str | Path | None = None, create: bool = True
+        cls,
+        store: str | Path | None = None,
+        site: str | Path | None = None,
+        create: bool = True,
+        ham_loss: float | None = None,
     ) -> Self:
-        """A filter over the store of that name, with a site's below it: see `open_store`."""
-        return cls(open_store(store, site, create))
+        """A filter over the store of that name, with a site's below it: see `open_store`.
+
+        `ham_loss` is the share of ham that may be called spam; $GENUS_HAM_LOSS, else 0.001.
+        """
+        return cls(open_store(store, site, create), accepted_loss(ham_loss))
 
     def close(self) -> None:
         self.store.close()
@@ -70,7 +80,7 @@ class SpamFilter:
         """Learn messages as spam or as ham: "learned", "known" or "corrected" of each."""
         outcomes: list[str] = []
         for batch in batches(messages):
-            outcomes += self._learn([self._lesson(raw, spam) for raw in batch])
+            outcomes += self._learn(self._lessons(batch, spam))
         self._keep_bounds()
         self.rejudge()
         return outcomes
@@ -85,13 +95,13 @@ class SpamFilter:
                 unlearn(change, list(known.values()))
             for each in digests:
                 outcomes.append(UNKNOWN if known.pop(each, None) is None else FORGOTTEN)
-        self.rejudge()
+        # What is forgotten may have been poison, so that it takes less to judge anew.
+        self.rejudge(growth=FORGOTTEN_SHARE)
         return outcomes
 
     def label(self, message: bytes) -> str | None:
         """As what a message is learned now: "ham", "spam" or None."""
-        with self.store.change() as change:
-            known = change.find([digest(message)])
+        known = self.store.find([digest(message)])
         return next(("spam" if each.spam else "ham" for each in known.values()), None)
 
     def expire(
@@ -107,22 +117,33 @@ class SpamFilter:
         if half_life is not None:
             for batch in batches(self.store.oldest(today - int(half_life) + 1)):
                 with self.store.change() as change:
-                    known = change.find([each.digest for each in batch]).values()
-                    for each in known:
+                    due: dict[int, list[Lesson]] = {}
+                    for each in change.find([each.digest for each in batch]).values():
                         halvings = int((today - each.day) / half_life)
-                        if halvings > MOST_HALVINGS:
-                            unlearn(change, [each])
-                            gone += 1
-                        elif halvings > each.halvings:
-                            fade(change, each, halvings)
-                            faded += 1
+                        if halvings > each.halvings:
+                            due.setdefault(min(halvings, MOST_HALVINGS + 1), []).append(each)
+                    old = due.pop(MOST_HALVINGS + 1, [])
+                    unlearn(change, old)
+                    for halvings, lessons in due.items():
+                        fade(change, lessons, halvings)
+                gone += len(old)
+                faded += sum(map(len, due.values()))
         gone += self._keep_bounds(keep)
         if faded or gone:
             self.rejudge(anew=True)
+            self.store.tidy()
         return faded, gone
 
-    def _lesson(self, raw: bytes, spam: bool) -> Lesson:
-        return Lesson(digest(raw), spam, this_day(), tokens_of(raw))
+    def _lessons(self, messages: Sequence[bytes], spam: bool) -> list[Lesson]:
+        """What is to be learned of messages; those that are known need not be read again."""
+        digests, today = [digest(raw) for raw in messages], this_day()
+        known = self.store.find(digests)
+        return [
+            replace(known[key], day=today, halvings=0)
+            if key in known and known[key].spam == spam
+            else Lesson(key, spam, today, tokens_of(raw))
+            for key, raw in zip(digests, messages, strict=True)
+        ]
 
     def _learn(self, lessons: Sequence[Lesson]) -> list[str]:
         outcomes, new, wrong = [], {}, []
@@ -147,8 +168,7 @@ class SpamFilter:
     def _keep_bounds(self, keep: int | None = None) -> int:
         """Forget the oldest lessons beyond so many; how many those were."""
         keep = MOST_LESSONS if keep is None else keep
-        own = getattr(self.store, "own", self.store)
-        totals = own.totals()
+        totals = own(self.store).totals()
         beyond = totals.ham + totals.spam - keep
         gone = 0
         for batch in batches(islice(self.store.oldest(1 << 40), max(beyond, 0))):
@@ -160,20 +180,28 @@ class SpamFilter:
 
     # Judging
 
-    def rejudge(self, anew: bool = False) -> None:
+    def rejudge(self, anew: bool = False, growth: float = GROWTH) -> None:
         """Judge again how far evidence is to be trusted, if enough was learned since."""
         totals = self.store.totals()
-        if not anew and not self.judgement.is_stale(totals, GROWTH):
+        if not anew and not self.judgement.is_stale(totals, growth):
             return
         lessons = [each for spam in (False, True) for each in self.store.newest(JUDGED, spam)]
         judgement = judge(lessons, self.store, totals)
         with self.store.change() as change:
-            change.put(NOTE, judgement.to_json())
+            # Of a store that is empty again nothing is left.
+            change.put(NOTE, None if judgement == Judgement() else judgement.to_json())
 
     @property
     def judgement(self) -> Judgement:
-        """How far evidence is to be trusted, as it was judged last."""
+        """How far evidence is to be trusted, as it was judged last.
+
+        A site may know better than a user who has learned little: of the judgements that there
+        are, the one that is made of most lessons holds.
+        """
         noted = self.store.notes(NOTE).get(NOTE, "")
+        if isinstance(self.store, Layers):
+            below = (notes.get(NOTE, "") for notes in self.store.notes_of_others(NOTE))
+            noted = max([noted, *below], key=lambda text: Judgement.from_json(text).lessons)
         if self._judgement is None or self._judgement[0] != noted:
             self._judgement = noted, Judgement.from_json(noted)
         return self._judgement[1]
@@ -200,11 +228,16 @@ class SpamFilter:
                 ends = np.cumsum([len(each) for each in tokens])[:-1]
                 counts = np.split(self.store.counts(ids)[at], ends)
             for (name, _), each, found in zip(batch, tokens, counts, strict=True):
-                yield name, judgement.verdict(each, found, totals)
+                yield name, judgement.verdict(each, found, totals, self.ham_loss)
 
     def why(self, message: bytes) -> Why:
         """The evidence in a message, token by token, and where it stood."""
-        return evidence_in(message, self.store, self.judgement)
+        return evidence_in(message, self.store, self.judgement, self.ham_loss)
+
+
+def own(store: Store) -> Store:
+    """The store that is written to, of those that are read."""
+    return store.own if isinstance(store, Layers) else store
 
 
 def unlearn(change: Change, lessons: Sequence[Lesson]) -> None:
@@ -214,10 +247,10 @@ def unlearn(change: Change, lessons: Sequence[Lesson]) -> None:
         shift(change, [], lessons)
 
 
-def fade(change: Change, lesson: Lesson, halvings: int) -> None:
-    """Let a lesson that is known count for less."""
-    change.fade([lesson], halvings)
-    shift(change, [replace(lesson, halvings=halvings)], [lesson])
+def fade(change: Change, lessons: Sequence[Lesson], halvings: int) -> None:
+    """Let lessons that are known count for less."""
+    change.fade(lessons, halvings)
+    shift(change, [replace(each, halvings=halvings) for each in lessons], lessons)
 
 
 def shift(change: Change, more: Sequence[Lesson], less: Sequence[Lesson]) -> None:
@@ -231,6 +264,23 @@ def batches(items: Iterable[T]) -> Iterator[list[T]]:
     remaining = iter(items)
     while batch := list(islice(remaining, BATCH)):
         yield batch
+
+
+def accepted_loss(given: float | None) -> float:
+    """The share of ham that may be lost, as it is given or set."""
+    text = os.environ.get("GENUS_HAM_LOSS") if given is None else str(given)
+    if not text:
+        return HAM_LOSS
+    try:
+        loss = float(text)
+    except ValueError:
+        loss = 0.0
+    if not 0 < loss < 1:
+        raise ValueError(
+            f"The share of ham that may be lost is {text!r}; it must be between 0 and 1, such as "
+            "0.001 for one in a thousand."
+        )
+    return loss
 
 
 def this_day() -> int:

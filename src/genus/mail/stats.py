@@ -13,15 +13,18 @@ def stats_of(spam_filter: SpamFilter) -> str:
     ham, spam = totals.weights
     lines = [
         f"store       {store.name}",
-        f"ham         {totals.ham:,} messages{faded(totals.ham, ham)}",
-        f"spam        {totals.spam:,} messages{faded(totals.spam, spam)}",
+        f"ham known   {totals.ham:,} messages{faded(totals.ham, ham)}",
+        f"spam known  {totals.spam:,} messages{faded(totals.spam, spam)}",
         f"tokens      {store.distinct():,}",
         f"size        {store.size() / 1e6:,.1f} MB",
     ]
     if min(ham, spam) < FEWEST:
         lines.append(f"Every answer is unsure until {FEWEST} of each are learned.")
     else:
-        lines.append(f"spam from   score {judgement.threshold:+.2f} on; ham up to score 0")
+        lines.append(
+            f"spam        from score {judgement.threshold(spam_filter.ham_loss):+.2f} on, to lose "
+            f"no more than {100 * spam_filter.ham_loss:g} % of ham; ham up to score 0"
+        )
         weights = sorted(judgement.weights.items(), key=lambda item: -item[1])
         lines.append("weights     " + ", ".join(f"{name} {value:.2f}" for name, value in weights))
     return "\n".join(lines)

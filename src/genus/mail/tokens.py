@@ -1,23 +1,25 @@
 """What a message is made of: tokens in groups by where they stood, as hashes.
 
 Words, pairs of words, and the words with which the text opens; the subject's; the people it is from
-and to; the route it took; its envelope and other headers; the form of what programs wrote; the
-structure of its parts and pages; links; and words that cannot be seen. Each group is evidence that
-can be weighed on its own, because each can be forged, and changes, in its own way.
+and to; the route it took; the form of what programs wrote; the structure of its parts and pages;
+links; and words that cannot be seen. Each group is evidence that can be weighed on its own, because
+each can be forged, and changes, in its own way. Headers beyond these are not read: most say who the
+reader is and which lists he is on, which is true of all his mail until it changes.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 
 from genus.mail.identity import is_verdict
-from genus.mail.message import Message, Part, read
+from genus.mail.message import LIMITS, Message, Part, read
 from genus.mail.store.lessons import Tokens
 from genus.text.hashes import WordPlan, ids_of
 from genus.text.html import Page
@@ -27,7 +29,6 @@ GROUPS = (
     "subject",
     "people",
     "route",
-    "envelope",
     "form",
     "words",
     "structure",
@@ -36,30 +37,15 @@ GROUPS = (
     "opening",
     "hidden",
 )
-SUBJECT, PEOPLE, ROUTE, ENVELOPE, FORM, WORDS, STRUCTURE, LINKS, PAIRS, OPENING, HIDDEN = range(11)
+SUBJECT, PEOPLE, ROUTE, FORM, WORDS, STRUCTURE, LINKS, PAIRS, OPENING, HIDDEN = range(10)
 LETTER = [chr(ord("A") + kind) for kind in range(len(GROUPS))]
 IN_SUBJECT = WordPlan(SUBJECT, SUBJECT, SUBJECT, SUBJECT)
 IN_TEXT = WordPlan(WORDS, WORDS, WORDS, PAIRS, OPENING, opening_size=60)
 IN_LATER_TEXT = WordPlan(WORDS, WORDS, WORDS, PAIRS)
 UNSEEN = WordPlan(HIDDEN, -1, HIDDEN, -1)
 MOST_TOKENS = 4000  # different ones of a message
+MOST_LINKS = 1000  # different ones of a text; of a page also tags and attributes
 
-ENVELOPES = frozenset(
-    [
-        "return-path",
-        "errors-to",
-        "delivered-to",
-        "x-original-to",
-        "envelope-to",
-        "x-sender",
-        "x-apparently-to",
-        "x-return-path",
-        "resent-from",
-        "resent-to",
-        "mail-followup-to",
-        "sender",
-    ]
-)
 KEPT_APART = frozenset(  # mailboxes and programs number and count with these
     [
         "status",
@@ -77,26 +63,6 @@ KEPT_APART = frozenset(  # mailboxes and programs number and count with these
         "xref",
     ]
 )
-SILENT = frozenset(
-    [
-        "content-type",
-        "content-transfer-encoding",
-        "content-disposition",
-        "content-id",
-        "in-reply-to",
-        "references",
-        "thread-index",
-        "thread-topic",
-        "dkim-signature",
-        "arc-seal",
-        "arc-message-signature",
-        "domainkey-signature",
-        "x-google-dkim-signature",
-        "x-gm-message-state",
-        "x-google-smtp-source",
-        "x-received",
-    ]
-)
 EXPECTED = [
     "from",
     "to",
@@ -111,18 +77,13 @@ EXPECTED = [
 ]
 PROGRAMS = ("x-mailer", "user-agent", "x-mimeole", "x-newsreader")
 
-LIST = re.compile(
-    r"list-|precedence$|x-beenthere|x-mailman|mailing-list$|x-mailing-list|x-loop|x-list"
-)
 # These begin with letters that are rare in texts, so that most of a text is passed at once.
 LINK = re.compile(r"""://([^\s"'<>()]+)""")
 BARE_LINK = re.compile(r"""[Ww]{3}(\.[^\s"'<>()]+)""")
-ADDRESS = re.compile(r"@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)")
+ADDRESS = re.compile(r"@([A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++)")
 PERSON = re.compile(r"""([^\s<>,;:"()@]{1,64})@([A-Za-z0-9.-]{1,255})""")
 NAME = re.compile(r"[^\W_][\w']+")
-VALUE = re.compile(r"[A-Za-z0-9.'-]{2,}")
-LIST_VALUE = re.compile(r"[A-Za-z0-9.-]{3,40}")
-HOST = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
+HOST = re.compile(r"[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++")
 NUMERIC = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
 FROM_HOST = re.compile(r"from (\S+)")
 PROTOCOL = re.compile(r"\bwith (\w+)", re.ASCII)
@@ -130,10 +91,11 @@ URL = re.compile(r"(?:([^/@?#]*)@)?([^/:?#]*)(?::([0-9]+))?(.*)", re.DOTALL)
 PATH_WORD = re.compile(r"[A-Za-z]{3,20}")
 PROGRAM = re.compile(r"[A-Za-z]{2,}|[0-9]+\.[0-9]+")
 ZONE = re.compile(r"[+-][0-9]{4}")
-RATED = re.compile(r"[\[*{(]*\s*spam\s*[\])}*]+", re.IGNORECASE)  # by another filter
+RATED = re.compile(r"[\[*{(]{0,9}\s{0,9}spam\s{0,9}[\])}*]++", re.IGNORECASE)  # by another filter
 ZERO_WIDTH = re.compile(
     "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]"
 )
+FOREIGN = re.compile(r"[^\x00-\x7f]{200}")
 DIGIT, DIGITS = re.compile("[0-9]"), re.compile("[0-9]+")
 CAPITALS, SMALL, MIXED = re.compile("[A-Z]+"), re.compile("[a-z]+"), re.compile("[Aa0]{2,}")
 MONTH_OR_DAY = re.compile("[A-Z][a-z]{2}")
@@ -213,11 +175,9 @@ def of_headers(message: Message, pieces: Pieces) -> None:
         if name == "subject":
             of_subject(value, pieces)
         elif name in ("from", "to", "cc", "reply-to"):
-            count = of_people(name, value, PEOPLE, pieces)
+            count = of_people(name, value, pieces)
             if name in ("to", "cc"):
                 add(PEOPLE, f"{name}:n{min(count.bit_length(), 6)}")
-        elif name in ENVELOPES:
-            of_people(name, value, ENVELOPE, pieces)
         elif name == "received":
             hops += 1
             of_hop(value, pieces)
@@ -232,12 +192,6 @@ def of_headers(message: Message, pieces: Pieces) -> None:
             add(FORM, f"date:{shape[:40]}")
             zone = ZONE.search(value)
             add(FORM, f"zone:{zone.group() if zone else 'none'}")
-        elif LIST.match(name):
-            for word in LIST_VALUE.findall(value)[:12]:
-                add(ENVELOPE, f"{name}:{word.lower()}")
-        elif name not in SILENT:
-            for word in VALUE.findall(value)[:10]:
-                add(ENVELOPE, f"{name[:16]}:{DIGIT.sub('0', word.lower()[:24])}")
     add(FORM, f"hops:{min(hops, 8)}")
     for name in EXPECTED:
         if name not in names:
@@ -253,23 +207,23 @@ def of_subject(value: str, pieces: Pieces) -> None:
     pieces.texts.append(Stretch(normal(text, pieces, SUBJECT), IN_SUBJECT, "subject"))
 
 
-def of_people(header: str, value: str, group: int, pieces: Pieces) -> int:
+def of_people(header: str, value: str, pieces: Pieces) -> int:
     """Addresses, their hosts, and names; how many addresses there are."""
     found = PERSON.findall(value)
     for who, host in found[:40]:
-        pieces.add(group, f"{header}:{who.lower()[:24]}@{host.lower()[:40]}")
+        pieces.add(PEOPLE, f"{header}:{who.lower()[:24]}@{host.lower()[:40]}")
         for each in hosts(host):
-            pieces.add(group, f"{header}:@{each}")
+            pieces.add(PEOPLE, f"{header}:@{each}")
         if DIGITS.search(who) and sum(map(len, DIGITS.findall(who))) > 2:
-            pieces.add(group, f"{header}:digits")
+            pieces.add(PEOPLE, f"{header}:digits")
     for word in NAME.findall(PERSON.sub(" ", value))[:40]:
-        pieces.add(group, f"{header}:{word.lower()[:24]}")
+        pieces.add(PEOPLE, f"{header}:{word.lower()[:24]}")
     return len(found)
 
 
 def of_hop(value: str, pieces: Pieces) -> None:
     """A host that passed the message on, as it tells."""
-    for found in set(HOST.findall(value)):
+    for found in dict.fromkeys(HOST.findall(value)):
         for each in hosts(found):
             pieces.add(ROUTE, each)
     sender = FROM_HOST.match(value)
@@ -330,7 +284,7 @@ def of_text(part: Part, pieces: Pieces, where: str, plan: WordPlan) -> Iterator[
 
 def of_marks(marks: tuple[str, ...], pieces: Pieces) -> None:
     """Tags, attributes and addresses of a page."""
-    for mark in set(marks):
+    for mark in different(marks):
         if not mark.startswith("="):
             pieces.add(STRUCTURE, mark)
             continue
@@ -354,18 +308,23 @@ def without_links(text: str, pieces: Pieces) -> str:
     """A text with addresses taken out, which are tokens of their own; \\1 stands for each."""
     text = text.replace("\1", " ")
     if "://" in text:
-        for rest in LINK.findall(text):
+        for rest in different(LINK.findall(text)):
             of_link(rest, pieces)
         text = LINK.sub(" \1u ", text)
     if "ww." in text or "WW." in text:
-        for rest in BARE_LINK.findall(text):
+        for rest in different(BARE_LINK.findall(text)):
             of_link(f"www{rest}", pieces)
         text = BARE_LINK.sub(" \1u ", text)
     if "@" in text:
-        for host in ADDRESS.findall(text):
+        for host in different(ADDRESS.findall(text)):
             of_host(host, "@", pieces)
         text = ADDRESS.sub(" \1m ", text)
     return text
+
+
+def different(found: Iterable[str]) -> Iterator[str]:
+    """The first MOST_LINKS different ones."""
+    return islice(dict.fromkeys(found), MOST_LINKS)
 
 
 def of_link(url: str, pieces: Pieces) -> None:
@@ -417,7 +376,13 @@ def normal(text: str, pieces: Pieces, group: int) -> str:
     if ZERO_WIDTH.search(text):
         text = ZERO_WIDTH.sub("", text)
         pieces.add(group, "zero width")
-    return unicodedata.normalize("NFKC", text)
+    # Marks upon marks are sorted in quadratic time, and some letters become 18: both are bounded.
+    whole, start = [], 0
+    for run in FOREIGN.finditer(text):
+        whole.append(unicodedata.normalize("NFKC", text[start : run.end()]))
+        start = run.end()
+    whole.append(unicodedata.normalize("NFKC", text[start:]))
+    return "".join(whole)[: LIMITS.text]
 
 
 def shape(text: str) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass
 
 from genus._kernel import read_html
+
+TOO_LARGE = re.compile("&#[0-9]{99,};?")  # for a number, which Python refuses to read
 
 
 @dataclass(frozen=True)
@@ -35,4 +38,4 @@ class Page:
 
 def characters(text: bytes) -> str:
     """Text with its character references resolved."""
-    return html.unescape(text.decode("utf-8", "replace"))
+    return html.unescape(TOO_LARGE.sub("\ufffd", text.decode("utf-8", "replace")))

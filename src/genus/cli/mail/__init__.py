@@ -7,8 +7,10 @@ import click
 from genus.cli.mail.checking import check
 from genus.cli.mail.filtering import filter_message
 from genus.cli.mail.learning import forget, learn
+from genus.cli.mail.serving import serve
 from genus.cli.mail.sorting import sort
 from genus.cli.mail.upkeep import expire, import_bogofilter, stats
+from genus.cli.mail.watching import watch
 from genus.cli.mail.why import why
 from genus.cli.troubles import Commands
 
@@ -34,6 +36,8 @@ for command in (
     check,
     filter_message,
     sort,
+    watch,
+    serve,
     why,
     stats,
     expire,

@@ -17,13 +17,20 @@ CODES = {"spam": SPAM, "ham": HAM, "unsure": UNSURE}
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each message.")
 @options.store
 @options.site
+@options.ham_loss
 @click.pass_context
 def check(
-    ctx: click.Context, paths: tuple[str, ...], as_json: bool, store: str | None, site: str | None
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    as_json: bool,
+    store: str | None,
+    site: str | None,
+    ham_loss: float | None,
 ) -> None:
-    """Say of messages whether they are ham or spam, or that it is unsure.
+    """Say of messages whether they are spam.
 
-    Without PATH the message is read from stdin. The score is the logarithm of the odds of spam.
+    Each is ham or spam, or it is unsure. Without PATH the message is read from stdin. The score
+    is the logarithm of the odds of spam.
 
     \b
     Exit codes, of the last message if there are many:
@@ -36,9 +43,10 @@ def check(
     """
     with failing(ctx, FAILED):
         from genus.mail.boxes import messages_in
+        from genus.mail.marking import shown
         from genus.mail.spamfilter import SpamFilter
 
-        spam_filter = SpamFilter.open(store, site, create=False)
+        spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
         try:
             verdict, reasons = None, set()
             for name, verdict in spam_filter.check_named(messages_in(paths or ("-",))):
@@ -46,7 +54,7 @@ def check(
                     click.echo(verdict.line(name))
                 else:
                     click.echo(
-                        f"{verdict.verdict:6}  {verdict.probability:.6f}  "
+                        f"{verdict.verdict:6}  {shown(verdict.probability):8}  "
                         f"{verdict.score:+9.3f}  {name}"
                     )
                 reasons.add(verdict.reason)

@@ -12,8 +12,9 @@ from genus.cli.mail import options
 @click.command("filter")
 @options.store
 @options.site
-def filter_message(store: str | None, site: str | None) -> None:
-    """Pass a message from stdin to stdout, marked with what it is.
+@options.ham_loss
+def filter_message(store: str | None, site: str | None, ham_loss: float | None) -> None:
+    """Mark a message on its way to stdout.
 
     A header is added: X-Genus: spam; probability=0.998; score=6.21. Any that was there before is
     removed. On whatever error the message passes as it came, and the error is said on stderr: no
@@ -28,7 +29,7 @@ def filter_message(store: str | None, site: str | None) -> None:
         from genus.mail.marking import mark
         from genus.mail.spamfilter import SpamFilter
 
-        spam_filter = SpamFilter.open(store, site, create=False)
+        spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
         try:
             marked = mark(raw, spam_filter.check(raw))
         finally:

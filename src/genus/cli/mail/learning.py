@@ -37,8 +37,9 @@ class TakesSeveral(click.Command):
 @click.option("--spam", cls=Several, multiple=True, type=File("PATH…"), help="Mail that is spam.")
 @click.option("--ham", cls=Several, multiple=True, type=File("PATH…"), help="Mail that is not.")
 @options.store
-def learn(spam: tuple[str, ...], ham: tuple[str, ...], store: str | None) -> None:
-    """Learn from mail that is spam, and from mail that is not.
+@options.site
+def learn(spam: tuple[str, ...], ham: tuple[str, ...], store: str | None, site: str | None) -> None:
+    """Learn from spam, and from mail that is not.
 
     A message that is known is not learned again; one that is known as the other class is
     corrected. Whatever is learned can be forgotten.
@@ -48,17 +49,17 @@ def learn(spam: tuple[str, ...], ham: tuple[str, ...], store: str | None) -> Non
       genus mail learn --spam ~/Maildir/.Junk --ham ~/Maildir ~/Maildir/.Work
       genus mail learn --spam - < message.eml
     """
-    from genus.mail.spamfilter import SpamFilter
+    from genus.mail.spamfilter import SpamFilter, own
 
     if not spam and not ham:
         raise click.UsageError("Say what is spam and what is not: --spam PATH…, --ham PATH….")
-    spam_filter = SpamFilter.open(store)
+    spam_filter = SpamFilter.open(store, site)
     try:
         for label, paths in (("spam", spam), ("ham", ham)):
             if paths:
                 outcomes = spam_filter.learn(passing("learn", raws(paths)), label == "spam")
                 click.echo(f"{label}: {told(outcomes, ('learned', 'known', 'corrected'))}")
-        totals = spam_filter.store.totals()
+        totals = own(spam_filter.store).totals()
         click.echo(f"The store holds {totals.ham:,} ham and {totals.spam:,} spam.")
     finally:
         spam_filter.close()
@@ -81,6 +82,7 @@ def forget(paths: tuple[str, ...], store: str | None) -> None:
     spam_filter = SpamFilter.open(store, create=False)
     try:
         outcomes = spam_filter.forget(passing("forget", raws(paths)))
+        spam_filter.store.tidy()
         click.echo(told(outcomes, ("forgotten", "unknown")))
     finally:
         spam_filter.close()

@@ -17,4 +17,11 @@ site = click.option(
     type=File("STORE"),
     help="A store that many share; its counts are added, never changed.",
 )
+ham_loss = click.option(
+    "--ham-loss",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="SHARE",
+    envvar="GENUS_HAM_LOSS",
+    help="How much ham may be called spam.  [default: $GENUS_HAM_LOSS, or 0.001]",
+)
 paths = click.argument("paths", nargs=-1, type=File("PATH"))

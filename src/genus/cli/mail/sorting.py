@@ -20,7 +20,15 @@ from genus.cli.mail import options
 @click.option("--dry-run", is_flag=True, help="Say what would be moved, and move nothing.")
 @options.store
 @options.site
-def sort(maildir: str, junk: str, dry_run: bool, store: str | None, site: str | None) -> None:
+@options.ham_loss
+def sort(
+    maildir: str,
+    junk: str,
+    dry_run: bool,
+    store: str | None,
+    site: str | None,
+    ham_loss: float | None,
+) -> None:
     """Move spam from a Maildir into its Junk folder.
 
     Each file is moved by renaming it, so that a message is in one folder or in the other; its
@@ -34,7 +42,7 @@ def sort(maildir: str, junk: str, dry_run: bool, store: str | None, site: str | 
     from genus.mail.sorting import sort_maildir
     from genus.mail.spamfilter import SpamFilter
 
-    spam_filter = SpamFilter.open(store, site, create=False)
+    spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
     try:
         counts = {"ham": 0, "unsure": 0, "spam": 0}
         reasons = set()

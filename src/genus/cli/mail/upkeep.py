@@ -11,8 +11,11 @@ from genus.cli.mail import options
 @click.command()
 @options.store
 @options.site
-def stats(store: str | None, site: str | None) -> None:
-    """Say what the store knows: how many messages, how far to trust it, how large it is.
+@options.ham_loss
+def stats(store: str | None, site: str | None, ham_loss: float | None) -> None:
+    """Say what the store knows.
+
+    How many messages, how far evidence is trusted, and how large the store is.
 
     \b
     Example:
@@ -21,7 +24,7 @@ def stats(store: str | None, site: str | None) -> None:
     from genus.mail.spamfilter import SpamFilter
     from genus.mail.stats import stats_of
 
-    spam_filter = SpamFilter.open(store, site, create=False)
+    spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
     try:
         click.echo(stats_of(spam_filter))
     finally:

@@ -20,8 +20,13 @@ from genus.cli.mail import options
 )
 @options.store
 @options.site
-def why(path: str, number: int, store: str | None, site: str | None) -> None:
-    """Say why a message is what it is: the evidence, word by word, and where it stood.
+@options.ham_loss
+def why(
+    path: str, number: int, store: str | None, site: str | None, ham_loss: float | None
+) -> None:
+    """Say why a message is spam, or is not.
+
+    Lists the evidence, word by word, with where in the message it stood.
 
     \b
     Example:
@@ -30,7 +35,7 @@ def why(path: str, number: int, store: str | None, site: str | None) -> None:
     from genus.mail.boxes import messages_at
     from genus.mail.spamfilter import SpamFilter
 
-    spam_filter = SpamFilter.open(store, site, create=False)
+    spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
     try:
         found = next(messages_at(path), None)
         if found is None:

@@ -25,6 +25,9 @@ class Layers:
             found = found + each.counts(tokens)
         return found
 
+    def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
+        return self.own.find(digests)
+
     def totals(self) -> Totals:
         return sum((each.totals() for each in self.others), self.own.totals())
 
@@ -45,11 +48,18 @@ class Layers:
     def notes(self, prefix: str) -> dict[str, str]:
         return self.own.notes(prefix)
 
+    def notes_of_others(self, prefix: str) -> list[dict[str, str]]:
+        """The notes of the stores below."""
+        return [each.notes(prefix) for each in self.others]
+
     def change(self) -> AbstractContextManager[Change]:
         return self.own.change()
 
     def size(self) -> int:
         return self.own.size()
+
+    def tidy(self) -> None:
+        self.own.tidy()
 
     def close(self) -> None:
         for each in (self.own, *self.others):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from genus.mail.store.layers import Layers
-from genus.mail.store.protocol import Store
+from genus.mail.store.protocol import Store, StoreError
 from genus.mail.store.sqlite import SQLiteStore
 
 FILE = "mail.sqlite"
@@ -16,16 +16,29 @@ FILE = "mail.sqlite"
 def default_place() -> Path:
     """$GENUS_HOME/mail.sqlite, or the same in the user's data folder."""
     home = os.environ.get("GENUS_HOME")
-    return (Path(home).expanduser() if home else data_folder()) / FILE
+    return (expanded(home) if home else data_folder()) / FILE
 
 
 def data_folder() -> Path:
     """Where programs keep a user's data: by XDG, or by what macOS and Windows do."""
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "genus"
+        return expanded("~/Library/Application Support/genus")
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "genus"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "genus"
+        return expanded(os.environ.get("LOCALAPPDATA") or "~/AppData/Local") / "genus"
+    named = os.environ.get("XDG_DATA_HOME", "")
+    # By the specification, a relative path is to be ignored.
+    return expanded(named if os.path.isabs(named) else "~/.local/share") / "genus"
+
+
+def expanded(path: str | Path) -> Path:
+    """A path with ~ for a user's home, which programs that deliver mail may not have."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise StoreError(
+            f"There is no home folder for {str(path)!r}: this user has none, and HOME is not set. "
+            "Name the store: --store FILE, or set GENUS_HOME to a folder."
+        ) from None
 
 
 def open_store(
@@ -35,7 +48,8 @@ def open_store(
 
     Add owner=NAME to the parameters of a PostgreSQL address to tell users apart.
     """
-    own = open_one(default_place() if name is None else name, create)
+    # With a site's store there is something to go by before anything is learned.
+    own = open_one(default_place() if name is None else name, create or site is not None)
     if site is None:
         return own
     try:
@@ -50,4 +64,4 @@ def open_one(name: str | Path, create: bool) -> Store:
         from genus.mail.store.postgres import PostgresStore
 
         return PostgresStore(str(name), create)
-    return SQLiteStore(Path(name).expanduser(), create)
+    return SQLiteStore(expanded(name), create)

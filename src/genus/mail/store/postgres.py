@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -39,6 +39,7 @@ CREATE TABLE IF NOT EXISTS genus_mail.notes (
 );
 """
 LESSON = "digest, spam, day, tokens, weight, halvings"
+FIND = f"SELECT {LESSON} FROM genus_mail.lessons WHERE owner = %s AND digest = ANY(%s)"
 
 
 def client() -> Any:
@@ -56,10 +57,11 @@ class PostgresStore:
     """A store in a database that a URL names; owner=NAME among its parameters tells users apart."""
 
     def __init__(self, url: str, create: bool = True) -> None:
-        self._url, self.owner = owner_of(url)
         self._psycopg = client()
+        self._url, self.owner = owner_of(url)
+        self.name = f"{place_of(self._url)} ({self.owner})"
         with self._sentences():
-            self._connection = self._psycopg.connect(self._url, autocommit=True)
+            self._connect()
         try:
             self._prepare(create)
         except BaseException:
@@ -95,24 +97,24 @@ class PostgresStore:
                 )
             (self._number,) = found
 
-    @property
-    def name(self) -> str:
-        parts = urlsplit(self._url)
-        place = parts.netloc.rpartition("@")[2]  # never a password
-        return f"{parts.scheme}://{place}{parts.path} ({self.owner})"
+    def _connect(self) -> None:
+        self._connection = self._psycopg.connect(self._url, autocommit=True)
 
     def counts(self, tokens: Tokens) -> Counts:
         found = np.zeros((len(tokens), 2), np.int64)
         rows = self._rows(
-            "SELECT id, ham, spam FROM genus_mail.tokens WHERE owner = %s AND id = ANY(%s)",
-            (self._number, tokens.tolist()),
+            "SELECT key - 1, ham, spam FROM unnest(%s::bigint[]) WITH ORDINALITY AS j (value, key) "
+            "JOIN genus_mail.tokens ON owner = %s AND id = value",
+            (tokens.tolist(), self._number),
         )
         if rows:
             known = np.array(rows, np.int64)
-            order = np.argsort(tokens, kind="stable")
-            at = np.searchsorted(tokens[order], known[:, 0].astype(np.uint32))
-            found[order[at]] = known[:, 1:]
+            found[known[:, 0]] = known[:, 1:]
         return found
+
+    def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
+        rows = self._rows(FIND, (self._number, list(digests)))
+        return {bytes(row[0]): lesson_of(row) for row in rows}
 
     def totals(self) -> Totals:
         query = "SELECT ham, spam, ham_weight, spam_weight FROM genus_mail.owners WHERE owner = %s"
@@ -148,10 +150,14 @@ class PostgresStore:
 
     @contextmanager
     def change(self) -> Iterator[Change]:
-        with self._sentences(), self._connection.transaction():
-            # Writers of one owner take turns: counts are sums, and lessons are read before them.
-            self._connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCK, self._number))
-            yield PostgresChange(self._connection, self._number)
+        with self._sentences():
+            self._rows("SELECT 1", ())  # connects again after a restart, when that is still safe
+            with self._connection.transaction():
+                # Writers of one owner take turns: lessons are read before counts are changed.
+                self._connection.execute(
+                    "SELECT pg_advisory_xact_lock(%s, %s)", (LOCK, self._number)
+                )
+                yield PostgresChange(self._connection, self._number)
 
     def size(self) -> int:
         query = (
@@ -161,6 +167,12 @@ class PostgresStore:
         )
         return int(self._rows(query, ())[0][0])
 
+    def tidy(self) -> None:
+        with self._sentences():
+            self._connection.execute(
+                "VACUUM (ANALYZE) genus_mail.tokens, genus_mail.lessons, genus_mail.notes"
+            )
+
     def close(self) -> None:
         self._connection.close()
 
@@ -169,10 +181,11 @@ class PostgresStore:
             try:
                 return self._connection.execute(query, values).fetchall()
             except self._psycopg.OperationalError:
-                if not self._connection.broken:
+                if not self._connection.closed:
                     raise
                 # The server was restarted; what is read can be read again.
-                self._connection = self._psycopg.connect(self._url, autocommit=True)
+                self._connection.close()
+                self._connect()
                 return self._connection.execute(query, values).fetchall()
 
     @contextmanager
@@ -191,10 +204,7 @@ class PostgresChange:
         self._connection, self._owner = connection, owner
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
-        rows = self._connection.execute(
-            f"SELECT {LESSON} FROM genus_mail.lessons WHERE owner = %s AND digest = ANY(%s)",
-            (self._owner, list(digests)),
-        ).fetchall()
+        rows = self._connection.execute(FIND, (self._owner, list(digests))).fetchall()
         return {bytes(row[0]): lesson_of(row) for row in rows}
 
     def write(self, lessons: Sequence[Lesson]) -> None:
@@ -277,12 +287,33 @@ class PostgresChange:
 
 
 def owner_of(url: str) -> tuple[str, str]:
-    """A URL less the owner that its parameters name, and the owner."""
-    parts = urlsplit(url)
-    given = parse_qsl(parts.query, keep_blank_values=True)
-    owner = next((value for name, value in given if name == "owner"), "") or "site"
-    rest = urlencode([(name, value) for name, value in given if name != "owner"])
-    return urlunsplit(parts._replace(query=rest)), owner
+    """A URL less the owner that its parameters name, and the owner.
+
+    >>> owner_of("postgresql://mail.example/mail?owner=anna%20b&sslmode=require")
+    ('postgresql://mail.example/mail?sslmode=require', 'anna b')
+    """
+    place, _, parameters = url.partition("?")
+    named = [each.partition("=") for each in parameters.split("&") if each]
+    owner = next((unquote(value) for name, _, value in named if name == "owner"), "") or "site"
+    rest = "&".join("".join(each) for each in named if each[0] != "owner")
+    return (f"{place}?{rest}" if rest else place), owner
+
+
+def place_of(url: str) -> str:
+    """Where a URL leads, as the client understands it: never a password."""
+    psycopg = client()
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        parts = {"port": "?"}  # its message may quote the password
+    host, port, database = (str(parts.get(part, "")) for part in ("host", "port", "dbname"))
+    if "@" in host + database or not all(each.isdecimal() for each in port.split(",") if each):
+        raise StoreError(
+            "The address of the store cannot be read. Write it as "
+            "postgresql://USER@HOST:PORT/DATABASE?owner=NAME, with %-codes for what is special in "
+            "it, or keep the password in ~/.pgpass."
+        )
+    return f"postgresql://{host}{':' if port else ''}{port}/{database}"
 
 
 def stored(lesson: Lesson) -> bytes:

@@ -81,6 +81,10 @@ class Store(Protocol):
         """How much ham and spam holds each token, in UNITs of a message, (n, 2)."""
         ...
 
+    def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
+        """The lessons that are known among some digests, as of now."""
+        ...
+
     def totals(self) -> Totals:
         """How much was learned."""
         ...
@@ -107,6 +111,10 @@ class Store(Protocol):
 
     def size(self) -> int:
         """How many bytes it takes."""
+        ...
+
+    def tidy(self) -> None:
+        """Give back room, and leave no trace of what was dropped."""
         ...
 
     def close(self) -> None:

@@ -1,15 +1,18 @@
 """A store in one file of SQLite: embedded, transactional, for many processes of one machine.
 
-What is deleted is overwritten (`secure_delete`), so that what was forgotten is gone from the file.
+What is deleted is overwritten (`secure_delete`), but a page whose rows moved to another may still
+have hashes in its gap: to `tidy` writes the file anew, and then what was forgotten is gone from it.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +38,14 @@ CREATE TABLE totals (
 INSERT INTO totals VALUES (0, 0, 0), (1, 0, 0);
 CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
+LAST = "\U0010ffff"  # after every character of a name
 LESSON = "digest, spam, day, tokens, weight, halvings"
+TOGETHER = 100  # rows that a statement adds: it takes half as long as one for each
+ADD_ONE, ADD_MANY = (
+    f"INSERT INTO tokens VALUES {', '.join(['(?, ?, ?)'] * rows)} ON CONFLICT (id) DO UPDATE "
+    "SET ham = ham + excluded.ham, spam = spam + excluded.spam"
+    for rows in (1, TOGETHER)
+)
 
 
 class SQLiteStore:
@@ -43,7 +53,21 @@ class SQLiteStore:
 
     def __init__(self, path: str | Path, create: bool = True) -> None:
         self.path = Path(path)
-        self._connection = connect(self.path, create)
+        self._open(create)
+
+    def _open(self, create: bool) -> None:
+        try:
+            self._frozen = frozen(self.path)
+            self._opened = connect(self.path, create, self._frozen is not None)
+        except (OSError, sqlite3.Error) as error:
+            raise sentence(self.path, error) from error
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._frozen is not None and self._frozen != frozen(self.path):
+            self._opened.close()
+            self._open(create=False)
+        return self._opened
 
     @property
     def name(self) -> str:
@@ -51,22 +75,21 @@ class SQLiteStore:
 
     def counts(self, tokens: Tokens) -> Counts:
         found = np.zeros((len(tokens), 2), np.int64)
-        if len(tokens) == 0:
-            return found
         with self._sentences():
-            # Literals beat bound parameters, of which there may be but 32,766; ids are numbers.
-            rows = []
-            for start in range(0, len(tokens), 10_000):
-                listed = ",".join(map(str, tokens[start : start + 10_000].tolist()))
-                rows += self._connection.execute(
-                    f"SELECT id, ham, spam FROM tokens WHERE id IN ({listed})"
-                ).fetchall()
+            rows = self._connection.execute(
+                "SELECT key, ham, spam FROM json_each(?) CROSS JOIN tokens AS t ON t.id = value",
+                (str(tokens.tolist()),),
+            ).fetchall()
         if rows:
             known = np.array(rows, np.int64)
-            order = np.argsort(tokens, kind="stable")
-            at = np.searchsorted(tokens[order], known[:, 0].astype(np.uint32))
-            found[order[at]] = known[:, 1:]
+            if known.min() < 0:
+                raise damaged(self.path, "counts are negative")
+            found[known[:, 0]] = known[:, 1:]
         return found
+
+    def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
+        with self._sentences():
+            return find(self._connection, digests)
 
     def totals(self) -> Totals:
         with self._sentences():
@@ -87,7 +110,7 @@ class SQLiteStore:
                 f"SELECT {LESSON} FROM lessons WHERE spam = ? ORDER BY number DESC LIMIT ?",
                 (int(spam), most),
             ).fetchall()
-        return [lesson_of(row) for row in rows]
+            return [lesson_of(row) for row in rows]
 
     def oldest(self, before: int) -> Iterator[Lesson]:
         last = -1
@@ -98,17 +121,18 @@ class SQLiteStore:
                     "ORDER BY number LIMIT 1000",
                     (before, last),
                 ).fetchall()
+                lessons = [lesson_of(row[:-1]) for row in rows]
             if not rows:
                 return
             last = rows[-1][-1]
-            yield from (lesson_of(row[:-1]) for row in rows)
+            yield from lessons
 
     def notes(self, prefix: str) -> dict[str, str]:
         with self._sentences():
             return dict(
                 self._connection.execute(
-                    "SELECT name, value FROM notes WHERE substr(name, 1, ?) = ?",
-                    (len(prefix), prefix),
+                    "SELECT name, value FROM notes WHERE name >= ? AND name < ?",
+                    (prefix, prefix + LAST),
                 ).fetchall()
             )
 
@@ -116,21 +140,28 @@ class SQLiteStore:
     def change(self) -> Iterator[Change]:
         with self._sentences():
             self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            with self._sentences():
+            try:
                 yield SQLiteChange(self._connection)
                 self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
+            except BaseException:
+                if self._connection.in_transaction:  # a full disk may have ended it
+                    self._connection.execute("ROLLBACK")
+                raise
 
     def size(self) -> int:
-        beside = (self.path.with_name(self.path.name + end) for end in ("", "-wal"))
-        return sum(each.stat().st_size for each in beside if each.exists())
+        found = 0
+        for end in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                found += self.path.with_name(self.path.name + end).stat().st_size
+        return found
+
+    def tidy(self) -> None:
+        with self._sentences():
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
-        self._connection.close()
+        self._opened.close()
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
@@ -147,15 +178,7 @@ class SQLiteChange:
         self._connection = connection
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
-        found: dict[bytes, Lesson] = {}
-        for start in range(0, len(digests), 1000):
-            some = digests[start : start + 1000]
-            marks = ",".join("?" * len(some))
-            rows = self._connection.execute(
-                f"SELECT {LESSON} FROM lessons WHERE digest IN ({marks})", some
-            )
-            found.update((row[0], lesson_of(row)) for row in rows)
-        return found
+        return find(self._connection, digests)
 
     def write(self, lessons: Sequence[Lesson]) -> None:
         self._connection.executemany(
@@ -189,12 +212,10 @@ class SQLiteChange:
         self._count([replace(each, halvings=halvings) for each in lessons], 1)
 
     def shift(self, tokens: Tokens, by: Counts) -> None:
-        rows = np.column_stack([tokens.astype(np.int64), by]).tolist()
-        self._connection.executemany(
-            "INSERT INTO tokens VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE "
-            "SET ham = ham + excluded.ham, spam = spam + excluded.spam",
-            rows,
-        )
+        rows = np.column_stack([tokens.astype(np.int64), by])
+        together = len(rows) // TOGETHER * TOGETHER
+        self._connection.executemany(ADD_MANY, rows[:together].reshape(-1, 3 * TOGETHER).tolist())
+        self._connection.executemany(ADD_ONE, rows[together:].tolist())
         less = tokens[(by < 0).any(axis=1)].tolist()
         self._connection.executemany(
             "DELETE FROM tokens WHERE id = ? AND ham = 0 AND spam = 0", [(i,) for i in less]
@@ -219,7 +240,31 @@ class SQLiteChange:
             )
 
 
-def connect(path: Path, create: bool) -> sqlite3.Connection:
+def find(connection: sqlite3.Connection, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
+    found: dict[bytes, Lesson] = {}
+    for start in range(0, len(digests), 500):
+        some = digests[start : start + 500]
+        marks = ",".join("?" * len(some))
+        rows = connection.execute(f"SELECT {LESSON} FROM lessons WHERE digest IN ({marks})", some)
+        found.update((row[0], lesson_of(row)) for row in rows)
+    return found
+
+
+def frozen(path: Path) -> tuple[int, ...] | None:
+    """What tells whether a file has changed that is not to be written; None of any other.
+
+    A site's store may be in a folder where its users must not write, and SQLite would need to, for
+    the files that it has beside one while somebody uses it. If they are not there, nobody does.
+    """
+    if not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        return None
+    if path.with_name(path.name + "-wal").exists():
+        return None
+    told = path.stat()
+    return told.st_ino, told.st_size, told.st_mtime_ns
+
+
+def connect(path: Path, create: bool, is_frozen: bool) -> sqlite3.Connection:
     """A connection to a store of this version, made if need be."""
     there = path.exists() and path.stat().st_size > 0
     if not there and not create:
@@ -227,18 +272,19 @@ def connect(path: Path, create: bool) -> sqlite3.Connection:
             f"There is no store at {path}. Learn some mail first: "
             "genus mail learn --spam PATH --ham PATH."
         )
-    try:
+    if path.is_dir():
+        raise StoreError(
+            f"{path} is a folder. Name a file as store, such as {path / 'mail.sqlite'}."
+        )
+    if not there:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # mail is nobody else's affair
-        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-    except (OSError, sqlite3.Error) as error:
-        raise sentence(path, error) from error
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # mail is nobody else's affair
+    how = "?immutable=1" if is_frozen else ""
+    connection = sqlite3.connect(
+        path.absolute().as_uri() + how, timeout=PATIENCE, isolation_level=None, uri=True
+    )
     try:
         prepare(connection, path)
-    except sqlite3.Error as error:
-        connection.close()
-        raise sentence(path, error) from error
     except BaseException:
         connection.close()
         raise
@@ -246,40 +292,53 @@ def connect(path: Path, create: bool) -> sqlite3.Connection:
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("PRAGMA secure_delete = ON")
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if application == 0:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")  # another process may be making it, too
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if application == 0 and tables == 0:
+    run = connection.execute
+    run("PRAGMA secure_delete = ON")
+    if is_empty(connection):
+        switch_to_wal(connection)
+        run("BEGIN IMMEDIATE")  # another process may be making it, too
+        if is_empty(connection):
             for statement in SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-            application = APPLICATION
-        connection.execute("COMMIT")
+                run(statement)
+            run(f"PRAGMA application_id = {APPLICATION}")
+            run(f"PRAGMA user_version = {VERSION}")
+        run("COMMIT")
+    (application,) = run("PRAGMA application_id").fetchone()
     if application != APPLICATION:
         raise StoreError(f"{path} is a database of something else. Name another file as store.")
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (version,) = run("PRAGMA user_version").fetchone()
     if version != VERSION:
         raise StoreError(
             f"{path} is a store of version {version}, and this genus knows {VERSION}. "
             "Use the genus that wrote it, or learn anew."
         )
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA cache_size = -65536")  # KiB
+    run("PRAGMA synchronous = FULL")
+    run("PRAGMA cache_size = -65536")  # KiB
+
+
+def is_empty(connection: sqlite3.Connection) -> bool:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return application == 0 and tables == 0
+
+
+def switch_to_wal(connection: sqlite3.Connection) -> None:
+    """SQLite does not wait for others here, whatever its timeout."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
 
 
 def sentence(path: Path, error: Exception) -> StoreError:
     """An error of SQLite as what it means for the user."""
-    told = str(error)
-    if isinstance(error, OSError):
-        told = error.strerror or told
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            told = "full"
-    if "full" in told:
+    told = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    if "full" in told or is_full(path, error):
         return StoreError(
             f"The disk of the store {path} is full; nothing was changed. Make room, and try again."
         )
@@ -288,11 +347,28 @@ def sentence(path: Path, error: Exception) -> StoreError:
             f"The store {path} has been in use by another process for {PATIENCE:.0f} s. Try again."
         )
     if "not a database" in told or "malformed" in told:
-        return StoreError(
-            f"{path} is no store, or it is damaged: {told}. Restore it from a copy, or move it "
-            "away and learn anew."
-        )
+        return damaged(path, told)
+    if "readonly" in told:
+        return StoreError(f"The store {path} can be read, but not written, by this user.")
     return StoreError(f"Cannot use the store {path}: {told}. Check that it can be written.")
+
+
+def damaged(path: Path, told: str) -> StoreError:
+    return StoreError(
+        f"{path} is no store, or it is damaged: {told}. Restore it from a copy, or move it away "
+        "and learn anew."
+    )
+
+
+def is_full(path: Path, error: Exception) -> bool:
+    """Whether there is no room, which SQLite does not tell if it is for a file beside."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if "disk I/O error" not in str(error):
+        return False
+    with suppress(OSError):
+        return shutil.disk_usage(path.parent).free < 1 << 16
+    return False
 
 
 def stored(tokens: Tokens) -> bytes:

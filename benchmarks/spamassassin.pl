@@ -1,0 +1,50 @@
+# SpamAssassin's Bayes classifier alone: perl spamassassin.pl learn|check HOME FOLDER
+use strict;
+use warnings;
+use Mail::SpamAssassin;
+
+my ($what, $home, $folder) = @ARGV;
+my $rules = "$home/rules";
+mkdir $rules;
+open my $cf, '>', "$rules/bayes.cf" or die $!;
+print $cf <<"END";
+use_bayes 1
+use_bayes_rules 1
+bayes_auto_learn 0
+bayes_path $home/bayes
+bayes_min_ham_num 1
+bayes_min_spam_num 1
+bayes_learn_to_journal 0
+lock_method flock
+loadplugin Mail::SpamAssassin::Plugin::Bayes
+body BAYES_ANY eval:check_bayes('0.00', '1.01')
+tflags BAYES_ANY learn
+score BAYES_ANY 0.1
+END
+close $cf;
+my $sa = Mail::SpamAssassin->new({
+    rules_filename => $rules, site_rules_filename => $rules, userstate_dir => $home,
+    local_tests_only => 1, dont_copy_prefs => 1, userprefs_filename => '/dev/null',
+});
+$sa->init(1);
+$sa->init_learner({}) if $what eq 'learn';
+for my $label ('ham', 'spam') {
+    for my $path (sort glob("$folder/$label/*")) {
+        open my $file, '<:raw', $path or die $!;
+        my @lines = <$file>;
+        close $file;
+        my $message = $sa->parse(\@lines);
+        if ($what eq 'learn') {
+            $sa->learn($message, undef, $label eq 'spam', 0)->finish;
+        } else {
+            my $status = $sa->check($message);
+            my ($name) = $path =~ m{([^/]+)$};
+            my $score = $status->{bayes_score};
+            print $name, ' ', (defined $score ? sprintf('%.12f', $score) : 0.5), "\n";
+            $status->finish;
+        }
+        $message->finish;
+    }
+}
+$sa->rebuild_learner_caches if $what eq 'learn';
+$sa->finish;

@@ -1,0 +1,234 @@
+"""genus mail watch."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from genus.cli.arguments import File
+from genus.cli.mail import options
+
+VARIABLE = "GENUS_IMAP_PASSWORD"
+SECONDS = 60  # that a command may take to print a password
+
+
+class Server(click.ParamType[tuple[str, int | None]]):
+    """HOST or HOST:PORT, with an address of IPv6 in brackets."""
+
+    name = "HOST[:PORT]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int | None]:
+        if isinstance(value, tuple):
+            return value
+        given = str(value).strip()
+        bare = given.count(":") > 1 and not given.startswith("[")  # IPv6 without a port
+        host, colon, port = (given, "", "") if bare else given.rpartition(":")
+        if not colon or given.endswith("]"):
+            host, port = given, ""
+        host = host.removeprefix("[").removesuffix("]").lower()
+        bad = not host or any(each.isspace() or each in "/@" for each in host)
+        if bad or (port and not (port.isdecimal() and 0 < int(port) < 65_536)):
+            self.fail(f"{value!r} is not HOST[:PORT], such as imap.example.com:993.", param, ctx)
+        return host, int(port) if port else None
+
+
+@click.command()
+@click.option("--imap", "server", type=Server(), required=True, help="The server.")
+@click.option("--user", required=True, metavar="NAME", help="Whose mail.")
+@click.option("--password-file", type=File("FILE"), help="A file with the password as first line.")
+@click.option("--password-command", metavar="CMD", help="A command that prints the password.")
+@click.option(
+    "--oauth-token-command", metavar="CMD", help="A command that prints a token of OAuth 2."
+)
+@click.option("--tls", "security", flag_value="tls", help="Encrypt; port 993. The default.")
+@click.option(
+    "--starttls", "security", flag_value="starttls", help="Encrypt after connecting; port 143."
+)
+@click.option(
+    "--plain",
+    "security",
+    flag_value="plain",
+    help="Do not encrypt; port 143. The default on loopback ports other than 993.",
+)
+@click.option("--inbox", default="INBOX", show_default=True, metavar="FOLDER", help="What to sort.")
+@click.option(
+    "--junk",
+    metavar="FOLDER",
+    help="Where spam goes; made if missing.  [default: the server's own, or one named so]",
+)
+@click.option(
+    "--trash",
+    metavar="FOLDER",
+    help="What goes there teaches nothing.  [default: the server's own, and those named so]",
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(1, 1680),  # servers may end what is idle for 30 minutes: RFC 2177
+    default=120,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to look into folders that the server does not tell of.",
+)
+@click.option("--all", "all_mail", is_flag=True, help="Sort also what is in the inbox already.")
+@click.option("--once", is_flag=True, help="Do what there is to do, then stop.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--no-learn", is_flag=True, help="Do not learn from what is moved.")
+@options.store
+@options.site
+def watch(
+    server: tuple[str, int | None],
+    user: str,
+    password_file: str | None,
+    password_command: str | None,
+    oauth_token_command: str | None,
+    security: str | None,
+    inbox: str,
+    junk: str | None,
+    trash: str | None,
+    every: float,
+    all_mail: bool,
+    once: bool,
+    dry_run: bool,
+    no_learn: bool,
+    store: str | None,
+    site: str | None,
+) -> None:
+    """Keep an IMAP account free of spam.
+
+    Puts spam into Junk as it comes, and learns from what the user moves.
+
+    A message moved into Junk is learned as spam, one moved out of it as ham, once it has been
+    read. What is moved into Trash teaches nothing, nor does what this command itself has moved.
+    Mail that comes while it does not run is sorted when it starts again; mail from before its
+    first start is left alone, unless --all is given.
+
+    The password comes from --password-file, --password-command or $GENUS_IMAP_PASSWORD. What is
+    done is said on stderr. Ctrl-C and SIGTERM end it, with exit code 0.
+
+    \b
+    Examples:
+      genus mail watch --imap imap.example.com --user ann --password-command "pass mail"
+      genus mail watch --imap imap.example.com --user ann --password-file ~/.secret \\
+            --once --dry-run
+    """
+    from genus.cli.troubles import say
+    from genus.mail.imap import PORTS, Account, Ending
+    from genus.mail.spamfilter import SpamFilter
+    from genus.mail.watch import Plan
+    from genus.mail.watch import watch as watch_account
+
+    host, port = server
+    kind = security or default_security(host, port)
+    secret = secret_of(password_file, password_command, oauth_token_command)
+    is_token = oauth_token_command is not None
+    account = Account(host, port or PORTS[kind], user, secret, kind, is_token)
+    if kind == "plain":
+        warn_of_plain(host)
+    plan = Plan(inbox, junk, trash, every, all_mail, once, dry_run, not no_learn)
+    spam_filter = SpamFilter.open(store, site)
+    ending = Ending()
+    try:
+        with signals(ending.ask):
+            watch_account(account, spam_filter, plan, say, ending)
+    finally:
+        ending.close()
+        spam_filter.close()
+    if ending.came:
+        say("Ended.")
+
+
+def default_security(host: str, port: int | None) -> str:
+    """TLS, but for a port of this machine that is not known to have it."""
+    from genus.mail.imap import PORTS, TLS, is_loopback
+
+    return "plain" if is_loopback(host) and port not in (None, PORTS[TLS]) else TLS
+
+
+def warn_of_plain(host: str) -> None:
+    from genus.cli.troubles import say
+    from genus.mail.imap import is_loopback
+
+    if not is_loopback(host):
+        say(f"Note: the password and all mail go to {host} for everybody on the way to read.")
+
+
+def secret_of(
+    file: str | None, command: str | None, token_command: str | None
+) -> Callable[[], str]:
+    """How to get the password, or the token, each time that it is needed."""
+    given = [each for each in (file, command, token_command) if each is not None]
+    if len(given) > 1:
+        raise click.UsageError(
+            "--password-file, --password-command and --oauth-token-command exclude each other."
+        )
+    if file is not None:
+        return lambda: first_line_of(Path(file).expanduser())
+    if given:
+        return lambda: printed_by(given[0])
+    password = os.environ.get(VARIABLE)
+    if not password:
+        raise click.UsageError(
+            f"There is no password. Give --password-file or --password-command, or set ${VARIABLE}."
+        )
+    return lambda: password
+
+
+def first_line_of(path: Path) -> str:
+    from genus.mail.imap import ImapError
+
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        told = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ImapError(f"Cannot read the password from {path}: {told}.") from error
+    if not lines or not lines[0]:
+        raise ImapError(f"The first line of {path} is empty; write the password there.")
+    return lines[0]
+
+
+def printed_by(command: str) -> str:
+    from genus.mail.imap import ImapError
+
+    try:
+        done = subprocess.run(
+            command, shell=True, stdout=subprocess.PIPE, timeout=SECONDS, check=True
+        )
+        lines = done.stdout.decode("utf-8").splitlines()
+    except subprocess.CalledProcessError as error:
+        raise ImapError(
+            f"The command for the password ended with {error.returncode}. Try it in a shell."
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise ImapError(
+            f"The command for the password took longer than {SECONDS} s. Try it in a shell."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ImapError("The command for the password printed what is not UTF-8.") from error
+    if not lines or not lines[0]:
+        raise ImapError("The command for the password printed nothing. Try it in a shell.")
+    return lines[0]
+
+
+@contextmanager
+def signals(ask: Callable[[], None]) -> Iterator[None]:
+    """Ask for an end when SIGINT or SIGTERM comes; a second Ctrl-C does not wait for it."""
+
+    def handle(number: int, frame: Any) -> None:
+        ask()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,148 @@
+"""What the filter says, in words of spamd: scores, symbols, reports, marked messages, lessons."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from genus.mail.evidence import Why
+from genus.mail.marking import END_OF_HEAD, envelope_of, header, unmark
+from genus.mail.spamd.filters import Filters
+from genus.mail.spamd.protocol import PONG, Code, Refusal, Request, answer, with_headers
+from genus.mail.spamfilter import CORRECTED, FORGOTTEN, LEARNED
+from genus.mail.verdict import SPAM, Verdict
+
+THRESHOLD = 5.0
+PLACES = 6  # spamc reads no more than eight
+WITNESSES = 10  # pieces of evidence that are symbols
+LINES = 20  # pieces of evidence in a report; Exim reads 32 kB of it
+STARS = 50  # as SpamAssassin has them at most
+FORGED = re.compile(
+    rb"(?i)(?:(?<=[\r\n])|\A)x-spam-[^:\r\n]*:[^\r\n]*(?:\r?\n|\r|\Z)"
+    rb"(?:[ \t][^\r\n]*(?:\r?\n|\r|\Z))*"
+)
+END = re.compile(rb"\r?\n\r?\n")
+
+
+def answered(request: Request, filters: Filters) -> bytes:
+    """The answer to a request; one that cannot be answered raises a Refusal."""
+    if request.command == "PING":
+        return PONG
+    if request.command == "SKIP":
+        return b""
+    if request.command == "TELL":
+        return told(request, filters)
+    spam_filter = filters.to_check(request.user)
+    if request.command in ("SYMBOLS", "REPORT", "REPORT_IFSPAM"):
+        why = spam_filter.why(request.message)
+        verdict = why.verdict
+        if request.command == "SYMBOLS":
+            body = ",".join(symbols(why)) + ("\r\n" if request.version < (1, 3) else "")
+        elif request.command == "REPORT" or verdict.verdict == SPAM:
+            body = report(why)
+        else:
+            body = ""
+        return answer(request, spam_header(verdict), body.encode("utf-8", "replace"))
+    verdict = spam_filter.check(request.message)
+    message = b""
+    if request.command in ("PROCESS", "HEADERS"):
+        message = marked(request.message, verdict)
+    if request.command == "HEADERS" and (found := END.search(message)) is not None:
+        message = message[: found.end()]
+    return answer(request, spam_header(verdict), message)
+
+
+def told(request: Request, filters: Filters) -> bytes:
+    """Learn or forget; DidSet and DidRemove say what was done, and nothing if it was known."""
+    setting = places(request, "set")
+    removing = places(request, "remove")
+    label = request.headers.get("message-class", "").lower()
+    if setting == removing:
+        raise Refusal(Code.EX_USAGE, "TELL goes with either Set: local or Remove: local")
+    spam_filter = filters.to_learn(request.user)
+    if removing:
+        (outcome,) = spam_filter.forget([request.message])
+        return with_headers(["DidRemove: local"] if outcome == FORGOTTEN else [])
+    if label not in ("spam", "ham"):
+        raise Refusal(Code.EX_USAGE, "Set goes with Message-class: spam or Message-class: ham")
+    (outcome,) = spam_filter.learn([request.message], spam=label == "spam")
+    return with_headers(["DidSet: local"] if outcome in (LEARNED, CORRECTED) else [])
+
+
+def places(request: Request, name: str) -> bool:
+    """Whether Set or Remove names this filter; `remote` would be a network of reporters."""
+    named = request.headers.get(name, "").lower().replace(",", " ").split()
+    return "local" in named
+
+
+def points(verdict: Verdict) -> float:
+    """The score as SpamAssassin's users read it: 5 points and more are spam.
+
+    With x the log-odds, points y are a branch of the hyperbola (y − 5)(y − 5 − x) = 25: the one
+    above 5 for spam, and the one below for all else. So y grows with x, strictly, at any x; far
+    out it is x + 5 for sure spam and sure ham; a message that is not spam at even odds has 0.
+
+    >>> [points(Verdict(v, p, x)) for v, p, x in [("spam", 1, 24), ("unsure", 0.5, 0)]]
+    [30.0, 0.0]
+    """
+    x, y = verdict.score, 0.0
+    root = math.hypot(x, 2 * THRESHOLD)
+    if verdict.verdict == SPAM:
+        y = (root + x) / 2 if x > 0 else 2 * THRESHOLD**2 / (root - x)
+        return max(round(THRESHOLD + y, PLACES), THRESHOLD)
+    y = (root - x) / 2 if x < 0 else 2 * THRESHOLD**2 / (root + x)
+    return min(round(THRESHOLD - y, PLACES), THRESHOLD - 10**-PLACES)
+
+
+def shown(verdict: Verdict) -> str:
+    """Points without an exponent, which spamc does not read."""
+    text = f"{points(verdict):.{PLACES}f}".rstrip("0")
+    return text + "0" if text.endswith(".") else text
+
+
+def spam_header(verdict: Verdict) -> str:
+    """`Spam: True ; 15.0 / 5.0`"""
+    return f"Spam: {verdict.verdict == SPAM} ; {shown(verdict)} / {THRESHOLD}"
+
+
+def symbols(why: Why) -> list[str]:
+    """GENUS_SPAM, say, and the strongest evidence as names of letters, digits and _."""
+    strongest = sorted(why.evidence, key=lambda each: -abs(each.weight))[: 3 * WITNESSES]
+    names = (re.sub(r"[^A-Z0-9]+", "_", each.token.upper()).strip("_") for each in strongest)
+    found = dict.fromkeys(name[:40] for name in names if name)
+    return [f"GENUS_{why.verdict.verdict.upper()}", *list(found)[:WITNESSES]]
+
+
+def report(why: Why) -> str:
+    """The verdict and the evidence, as text to read."""
+    verdict = why.verdict
+    first = f"genus: {verdict.verdict}, {shown(verdict)} points, {THRESHOLD} required"
+    lines = [first, *why.text(LINES).splitlines()]
+    # A report may become a header, and ends for some clients at a NUL.
+    clean = ("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    return "\n".join(clean) + "\n"
+
+
+def marked(raw: bytes, verdict: Verdict) -> bytes:
+    """The message with the verdict on top, also as SpamAssassin writes it; forged ones are gone."""
+    envelope, rest = envelope_of(raw)
+    end = b"\r\n" if b"\r\n" in raw[:2000] else b"\n"
+    spam = verdict.verdict == SPAM
+    headers = [
+        header(verdict),
+        f"X-Spam-Flag: {'YES' if spam else 'NO'}",
+        f"X-Spam-Level: {'*' * min(max(int(points(verdict)), 0), STARS)}",
+        f"X-Spam-Status: {'Yes' if spam else 'No'}, score={shown(verdict)} "
+        f"required={THRESHOLD} tests=GENUS_{verdict.verdict.upper()}",
+    ]
+    top = b"".join(line.rstrip().encode("ascii") + end for line in headers)
+    return envelope + top + unspammed(unmark(rest))
+
+
+def unspammed(raw: bytes) -> bytes:
+    """The message without X-Spam- headers; its text is left alone."""
+    if raw[:1] in (b"\n", b"\r"):
+        return raw
+    found = END_OF_HEAD.search(raw)
+    at = len(raw) if found is None else found.start() + 1
+    return FORGED.sub(b"", raw[:at]) + raw[at:]

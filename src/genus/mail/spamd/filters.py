@@ -1,0 +1,77 @@
+"""Whose filter is whose: one for all, or one for each user on top of the site's."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+
+from genus.mail.spamd.protocol import Code, Refusal
+from genus.mail.spamfilter import SpamFilter
+
+OPEN = 16  # filters that are kept open
+# No /, no leading dot or dash: a name is the name of a file in a folder, and nothing else.
+USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+=-]{0,127}")
+
+
+@dataclass(frozen=True)
+class Stores:
+    """One store for all; or a folder with a store for each user, and a site's below them."""
+
+    store: str | None = None
+    site: str | None = None
+    users: Path | None = None
+
+
+class Filters:
+    """The filters that one thread uses; those used last are kept open."""
+
+    def __init__(self, stores: Stores) -> None:
+        self.stores = stores
+        self._open: OrderedDict[str | None, SpamFilter] = OrderedDict()
+
+    def to_check(self, user: str | None) -> SpamFilter:
+        """The filter of a user; of those who have learned nothing, the site's."""
+        if self.stores.users is None:
+            return self._filter(None)
+        if user is None or not self._own(user).exists():
+            return self._filter(None)
+        return self._filter(user)
+
+    def to_learn(self, user: str | None) -> SpamFilter:
+        """The filter of a user, made if need be."""
+        if self.stores.users is None:
+            return self._filter(None)
+        if user is None:
+            raise Refusal(Code.EX_USAGE, "each user learns alone here: say User: NAME")
+        return self._filter(user)
+
+    def close(self) -> None:
+        """Let go of all; they are opened again when they are asked for."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def _own(self, user: str) -> Path:
+        assert self.stores.users is not None
+        if USER.fullmatch(user) is None:
+            raise Refusal(
+                Code.EX_USAGE, "a User is of letters, digits and _.@+=-, 128 at most, none leading"
+            )
+        return self.stores.users / f"{user}.sqlite"
+
+    def _filter(self, user: str | None) -> SpamFilter:
+        found = self._open.get(user)
+        if found is None:
+            found = self._open[user] = self._opened(user)
+            if len(self._open) > OPEN:
+                self._open.popitem(last=False)[1].close()
+        self._open.move_to_end(user)
+        return found
+
+    def _opened(self, user: str | None) -> SpamFilter:
+        if self.stores.users is None:
+            return SpamFilter.open(self.stores.store, self.stores.site)
+        if user is None:
+            return SpamFilter.open(self.stores.site)
+        return SpamFilter.open(self._own(user), self.stores.site)

@@ -1,0 +1,102 @@
+"""Where the server listens: a Unix socket, loopback, or what systemd hands over."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+BACKLOG = 512
+
+
+def on_unix(path: Path, mode: int = 0o600) -> socket.socket:
+    """A Unix socket; a file that a server has left behind is replaced if nobody listens there."""
+    if path.is_symlink() or path.exists():
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise ValueError(f"{path} is there and is no socket. Name another one, or remove it.")
+        if answers(path):
+            raise ValueError(f"Another server listens on {path}. End it, or name another socket.")
+        path.unlink()
+    listening = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)  # nobody gets in before the mode is set
+    try:
+        listening.bind(str(path))
+        path.chmod(mode)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise ValueError(f"Cannot listen on {path}: {error.strerror or error}.") from error
+    finally:
+        os.umask(before)
+    return listening
+
+
+def answers(path: Path) -> bool:
+    """Whether somebody listens on a Unix socket."""
+    with socket.socket(socket.AF_UNIX) as trial:
+        trial.settimeout(5)
+        try:
+            trial.connect(str(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except OSError:  # one that is too busy or not for us is not stale
+            return True
+    return True
+
+
+def on_tcp(host: str, port: int, remote: bool = False) -> socket.socket:
+    """A TCP socket on loopback, or anywhere if that is said."""
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise ValueError(f"There is no address {host!r}: {error.strerror}.") from error
+    if not remote and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+        raise ValueError(
+            f"{host} can be reached from other machines, and the protocol knows neither passwords "
+            "nor encryption. Listen on 127.0.0.1, or add --allow-remote behind a firewall."
+        )
+    listening = socket.socket(family, kind, number)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise ValueError(f"Cannot listen on {host}:{port}: {error.strerror or error}.") from error
+    return listening
+
+
+def handed_over() -> list[socket.socket]:
+    """The sockets that systemd has opened for this process: sd_listen_fds(3)."""
+    if os.environ.get("LISTEN_PID") != str(os.getpid()):
+        return []
+    number = int(os.environ.get("LISTEN_FDS", "0"))
+    for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"):
+        os.environ.pop(name, None)
+    return [socket.socket(fileno=3 + each) for each in range(number)]
+
+
+def name_of(listening: socket.socket) -> str:
+    """Where a socket listens, for people."""
+    address = listening.getsockname()
+    if listening.family == socket.AF_UNIX:
+        return str(address)
+    host = f"[{address[0]}]" if listening.family == socket.AF_INET6 else address[0]
+    return f"{host}:{address[1]}"
+
+
+class Claim:
+    """The file of a Unix socket, removed at the end if it is still the same."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.made = path, path.stat()
+
+    def release(self) -> None:
+        with suppress(FileNotFoundError):
+            if os.path.samestat(self.path.stat(), self.made):
+                self.path.unlink()

@@ -1,0 +1,210 @@
+"""The protocol of SpamAssassin's spamd, up to version 1.5: requests from bytes, answers to bytes.
+
+After spamd/PROTOCOL of SpamAssassin, and what its spamc, its spamd and Exim make of that.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+COMMANDS = (
+    *("CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "PROCESS", "HEADERS", "TELL"),
+    *("PING", "SKIP"),
+)
+ALONE = ("PING", "SKIP")  # no more than this line is sent, or need be
+FRAMING = ("content-length", "compress")
+HEAD = 16_384  # bytes of all lines before the message
+FIRST = re.compile(rb"([A-Z_]{1,20}) SPAMC/([0-9]{1,4})\.([0-9]{1,4})\s*")
+HEADER = re.compile(rb"([!-9;-~]+)[ \t]*:[ \t]*([^\x00\r]*)")
+LENGTH = re.compile(r"[0-9]{1,18}")
+
+
+class Code(IntEnum):
+    """What an answer begins with, of sysexits.h; EX_TIMEOUT is spamd's own."""
+
+    EX_OK = 0
+    EX_USAGE = 64
+    EX_DATAERR = 65
+    EX_SOFTWARE = 70
+    EX_IOERR = 74
+    EX_TEMPFAIL = 75
+    EX_PROTOCOL = 76
+    EX_TIMEOUT = 79
+
+
+class Refusal(Exception):
+    """A request that cannot be answered, and why."""
+
+    def __init__(self, code: Code, reason: str) -> None:
+        super().__init__(reason)
+        self.code, self.reason = code, reason
+
+    @property
+    def line(self) -> bytes:
+        """All that is answered. With an empty line after it, spamc would take it for success."""
+        reason = " ".join(self.reason.split())[:500]
+        return f"SPAMD/1.0 {self.code:d} {self.code.name}: {reason}\r\n".encode("ascii", "replace")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A command, the version in which it is said, headers by their names in lower case."""
+
+    command: str
+    version: tuple[int, int]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    message: bytes = b""
+
+    @property
+    def user(self) -> str | None:
+        return self.headers.get("user") or None
+
+    def encoded(self) -> bytes:
+        """As it is sent, not compressed."""
+        lines = [f"{self.command} SPAMC/{self.version[0]}.{self.version[1]}"]
+        lines += [f"{name}: {value}" for name, value in self.headers.items() if name not in FRAMING]
+        lines += [f"content-length: {len(self.message)}", "\r\n"]
+        return "\r\n".join(lines).encode() + self.message
+
+
+class Reading:
+    """A request as it comes in, piece by piece; messages beyond `most` bytes are refused.
+
+    >>> reading = Reading(most=1000)
+    >>> reading.feed(b"CHECK SPAMC/1.5\\r\\nContent-le")
+    >>> reading.feed(b"ngth: 14\\r\\n\\r\\nSubject: hi\\n\\n!").message
+    b'Subject: hi\\n\\n!'
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.begun = False
+        self._held = bytearray()
+        self._taken = 0
+        self._first: tuple[str, tuple[int, int]] | None = None
+        self._headers: dict[str, str] = {}
+        self._in_head = True
+
+    def feed(self, data: bytes) -> Request | None:
+        """The request, as soon as it is whole."""
+        self.begun = True
+        self._held += data
+        while self._in_head:
+            end = self._held.find(b"\n")
+            if max(end, 0) + self._taken > HEAD or (end < 0 and len(self._held) > HEAD):
+                raise Refusal(Code.EX_PROTOCOL, f"more than {HEAD} bytes before the message")
+            if end < 0:
+                return None
+            self._take(bytes(self._held[:end]).removesuffix(b"\r"))
+            self._taken += end + 1
+            del self._held[: end + 1]
+        length = self._length()
+        if length is None and self._command not in ALONE:
+            self._bound(len(self._held))
+            return None
+        if length is not None and len(self._held) < length:
+            return None
+        return self._whole(length)
+
+    def end(self) -> Request:
+        """The request, when the client has nothing more to say."""
+        if self._in_head:
+            raise Refusal(Code.EX_PROTOCOL, "the request ends before its message")
+        return self._whole(self._length())
+
+    @property
+    def _command(self) -> str:
+        return "" if self._first is None else self._first[0]
+
+    def _take(self, line: bytes) -> None:
+        if self._first is None:
+            found = FIRST.fullmatch(line)
+            if found is None:
+                raise Refusal(Code.EX_PROTOCOL, "a request begins with COMMAND SPAMC/1.5")
+            command = found[1].decode("ascii")
+            if command not in COMMANDS:
+                raise Refusal(Code.EX_USAGE, f"no command {command}")
+            self._first = command, (int(found[2]), int(found[3]))
+            # Headers came with version 1.1.
+            self._in_head = command not in ALONE and self._first[1] > (1, 0)
+            return
+        if not line:
+            self._in_head = False
+            self._bound(self._length() or 0)
+            return
+        found = HEADER.fullmatch(line)
+        if found is None:
+            raise Refusal(Code.EX_PROTOCOL, "a header is not of the form Name: value")
+        self._headers[found[1].decode("ascii").lower()] = (
+            found[2].decode("utf-8", "replace").strip()
+        )
+
+    def _length(self) -> int | None:
+        told = self._headers.get("content-length")
+        if told is None:
+            return None
+        if LENGTH.fullmatch(told) is None:
+            raise Refusal(Code.EX_PROTOCOL, "Content-length is not a number of bytes")
+        return int(told)
+
+    def _bound(self, length: int) -> None:
+        if length > self.most:
+            raise Refusal(Code.EX_DATAERR, f"the message has more than {self.most} bytes")
+
+    def _whole(self, length: int | None) -> Request:
+        assert self._first is not None
+        message = bytes(self._held)
+        self._held.clear()
+        if self._command in ALONE:
+            return Request(*self._first)
+        if length is not None and len(message) != length:
+            raise Refusal(
+                Code.EX_PROTOCOL,
+                f"Content-length mismatch: {length} bytes announced, {len(message)} sent",
+            )
+        if "compress" in self._headers:
+            message = self._inflated(message)
+        return Request(*self._first, self._headers, message)
+
+    def _inflated(self, message: bytes) -> bytes:
+        if self._headers["compress"].lower() != "zlib":
+            raise Refusal(Code.EX_USAGE, "no compression but zlib")
+        stream = zlib.decompressobj()
+        try:
+            inflated = stream.decompress(message, self.most + 1)
+        except zlib.error as error:
+            raise Refusal(Code.EX_DATAERR, f"zlib: {error}") from error
+        self._bound(len(inflated))
+        if not stream.eof:
+            raise Refusal(Code.EX_DATAERR, "zlib: the compressed message is not whole")
+        return inflated
+
+
+PONG = b"SPAMD/1.5 0 PONG\r\n"
+
+
+def answer(request: Request, spam: str, body: bytes = b"") -> bytes:
+    """An answer with a `Spam:` header, in the form that clients of the request's version read.
+
+    Before 1.3 they expect one header; Exim, which says 1.2, would not find the score otherwise.
+    """
+    length = f"Content-length: {len(body)}"
+    headers = [length, spam]
+    if request.command == "CHECK":
+        headers, body = [spam], b""
+    elif request.version < (1, 3) and request.command in ("PROCESS", "HEADERS"):
+        if request.version < (1, 2):
+            return b"SPAMD/1.0 0 EX_OK\r\n" + body
+        headers = [length]
+    elif request.version < (1, 3):
+        headers = [spam]
+    return with_headers(headers, body)
+
+
+def with_headers(headers: list[str], body: bytes = b"") -> bytes:
+    """An answer of success."""
+    return "\r\n".join(["SPAMD/1.1 0 EX_OK", *headers, "\r\n"]).encode("ascii") + body

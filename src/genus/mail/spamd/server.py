@@ -1,0 +1,175 @@
+"""The processes of the server: workers on the same sockets, and one that learns for all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from genus.mail.spamd.filters import Filters, Stores
+from genus.mail.spamd.listening import on_unix
+from genus.mail.spamd.worker import GRACE, Limits, Worker, tell
+
+QUICK = 1.0  # seconds; a process that ends sooner is not replaced at once
+LESSON = 600.0  # seconds that one who learns may wait for others who do
+HANDLED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM}
+
+
+def prepare(stores: Stores) -> None:
+    """Open what will be needed, so that what is wrong with it is said at once."""
+    if stores.users is not None:
+        stores.users.mkdir(mode=0o700, parents=True, exist_ok=True)
+    filters = Filters(stores)
+    filters.to_check(None)
+    filters.close()  # a connection must not be carried into another process
+
+
+def serve(
+    listening: Sequence[socket.socket],
+    stores: Stores,
+    limits: Limits,
+    workers: int,
+    close: Callable[[], None],
+) -> None:
+    """Serve until SIGTERM or SIGINT; SIGHUP opens the stores again.
+
+    `close` is called when nobody new is to come, while workers finish with those who have come.
+    """
+    # Signals are waited for, never handled: one that comes before, or in between, is not lost.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
+    ignored = signal.signal(signal.SIGCHLD, lambda number, frame: None)  # else BSD drops it
+    folder = Path(tempfile.mkdtemp(prefix="genus-"))
+    pipe = os.pipe()
+    teacher = on_unix(folder / "teacher")
+    for each in (teacher, *listening):
+        each.setblocking(False)
+    family = Family(listening, teacher, folder, stores, limits, pipe)
+    try:
+        family.keep(workers, close)
+    finally:
+        family.kill(signal.SIGKILL)
+        teacher.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        for end in pipe:
+            os.close(end)
+        signal.signal(signal.SIGCHLD, ignored)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@dataclass(frozen=True)
+class Child:
+    """Whether a process learns, and when it was started."""
+
+    learns: bool
+    born: float
+
+
+class Family:
+    """The processes that are at work."""
+
+    def __init__(
+        self,
+        listening: Sequence[socket.socket],
+        teacher: socket.socket,
+        folder: Path,
+        stores: Stores,
+        limits: Limits,
+        pipe: tuple[int, int],
+    ) -> None:
+        self.listening, self.teacher, self.folder = listening, teacher, folder
+        self.stores, self.limits, self.pipe = stores, limits, pipe
+        self.parent = os.getpid()
+        self.children: dict[int, Child] = {}
+
+    def keep(self, workers: int, close: Callable[[], None]) -> None:
+        """Keep so many workers and a teacher at work, until a signal says otherwise."""
+        ending = False
+        while self.children or not ending:
+            if not ending:
+                self.fill(workers)
+            number = signal.sigwait(HANDLED)
+            if number == signal.SIGCHLD:
+                self.bury(ending)
+            elif number == signal.SIGHUP:
+                self.kill(signal.SIGHUP)
+            elif ending:  # told twice, or too slow
+                self.kill(signal.SIGKILL)
+            elif number != signal.SIGALRM:
+                ending = True
+                close()  # or clients would wait for an answer from nobody
+                for pid in self.of(learning=False):
+                    os.kill(pid, signal.SIGTERM)
+                signal.alarm(int(GRACE) + 5)
+            if ending and not self.of(learning=False):
+                self.kill(signal.SIGTERM)  # nobody is left to ask the teacher
+        signal.alarm(0)
+
+    def of(self, learning: bool) -> list[int]:
+        return [pid for pid, child in self.children.items() if child.learns == learning]
+
+    def fill(self, workers: int) -> None:
+        """Start processes that are missing."""
+        for learning, wanted in ((True, 1), (False, workers)):
+            while len(self.of(learning)) < wanted:
+                self.add(learning)
+
+    def add(self, learning: bool) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid:
+            self.children[pid] = Child(learning, time.monotonic())
+            return
+        code = 1
+        try:
+            watched, held = self.pipe
+            os.close(held)  # when no parent holds it, the worker ends
+            self.work(learning, watched)
+            code = 0
+        except BaseException as error:
+            tell(f"a process failed: {error!r}")
+        finally:
+            os._exit(code)
+
+    def work(self, learning: bool, watched: int) -> None:
+        """In a process of its own."""
+        if not learning:
+            self.teacher.close()
+            path = self.folder / "teacher"
+            Worker(self.listening, self.stores, self.limits, watched, path).run()
+            return
+        for each in self.listening:
+            each.close()
+        patient = replace(self.limits, seconds=LESSON)
+        Worker([self.teacher], self.stores, patient, watched).run()
+        if os.getppid() != self.parent:  # who would have done it
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def bury(self, ending: bool) -> None:
+        """Take note of processes that have ended."""
+        for pid in list(self.children):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if not done:
+                continue
+            lived = time.monotonic() - self.children.pop(pid).born
+            if ending:
+                continue
+            code = os.waitstatus_to_exitcode(status)
+            tell(f"process {pid} ended with {code}; another follows")
+            if lived < QUICK:
+                time.sleep(QUICK)
+
+    def kill(self, how: signal.Signals) -> None:
+        """Send a signal to all; after SIGKILL, none is left."""
+        for pid in list(self.children):
+            os.kill(pid, how)
+            if how == signal.SIGKILL:
+                os.waitpid(pid, 0)
+                del self.children[pid]

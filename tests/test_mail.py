@@ -1,0 +1,437 @@
+"""The spam filter: what it learns and says, in Python and on the command line."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from genus.mail.judgement import Judgement, likely, tail
+from genus.mail.spamfilter import SpamFilter
+from genus.mail.store import Totals
+
+DATA = Path(os.environ.get("GENUS_DATA", Path(__file__).parents[2] / "shared" / "data"))
+SANITIZED = "GENUS_SANITIZED" in os.environ
+
+WORDS = {
+    "ham": """meeting lunch agenda minutes report budget draft review train ticket holiday family
+        garden dinner recipe school homework football library book chapter thesis seminar slides
+        printer invoice paid received thanks regards tomorrow friday weekend call later""",
+    "spam": """free cash prize winner claim urgent account verify click cheap pills watches replica
+        loan credit offer limited guarantee refund lottery million dollars transfer confidential
+        casino bonus jackpot discount order now risk miracle weight mortgage""",
+    "any": "the a to of and you your in for is on we it this that with will please",
+}
+HAM_WORDS, SPAM_WORDS, NEUTRAL = (text.split() for text in WORDS.values())
+
+
+def message(words, number, subject=2, **headers):
+    chance = random.Random(f"{words[0]} {number}")
+    body = [chance.choice(words if chance.random() < 0.5 else NEUTRAL) for _ in range(60)]
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    lines += [
+        f"Subject: {' '.join(chance.sample(words, subject))}",
+        f"From: someone{number}@example.org",
+        "",
+        " ".join(body),
+    ]
+    return "\n".join(lines).encode()
+
+
+def ham(number, **headers):
+    return message(HAM_WORDS, number, **headers)
+
+
+def spam(number, **headers):
+    return message(SPAM_WORDS, number, **headers)
+
+
+@pytest.fixture
+def empty(tmp_path):
+    spam_filter = SpamFilter.open(tmp_path / "mail.sqlite")
+    yield spam_filter
+    spam_filter.close()
+
+
+@pytest.fixture
+def trained(empty):
+    empty.learn([ham(i) for i in range(60)], spam=False)
+    empty.learn([spam(i) for i in range(60)], spam=True)
+    return empty
+
+
+# Learning
+
+
+def test_learning_says_what_became_of_each_message(empty):
+    assert empty.learn([spam(1), spam(2), spam(1)], True) == ["learned", "learned", "known"]
+    assert empty.learn([spam(1), ham(1)], False) == ["corrected", "learned"]
+    assert empty.label(spam(1)) == "ham"
+    assert empty.label(spam(2)) == "spam"
+    assert empty.label(spam(3)) is None
+    assert empty.forget([spam(1), spam(3)]) == ["forgotten", "unknown"]
+    assert empty.store.totals() == Totals(1, 1, 256, 256)
+
+
+def test_a_message_is_the_same_whatever_was_added_on_the_way(empty):
+    empty.learn([spam(1)], True)
+    marked = spam(1, X_Spam_Status="Yes", X_Genus="ham; probability=0.1", X_UID="17")
+    assert empty.learn([marked.replace(b"\n", b"\r\n")], True) == ["known"]
+
+
+# Saying
+
+
+@pytest.mark.parametrize(("hams", "spams"), [(0, 0), (60, 0), (0, 60), (3, 60)])
+def test_with_too_little_learned_the_answer_is_unsure_and_says_so(empty, hams, spams):
+    empty.learn([ham(i) for i in range(hams)], False)
+    empty.learn([spam(i) for i in range(spams)], True)
+    for each in (ham(99), spam(99), b""):
+        verdict = empty.check(each)
+        assert verdict.verdict == "unsure"
+        assert "Too little is learned" in verdict.reason
+        assert 0 < verdict.probability < 1
+
+
+def test_it_tells_spam_from_ham(trained):
+    for i in range(100, 120):
+        assert trained.check(ham(i)).verdict == "ham"
+        assert trained.check(spam(i)).verdict == "spam"
+    assert trained.check(spam(100)).reason == ""
+
+
+def test_check_many_says_what_check_says(trained):
+    messages = [kind(i) for i in range(100, 110) for kind in (ham, spam)]
+    assert list(trained.check_many(messages)) == [trained.check(each) for each in messages]
+
+
+def test_scores_never_saturate(trained):
+    """Messages that hold more and more of what is only in spam never tie."""
+    scores, probabilities = [], []
+    for n in range(1, 30):
+        verdict = trained.check(f"Subject: cash\n\n{' '.join(SPAM_WORDS[:n])}".encode())
+        scores.append(verdict.score)
+        probabilities.append(verdict.probability)
+    assert len(set(scores)) == len(scores)
+    assert max(probabilities) < 1
+
+
+def test_an_empty_message_gets_an_answer(trained):
+    for raw in (b"", b"\n", b"\0", b"Subject:", b"no header"):
+        assert trained.check(raw).verdict in ("ham", "unsure", "spam")
+
+
+def test_evidence_sums_up_to_the_score(trained):
+    why = trained.why(spam(100))
+    total = why.constant + sum(clue.weight for clue in why.evidence)
+    assert total == pytest.approx(why.verdict.score, abs=1e-9)
+    assert why.verdict == trained.check(spam(100))
+    strongest = why.evidence[0]
+    assert strongest.weight > 0
+    assert strongest.spam > strongest.ham
+    assert re.search(r"spam: probability 0\.\d+, score \+", why.text())
+
+
+def test_evidence_names_where_it_stood(trained):
+    raw = b"Subject: lottery\nFrom: x@example.org\n\nhello\nclaim your jackpot\n"
+    where = {(clue.group, clue.token): clue.where for clue in trained.why(raw).evidence}
+    assert where["subject", "lottery"] == "subject"
+    assert where["words", "jackpot"] == "part 1:2"
+
+
+def test_the_more_ham_may_be_lost_the_more_is_called_spam(trained):
+    thresholds = [trained.judgement.threshold(loss) for loss in (1e-4, 1e-3, 1e-2, 0.1, 0.5)]
+    assert thresholds == sorted(thresholds, reverse=True)
+    assert thresholds[-1] >= 0
+
+
+@pytest.mark.parametrize("loss", ["0", "1", "-1", "much", "nan"])
+def test_a_share_that_is_none_is_refused(tmp_path, monkeypatch, loss):
+    monkeypatch.setenv("GENUS_HAM_LOSS", loss)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        SpamFilter.open(tmp_path / "mail.sqlite")
+
+
+def test_other_filters_verdicts_are_no_evidence(trained):
+    """Learned of all spam, headers of other filters say nothing of a message that has them."""
+    flagged = [
+        spam(i, X_Spam_Flag="YES", X_Bogosity="Spam, tests=bogofilter") for i in range(200, 260)
+    ]
+    trained.learn(flagged, True)
+    plain, marked = ham(300), ham(300, X_Spam_Flag="YES", X_Bogosity="Spam, tests=bogofilter")
+    assert trained.check(marked) == trained.check(plain)
+
+
+def test_forgetting_repairs_what_was_poisoned(trained):
+    before = [trained.check(spam(i)) for i in range(100, 120)]
+    poison = [spam(i) + b"\n\n" + " ".join(HAM_WORDS).encode() for i in range(400, 430)]
+    trained.learn(poison, spam=False)
+    assert [trained.check(spam(i)) for i in range(100, 120)] != before
+    trained.forget(poison)
+    trained.rejudge(anew=True)
+    assert [trained.check(spam(i)) for i in range(100, 120)] == before
+
+
+# Judging
+
+
+def test_the_tail_is_that_of_an_exponential():
+    scores = np.sort(np.random.default_rng(0).exponential(2.0, 200_000))
+    start, excess, share = tail(scores)
+    judgement = Judgement(tail_start=start, tail_excess=excess, tail_share=share)
+    for loss in (0.01, 0.001, 0.0001):
+        assert judgement.threshold(loss) == pytest.approx(-2 * np.log(loss), rel=0.03)
+
+
+def test_spam_learned_as_ham_does_not_move_the_tail():
+    rng = np.random.default_rng(0)
+    ham_scores, spam_scores = rng.normal(-5, 1, 1000), rng.normal(5, 1, 1000)
+    poisoned = np.concatenate([ham_scores, rng.normal(5, 1, 30)])
+    clean = tail(likely(ham_scores, spam_scores))
+    assert tail(likely(poisoned, spam_scores))[0] == pytest.approx(clean[0], abs=0.3)
+
+
+def test_a_judgement_is_what_it_was_when_it_is_read_again(trained):
+    assert Judgement.from_json(trained.judgement.to_json()) == trained.judgement
+
+
+# Real mail
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    archive = DATA / "spamassassin.tar.gz"
+    if not archive.is_file():
+        pytest.skip(f"needs {archive}; GENUS_DATA names another folder")
+    if SANITIZED:
+        pytest.skip("too slow with sanitizers")
+    with tarfile.open(archive) as tar:
+        files = {
+            "/".join(member.name.split("/")[-2:]): tar.extractfile(member).read()
+            for member in tar
+            if member.isfile() and member.name.count("/") >= 2
+        }
+    return dict(sorted(files.items()))
+
+
+def halves(names):
+    return [*names[::2]], [*names[1::2]]
+
+
+def split_a(files):
+    parts = [[n for n in files if n.startswith("spam") == is_spam] for is_spam in (False, True)]
+    (ham_train, ham_test), (spam_train, spam_test) = map(halves, parts)
+    return ham_train, spam_train, ham_test + spam_test
+
+
+def harder(files):
+    train = [[n for n in files if n.startswith(kind)] for kind in ("easy_ham/", "spam/")]
+    return *train, [n for n in files if n not in {*train[0], *train[1]}]
+
+
+@pytest.mark.parametrize(
+    ("split", "most_misordered", "most_missed"), [(split_a, 0.02, 3), (harder, 1.2, 100)]
+)
+def test_real_mail(corpus, tmp_path, split, most_misordered, most_missed):
+    """As good as asked: (1 - AUC) % and the spam missed where 0.1 % of ham is lost."""
+    train_ham, train_spam, test = split(corpus)
+    spam_filter = SpamFilter.open(tmp_path / "mail.sqlite")
+    spam_filter.learn((corpus[name] for name in train_spam), True)
+    spam_filter.learn((corpus[name] for name in train_ham), False)
+    verdicts = list(spam_filter.check_many(corpus[name] for name in test))
+    spam_filter.close()
+    truth = np.array([name.startswith("spam") for name in test])
+    scores = np.array([verdict.score for verdict in verdicts])
+    ham_scores = np.sort(scores[~truth])[::-1]
+    missed = np.mean(scores[truth] <= ham_scores[len(ham_scores) // 1000])
+    assert 100 * (1 - roc_auc_score(truth, scores)) < most_misordered
+    assert 100 * missed < most_missed
+    assert len(set(scores[truth].tolist())) > 0.8 * np.count_nonzero(
+        truth
+    )  # some spam is sent twice
+
+
+# The command line
+
+
+def genus(*arguments, stdin=b"", home=None, **environment):
+    """Run `genus mail`, and give its exit code, stdout and stderr."""
+    settings = {**os.environ, "GENUS_HOME": str(home), **environment}
+    done = subprocess.run(
+        [sys.executable, "-m", "genus.cli", "mail", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        env=settings,
+    )
+    err = done.stderr.decode()
+    assert "Traceback" not in err
+    return done.returncode, done.stdout, err
+
+
+@pytest.fixture
+def home(trained, tmp_path):
+    return tmp_path  # where `trained` keeps its store
+
+
+@pytest.fixture
+def maildir(tmp_path):
+    folder = tmp_path / "Maildir"
+    for part in ("tmp", "new", "cur"):
+        (folder / part).mkdir(parents=True)
+    (folder / "new" / "1.host").write_bytes(spam(100))
+    (folder / "cur" / "2.host:2,S").write_bytes(ham(100))
+    (folder / "cur" / "3.host:2,RS").write_bytes(spam(101))
+    return folder
+
+
+def test_learn_takes_many_paths_after_one_option(tmp_path):
+    for i in range(4):
+        (tmp_path / f"s{i}.eml").write_bytes(spam(i))
+    (tmp_path / "h.eml").write_bytes(ham(1))
+    code, out, _ = genus(
+        "learn", "--spam", *(tmp_path / f"s{i}.eml" for i in range(4)),
+        "--ham", tmp_path / "h.eml", home=tmp_path / "new home",
+    )  # fmt: skip
+    assert code == 0
+    assert out.decode().splitlines() == [
+        "spam: 4 learned, 0 already known, 0 corrected",
+        "ham: 1 learned, 0 already known, 0 corrected",
+        "The store holds 1 ham and 4 spam.",
+    ]
+    code, out, _ = genus("learn", "--ham", "-", stdin=spam(0), home=tmp_path / "new home")
+    assert out.decode().startswith("ham: 0 learned, 0 already known, 1 corrected")
+    code, out, _ = genus(
+        "forget", tmp_path / "h.eml", "-", stdin=ham(9), home=tmp_path / "new home"
+    )
+    assert (code, out.decode().strip()) == (0, "1 forgotten, 1 not known")
+
+
+@pytest.mark.parametrize(("raw", "code"), [(spam(100), 0), (ham(100), 1), (b"", 3)])
+def test_exit_codes_of_check(home, raw, code):
+    found, out, err = genus("check", stdin=raw, home=home)
+    assert found == code
+    assert (b"spam" in out, bool(err)) == (code == 0, code == 3)
+
+
+def test_unsure_is_an_exit_code_too(tmp_path, empty):
+    empty.learn([spam(1)], True)
+    code, out, err = genus("check", stdin=spam(2), home=tmp_path)
+    assert (code, out[:6]) == (2, b"unsure")
+    assert "Too little is learned" in err
+
+
+def test_check_prints_json(home, maildir):
+    code, out, _ = genus("check", "--json", maildir, home=home)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [line.keys() for line in lines] == [{"path", "verdict", "probability", "score"}] * 3
+    assert {Path(line["path"]).name: line["verdict"] for line in lines} == {
+        "2.host:2,S": "ham",
+        "3.host:2,RS": "spam",
+        "1.host": "spam",
+    }
+    assert code == 0  # of the last, 1.host
+
+
+def test_filter_marks_and_passes(home):
+    raw = spam(100, X_Genus="ham; probability=0.000001", X_Genus_Note="trust me")
+    code, out, err = genus("filter", stdin=raw, home=home)
+    assert (code, err) == (0, "")
+    head, _, body = out.partition(b"\n\n")
+    assert re.match(rb"X-Genus: spam; probability=0\.9\d*; score=\d", head)
+    assert len(re.findall(rb"(?im)^x-genus", head)) == 1
+    assert body == raw.partition(b"\n\n")[2]
+
+
+def test_filter_passes_a_message_whatever_happens(tmp_path):
+    raw = spam(1).replace(b"\n", b"\r\n") + b"\0\xff"
+    (tmp_path / "mail.sqlite").write_bytes(b"this is no store, and never was one" * 100)
+    for home in (tmp_path / "nothing here", tmp_path, Path("/dev/null/nowhere")):
+        code, out, err = genus("filter", stdin=raw, home=home)
+        assert (code, out) == (0, raw)
+        assert "The message passes as it came." in err
+
+
+def test_sort_moves_spam_and_keeps_flags(home, maildir):
+    code, out, err = genus("sort", maildir, "--dry-run", home=home)
+    assert (code, out.count(b" -> ")) == (0, 2)
+    assert "2 spam would be moved, 1 ham, 0 unsure." in err
+    assert not (maildir / ".Junk").exists()
+    code, _, err = genus("sort", maildir, home=home)
+    assert code == 0
+    assert sorted(each.name for each in (maildir / ".Junk" / "new").iterdir()) == ["1.host"]
+    assert sorted(each.name for each in (maildir / ".Junk" / "cur").iterdir()) == ["3.host:2,RS"]
+    assert [each.name for each in (maildir / "cur").iterdir()] == ["2.host:2,S"]
+    assert list((maildir / "new").iterdir()) == []
+    code, _, err = genus("sort", maildir, home=home)
+    assert "0 spam moved, 1 ham, 0 unsure." in err
+
+
+def test_sort_never_replaces_a_message(home, maildir):
+    taken = maildir / "Spam" / "new"
+    taken.mkdir(parents=True)
+    (taken / "1.host").write_bytes(b"another")
+    genus("sort", maildir, "--junk", maildir / "Spam", home=home)
+    assert (taken / "1.host").read_bytes() == b"another"
+    assert (maildir / "new" / "1.host").read_bytes() == spam(100)
+
+
+def test_why_and_stats(home):
+    code, out, _ = genus("why", "-n", "3", stdin=spam(100), home=home)
+    assert code == 0
+    assert re.match(r"spam: probability 0\.9\d+, score \+", out.decode())
+    assert out.count(b" spam, 0 ham") >= 3
+    code, out, _ = genus("stats", "--ham-loss", "0.01", home=home)
+    assert "ham known   60 messages" in out.decode()
+    assert "no more than 1 % of ham" in out.decode()
+
+
+def test_expire(home):
+    code, out, _ = genus("expire", "--keep", "50", home=home)
+    assert (code, out.decode().split(";")[0]) == (
+        0,
+        "0 messages count for less, 70 are forgotten",
+    )
+
+
+def test_import_bogofilter(tmp_path):
+    dump = b".MSG_COUNT 100 200 20260101\njackpot 40 1 20260101\nsubj:lunch 0 30 20260101\n"
+    code, out, _ = genus("import-bogofilter", stdin=dump, home=tmp_path)
+    assert (code, out.decode().strip()) == (0, "Imported 2 words of 100 spam and 200 ham.")
+    code, out, _ = genus("why", stdin=b"Subject: lunch\n\njackpot", home=tmp_path)
+    assert "in 40 spam, 1 ham" in out.decode()
+    assert "in 0 spam, 30 ham" in out.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["learn"], 2, "Say what is spam and what is not"),
+        (["learn", "--spam", "nowhere"], 1, "There is no nowhere"),
+        (["forget"], 2, "Name what to forget"),
+        (["forget", "-"], 1, "There is no store"),
+        (["check", "nowhere"], 3, "There is no store"),
+        (["why", "-"], 1, "There is no store"),
+        (["stats"], 1, "There is no store"),
+        (["sort", "."], 1, "There is no store"),
+        (["expire"], 2, "Say what is to go"),
+        (["import-bogofilter"], 1, "no line .MSG_COUNT"),
+        (["check", "--ham-loss", "2"], 2, "0<x<1"),
+    ],
+)
+def test_bad_input_gets_a_sentence(tmp_path, arguments, code, said):
+    found, out, err = genus(*arguments, home=tmp_path / "none")
+    assert (found, out) == (code, b"")
+    assert said in err
+
+
+def test_sort_of_what_is_no_maildir(home):
+    code, _, err = genus("sort", home, home=home)
+    assert code == 1
+    assert "is no Maildir" in err
