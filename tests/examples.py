@@ -13,7 +13,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import scipy.sparse
 from hypothesis import strategies as st
 from scipy import stats
@@ -270,7 +269,7 @@ class PlannedTable(TableClassifier):
 def frame(X: Array) -> Frame:
     """X as a table is counted."""
     source = open_table({f"x{j}": X[:, j].tolist() for j in range(len(PLAN))})
-    return Frame.of(pa.Table.from_batches(source.batches(), source.schema), PLAN)
+    return Frame.of(source.table(), PLAN)
 
 
 # The registry

@@ -209,8 +209,7 @@ def test_formats_in_and_out(folder, name):
     done("predict", "customers.genus", "new.csv", "-o", name)
     from genus.table.sources import open_table
 
-    source = open_table(name)
-    found = pa.Table.from_batches(source.batches(), source.schema)
+    found = open_table(name).table()
     want = load("customers.genus").predict_proba("new.csv")
     np.testing.assert_array_equal(found.column("p(left)").to_numpy(), want[:, 0])
     query = f'SELECT * EXCLUDE (prediction, "p(left)", "p(stayed)") FROM \'{name}\''

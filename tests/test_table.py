@@ -22,6 +22,7 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.preprocessing import OrdinalEncoder
 
 from genus import GDA, TableClassifier, TableError, TextClassifier, cross_validate, load
+from genus.estimators.table_rows import labelled
 from genus.restoring import load_predictor
 from genus.table import Frame, look, open_table
 
@@ -164,6 +165,21 @@ def test_all_sources_give_the_same_model(folder: Path) -> None:
         model = TableClassifier().fit(source, target="bought")
         assert_allclose(model.predict_proba(X), expected, atol=1e-6, err_msg=str(source)[:80])
     assert_allclose(TableClassifier().fit(X, Y).predict_proba(folder / "people.csv"), expected)
+
+
+def test_labelled_rows_are_read_one_way() -> None:
+    frame = pa.table({"x": [1, 2, 3, 4], "y": ["b", None, "a", "b"]})
+    found = labelled(open_table(frame), "y")
+    assert found.rows.to_pydict() == {"x": [1, 3, 4]}
+    assert found.y.tolist() == ["b", "a", "b"]
+    assert found.there.tolist() == [True, False, True, True]
+    assert found.unlabelled == 1
+    with pytest.raises(TableError, match="'y' is empty in every row of the table"):
+        labelled(open_table(frame[1:2]), "y")
+    with pytest.raises(TableError, match="but no rows"):
+        labelled(open_table(frame[:0]), "y")
+    with pytest.raises(TableError, match="no column 'z'"):
+        labelled(open_table(frame), "z")
 
 
 def test_rows_without_a_label_are_left_out() -> None:

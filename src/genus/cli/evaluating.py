@@ -71,65 +71,52 @@ def by_folds(
     encoding: str,
 ) -> Any:
     """What models of the other folds say of each row of a table."""
-    import pyarrow as pa
-
     from genus.cli.data import opened
     from genus.cli.fitting import classifier
     from genus.cli.troubles import say
-    from genus.estimators.table_rows import labels_of
+    from genus.estimators.table_rows import labelled
     from genus.evaluate import cross_validate
-    from genus.table.sources import TableError
 
     with opened(data, encoding) as source:
-        source.require(target)
-        table = pa.Table.from_batches(source.batches(), source.schema)
-        classes, codes, there = labels_of(table.column(target), target)
-        values = classes[codes]
-        if table.num_rows == 0:
-            raise TableError(f"{source.name} has names of columns, but no rows.")
-        if not there.any():
-            raise TableError(f"The target {target!r} is empty in every row of {source.name}.")
-        if not there.all():
-            say(f"Rows without a {target!r}, left out: {int((~there).sum()):,}.")
-            table = table.filter(pa.array(there))
-        if folds == "loo" and len(values) > MANY:
-            say(f"Leaving out {len(values):,} rows one by one takes long; --folds 10 is faster.")
-        X = table.drop_columns([target])
-        return cross_validate(classifier(families, ignore), X, values, folds)
+        found = labelled(source, target)
+        if found.unlabelled:
+            say(f"Rows without a {target!r}, left out: {found.unlabelled:,}.")
+        m = len(found.codes)
+        if folds == "loo" and m > MANY:
+            say(f"Leaving out {m:,} rows one by one takes long; --folds 10 is faster.")
+        return cross_validate(classifier(families, ignore), found.rows, found.y, folds)
 
 
 def by_rows(model: str, data: str, target: str | None, encoding: str) -> Any:
     """What a model says of rows whose classes are known."""
     import numpy as np
-    import pyarrow as pa
 
     from genus import labels
     from genus.cli.data import opened, tell_extra
     from genus.cli.models import read_table_model, target_of
     from genus.cli.progress import rows_passing
     from genus.cli.troubles import say
-    from genus.estimators.table_rows import labels_of
+    from genus.estimators.table_rows import labelled_rows
     from genus.outcome import CrossValidation
     from genus.table.sources import TableError
 
     learned = read_table_model(model)
     target = target_of(learned, model, target)
-    probabilities, truths, unlabelled = [], [], 0
+    probabilities, truths, left_out = [], [], 0
     with opened(data, encoding) as source, rows_passing("evaluate", source.rows) as progress:
         source.require(target)
         tell_extra(source, learned)
         for batch in source.batches():
-            names, codes, there = labels_of(batch.column(target), target)
-            unlabelled += int((~there).sum())
-            rows = pa.Table.from_batches([batch.filter(pa.array(there))])
-            if len(codes):
-                truths.append(names[codes])
-                probabilities.append(learned.predict_proba(rows))
+            own = labelled_rows(batch, target)
+            left_out += own.unlabelled
+            if len(own.codes):
+                truths.append(own.y)
+                probabilities.append(learned.predict_proba(own.rows))
             progress(batch.num_rows)
         if not truths:
             raise TableError(f"{source.name} has no row with a {target!r} to compare with.")
-    if unlabelled:
-        say(f"Rows without a {target!r}, left out: {unlabelled:,}.")
+    if left_out:
+        say(f"Rows without a {target!r}, left out: {left_out:,}.")
     known = learned.classes_
     seen, y = labels.factorize(np.concatenate(truths))
     classes, at, here = labels.merge(known, seen, "classes")

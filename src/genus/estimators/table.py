@@ -15,7 +15,15 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus import labels, matrix
 from genus.estimators.base import GenerativeClassifier, refuse_single_class
-from genus.estimators.table_rows import Reservoir, labels_of, step_for
+from genus.estimators.table_rows import (
+    Labelled,
+    Reservoir,
+    labelled,
+    labelled_rows,
+    labels_of,
+    step_for,
+    unlabelled,
+)
 from genus.estimators.table_summary import Summary
 from genus.explanation import Explanation
 from genus.families.mixed import Mixed
@@ -136,34 +144,34 @@ class TableClassifier(GenerativeClassifier):
             first.append(batch)
         table = pa.Table.from_batches(first, source.schema)
         if table.num_rows == 0:
-            raise TableError(f"{source.name} has names of columns, but no rows.")
+            raise unlabelled(source, target, 0)
         self._look(table, target, len(labels_of(table.column(target), target)[0]))
-        model, kept, unlabelled = self._empty(), Reservoir(MOST_WEIGHED), 0
+        model, kept, rows = self._empty(), Reservoir(MOST_WEIGHED), 0
         empty = model
 
-        def count(batch: Any) -> tuple[Model | None, Frame, NDArray[Any], Codes, int]:
-            classes, codes, there = labels_of(batch.column(target), target)
-            rows = batch if there.all() else batch.filter(pa.array(there))
-            X = Frame.of(rows, self.plan_)
-            counted = self._count(empty, X, codes, classes, None) if len(codes) else None
-            return counted, X, classes, codes, batch.num_rows
+        def count(batch: Any) -> tuple[Model | None, Frame, Labelled]:
+            own = labelled_rows(batch, target)
+            X = Frame.of(own.rows, self.plan_)
+            if len(own.codes) == 0:
+                return None, X, own
+            return self._count(empty, X, own.codes, own.classes, None), X, own
 
-        for counted, X, classes, codes, rows in matrix.in_order(count, chain(first, batches)):
-            unlabelled += rows - len(codes)
+        for counted, X, own in matrix.in_order(count, chain(first, batches)):
+            rows += len(own.there)
             if counted is not None:
                 model = model + counted
-                kept.add(X, classes, codes)
+                kept.add(X, own.classes, own.codes)
             if progress is not None:
-                progress(rows)
+                progress(len(own.there))
         if len(model.classes) == 0:
-            raise TableError(f"The target {target!r} is empty in every row of {source.name}.")
+            raise unlabelled(source, target, rows)
         if len(model.classes) < 2:
             only = labels.show(model.classes[0])
             raise TableError(
                 f"The target {target!r} is always {only}; nothing can be told apart. Give rows of "
                 "another class, too."
             )
-        self.unlabelled_ = unlabelled
+        self.unlabelled_ = int(rows - model.weights["rows"].sum())
         if len(model.classes) > max(MANY_CLASSES, model.weights["rows"].sum() / 4):
             warn(
                 f"The target {target!r} has {len(model.classes):,} classes in "
@@ -226,14 +234,8 @@ class TableClassifier(GenerativeClassifier):
             target = self.plan_.target
         if target is None:
             return X, y
-        import pyarrow as pa
-
-        source = open_table(X)
-        source.require(target)
-        table = pa.Table.from_batches(source.batches(), source.schema)
-        classes, codes, there = labels_of(table.column(target), target)
-        rows = table.drop_columns([target])  # what is to be told is no column to tell it by
-        return (rows if there.all() else rows.filter(pa.array(there))), classes[codes]
+        found = labelled(open_table(X), target)
+        return found.rows, found.y
 
     # The group: models that were fitted apart have cells of their own
 
@@ -423,10 +425,7 @@ class TableClassifier(GenerativeClassifier):
         return float(super().score(X, y, sample_weight))
 
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        import pyarrow as pa
-
-        source = open_table(X)
-        table = pa.Table.from_batches(source.batches(), source.schema)
+        table = open_table(X).table()
         if reset:
             if table.num_rows == 0:
                 raise TableError("There are no rows to learn from.")

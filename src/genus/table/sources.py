@@ -75,6 +75,12 @@ class Source:
                 for start in range(0, batch.num_rows, BATCH):
                     yield without_views(batch.slice(start, BATCH))
 
+    def table(self) -> Any:
+        """All rows, as one Arrow table."""
+        import pyarrow as pa
+
+        return pa.Table.from_batches(self.batches(), self.schema)
+
     def require(self, column: str) -> None:
         """Raise unless there is such a column."""
         if column not in self.columns:
