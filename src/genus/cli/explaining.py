@@ -100,9 +100,10 @@ def the_truth(model: Any, one: Any) -> list[str]:
 
 def named(name: str, value: Any) -> str:
     """A column and its value, on one line."""
+    from genus.report.shown import name as shown
+
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    told = " ".join(f"{name} = {'missing' if value is None else text}".split())
-    return told if len(told) <= WIDEST else told[: WIDEST - 1] + "…"
+    return shown(f"{name} = {'missing' if value is None else text}", WIDEST)
 
 
 def table(lines: list[tuple[str, float]], strongest: float) -> list[str]:

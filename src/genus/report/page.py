@@ -152,14 +152,14 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
         "commonest": classes[most],
         "guess": float(counts[most]) / len(outcome.y),
         "matrix": matrix(cells, classes) if len(classes) <= MATRIX else None,
-        "confused": confused(cells, classes),
+        "confused": [(classes[i], classes[j], n) for i, j, n in scores.confused(cells, CONFUSED)],
         "by_class": scores.by_class(outcome, curves),
         "steps": steps,
         "whose": whose,
         "reliability": figures.reliability(steps, whose),
         "roc": figures.roc(curves, classes, own) if curves else "",
         "areas": curves,
-        "mean_area": float(np.mean([c.area for c in curves])) if curves else None,
+        "mean_area": scores.mean_area(curves),
         "swatches": {c.k: own.swatch(c.k) for c in curves},
     }
 
@@ -184,15 +184,6 @@ def matrix(cells: Any, classes: Any) -> list[dict[str, Any]]:
         }
         for i in range(len(classes))
     ]
-
-
-def confused(cells: Any, classes: Any) -> list[tuple[Any, Any, int]]:
-    """The classes that are most often taken for others: which, for which, how often."""
-    off = cells.copy()
-    np.fill_diagonal(off, 0)
-    order = np.argsort(-off, axis=None, kind="stable")[:CONFUSED]
-    pairs = [divmod(int(at), len(classes)) for at in order]
-    return [(classes[i], classes[j], int(off[i, j])) for i, j in pairs if off[i, j]]
 
 
 def strongest(model: TableClassifier, rows: Any) -> dict[str, Any]:
