@@ -24,10 +24,11 @@ import pytest
 from click.testing import CliRunner
 
 from genus import GDA, TableClassifier, TextClassifier, load
-from genus.cli import arguments, cli
+from genus.cli import cli
 from genus.cli.demo import write
 from genus.cli.page import help_of, page
-from genus.estimators.table import FAMILIES
+from genus.families.marginals import SOLVED
+from genus.kinds import FAMILIES
 
 ROOT = Path(__file__).parents[1]
 each_command = pytest.mark.parametrize("name", list(cli.commands))
@@ -112,8 +113,10 @@ def test_the_page_is_not_stale():
     assert rounded(written) == rounded(page()), "python -m genus.cli.page > docs/cli.md"
 
 
-def test_the_families_are_those_of_the_classifier():
-    assert set(arguments.FAMILIES) == set(FAMILIES)
+def test_all_families_can_be_asked_for():
+    assert {*SOLVED, "text"} == set(FAMILIES)
+    for family in FAMILIES:
+        assert family in help_of("fit")
 
 
 def test_help_loads_nothing_heavy():

@@ -127,6 +127,16 @@ def test_numbers_are_read_alike_from_any_type() -> None:
     assert np.isnan(Frame.of(nothing, plan).columns[0]).all()
 
 
+def test_what_says_nothing_as_a_number_may_be_a_category() -> None:
+    plan = look(pa.table({"x": ["1", "2", "none", "-", "?"], "c": ["a", "none", "-", " ?", "NA"]}))
+    assert [column.kind for column in plan.used] == ["number", "category"]
+    table = pa.table({"x": ["1", "2", "none", "-", "?"], "c": ["a", "none", "-", " ?", "NA"]})
+    x, c = Frame.of(table, plan).columns
+    assert_array_equal(x, [1, 2, np.nan, np.nan, np.nan])
+    assert c.names.tolist() == ["-", "a", "none"]
+    assert c.codes.tolist() == [1, 2, 0, -1, -1]
+
+
 # Where tables come from
 
 

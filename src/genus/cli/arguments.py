@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-FAMILIES = ("gaussian", "discretised", "poisson", "categorical", "bernoulli", "text")
+from genus.kinds import FAMILIES
 
 
 class File(click.ParamType[str]):

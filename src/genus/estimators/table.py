@@ -30,6 +30,7 @@ from genus.families.mixed import Mixed
 from genus.families.table_counts import Counting
 from genus.families.words import Words
 from genus.folds import Folds, stratified
+from genus.kinds import FAMILIES, is_for
 from genus.matrix import Codes
 from genus.model import Model
 from genus.options import flag, warn
@@ -38,14 +39,6 @@ from genus.table import Frame, Plan, Source, TableError, look, open_table
 from genus.text import Texts, Tokenizer
 from genus.weighing import Weighing, weigh
 
-FAMILIES = {
-    "gaussian": "number",
-    "discretised": "number",
-    "poisson": "number",
-    "categorical": "category",
-    "bernoulli": "category",
-    "text": "text",
-}
 LOOK = 1 << 16  # rows that the columns are looked at by
 WEIGH_CELLS = 1 << 24  # rows times classes times evidence
 FEWEST_WEIGHED = 2000
@@ -347,8 +340,7 @@ class TableClassifier(GenerativeClassifier):
         for name, family in self._asked().items():
             if name not in kinds:
                 raise ValueError(f"There is no column {name!r} to have the family {family!r}.")
-            either = family in ("categorical", "bernoulli") and kinds[name] == "number"
-            if kinds[name] != FAMILIES[family] and not either:
+            if not is_for(family, kinds[name]):
                 raise ValueError(
                     f"Column {name!r} holds {kinds[name] or 'nothing'}, and {family!r} is for "
                     f"{FAMILIES[family]}. Choose another family."
@@ -399,7 +391,7 @@ class TableClassifier(GenerativeClassifier):
         asked = {name: FAMILIES[family] for name, family in self._asked().items()}
         for name, family in self._asked().items():
             # Categories that look like numbers are counted as numbers, one by one.
-            if family in ("categorical", "bernoulli") and is_numeric(table, name):
+            if is_for(family, "number") and is_numeric(table, name):
                 asked[name] = "number"
         known: Plan | None = self.__dict__.pop("_like", None)
         self.plan_ = known or look(table, target, asked, list(self.ignore), classes)

@@ -20,8 +20,8 @@ from genus.table.sources import TableError
 
 Array = NDArray[np.float64]
 DAYS = "dates, counted as days"
-KINDS = ("number", "category", "text")
-MARKS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", ".")
+NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # where a value is missing
+MARKS = (*NOTHING, "None", "none", "-", ".")  # where a number is; as categories these say something
 WORDS = 3.0  # on average, from which on a column of strings that differ is one of texts
 DISTINCT = 0.5  # the share of values that differ in a column of texts
 MOST_PAIRED = 64  # categories of a column that is counted together with others
