@@ -119,9 +119,13 @@ class TableClassifier(GenerativeClassifier):
                 return super().fit(X, y, sample_weight)  # type: ignore[arg-type]
         if sample_weight is not None:
             raise ValueError("sample_weight goes with X and y; a table with a target has none.")
-        with self._unchanged_on_error():
+
+        def fit_to(source: Source) -> None:
             self._forget_choice(like)
-            self._fit_source(open_table(X), target, progress)
+            self._fit_source(source, target, progress)
+
+        with self._unchanged_on_error():
+            open_table(X).read(fit_to)
         return self
 
     def _fit_source(self, source: Source, target: str, progress: Progress | None) -> None:
@@ -440,12 +444,14 @@ class TableClassifier(GenerativeClassifier):
 
     def _score(self, X: Any, score: Any) -> Any:
         check_is_fitted(self)
-        source = open_table(X)
-        parts = [score(self.model_, Frame.of(batch, self.plan_)) for batch in source.batches()]
-        if not parts:
-            empty = Frame.of(source.schema.empty_table(), self.plan_)
-            return score(self.model_, empty)
-        return np.concatenate(parts)
+
+        def scores(source: Source) -> Any:
+            parts = [score(self.model_, Frame.of(batch, self.plan_)) for batch in source.batches()]
+            if not parts:
+                return score(self.model_, Frame.of(source.schema.empty_table(), self.plan_))
+            return np.concatenate(parts)
+
+        return open_table(X).read(scores)
 
     def _ready(self, X: Frame, codes: Codes, classes: NDArray[Any], weight: Array | None) -> Frame:
         self._family()

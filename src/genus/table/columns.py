@@ -286,8 +286,9 @@ def as_numbers(values: Any, name: str, learned: str) -> Any:
             odd = (s for s in known.to_pylist() if s and not (NUMBER.match(s) or DATE.match(s)))
             wrong = next(odd, known.drop_null()[0].as_py())
             held = "numbers or dates" if learned.startswith(("date", "time")) else "numbers"
+            held += "" if "string" in learned else f" ({learned})"
             raise TableError(
-                f"Column {name!r} held {held} ({learned}) when it was first looked at, and holds "
+                f"Column {name!r} held {held} when it was first looked at, and holds "
                 f"text ({shown(wrong)}) now. Give it as it was; or fit again and say what it is, "
                 f'such as families={{"{name}": "categorical"}} (--family {name}=categorical).'
                 if learned
