@@ -194,6 +194,85 @@ def test_fit_reads_a_query_a_glob_and_compressed_files(folder):
     assert load("c.genus").class_count_.sum() == 150
 
 
+def test_several_tables_are_read_one_after_the_other(folder):
+    """Files of one kind, of different kinds, and queries."""
+    first, rest = (
+        "SELECT * FROM 'customers.csv' LIMIT 80",
+        "SELECT * FROM 'customers.csv' OFFSET 80",
+    )
+    done("predict", "customers.genus", first, "-o", "a.parquet")
+    pq.write_table(pq.read_table("a.parquet").select(range(8)), "a.parquet")
+    lines = (folder / "customers.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "a.csv").write_text("".join(lines[:81]), encoding="utf-8")
+    (folder / "b.csv").write_text("".join([lines[0], *lines[81:]]), encoding="utf-8")
+    want = load("customers.genus").predict_proba("new.csv")
+    for data in (("a.csv", "b.csv"), ("a.parquet", "b.csv"), (first, rest), ("a.csv", rest)):
+        told = done("fit", *data, "--target", "status")
+        assert told.stderr.splitlines()[-1].endswith("model.genus.")
+        np.testing.assert_allclose(load("model.genus").predict_proba("new.csv"), want, atol=1e-9)
+        made = done("predict", "customers.genus", *data).stdout
+        assert made == done("predict", "customers.genus", "customers.csv").stdout
+        told = done("evaluate", "customers.genus", *data).stdout
+        assert told == done("evaluate", "customers.genus", "customers.csv").stdout
+        assert "150 are forgotten" in done("forget", "model.genus", *data, "-o", "x.genus").stderr
+    told = done("evaluate", "a.csv", "b.csv", "--target", "status", "--folds", 3).stdout
+    assert scores_in(told)["rows"] == "150"
+    last = done("explain", "customers.genus", "a.csv", "b.csv", "--row", 81).stdout
+    assert last == done("explain", "customers.genus", "b.csv").stdout.replace("Row 1:", "Row 81:")
+    done("fit", "a.csv", "a.csv", "--target", "status")
+    assert load("model.genus").class_count_.sum() == 160
+    content = (folder / "b.csv").read_bytes()
+    done("fit", "a.csv", "-", "--target", "status", stdin=content)
+    assert load("model.genus").class_count_.sum() == 150
+
+
+def test_tables_that_do_not_go_together(folder):
+    assert "stdin" in refused("fit", "-", "-", "--target", "y", stdin=b"a,y\n1,2\n")
+    text = "SELECT * REPLACE ('many' AS calls) FROM 'new.csv'"
+    told = refused("fit", "customers.csv", text, "--target", "status")
+    assert "Column 'calls' is int64 in customers.csv and string in the query" in told
+    assert "b.csv" in refused("fit", "customers.csv", "b.csv", "--target", "status")
+    assert "replace the data, new.csv" in refused(
+        "fit", "customers.csv", "new.csv", "--target", "status", "-o", "new.csv"
+    )
+    assert "customers.genus is a model" in refused(
+        "evaluate", "new.csv", "customers.genus", "--target", "status"
+    )
+
+
+def test_columns_are_completed(folder):
+    def told(*words):
+        typed = " ".join(["genus", *words])
+        env = {**os.environ, "_GENUS_COMPLETE": "bash_complete", "COMP_WORDS": typed}
+        answer = process(env=env | {"COMP_CWORD": str(len(words))}, cwd=folder).stdout
+        return [line.partition(",")[2] for line in answer.decode().split()]
+
+    assert told("fit", "customers.csv", "--target", "st") == ["status"]
+    assert told("fit", "customers.csv", "--ignore", "c") == ["customer", "city", "calls"]
+    assert told("evaluate", "customers.genus", "new.csv", "--target", "a") == ["age"]
+    assert told("fit", "no.csv", "--target", "a") == []
+
+
+def test_bars_are_for_terminals(folder):
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    run = [sys.executable, "-m", "genus.cli", "evaluate", "customers.csv", "--target", "status"]
+    assert subprocess.run(run, capture_output=True, timeout=120).stderr == b""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TQDM_")}
+    with subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=theirs, env=env) as one:
+        os.close(theirs)
+        seen = b""
+        while b"evaluate" not in seen or b"150" not in seen:
+            try:
+                seen += os.read(ours, 1 << 16)
+            except OSError:  # all is said
+                break
+        os.close(ours)
+        assert one.wait(120) == 0
+    assert re.search(rb"evaluate: +\d+%.*150", seen), seen
+
+
 def test_predict_keeps_all_columns(folder):
     told = done("predict", "customers.genus", "new.csv")
     given = records((folder / "new.csv").read_text(encoding="utf-8"))
@@ -210,7 +289,7 @@ def test_predict_keeps_all_columns(folder):
 def test_formats_in_and_out(folder, name):
     """Every format holds the same, and predictions from it are the same."""
     done("predict", "customers.genus", "new.csv", "-o", name)
-    from genus.table.sources import open_table
+    from genus.table import open_table
 
     found = open_table(name).table()
     want = load("customers.genus").predict_proba("new.csv")
@@ -369,7 +448,13 @@ def test_demo(tmp_path, monkeypatch):
 def test_report(folder):
     pytest.importorskip("genus.report")
     done("report", "customers.genus", "-o", "a.html")
-    done("report", "customers.csv", "--target", "status", "-o", "b.html")
+    done("report", "customers.csv", "--target", "status", "-o", "b.html",
+         "--family", "calls=gaussian", "--ignore", "city")  # fmt: skip
+    told = Path("b.html").read_text(encoding="utf-8")
+    assert "left out on request" in told.lower()
+    assert "Gaussian: " in told
+    done("report", "customers.genus", "customers.csv", "new.csv", "-o", "c.html")
+    assert "157" in Path("c.html").read_text(encoding="utf-8")
     assert "<" in Path("a.html").read_text(encoding="utf-8")
     assert "<" in Path("b.html").read_text(encoding="utf-8")
 
@@ -562,6 +647,8 @@ def test_models_that_do_not_go_together(folder):
         ["evaluate", "customers.csv", "--target", "status", "--folds", "1"],
         ["evaluate", "customers.genus", "new.csv", "--folds", "3"],
         ["explain", "customers.genus", "new.csv", "--row", "0"],
+        ["report", "customers.genus", "--family", "age=gaussian"],
+        ["report", "customers.csv", "new.csv"],
         ["add", "customers.genus", "-o", "x.genus"],
         ["sample", "customers.genus"],
         ["completion", "tcsh"],

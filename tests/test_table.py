@@ -177,6 +177,66 @@ def test_all_sources_give_the_same_model(folder: Path) -> None:
     assert_allclose(TableClassifier().fit(X, Y).predict_proba(folder / "people.csv"), expected)
 
 
+def test_a_query_reads_files_as_they_are_read_by_themselves(tmp_path: Path) -> None:
+    """DuckDB would make truths of yes and no."""
+    rows = "".join(f"{i},{'yes' if i % 3 else 'no'}\n" for i in range(30))
+    (tmp_path / "tä.csv").write_text(f"a,y\n{rows}", encoding="utf-8")
+    (tmp_path / "u.tsv").write_text(f"a,y\n{rows}".replace(",", "\t"), encoding="utf-8")
+    path, other = tmp_path / "tä.csv", tmp_path / "u.tsv"
+    want = open_table(path).table().to_pydict()
+    for query in (
+        f"SELECT * FROM '{path}'",
+        f"FROM '{path}'",
+        f'SELECT "tä".a, y FROM "{path}"',
+        f"SELECT 'ß' AS s, t.* FROM '{path}' AS t",
+        f"SELECT * FROM '{other}';",
+        f"SELECT o.* FROM '{path}' p JOIN '{other}' o USING (a) ORDER BY a",
+        f"WITH w AS (SELECT * FROM '{path}') SELECT * FROM w",
+        f"SELECT * FROM (SELECT * FROM '{path}' LIMIT 9) UNION ALL FROM '{path}' OFFSET 9",
+    ):
+        found = open_table(query).table()
+        assert found.select(["a", "y"]).to_pydict() == want, query
+    truths = f"SELECT a * a AS a, y = 'yes' AS y FROM '{path}'"
+    assert TableClassifier(calibrate=False).fit(truths, "y").classes_.dtype == bool
+
+
+@pytest.fixture
+def few_rows_say_what_a_file_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they do of a large one."""
+    monkeypatch.setattr("genus.table.files.SNIFFED", 0)
+    monkeypatch.setattr("genus.table.files.SMALL", 0)
+    monkeypatch.setattr("genus.table.files.SAMPLED", 2048)
+
+
+@pytest.mark.usefixtures("few_rows_say_what_a_file_holds")
+def test_a_column_may_be_something_else_later_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 100, 60_000), rng.integers(0, 2, 60_000)
+    lines = [f"{a + 9 * k},2024-01-{a % 28 + 1:02d},{'uv'[k]}" for a, k in zip(x, y, strict=True)]
+    lines[50_000] = "NA,never,u"
+    path = tmp_path / "late.csv"
+    path.write_text("\n".join(["x,d,y", *lines]), encoding="utf-8")
+    given = TableClassifier({"d": "categorical"}, calibrate=False)
+    model = given.fit(path, target="y")
+    kinds = {column.name: column.kind for column in model.plan_.used}
+    assert kinds == {"x": "number", "d": "category"}
+    assert model.class_count_.sum() == 60_000
+    assert len(model.predict([path, path])) == 120_000
+    assert model.score(path, "y") > 0.5
+    monkeypatch.setattr("genus.estimators.table.LOOK", 10_000)
+    monkeypatch.setattr("genus.table.files.BATCH", 10_000)
+    told = r"'d' held numbers when .* holds text \('never'\) now.*--family d=categorical"
+    with pytest.raises(TableError, match=told):
+        TableClassifier(calibrate=False).fit(path, target="y")
+    told = r"Column 'x' of .*late.csv holds numbers at first, and 'NA' in line 50,002\..*VARCHAR"
+    with pytest.raises(TableError, match=told):
+        list(open_table(path).batches())
+    query = f"SELECT * FROM read_csv('{path}', types = {{'x': 'VARCHAR', 'd': 'VARCHAR'}})"
+    assert open_table(query).table().num_rows == 60_000
+
+
 def test_labelled_rows_are_read_one_way() -> None:
     frame = pa.table({"x": [1, 2, 3, 4], "y": ["b", None, "a", "b"]})
     found = labelled(open_table(frame), "y")

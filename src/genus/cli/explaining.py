@@ -25,7 +25,7 @@ BAR = 20  # characters of the strongest evidence
     help="Which row, counted from 1.",
 )
 @arguments.encoding
-def explain(model: str, data: str, row: int, encoding: str) -> None:
+def explain(model: str, data: tuple[str, ...], row: int, encoding: str) -> None:
     """Say what speaks for and against the class of a row.
 
     Evidence is in bits: +1 makes the likeliest class twice as likely against the next.
@@ -48,7 +48,7 @@ def the_row(source: Any, number: int) -> Any:
     """An Arrow table of one row."""
     import pyarrow as pa
 
-    from genus.table.sources import TableError
+    from genus.table import TableError
 
     passed = 0
     for batch in source.batches():
