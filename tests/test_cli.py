@@ -388,8 +388,14 @@ def test_explain(folder):
     p = load("customers.genus").predict_proba("new.csv")[1]
     assert f"{100 * p.max():.1f} %" in told.splitlines()[0]
     assert "For " in told
-    bits = np.log2(p.max() / p.min())
-    assert float(re.search(r"sum +([+-][\d.]+)$", told, re.M)[1]) == pytest.approx(bits, abs=2e-3)
+    odds = np.log(p.max() / p.min())
+    assert float(re.search(r"sum +([+-][\d.]+)$", told, re.M)[1]) == pytest.approx(odds, abs=2e-3)
+    assert "log-odds" in told
+    note = re.search(r"^  note = .*\n((?:      .*\n)+)", told, re.M)
+    assert note, told
+    words = records((folder / "new.csv").read_text(encoding="utf-8"))[1]["note"]
+    first = note[1].split()[0]
+    assert first in words
     assert max(map(len, told.splitlines())) <= 100
 
 

@@ -340,7 +340,24 @@ def test_texts_in_a_table_are_read_as_texts_are() -> None:
     assert (model.predict(frame) == np.where(y, "spam", "ham")).mean() > 0.99
     alone = TextClassifier("auto").fit(texts, y)
     assert (alone.predict(texts) == y).mean() > 0.99
-    assert "text = " in str(model.explain(frame[:1]))
+    for one in (model, TableClassifier(calibrate=False).fit(frame, np.where(y, "spam", "ham"))):
+        told = one.explain(frame[:20])
+        j = told.features.index("text")
+        for row, own in enumerate(told.words["text"]):
+            assert set(own) >= set(texts[row].split()) & {"cheap", "lunch", "team"}
+            lines = told.strongest_words("text", row, "spam", "ham")
+            assert len(lines) <= 7
+            total = told.log_odds("spam", "ham")[row, j]
+            assert_allclose(sum(odds for _, odds in lines), total, atol=1e-3)
+            if one is not model:  # of a product of words nothing is left
+                assert_allclose(sum(own.values()), told.contributions[row, j])
+        best, odds = told.word_log_odds("text", 0, "spam", "ham")[0]
+        assert (odds > 0) == bool(y[0])
+        assert best in texts[0]
+        assert "text = " in str(told)
+        assert f"\n      {best} " in told.describe()
+    spread = one.explain(frame).word_log_odds("text", 0, "spam", "ham")
+    assert [abs(odds) for _, odds in spread] == sorted((abs(o) for _, o in spread), reverse=True)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from genus.estimators.table_rows import (
     unlabelled,
 )
 from genus.estimators.table_summary import Summary
-from genus.explanation import Explanation
+from genus.explanation import TableExplanation
 from genus.families.mixed import Mixed
 from genus.families.table_counts import Counting
 from genus.families.words import Words
@@ -273,8 +273,11 @@ class TableClassifier(GenerativeClassifier):
 
     # Predicting and more
 
-    def explain(self, X: Any, features: Any = None) -> Explanation:
-        """What each column says for and against each class, in one row or some."""
+    def explain(self, X: Any, features: Any = None) -> TableExplanation:
+        """What each column, and each word of a text, says for and against each class.
+
+        X is one row, as a dictionary by column, or a table of some.
+        """
         check_is_fitted(self)
         if features is not None:
             raise ValueError("features names columns, and those of a table have names.")
@@ -282,8 +285,15 @@ class TableClassifier(GenerativeClassifier):
             X = {name: [value] for name, value in X.items()}
         frame, _ = self._as_matrix(X, reset=False)
         contributions, baseline = self.model_.contributions(frame)
-        return Explanation(
-            contributions, baseline, self.classes_, self._feature_names(), frame.values()
+        (block,), (parameters,) = self.model_.blocks, self.model_.parameters
+        family: Any = block.family
+        return TableExplanation(
+            contributions,
+            baseline,
+            self.classes_,
+            self._feature_names(),
+            frame.values(),
+            family.by_word(parameters, frame),
         )
 
     def summary(self) -> Summary:
