@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from genus import GDA, TableClassifier, TableError, TextClassifier, cross_validate, load
 from genus.estimators.table_rows import labelled
+from genus.report.judging import judged
 from genus.restoring import load_predictor
 from genus.table import Frame, look, open_table
 
@@ -269,6 +271,28 @@ def test_labels_of_any_kind(labels: list[Any], dtype: str) -> None:
     assert set(model.predict(X).tolist()) == set(labels)
 
 
+def test_labels_are_the_same_however_they_are_read(tmp_path: Path) -> None:
+    truths = X.assign(y=Y == "yes")
+    truths.to_csv(tmp_path / "t.csv", index=False)
+    truths.to_parquet(tmp_path / "t.parquet")
+    numbers = X.assign(y=(Y == "yes").astype(int))
+    numbers.to_csv(tmp_path / "n.csv", index=False)
+    numbers.assign(y=numbers["y"].astype(str)).to_parquet(tmp_path / "n.parquet")
+    for name in ("t", "n"):
+        one, other = tmp_path / f"{name}.csv", tmp_path / f"{name}.parquet"
+        for first, second in ((one, other), (other, one)):
+            model = TableClassifier(calibrate=False).fit(first, target="y")
+            before = model.predict_proba(X)
+            assert model.score(second, "y") == model.score(first, "y") > 0.7
+            model.partial_fit(second, target="y")
+            assert len(model.classes_) == 2
+            assert_array_equal(model.forget(second, target="y").predict_proba(X), before)
+            assert judged(model, second, "y").outcome is not None
+    whole = TableClassifier(calibrate=False).fit(tmp_path / "n.csv", target="y")
+    with pytest.raises(ValueError, match="Convert"):
+        whole.partial_fit(X.assign(y="maybe"), target="y")
+
+
 # What it learns: with families given and no calibration it is the textbook's naive Bayes
 
 
@@ -426,6 +450,67 @@ def test_rows_are_forgotten_exactly() -> None:
     assert_array_equal(model.predict_proba(X), before)
     with pytest.raises(ValueError, match="than was learned"):
         model.forget(pd.concat([X] * 2), pd.concat([Y] * 2))
+
+
+@pytest.mark.parametrize("calibrate", [True, False])
+def test_nothing_is_left_of_rows_that_are_all_forgotten(calibrate: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = np.where(FRAME["bought"] == "yes", "quokka", "zebrafish")
+    notes = {"quokka": ["marzipan", "nougat", "pralines"], "zebrafish": ["gherkin", "mustard"]}
+    texts = [f"{' '.join(rng.choice(notes[k], 4))} ticket{i}" for i, k in enumerate(y)]
+    places = np.where(rng.random(len(y)) < 0.5, "Timbuktu", "Ouagadougou")
+    many = [f"district{i}" for i in rng.integers(0, 150, len(y))]
+    frame = X[["age", "income"]].assign(place=places, many=many, note=texts, age=X["age"] + 0.123)
+    model = TableClassifier(calibrate=calibrate).fit(frame, y)
+    kinds = [column.kind for column in model.plan_.used]
+    assert kinds == ["number", "number", "category", "category", "text"]
+    model.predict(frame)
+    model.save(tmp_path / "full.genus")
+    loaded = load(tmp_path / "full.genus")
+    words = ["quokka", "zebrafish", "timbuktu", "ouagadougou", "district", "ticket"]
+    words += [word for some in notes.values() for word in some]
+    numbers = {v for name in ("age", "income") for v in frame[name].dropna().tolist()}
+
+    def found(path: Path) -> set[Any]:
+        content = path.read_bytes().lower()
+        held = {w for w in words for code in ("utf-8", "utf-32-le") if w.encode(code) in content}
+        whole = path.read_bytes()
+        held |= {v for v in numbers if struct.pack("<d", v) in whole or repr(v).encode() in whole}
+        return held
+
+    assert found(tmp_path / "full.genus") == set(words)  # numbers are sums already
+    for one in (model, loaded):
+        some, rest = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
+        one.forget(frame[some], y[some]).forget(frame[rest], y[rest])
+        one.save(tmp_path / "empty.genus")
+        assert found(tmp_path / "empty.genus") == set()
+        empty = load(tmp_path / "empty.genus")
+        assert len(empty.classes_) == 0
+
+
+def test_a_class_that_is_gone_leaves_no_trace(tmp_path: Path) -> None:
+    y = np.where(np.arange(len(FRAME)) % 9 == 0, "zebrafish", Y)
+    notes = [f"some words of ticket number {i}" for i in range(len(y))]
+    model = TableClassifier().fit(X.assign(note=notes), y)
+    model.forget(X.assign(note=notes)[y == "zebrafish"], y[y == "zebrafish"])
+    assert model.classes_.tolist() == ["no", "yes"]
+    model.save(tmp_path / "m.genus")
+    assert b"zebrafish" not in (tmp_path / "m.genus").read_bytes()
+
+
+def test_models_that_were_saved_merge_and_forget_as_they_would_have(tmp_path: Path) -> None:
+    a = TableClassifier().fit(X[:200], Y[:200])
+    b = TableClassifier().fit(X[200:], Y[200:], like=a)
+    for name, one in (("a", a), ("b", b)):
+        one.save(tmp_path / name)
+    c, d = load(tmp_path / "a"), load(tmp_path / "b")
+    for left, right in ((a + b, c + d), (a + b - b, c + d - d), (a + a, c + a)):
+        assert left.model_ == right.model_
+        assert_array_equal(left.predict_proba(X), right.predict_proba(X))
+    assert_allclose((a + b - d).predict_proba(X), a.predict_proba(X), atol=1e-9)
+    one, other = ((m + n).model_.blocks[0].statistics for m, n in ((a, b), (d, c)))
+    for part in ("rows", "cells", "pairs"):
+        assert one[part] == other[part]
 
 
 def test_a_stream_is_the_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,7 +107,7 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
         probabilities, truths, left_out = [], [], 0
         with rows_passing("evaluate", source.rows) as progress:
             for batch in source.batches():
-                own = labelled_rows(batch, target)
+                own = labelled_rows(batch, target, learned.classes_)
                 left_out += own.unlabelled
                 if len(own.codes):
                     truths.append(own.y)

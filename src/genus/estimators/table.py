@@ -231,7 +231,8 @@ class TableClassifier(GenerativeClassifier):
             target = self.plan_.target
         if target is None:
             return X, y
-        found = labelled(open_table(X), target)
+        known = self.classes_ if self.__sklearn_is_fitted__() else None
+        found = labelled(open_table(X), target, known)
         return found.rows, found.y
 
     # The group: models that were fitted apart have cells of their own

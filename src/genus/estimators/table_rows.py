@@ -38,22 +38,45 @@ class Labelled:
         return len(self.there) - len(self.codes)
 
 
-def labelled(source: Source, target: str) -> Labelled:
-    """All rows of a source that have a label; raises if there is none."""
+def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled:
+    """All rows of a source that have a label, as `known` classes have it; raises if none has."""
     source.require(target)
-    found = labelled_rows(source.table(), target)
+    found = labelled_rows(source.table(), target, known)
     if len(found.codes) == 0:
         raise unlabelled(source, target, len(found.there))
     return found
 
 
-def labelled_rows(rows: Any, target: str) -> Labelled:
+def labelled_rows(rows: Any, target: str, known: Axis | None = None) -> Labelled:
     """Those of an Arrow table or batch."""
     import pyarrow as pa
 
     classes, codes, there = labels_of(rows.column(target), target)
+    if known is not None:
+        classes, codes = labels.factorize(as_known(classes, known)[codes])
     kept = rows.drop_columns([target])
     return Labelled(kept if there.all() else kept.filter(pa.array(there)), classes, codes, there)
+
+
+def as_known(classes: Axis, known: Axis) -> NDArray[Any]:
+    """Classes as a model knows them that read them from elsewhere, if it knows all of them.
+
+    A file of text may say true or 1 where another holds truths or numbers.
+
+    >>> as_known(np.array([False, True]), np.array(["false", "true"]))
+    array(['false', 'true'], dtype='<U5')
+    """
+    if known.dtype.kind == classes.dtype.kind:
+        return classes
+    named = {as_text(label): label for label in known.tolist()}
+    found = [named.get(as_text(label)) for label in classes.tolist()]
+    return classes if None in found else np.array(found, dtype=known.dtype)
+
+
+def as_text(label: Any) -> str:
+    """A label as a file of text would have it."""
+    text = str(label)
+    return text.lower() if text.lower() in ("true", "false") else text
 
 
 def unlabelled(source: Source, target: str, rows: int) -> TableError:

@@ -71,7 +71,7 @@ def judged(model: TableClassifier | None, data: Any, target: str | None) -> Judg
     source = reopenable(open_table(data))
     source.require(target)
     if is_fitted:
-        return by_new_rows(fresh, read(source, target))
+        return by_new_rows(fresh, source.read(lambda s: read(s, target, fresh.classes_)))
     return out_of_fold(fresh, source, target)
 
 
@@ -113,7 +113,7 @@ def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
     started = time.perf_counter()
     model = clone(fresh).fit(source, target=target)
     seconds = time.perf_counter() - started
-    rows = read(source, target)
+    rows = source.read(lambda s: read(s, target))
     judge = model
     how = "Every row is judged by the counts and weights of other folds, as the model was fitted. "
     how += "How freely it is weighed is chosen from all rows; of few rows figures may be too good."
@@ -140,14 +140,14 @@ def of_all(model: TableClassifier, rows: Rows) -> CrossValidation | None:
     return outcome if outcome is not None and len(outcome.y) == len(rows.y) else None
 
 
-def read(source: Source, target: str) -> Rows:
+def read(source: Source, target: str, known: NDArray[Any] | None = None) -> Rows:
     """The rows that have a label, or evenly spread ones of many."""
     import pyarrow as pa
 
     step, labelled, seen = 1, 0, 0
     kept: list[Kept] = []
     for batch in source.batches():
-        own = labelled_rows(batch, target)
+        own = labelled_rows(batch, target, known)
         at = np.flatnonzero(own.there)
         part = labelled + np.arange(len(at)), seen + at + 1, own.y, own.rows
         kept.append(thinned(part, step))
