@@ -226,6 +226,13 @@ def test_several_tables_are_read_one_after_the_other(folder):
     assert load("model.genus").class_count_.sum() == 150
 
 
+def test_columns_that_not_all_tables_have_are_told(folder):
+    query = "SELECT * EXCLUDE (age, city), 1 AS extra FROM 'new.csv'"
+    told = done("predict", "customers.genus", "new.csv", query).stderr
+    assert "Empty in some rows, for not all tables have them: 'age', 'city', 'extra'." in told
+    assert "Empty" not in done("predict", "customers.genus", "new.csv", "customers.csv").stderr
+
+
 def test_tables_that_do_not_go_together(folder):
     assert "stdin" in refused("fit", "-", "-", "--target", "y", stdin=b"a,y\n1,2\n")
     text = "SELECT * REPLACE ('many' AS calls) FROM 'new.csv'"
@@ -368,6 +375,13 @@ def test_evaluate_by_folds(folder):
     told = done("evaluate", "customers.csv", "--target", "status", "--folds", 4, "--ignore", "note")
     assert scores_in(told.stdout)["rows"] == "150"
     assert float(scores_in(told.stdout)["ROC AUC"]) > 0.6
+
+
+def test_few_rows_have_few_folds(folder):
+    query = "SELECT age, calls, status FROM 'customers.csv' LIMIT 6"
+    assert scores_in(done("evaluate", query, "--target", "status").stdout)["rows"] == "6"
+    one = "SELECT age, status FROM 'customers.csv' WHERE status = 'left' LIMIT 3"
+    assert "only one class" in refused("evaluate", one, "--target", "status")
 
 
 def test_evaluate_by_leaving_one_out(folder):
@@ -655,6 +669,8 @@ def test_models_that_do_not_go_together(folder):
         ["explain", "customers.genus", "new.csv", "--row", "0"],
         ["report", "customers.genus", "--family", "age=gaussian"],
         ["report", "customers.csv", "new.csv"],
+        ["fit", "customers.csv", "--target", "status", "--ignore", "status"],
+        ["evaluate", "customers.csv", "--target", "status", "--family", "status=bernoulli"],
         ["add", "customers.genus", "-o", "x.genus"],
         ["sample", "customers.genus"],
         ["completion", "tcsh"],

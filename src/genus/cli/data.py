@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 STDIN = "-"
+COMPARED = 20  # tables whose columns are compared
 READ_BY_DUCKDB = ("utf-8", "utf-16", "latin-1")
 
 
@@ -28,6 +29,8 @@ def opened(data: Sequence[str], encoding: str = "utf-8") -> Iterator[Any]:
         known = encoding if encoding in READ_BY_DUCKDB else "utf-8"
         try:
             source = open_table(paths[0] if len(paths) == 1 else paths, known)
+            if 1 < len(paths) <= COMPARED:
+                tell_uneven([open_table(path, known).columns for path in paths])
         except TableError as error:
             raise TableError(as_given(str(error), names)) from None
         yield replace(source, name=as_given(source.name, names))
@@ -110,6 +113,17 @@ def columns_of(data: Sequence[str]) -> list[str]:
             except (ValueError, OSError):
                 return []
     return []
+
+
+def tell_uneven(columns: Sequence[Sequence[str]]) -> None:
+    """Say which columns some tables have, and others do not."""
+    from genus.cli.troubles import say
+
+    every = dict.fromkeys(name for own in columns for name in own)
+    some = [name for name in every if not all(name in own for own in columns)]
+    if some:
+        listed = ", ".join(map(repr, some[:10])) + (" and more" if len(some) > 10 else "")
+        say(f"Empty in some rows, for not all tables have them: {listed}.")
 
 
 def tell_extra(source: Any, model: Any) -> None:

@@ -9,6 +9,7 @@ import click
 from genus.cli import arguments
 from genus.cli.arguments import File, FoldsOrLoo, model_and_data
 
+FOLDS = 10
 MANY = 200  # rows that leave-one-out takes some time for
 
 
@@ -47,7 +48,7 @@ def evaluate(
     model, data = model_and_data(given, target)
     if model is None:
         assert target is not None
-        outcome = by_folds(data, target, folds or 10, families, ignore, encoding)
+        outcome = by_folds(data, target, folds, families, ignore, encoding)
     elif not data:
         raise click.UsageError("A model alone cannot be judged. Give MODEL and DATA.")
     elif folds or families or ignore:
@@ -82,9 +83,11 @@ def by_folds(
         m = len(found.codes)
         if folds == "loo" and m > MANY:
             say(f"Leaving out {m:,} rows one by one takes long; --folds 10 is faster.")
-        fresh = classifier(families, ignore)
+        fresh = classifier(target, families, ignore)
         with rows_passing("evaluate", m) as progress:
-            return cross_validate(fresh, found.rows, found.y, folds, progress=progress)
+            return cross_validate(
+                fresh, found.rows, found.y, folds or max(2, min(FOLDS, m)), progress=progress
+            )
 
 
 def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str) -> Any:

@@ -61,7 +61,7 @@ def fit(
         )
     with opened(data, encoding) as source, rows_passing("fit", source.rows) as progress:
         source.require(target)
-        model = classifier(families, ignore, other)
+        model = classifier(target, families, ignore, other)
         model.fit(source, target=target, like=other, progress=progress)
         judged = judged_anew(model, source, target)
     before = os.path.exists(out)
@@ -102,10 +102,19 @@ def judged_anew(model: Any, source: Any, target: str) -> list[str]:
 
 
 def classifier(
-    families: tuple[tuple[str, str], ...], ignore: tuple[str, ...], like: Any = None
+    target: str,
+    families: tuple[tuple[str, str], ...],
+    ignore: tuple[str, ...],
+    like: Any = None,
 ) -> Any:
     """A classifier of tables that is not fitted yet."""
     from genus.estimators.table import TableClassifier
+
+    if target in ignore or target in dict(families):
+        raise click.UsageError(
+            f"{target!r} is the target, and no column to tell it by: leave --ignore and --family "
+            "of it out."
+        )
 
     if like is not None:
         return TableClassifier(**like.get_params(deep=False))

@@ -49,7 +49,11 @@ def report(
     if path is not None and (families or ignore):
         raise click.UsageError("--family and --ignore are for DATA alone; MODEL is as it is.")
     refuse_out(output, *given)
-    model = classifier(families, ignore) if path is None else read_table_model(path)
+    if path is None:
+        assert target is not None
+        model = classifier(target, families, ignore)
+    else:
+        model = read_table_model(path)
     wanted = target or (None if path is None else model.plan_.target)
     with opened(data, encoding) if data else nullcontext(None) as source:
         write(model, source, wanted, output)
