@@ -13,7 +13,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import scipy.sparse
 from hypothesis import strategies as st
 from scipy import stats
@@ -32,9 +31,15 @@ from genus import (
     TableClassifier,
     TextClassifier,
 )
+from genus.estimators.base import GenerativeClassifier
+from genus.families.combination import plain
+from genus.families.experts import NAMES
+from genus.families.mixed import Weights
+from genus.families.selection import Selection
 from genus.table import Column, Frame, Plan, open_table
 from genus.table.columns import hashed
 from genus.text import Texts
+from genus.weighing import Weighing
 
 Array = np.ndarray[Any, Any]
 Strategy = st.SearchStrategy[Any]
@@ -267,10 +272,43 @@ class PlannedTable(TableClassifier):
         self.feature_names_in_ = np.array([c.name for c in PLAN.used], dtype=object)
 
 
+# Weights that are learned from rows change with the rows, and classes that come later have none of
+# their own. With weights that are always the same, and the same for all classes, every law holds.
+WEIGHING = Weighing(
+    Weights(
+        ("families", *NAMES, "text/x3"),
+        np.array([0.3, 0.1, 0.2, 0.1, 0.05, 0.1, 0.1, 0.8]),
+        np.array([0.1, -0.2, 0.3, 0.0, 0.2, 0.05, 0.1, 0.0, 0.0, -0.1]),
+        np.array(LABELS),
+        np.zeros(3),
+        doubt=0.01,
+    ),
+    {"x3": plain("multinomial", 1.0, 0.5, Selection())},
+    np.zeros(8),
+    {},
+)
+
+
+class WeighedTable(PlannedTable):
+    """The same with weights that are learned already."""
+
+    def _weigh(self, folds: Any) -> None:
+        self.weighing_ = WEIGHING
+
+    def _ready(self, X: Any, codes: Any, classes: Any, weight: Any) -> Any:
+        self._weigh(None)
+        return X
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, **_: Any
+    ) -> Any:
+        return GenerativeClassifier.partial_fit(self, X, y, classes, sample_weight)
+
+
 def frame(X: Array) -> Frame:
     """X as a table is counted."""
     source = open_table({f"x{j}": X[:, j].tolist() for j in range(len(PLAN))})
-    return Frame.of(pa.Table.from_batches(source.batches(), source.schema), PLAN)
+    return Frame.of(source.table(), PLAN)
 
 
 # The registry
@@ -511,14 +549,16 @@ def variants() -> Iterator[Variant]:
     }.items():
         yield replace(text(name, **parameters), fit=None)
 
-    def planned(name: str, *options: Any, **parameters: Any) -> Variant:
-        estimator = PlannedTable(calibrate=False, **parameters)
+    def planned(name: str, *options: Any, calibrate: bool = False, **parameters: Any) -> Variant:
+        kind = WeighedTable if calibrate else PlannedTable
+        estimator = kind(calibrate=calibrate, **parameters)
         columns = (numbers, words, words, texts, counts)
         return Variant(f"TableClassifier {name}", estimator, columns, TABLE, None, options)
 
     given = {"families": {"x0": "gaussian", "x1": "categorical", "x4": "discretised"}}
     yield planned("auto", given, {"priors": PRIORS})
     yield planned("given", {"families": "auto"}, **given)
+    yield planned("weighed", given, {"dependence": False}, {"priors": PRIORS}, calibrate=True)
 
 
 VARIANTS = list(variants())

@@ -24,10 +24,11 @@ import pytest
 from click.testing import CliRunner
 
 from genus import GDA, TableClassifier, TextClassifier, load
-from genus.cli import arguments, cli
+from genus.cli import cli
 from genus.cli.demo import write
 from genus.cli.page import commands, help_of, page
-from genus.estimators.table import FAMILIES
+from genus.families.marginals import SOLVED
+from genus.kinds import FAMILIES
 
 ROOT = Path(__file__).parents[1]
 each_command = pytest.mark.parametrize("path", list(commands())[1:])
@@ -112,8 +113,10 @@ def test_the_page_is_not_stale():
     assert rounded(written) == rounded(page()), "python -m genus.cli.page > docs/cli.md"
 
 
-def test_the_families_are_those_of_the_classifier():
-    assert set(arguments.FAMILIES) == set(FAMILIES)
+def test_all_families_can_be_asked_for():
+    assert {*SOLVED, "text"} == set(FAMILIES)
+    for family in FAMILIES:
+        assert family in help_of("genus fit")
 
 
 def test_help_loads_nothing_heavy():
@@ -191,6 +194,92 @@ def test_fit_reads_a_query_a_glob_and_compressed_files(folder):
     assert load("c.genus").class_count_.sum() == 150
 
 
+def test_several_tables_are_read_one_after_the_other(folder):
+    """Files of one kind, of different kinds, and queries."""
+    first, rest = (
+        "SELECT * FROM 'customers.csv' LIMIT 80",
+        "SELECT * FROM 'customers.csv' OFFSET 80",
+    )
+    done("predict", "customers.genus", first, "-o", "a.parquet")
+    pq.write_table(pq.read_table("a.parquet").select(range(8)), "a.parquet")
+    lines = (folder / "customers.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "a.csv").write_text("".join(lines[:81]), encoding="utf-8")
+    (folder / "b.csv").write_text("".join([lines[0], *lines[81:]]), encoding="utf-8")
+    want = load("customers.genus").predict_proba("new.csv")
+    for data in (("a.csv", "b.csv"), ("a.parquet", "b.csv"), (first, rest), ("a.csv", rest)):
+        told = done("fit", *data, "--target", "status")
+        assert told.stderr.splitlines()[-1].endswith("model.genus.")
+        np.testing.assert_allclose(load("model.genus").predict_proba("new.csv"), want, atol=1e-9)
+        made = done("predict", "customers.genus", *data).stdout
+        assert made == done("predict", "customers.genus", "customers.csv").stdout
+        told = done("evaluate", "customers.genus", *data).stdout
+        assert told == done("evaluate", "customers.genus", "customers.csv").stdout
+        assert "150 are forgotten" in done("forget", "model.genus", *data, "-o", "x.genus").stderr
+    told = done("evaluate", "a.csv", "b.csv", "--target", "status", "--folds", 3).stdout
+    assert scores_in(told)["rows"] == "150"
+    last = done("explain", "customers.genus", "a.csv", "b.csv", "--row", 81).stdout
+    assert last == done("explain", "customers.genus", "b.csv").stdout.replace("Row 1:", "Row 81:")
+    done("fit", "a.csv", "a.csv", "--target", "status")
+    assert load("model.genus").class_count_.sum() == 160
+    content = (folder / "b.csv").read_bytes()
+    done("fit", "a.csv", "-", "--target", "status", stdin=content)
+    assert load("model.genus").class_count_.sum() == 150
+
+
+def test_columns_that_not_all_tables_have_are_told(folder):
+    query = "SELECT * EXCLUDE (age, city), 1 AS extra FROM 'new.csv'"
+    told = done("predict", "customers.genus", "new.csv", query).stderr
+    assert "Empty in some rows, for not all tables have them: 'age', 'city', 'extra'." in told
+    assert "Empty" not in done("predict", "customers.genus", "new.csv", "customers.csv").stderr
+
+
+def test_tables_that_do_not_go_together(folder):
+    assert "stdin" in refused("fit", "-", "-", "--target", "y", stdin=b"a,y\n1,2\n")
+    text = "SELECT * REPLACE ('many' AS calls) FROM 'new.csv'"
+    told = refused("fit", "customers.csv", text, "--target", "status")
+    assert "Column 'calls' is int64 in customers.csv and string in the query" in told
+    assert "b.csv" in refused("fit", "customers.csv", "b.csv", "--target", "status")
+    assert "replace the data, new.csv" in refused(
+        "fit", "customers.csv", "new.csv", "--target", "status", "-o", "new.csv"
+    )
+    assert "customers.genus is a model" in refused(
+        "evaluate", "new.csv", "customers.genus", "--target", "status"
+    )
+
+
+def test_columns_are_completed(folder):
+    def told(*words):
+        typed = " ".join(["genus", *words])
+        env = {**os.environ, "_GENUS_COMPLETE": "bash_complete", "COMP_WORDS": typed}
+        answer = process(env=env | {"COMP_CWORD": str(len(words))}, cwd=folder).stdout
+        return [line.partition(",")[2] for line in answer.decode().split()]
+
+    assert told("fit", "customers.csv", "--target", "st") == ["status"]
+    assert told("fit", "customers.csv", "--ignore", "c") == ["customer", "city", "calls"]
+    assert told("evaluate", "customers.genus", "new.csv", "--target", "a") == ["age"]
+    assert told("fit", "no.csv", "--target", "a") == []
+
+
+def test_bars_are_for_terminals(folder):
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    run = [sys.executable, "-m", "genus.cli", "evaluate", "customers.csv", "--target", "status"]
+    assert subprocess.run(run, capture_output=True, timeout=120).stderr == b""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TQDM_")}
+    with subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=theirs, env=env) as one:
+        os.close(theirs)
+        seen = b""
+        while b"evaluate" not in seen or b"150" not in seen:
+            try:
+                seen += os.read(ours, 1 << 16)
+            except OSError:  # all is said
+                break
+        os.close(ours)
+        assert one.wait(120) == 0
+    assert re.search(rb"evaluate: +\d+%.*150", seen), seen
+
+
 def test_predict_keeps_all_columns(folder):
     told = done("predict", "customers.genus", "new.csv")
     given = records((folder / "new.csv").read_text(encoding="utf-8"))
@@ -207,10 +296,9 @@ def test_predict_keeps_all_columns(folder):
 def test_formats_in_and_out(folder, name):
     """Every format holds the same, and predictions from it are the same."""
     done("predict", "customers.genus", "new.csv", "-o", name)
-    from genus.table.sources import open_table
+    from genus.table import open_table
 
-    source = open_table(name)
-    found = pa.Table.from_batches(source.batches(), source.schema)
+    found = open_table(name).table()
     want = load("customers.genus").predict_proba("new.csv")
     np.testing.assert_array_equal(found.column("p(left)").to_numpy(), want[:, 0])
     query = f'SELECT * EXCLUDE (prediction, "p(left)", "p(stayed)") FROM \'{name}\''
@@ -289,6 +377,13 @@ def test_evaluate_by_folds(folder):
     assert float(scores_in(told.stdout)["ROC AUC"]) > 0.6
 
 
+def test_few_rows_have_few_folds(folder):
+    query = "SELECT age, calls, status FROM 'customers.csv' LIMIT 6"
+    assert scores_in(done("evaluate", query, "--target", "status").stdout)["rows"] == "6"
+    one = "SELECT age, status FROM 'customers.csv' WHERE status = 'left' LIMIT 3"
+    assert "only one class" in refused("evaluate", one, "--target", "status")
+
+
 def test_evaluate_by_leaving_one_out(folder):
     query = "SELECT age, calls, status FROM 'customers.csv' LIMIT 25"
     told = done("evaluate", query, "--target", "status", "--folds", "loo").stdout
@@ -307,8 +402,14 @@ def test_explain(folder):
     p = load("customers.genus").predict_proba("new.csv")[1]
     assert f"{100 * p.max():.1f} %" in told.splitlines()[0]
     assert "For " in told
-    bits = np.log2(p.max() / p.min())
-    assert float(re.search(r"sum +([+-][\d.]+)$", told, re.M)[1]) == pytest.approx(bits, abs=2e-3)
+    odds = np.log(p.max() / p.min())
+    assert float(re.search(r"sum +([+-][\d.]+)$", told, re.M)[1]) == pytest.approx(odds, abs=2e-3)
+    assert "log-odds" in told
+    note = re.search(r"^  note = .*\n((?:      .*\n)+)", told, re.M)
+    assert note, told
+    words = records((folder / "new.csv").read_text(encoding="utf-8"))[1]["note"]
+    first = note[1].split()[0]
+    assert first in words
     assert max(map(len, told.splitlines())) <= 100
 
 
@@ -367,7 +468,13 @@ def test_demo(tmp_path, monkeypatch):
 def test_report(folder):
     pytest.importorskip("genus.report")
     done("report", "customers.genus", "-o", "a.html")
-    done("report", "customers.csv", "--target", "status", "-o", "b.html")
+    done("report", "customers.csv", "--target", "status", "-o", "b.html",
+         "--family", "calls=gaussian", "--ignore", "city")  # fmt: skip
+    told = Path("b.html").read_text(encoding="utf-8")
+    assert "left out on request" in told.lower()
+    assert "Gaussian: " in told
+    done("report", "customers.genus", "customers.csv", "new.csv", "-o", "c.html")
+    assert "157" in Path("c.html").read_text(encoding="utf-8")
     assert "<" in Path("a.html").read_text(encoding="utf-8")
     assert "<" in Path("b.html").read_text(encoding="utf-8")
 
@@ -560,6 +667,10 @@ def test_models_that_do_not_go_together(folder):
         ["evaluate", "customers.csv", "--target", "status", "--folds", "1"],
         ["evaluate", "customers.genus", "new.csv", "--folds", "3"],
         ["explain", "customers.genus", "new.csv", "--row", "0"],
+        ["report", "customers.genus", "--family", "age=gaussian"],
+        ["report", "customers.csv", "new.csv"],
+        ["fit", "customers.csv", "--target", "status", "--ignore", "status"],
+        ["evaluate", "customers.csv", "--target", "status", "--family", "status=bernoulli"],
         ["add", "customers.genus", "-o", "x.genus"],
         ["sample", "customers.genus"],
         ["completion", "tcsh"],

@@ -13,7 +13,9 @@ from scipy.stats import norm, poisson
 
 from genus import TableClassifier
 from genus.plots import ColumnDensityDisplay, EvidenceDisplay
+from genus.report import scores
 from genus.report.densities import Curves, Shares, density
+from genus.report.judging import judged
 
 
 @pytest.fixture(scope="module")
@@ -135,10 +137,21 @@ def test_without_matplotlib(model: TableClassifier, monkeypatch: pytest.MonkeyPa
         ColumnDensityDisplay.from_estimator(model, "height")
 
 
-def test_displays_of_scikit_learn(model: TableClassifier, frame: pd.DataFrame, pyplot: Any) -> None:
+def test_displays_of_scikit_learn_show_what_a_report_does(
+    model: TableClassifier, frame: pd.DataFrame, pyplot: Any
+) -> None:
     from sklearn.calibration import CalibrationDisplay
     from sklearn.metrics import ConfusionMatrixDisplay, RocCurveDisplay
 
+    outcome = judged(model, frame, "class").outcome
+    assert outcome is not None
     X, y = frame.drop(columns="class"), frame["class"]
-    for display in (CalibrationDisplay, ConfusionMatrixDisplay, RocCurveDisplay):
-        assert display.from_estimator(model, X, y) is not None
+    matrix = ConfusionMatrixDisplay.from_estimator(model, X, y)
+    assert matrix.confusion_matrix.tolist() == scores.confusion(outcome).tolist()
+    assert matrix.display_labels.tolist() == ["no", "yes"]
+    curve = RocCurveDisplay.from_estimator(model, X, y)
+    assert curve.roc_auc == pytest.approx(scores.mean_area(scores.rocs(outcome)))
+    assert curve.pos_label == "yes"
+    steps = CalibrationDisplay.from_estimator(model, X, y, n_bins=scores.STEPS)
+    assert steps.prob_true == pytest.approx([s.share for s in scores.reliability(outcome)])
+    assert steps.prob_pred == pytest.approx([s.probability for s in scores.reliability(outcome)])

@@ -405,6 +405,25 @@ def test_many_columns_are_judged_as_they_were_fitted(monkeypatch: pytest.MonkeyP
     assert "may be too good" in found.how
 
 
+def test_rows_of_which_weights_saw_few_are_judged_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "MANY_COLUMNS", 3)
+    monkeypatch.setattr("genus.estimators.table.MOST_WEIGHED", 30)
+    found = judging.judged(None, load_iris(as_frame=True).frame, "target")
+    assert found.outcome is not None
+    assert len(found.outcome.y) == 150
+    assert "neither in its counts nor in its weights" in found.how
+
+
+def test_a_model_that_is_not_fitted_says_how_to_fit() -> None:
+    fresh = TableClassifier({"petal width (cm)": "gaussian"}, ignore=["sepal width (cm)"])
+    found = judging.judged(fresh, load_iris(as_frame=True).frame, "target")
+    assert found.is_fresh
+    assert found.model.get_params() == fresh.get_params()
+    assert "sepal width (cm)" not in found.model.feature_names_in_
+    with pytest.raises(ValueError, match="a fitted model"):
+        judging.judged(fresh, None, None)
+
+
 def test_one_class_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="always 1"):
         written(tmp_path, None, {"a": [1, 2, 3], "y": [1, 1, 1]}, "y")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.preprocessing import OrdinalEncoder
 
 from genus import GDA, TableClassifier, TableError, TextClassifier, cross_validate, load
+from genus.estimators.table_rows import labelled
+from genus.report.judging import judged
 from genus.restoring import load_predictor
 from genus.table import Frame, look, open_table
 
@@ -126,6 +129,16 @@ def test_numbers_are_read_alike_from_any_type() -> None:
     assert np.isnan(Frame.of(nothing, plan).columns[0]).all()
 
 
+def test_what_says_nothing_as_a_number_may_be_a_category() -> None:
+    plan = look(pa.table({"x": ["1", "2", "none", "-", "?"], "c": ["a", "none", "-", " ?", "NA"]}))
+    assert [column.kind for column in plan.used] == ["number", "category"]
+    table = pa.table({"x": ["1", "2", "none", "-", "?"], "c": ["a", "none", "-", " ?", "NA"]})
+    x, c = Frame.of(table, plan).columns
+    assert_array_equal(x, [1, 2, np.nan, np.nan, np.nan])
+    assert c.names.tolist() == ["-", "a", "none"]
+    assert c.codes.tolist() == [1, 2, 0, -1, -1]
+
+
 # Where tables come from
 
 
@@ -166,6 +179,81 @@ def test_all_sources_give_the_same_model(folder: Path) -> None:
     assert_allclose(TableClassifier().fit(X, Y).predict_proba(folder / "people.csv"), expected)
 
 
+def test_a_query_reads_files_as_they_are_read_by_themselves(tmp_path: Path) -> None:
+    """DuckDB would make truths of yes and no."""
+    rows = "".join(f"{i},{'yes' if i % 3 else 'no'}\n" for i in range(30))
+    (tmp_path / "tä.csv").write_text(f"a,y\n{rows}", encoding="utf-8")
+    (tmp_path / "u.tsv").write_text(f"a,y\n{rows}".replace(",", "\t"), encoding="utf-8")
+    path, other = tmp_path / "tä.csv", tmp_path / "u.tsv"
+    want = open_table(path).table().to_pydict()
+    for query in (
+        f"SELECT * FROM '{path}'",
+        f"FROM '{path}'",
+        f'SELECT "tä".a, y FROM "{path}"',
+        f"SELECT 'ß' AS s, t.* FROM '{path}' AS t",
+        f"SELECT * FROM '{other}';",
+        f"SELECT o.* FROM '{path}' p JOIN '{other}' o USING (a) ORDER BY a",
+        f"WITH w AS (SELECT * FROM '{path}') SELECT * FROM w",
+        f"SELECT * FROM (SELECT * FROM '{path}' LIMIT 9) UNION ALL FROM '{path}' OFFSET 9",
+    ):
+        found = open_table(query).table()
+        assert found.select(["a", "y"]).to_pydict() == want, query
+    truths = f"SELECT a * a AS a, y = 'yes' AS y FROM '{path}'"
+    assert TableClassifier(calibrate=False).fit(truths, "y").classes_.dtype == bool
+
+
+@pytest.fixture
+def few_rows_say_what_a_file_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they do of a large one."""
+    monkeypatch.setattr("genus.table.files.SNIFFED", 0)
+    monkeypatch.setattr("genus.table.files.SMALL", 0)
+    monkeypatch.setattr("genus.table.files.SAMPLED", 2048)
+
+
+@pytest.mark.usefixtures("few_rows_say_what_a_file_holds")
+def test_a_column_may_be_something_else_later_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 100, 60_000), rng.integers(0, 2, 60_000)
+    lines = [f"{a + 9 * k},2024-01-{a % 28 + 1:02d},{'uv'[k]}" for a, k in zip(x, y, strict=True)]
+    lines[50_000] = "NA,never,u"
+    path = tmp_path / "late.csv"
+    path.write_text("\n".join(["x,d,y", *lines]), encoding="utf-8")
+    given = TableClassifier({"d": "categorical"}, calibrate=False)
+    model = given.fit(path, target="y")
+    kinds = {column.name: column.kind for column in model.plan_.used}
+    assert kinds == {"x": "number", "d": "category"}
+    assert model.class_count_.sum() == 60_000
+    assert len(model.predict([path, path])) == 120_000
+    assert model.score(path, "y") > 0.5
+    monkeypatch.setattr("genus.estimators.table.LOOK", 10_000)
+    monkeypatch.setattr("genus.table.files.BATCH", 10_000)
+    told = r"'d' held numbers when .* holds text \('never'\) now.*--family d=categorical"
+    with pytest.raises(TableError, match=told):
+        TableClassifier(calibrate=False).fit(path, target="y")
+    told = r"Column 'x' of .*late.csv holds numbers at first, and 'NA' in line 50,002\..*VARCHAR"
+    with pytest.raises(TableError, match=told):
+        list(open_table(path).batches())
+    query = f"SELECT * FROM read_csv('{path}', types = {{'x': 'VARCHAR', 'd': 'VARCHAR'}})"
+    assert open_table(query).table().num_rows == 60_000
+
+
+def test_labelled_rows_are_read_one_way() -> None:
+    frame = pa.table({"x": [1, 2, 3, 4], "y": ["b", None, "a", "b"]})
+    found = labelled(open_table(frame), "y")
+    assert found.rows.to_pydict() == {"x": [1, 3, 4]}
+    assert found.y.tolist() == ["b", "a", "b"]
+    assert found.there.tolist() == [True, False, True, True]
+    assert found.unlabelled == 1
+    with pytest.raises(TableError, match="'y' is empty in every row of the table"):
+        labelled(open_table(frame[1:2]), "y")
+    with pytest.raises(TableError, match="but no rows"):
+        labelled(open_table(frame[:0]), "y")
+    with pytest.raises(TableError, match="no column 'z'"):
+        labelled(open_table(frame), "z")
+
+
 def test_rows_without_a_label_are_left_out() -> None:
     holes = FRAME.assign(bought=FRAME["bought"].where(np.arange(len(FRAME)) % 7 > 0))
     model = TableClassifier(calibrate=False).fit(holes, target="bought")
@@ -181,6 +269,28 @@ def test_labels_of_any_kind(labels: list[Any], dtype: str) -> None:
     model = TableClassifier(calibrate=False).fit(frame, target="y")
     assert model.classes_.dtype == dtype
     assert set(model.predict(X).tolist()) == set(labels)
+
+
+def test_labels_are_the_same_however_they_are_read(tmp_path: Path) -> None:
+    truths = X.assign(y=Y == "yes")
+    truths.to_csv(tmp_path / "t.csv", index=False)
+    truths.to_parquet(tmp_path / "t.parquet")
+    numbers = X.assign(y=(Y == "yes").astype(int))
+    numbers.to_csv(tmp_path / "n.csv", index=False)
+    numbers.assign(y=numbers["y"].astype(str)).to_parquet(tmp_path / "n.parquet")
+    for name in ("t", "n"):
+        one, other = tmp_path / f"{name}.csv", tmp_path / f"{name}.parquet"
+        for first, second in ((one, other), (other, one)):
+            model = TableClassifier(calibrate=False).fit(first, target="y")
+            before = model.predict_proba(X)
+            assert model.score(second, "y") == model.score(first, "y") > 0.7
+            model.partial_fit(second, target="y")
+            assert len(model.classes_) == 2
+            assert_array_equal(model.forget(second, target="y").predict_proba(X), before)
+            assert judged(model, second, "y").outcome is not None
+    whole = TableClassifier(calibrate=False).fit(tmp_path / "n.csv", target="y")
+    with pytest.raises(ValueError, match="Convert"):
+        whole.partial_fit(X.assign(y="maybe"), target="y")
 
 
 # What it learns: with families given and no calibration it is the textbook's naive Bayes
@@ -254,7 +364,24 @@ def test_texts_in_a_table_are_read_as_texts_are() -> None:
     assert (model.predict(frame) == np.where(y, "spam", "ham")).mean() > 0.99
     alone = TextClassifier("auto").fit(texts, y)
     assert (alone.predict(texts) == y).mean() > 0.99
-    assert "text = " in str(model.explain(frame[:1]))
+    for one in (model, TableClassifier(calibrate=False).fit(frame, np.where(y, "spam", "ham"))):
+        told = one.explain(frame[:20])
+        j = told.features.index("text")
+        for row, own in enumerate(told.words["text"]):
+            assert set(own) >= set(texts[row].split()) & {"cheap", "lunch", "team"}
+            lines = told.strongest_words("text", row, "spam", "ham")
+            assert len(lines) <= 7
+            total = told.log_odds("spam", "ham")[row, j]
+            assert_allclose(sum(odds for _, odds in lines), total, atol=1e-3)
+            if one is not model:  # of a product of words nothing is left
+                assert_allclose(sum(own.values()), told.contributions[row, j])
+        best, odds = told.word_log_odds("text", 0, "spam", "ham")[0]
+        assert (odds > 0) == bool(y[0])
+        assert best in texts[0]
+        assert "text = " in str(told)
+        assert f"\n      {best} " in told.describe()
+    spread = one.explain(frame).word_log_odds("text", 0, "spam", "ham")
+    assert [abs(odds) for _, odds in spread] == sorted((abs(o) for _, o in spread), reverse=True)
 
 
 @pytest.mark.parametrize(
@@ -323,6 +450,67 @@ def test_rows_are_forgotten_exactly() -> None:
     assert_array_equal(model.predict_proba(X), before)
     with pytest.raises(ValueError, match="than was learned"):
         model.forget(pd.concat([X] * 2), pd.concat([Y] * 2))
+
+
+@pytest.mark.parametrize("calibrate", [True, False])
+def test_nothing_is_left_of_rows_that_are_all_forgotten(calibrate: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = np.where(FRAME["bought"] == "yes", "quokka", "zebrafish")
+    notes = {"quokka": ["marzipan", "nougat", "pralines"], "zebrafish": ["gherkin", "mustard"]}
+    texts = [f"{' '.join(rng.choice(notes[k], 4))} ticket{i}" for i, k in enumerate(y)]
+    places = np.where(rng.random(len(y)) < 0.5, "Timbuktu", "Ouagadougou")
+    many = [f"district{i}" for i in rng.integers(0, 150, len(y))]
+    frame = X[["age", "income"]].assign(place=places, many=many, note=texts, age=X["age"] + 0.123)
+    model = TableClassifier(calibrate=calibrate).fit(frame, y)
+    kinds = [column.kind for column in model.plan_.used]
+    assert kinds == ["number", "number", "category", "category", "text"]
+    model.predict(frame)
+    model.save(tmp_path / "full.genus")
+    loaded = load(tmp_path / "full.genus")
+    words = ["quokka", "zebrafish", "timbuktu", "ouagadougou", "district", "ticket"]
+    words += [word for some in notes.values() for word in some]
+    numbers = {v for name in ("age", "income") for v in frame[name].dropna().tolist()}
+
+    def found(path: Path) -> set[Any]:
+        content = path.read_bytes().lower()
+        held = {w for w in words for code in ("utf-8", "utf-32-le") if w.encode(code) in content}
+        whole = path.read_bytes()
+        held |= {v for v in numbers if struct.pack("<d", v) in whole or repr(v).encode() in whole}
+        return held
+
+    assert found(tmp_path / "full.genus") == set(words)  # numbers are sums already
+    for one in (model, loaded):
+        some, rest = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
+        one.forget(frame[some], y[some]).forget(frame[rest], y[rest])
+        one.save(tmp_path / "empty.genus")
+        assert found(tmp_path / "empty.genus") == set()
+        empty = load(tmp_path / "empty.genus")
+        assert len(empty.classes_) == 0
+
+
+def test_a_class_that_is_gone_leaves_no_trace(tmp_path: Path) -> None:
+    y = np.where(np.arange(len(FRAME)) % 9 == 0, "zebrafish", Y)
+    notes = [f"some words of ticket number {i}" for i in range(len(y))]
+    model = TableClassifier().fit(X.assign(note=notes), y)
+    model.forget(X.assign(note=notes)[y == "zebrafish"], y[y == "zebrafish"])
+    assert model.classes_.tolist() == ["no", "yes"]
+    model.save(tmp_path / "m.genus")
+    assert b"zebrafish" not in (tmp_path / "m.genus").read_bytes()
+
+
+def test_models_that_were_saved_merge_and_forget_as_they_would_have(tmp_path: Path) -> None:
+    a = TableClassifier().fit(X[:200], Y[:200])
+    b = TableClassifier().fit(X[200:], Y[200:], like=a)
+    for name, one in (("a", a), ("b", b)):
+        one.save(tmp_path / name)
+    c, d = load(tmp_path / "a"), load(tmp_path / "b")
+    for left, right in ((a + b, c + d), (a + b - b, c + d - d), (a + a, c + a)):
+        assert left.model_ == right.model_
+        assert_array_equal(left.predict_proba(X), right.predict_proba(X))
+    assert_allclose((a + b - d).predict_proba(X), a.predict_proba(X), atol=1e-9)
+    one, other = ((m + n).model_.blocks[0].statistics for m, n in ((a, b), (d, c)))
+    for part in ("rows", "cells", "pairs"):
+        assert one[part] == other[part]
 
 
 def test_a_stream_is_the_table(monkeypatch: pytest.MonkeyPatch) -> None:

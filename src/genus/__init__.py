@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from genus.evaluate import cross_validate as cross_validate
     from genus.evaluate import tune as tune
     from genus.explanation import Explanation as Explanation
+    from genus.explanation import TableExplanation as TableExplanation
     from genus.explanation import TextExplanation as TextExplanation
     from genus.normal import MultivariateNormal as MultivariateNormal
     from genus.normal import SingularCovarianceError as SingularCovarianceError
@@ -44,6 +45,7 @@ WHERE = {
     "cross_validate": "genus.evaluate",
     "tune": "genus.evaluate",
     "Explanation": "genus.explanation",
+    "TableExplanation": "genus.explanation",
     "TextExplanation": "genus.explanation",
     "MultivariateNormal": "genus.normal",
     "SingularCovarianceError": "genus.normal",
@@ -83,6 +85,7 @@ __all__ = [
     "SingularCovarianceError",
     "TableClassifier",
     "TableError",
+    "TableExplanation",
     "TextClassifier",
     "TextExplanation",
     "Tuning",

@@ -7,7 +7,7 @@ rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -36,11 +36,13 @@ def cross_validate(
     *,
     sample_weight: ArrayLike | None = None,
     random_state: int | None = 0,
+    progress: Callable[[int], object] | None = None,
 ) -> CrossValidation:
     """Predict each row from the statistics of rows in other folds; nothing is fitted twice.
 
     `folds` is a number (stratified and shuffled by `random_state`), "loo" for leave-one-out, a
     scikit-learn splitter, or an iterable of (train, test) row numbers whose tests do not overlap.
+    `progress` is called with the number of rows after each fold.
 
     >>> from sklearn.datasets import load_iris
     >>> from genus import GDA
@@ -63,12 +65,12 @@ def cross_validate(
         there[here] = np.arange(len(here))
         probabilities = np.zeros((len(codes), len(classes)))
         with fresh._named_errors():
-            probabilities[:, here] = model.leave_one_out(X, there[codes], weight)
+            probabilities[:, here] = model.leave_one_out(X, there[codes], weight, progress)
         return CrossValidation(probabilities, classes, codes, weights, np.arange(len(codes)))
     fold = fold_numbers(folds, X, codes, random_state)
     with fresh._named_errors():
         counted = Folds.count(empty, X, codes, classes, weight, fold)
-    (probabilities,) = out_of_fold(counted, [fresh])
+    (probabilities,) = out_of_fold(counted, [fresh], progress)
     return CrossValidation(probabilities, classes, codes, weights, fold)
 
 
@@ -193,7 +195,11 @@ def tune(
     return Tuning([dict(setting) for setting in tried], scores, dict(tried[best]), tuned)
 
 
-def out_of_fold(folds: Folds, estimators: Sequence[GenerativeClassifier]) -> list[Array]:
+def out_of_fold(
+    folds: Folds,
+    estimators: Sequence[GenerativeClassifier],
+    progress: Callable[[int], object] | None = None,
+) -> list[Array]:
     """p(y|x), (m, K), of every row by each estimator, solved without the row's fold."""
     found = [np.zeros((len(folds.y), len(folds.classes))) for _ in estimators]
     for one, (test, rest) in enumerate(folds.left_out()):
@@ -207,6 +213,8 @@ def out_of_fold(folds: Folds, estimators: Sequence[GenerativeClassifier]) -> lis
             with estimator._named_errors(), matrix.numbered(test):
                 posterior = model.posterior(rows, test)
             probabilities[test] = labels.spread(posterior, columns, len(folds.classes), axis=1)
+        if progress is not None:
+            progress(len(test))
     return found
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,9 @@ from genus.labels import show
 Array = NDArray[np.float64]
 REST = "(class and constants)"
 MOST_ROWS = 5  # that print() shows
+MOST_WORDS = 5  # of a text in a table
+ANY_TEXT = "(whatever its words)"
+TOLD = 5e-4  # from which on a line of three digits is not zero
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,6 +25,7 @@ class Explanation:
 
     `contributions` (m, n, K) and `baseline` (m, K: log p(y) and what belongs to no column) add up
     to `joint` (m, K), which is what `predict_joint_log_proba` says. `values` (m, n) are the rows.
+    All are natural logarithms: +0.69 doubles the odds, and +2.3 makes them ten times as large.
     """
 
     contributions: Array
@@ -64,12 +68,19 @@ class Explanation:
         terms = self.log_odds(self.classes[k], self.classes[other])[row]
         telling = [i for i in np.argsort(-np.abs(terms), kind="stable") if terms[i] != 0]
         shown, rest = telling[:most], telling[most:]
-        lines = [(self._name(i, row), terms[i]) for i in shown]
+        lines = []
+        for i in shown:
+            lines.append((self._name(i, row), terms[i]))
+            lines += self._within(i, row, self.classes[k], self.classes[other])
         if rest:
             lines.append((f"({len(rest)} more)", terms[rest].sum()))
         width = max((len(name) for name, _ in lines), default=0)
         title = f"{self.classes[k]} rather than {self.classes[other]}: log-odds {terms.sum():+.3f}"
         return "\n".join([title, *(f"  {name:<{width}}  {term:+8.3f}" for name, term in lines)])
+
+    def _within(self, j: int, row: int, label: Any, against: Any) -> list[tuple[str, float]]:
+        """What a line is made of, to stand below it."""
+        return []
 
     def _name(self, j: int, row: int) -> str:
         """A column and its value, such as "city = Trier"; after the last, what is left."""
@@ -97,6 +108,48 @@ class Explanation:
         if len(found) == 0:
             raise ValueError(f"{label!r} is not one of the classes {self.classes.tolist()[:10]}.")
         return int(found[0])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TableExplanation(Explanation):
+    """What each column adds to log p(x, y) of each class, and of texts each known word.
+
+    `words[column][row]` are the words of a text, each with what it adds (K,); what belongs to no
+    word of it is the rest of the column's contribution.
+    """
+
+    words: Mapping[str, Sequence[Mapping[str, Array]]] = field(default_factory=dict)
+
+    def word_log_odds(
+        self, column: str, row: int, label: Any, against: Any
+    ) -> list[tuple[str, float]]:
+        """What each word of a text adds to log p(label|x) / p(against|x), the strongest first."""
+        k, other = self._position(label), self._position(against)
+        own = self.words[column][row].items()
+        found = [(word, float(term[k] - term[other])) for word, term in own]
+        return sorted(found, key=lambda item: -abs(item[1]))
+
+    def strongest_words(
+        self, column: str, row: int, label: Any, against: Any
+    ) -> list[tuple[str, float]]:
+        """A few lines that add up to what the column adds: its strongest words, and the rest."""
+        found = self.word_log_odds(column, row, label, against)
+        lines = [(visible(word), odds) for word, odds in found[:MOST_WORDS]]
+        if len(found) > MOST_WORDS:
+            rest = sum(odds for _, odds in found[MOST_WORDS:])
+            lines.append((f"({len(found) - MOST_WORDS} more words)", rest))
+        total = self.log_odds(label, against)[row, list(self.features).index(column)]
+        any_text = float(total - sum(odds for _, odds in lines))
+        return [*lines, (ANY_TEXT, any_text)] if abs(any_text) > TOLD else lines
+
+    def _within(self, j: int, row: int, label: Any, against: Any) -> list[tuple[str, float]]:
+        if j == len(self.features) or self.features[j] not in self.words:
+            return []
+        found = self.strongest_words(self.features[j], row, label, against)
+        return [(f"    {word}", odds) for word, odds in found]
+
+    def __repr__(self) -> str:
+        return f"Table{super().__repr__()}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

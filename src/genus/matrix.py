@@ -7,12 +7,14 @@ Counting and scoring read it as it is, without a copy and in its own dtype.
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,8 +48,22 @@ MOST_THREADS = 1024
 PRODUCT_ROWS = 1024  # at least, in a chunk that is multiplied with itself
 
 
+class Share(threading.local):
+    """How many threads the caller may use, if it is one of several that share them."""
+
+    size: int | None = None
+
+
+SHARE = Share()
+
+
 def threads() -> int:
-    """How many threads the kernel uses: `GENUS_THREADS`, else the cores this process may use."""
+    """How many threads to use: `GENUS_THREADS`, else the cores this process may use.
+
+    Within `in_threads` and `in_order` it is a share of them, so that no more run in all.
+    """
+    if SHARE.size is not None:
+        return SHARE.size
     set_by_user = os.environ.get("GENUS_THREADS", "")
     if set_by_user.isdigit() and int(set_by_user) > 0:
         return min(int(set_by_user), MOST_THREADS)
@@ -128,20 +144,24 @@ def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) 
     """
     count = max(1, min(threads(), len(tasks)))
     runs = [tasks[i * len(tasks) // count : (i + 1) * len(tasks) // count] for i in range(count)]
-    with blas().limit(limits=1):
+    with ONE_BLAS_THREAD:
         if count == 1:
             return [work(iter(run)) for run in runs]
-        with ThreadPoolExecutor(count) as pool:
+        with sharing(count) as pool:
             return list(pool.map(lambda run: work(iter(run)), runs))
 
 
 def in_order(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
     """What work gives for each task, in their order; a few tasks are under way at once."""
-    count = threads()
-    with ThreadPoolExecutor(count) as pool:
+    count, tasks = threads(), iter(tasks)
+    first = list(islice(tasks, 2))
+    if count == 1 or len(first) < 2:  # a task that is alone has all threads
+        yield from map(work, chain(first, tasks))
+        return
+    with sharing(count) as pool:
         pending: deque[Future[Result]] = deque()
         try:
-            for task in tasks:
+            for task in chain(first, tasks):
                 pending.append(pool.submit(work, task))
                 if len(pending) > count:
                     yield pending.popleft().result()
@@ -150,6 +170,39 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
         finally:
             for future in pending:
                 future.cancel()
+
+
+def sharing(count: int) -> ThreadPoolExecutor:
+    """So many threads, each with its share of those that the caller may use."""
+    share = max(1, threads() // count)
+    return ThreadPoolExecutor(count, initializer=setattr, initargs=(SHARE, "size", share))
+
+
+class OneBlasThread:
+    """BLAS has one thread while anyone is inside: the first to come sets it, the last to go resets.
+
+    Limits that threads set and reset one by one would be left behind when these overlap.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.inside == 0:
+                self.limit = blas().limit(limits=1)
+            self.inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                self.limit.restore_original_limits()
+
+
+ONE_BLAS_THREAD = OneBlasThread()
 
 
 @cache

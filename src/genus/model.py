@@ -336,10 +336,17 @@ class Model:
 
     # Leave one out
 
-    def leave_one_out(self, X: Matrix, y: Codes, weight: Array | None) -> Array:
+    def leave_one_out(
+        self,
+        X: Matrix,
+        y: Codes,
+        weight: Array | None,
+        progress: Callable[[int], object] | None = None,
+    ) -> Array:
         """p(y|x), (m, K), of each row from the statistics of all others.
 
-        X, y and weight are what this model has counted, y as positions in `classes`.
+        X, y and weight are what this model has counted, y as positions in `classes`. `progress` is
+        called with the number of rows that are done.
         """
         m = len(y)
         w = np.ones(m) if weight is None else weight
@@ -362,6 +369,8 @@ class Model:
         # Rows without a closed form: subtract the row's statistics and solve.
         unsolved = np.flatnonzero(np.isnan(joint).any(axis=1) & ~gone.all(axis=1))
         fixed = self._with_chosen_alpha() if len(unsolved) else self
+        if progress is not None:
+            progress(m - len(unsolved))
         for i in unsolved:
             row = slice(i, i + 1)
             one = self.count(X[row], y[row], self.classes, None if weight is None else w[row])
@@ -369,6 +378,8 @@ class Model:
             joint[i] = -np.inf
             with without(f"row {i}"):
                 joint[i, labels.positions(rest.classes, self.classes)] = rest.log_joint(X[row])[0]
+            if progress is not None:
+                progress(1)
         joint[gone] = -np.inf
         return self.normalise(joint, log_prior, logarithm=False)
 

@@ -48,13 +48,7 @@ class ColumnDensityDisplay:
     ) -> Self:
         """A column of a fitted TableClassifier, over the rows of X or all that it has counted."""
         check_is_fitted(estimator)
-        rows = None
-        if X is not None:
-            import pyarrow as pa
-
-            source = open_table(X)
-            table = pa.Table.from_batches(source.batches(), source.schema)
-            rows = Frame.of(table, estimator.plan_)
+        rows = None if X is None else Frame.of(open_table(X).table(), estimator.plan_)
         return cls(density(estimator, column, rows)).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:

@@ -18,12 +18,12 @@ from genus.families.experts import NAMES
 from genus.families.mixed import Mixed, Weights
 from genus.families.selection import Selection
 from genus.families.table_counts import TEXT, Counting
+from genus.kinds import KINDS
 from genus.labels import Axis
 from genus.model import Block, Model, counting_as
 from genus.priors import Priors
 from genus.statistics import Array, Compound, Moments, Pairs, Tally
 from genus.table import Column, Frame, Plan
-from genus.table.columns import KINDS
 from genus.text import Tokenizer
 from genus.vocabulary import Vocabulary
 from genus.weighing import Weighing

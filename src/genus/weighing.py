@@ -53,7 +53,8 @@ class Weighing:
         weights = self.weights
         left = labels.find(weights.classes, classes) >= 0
         kept = replace(weights, classes=weights.classes[left], constant=weights.constant[left])
-        return replace(self, weights=kept)
+        combinations = {name: c.of_classes(classes) for name, c in self.combinations.items()}
+        return replace(self, weights=kept, combinations=combinations)
 
     def unjudged(self) -> Weighing:
         """The same weights without what they were worth, when rows have come or gone."""

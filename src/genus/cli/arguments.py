@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-FAMILIES = ("gaussian", "discretised", "poisson", "categorical", "bernoulli", "text")
+from genus.kinds import FAMILIES
 
 
 class File(click.ParamType[str]):
@@ -21,6 +21,21 @@ class File(click.ParamType[str]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         return [CompletionItem(incomplete, type="file")]
+
+
+class Column(click.ParamType[str]):
+    """The name of a column, which shells complete to those of the data."""
+
+    name = "COL"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from genus.cli.data import columns_of
+
+        # Of a command that is not typed to its end, click has not sorted the arguments yet.
+        names = columns_of(ctx.params.get("data") or ctx.params.get("given") or ctx.args)
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 class Family(click.ParamType[tuple[str, str]]):
@@ -65,7 +80,26 @@ class FoldsOrLoo(click.ParamType[Any]):
         return int(value)
 
 
-data = click.argument("data", type=File("DATA"))
+def model_and_data(
+    given: tuple[str, ...], target: str | None
+) -> tuple[str | None, tuple[str, ...]]:
+    """MODEL and DATA of a command that takes either or both; without a model it needs a target."""
+    from genus.cli.models import is_model
+
+    if is_model(given[0]):
+        return given[0], given[1:]
+    if target is None:
+        more = " If it is one, its name should end in .genus." if len(given) > 1 else ""
+        raise click.UsageError(
+            f"{given[0]} is no model, and without one --target COL must say what to predict.{more}"
+        )
+    return None, given
+
+
+data = click.argument("data", type=File("DATA"), nargs=-1, required=True, metavar="DATA...")
+target = click.option(
+    "--target", type=Column(), help="The column to predict.  [default: the model's]"
+)
 model = click.argument("model", type=File("MODEL"))
 encoding = click.option(
     "--encoding",
@@ -81,7 +115,7 @@ families = click.option(
     help=f"Set the family of a column: {', '.join(FAMILIES)}. May be repeated.",
 )
 ignore = click.option(
-    "--ignore", multiple=True, metavar="COL", help="Leave a column out. May be repeated."
+    "--ignore", type=Column(), multiple=True, help="Leave a column out. May be repeated."
 )
 table_out = click.option(
     "-o",

@@ -26,8 +26,9 @@ def cli() -> None:
     """Learn to predict a column of a table; say how well, and why.
 
     DATA is a file or a glob of files (CSV, TSV, Parquet, JSON lines; also .gz), a query such as
-    "SELECT * FROM 'x.parquet' WHERE year > 2020", or - for stdin. MODEL is a file that
-    `genus fit` wrote. Data goes to stdout, talk to stderr; bars and colours are for terminals.
+    "SELECT * FROM 'x.parquet' WHERE year > 2020", or - for stdin; several are read one after the
+    other. MODEL is a file that `genus fit` wrote. Data goes to stdout, talk to stderr; bars and
+    colours are for terminals.
 
     \b
     Example:

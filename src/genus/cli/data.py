@@ -6,41 +6,54 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 STDIN = "-"
+COMPARED = 20  # tables whose columns are compared
 READ_BY_DUCKDB = ("utf-8", "utf-16", "latin-1")
 
 
 @contextmanager
-def opened(data: str, encoding: str = "utf-8") -> Iterator[Any]:
+def opened(data: Sequence[str], encoding: str = "utf-8") -> Iterator[Any]:
     """The source that DATA names; what is spooled to read it is gone afterwards."""
-    from genus.table.sources import TableError, open_table
+    from genus.table import TableError, open_table
 
+    if list(data).count(STDIN) > 1:
+        raise TableError("- is stdin, which can be read once. Give it once.")
     with tempfile.TemporaryDirectory(prefix="genus-") as folder:
-        path, name = (spool(folder), "stdin") if data == STDIN else (data, data)
-        if not os.path.isfile(path):
-            yield open_table(data, of_many(encoding))
-            return
-        refuse_model(path, name)
-        copy = path if encoding in READ_BY_DUCKDB else recoded(path, encoding, folder)
+        paths = [place(one, encoding, folder) for one in data]
+        names = dict(zip(paths, data, strict=True))
+        known = encoding if encoding in READ_BY_DUCKDB else "utf-8"
         try:
-            source = open_table(copy, encoding if copy == path else "utf-8")
+            source = open_table(paths[0] if len(paths) == 1 else paths, known)
+            if 1 < len(paths) <= COMPARED:
+                tell_uneven([open_table(path, known).columns for path in paths])
         except TableError as error:
-            raise TableError(str(error).replace(copy, name).replace(path, name)) from None
-        yield replace(source, name=name)
+            raise TableError(as_given(str(error), names)) from None
+        yield replace(source, name=as_given(source.name, names))
 
 
-def of_many(encoding: str) -> str:
-    """The encoding of a glob or a folder, which is read where it is."""
-    from genus.table.sources import TableError
+def place(data: str, encoding: str, folder: str) -> str:
+    """Where DATA can be read: where it is, or in a copy."""
+    from genus.table import TableError
 
+    path = spool(folder) if data == STDIN else data
+    if os.path.isfile(path):
+        refuse_model(path, data)
+        return path if encoding in READ_BY_DUCKDB else recoded(path, encoding, folder)
     if encoding not in READ_BY_DUCKDB:
         raise TableError(f"{encoding} is read from one file at a time. Convert them with iconv.")
-    return encoding
+    return path
+
+
+def as_given(text: str, names: Mapping[str, str]) -> str:
+    """A text that names files as the user does, and not where they were copied to."""
+    for path, name in names.items():
+        text = text.replace(path, "stdin" if name == STDIN else name)
+    return text
 
 
 def spool(folder: str) -> str:
@@ -53,39 +66,64 @@ def spool(folder: str) -> str:
 
 def recoded(path: str, encoding: str, folder: str) -> str:
     """A copy in UTF-8, of a file in an encoding that DuckDB does not know."""
-    from genus.table.sources import TableError
+    from genus.table import TableError
 
-    copy = os.path.join(folder, f"recoded{os.path.splitext(path)[1]}")
+    suffix = os.path.splitext(path)[1]
     try:
         with (
             open(path, encoding=encoding, newline="") as given,
-            open(copy, "w", encoding="utf-8", newline="") as file,
+            tempfile.NamedTemporaryFile(
+                "w", encoding="utf-8", newline="", suffix=suffix, dir=folder, delete=False
+            ) as file,
         ):
             shutil.copyfileobj(given, file)
     except UnicodeError as error:
         raise TableError(f"{path} is not {encoding}: {error}. Try another --encoding.") from None
-    return copy
+    return file.name
 
 
 def refuse_model(path: str, name: str) -> None:
     """Raise if a model stands where data should."""
     from genus.cli.models import is_model
-    from genus.table.sources import TableError
+    from genus.table import TableError
 
     if is_model(path):
-        raise TableError(f"{name} is a model; data is expected here. Give a table.")
+        told = "stdin" if name == STDIN else name
+        raise TableError(f"{told} is a model; data is expected here. MODEL comes before DATA.")
 
 
-def stem(data: str) -> str:
+def stem(data: Sequence[str]) -> str:
     """What a model of DATA is called."""
-    from genus.table.sources import suffix_of
+    from genus.table.files import suffixless
 
-    if not os.path.exists(data):
+    if len(data) > 1 or not os.path.exists(data[0]):
         return "model"
-    name = os.path.basename(os.path.abspath(data))
-    suffix = suffix_of(name)
-    at = name.lower().rfind(suffix) if suffix else -1
-    return name[:at] if at > 0 else name
+    return suffixless(os.path.basename(os.path.abspath(data[0])))
+
+
+def columns_of(data: Sequence[str]) -> list[str]:
+    """The names of the columns of the first table among these, for a shell; none if in doubt."""
+    from genus.cli.models import is_model
+    from genus.table import open_table
+
+    for one in data:
+        if one != STDIN and not is_model(one):
+            try:
+                return list(open_table(one).columns)
+            except (ValueError, OSError):
+                return []
+    return []
+
+
+def tell_uneven(columns: Sequence[Sequence[str]]) -> None:
+    """Say which columns some tables have, and others do not."""
+    from genus.cli.troubles import say
+
+    every = dict.fromkeys(name for own in columns for name in own)
+    some = [name for name in every if not all(name in own for own in columns)]
+    if some:
+        listed = ", ".join(map(repr, some[:10])) + (" and more" if len(some) > 10 else "")
+        say(f"Empty in some rows, for not all tables have them: {listed}.")
 
 
 def tell_extra(source: Any, model: Any) -> None:

@@ -7,15 +7,15 @@ from typing import Any
 import click
 
 from genus.cli import arguments
-from genus.cli.arguments import File, FoldsOrLoo
+from genus.cli.arguments import File, FoldsOrLoo, model_and_data
 
+FOLDS = 10
 MANY = 200  # rows that leave-one-out takes some time for
 
 
 @click.command()
-@click.argument("model_or_data", type=File("MODEL|DATA"), metavar="[MODEL] DATA")
-@click.argument("data", type=File("DATA"), required=False, metavar="")
-@click.option("--target", metavar="COL", help="The column to predict.  [default: the model's]")
+@click.argument("given", type=File("DATA"), nargs=-1, required=True, metavar="[MODEL] DATA...")
+@arguments.target
 @click.option(
     "--folds",
     type=FoldsOrLoo(),
@@ -26,8 +26,7 @@ MANY = 200  # rows that leave-one-out takes some time for
 @arguments.ignore
 @arguments.encoding
 def evaluate(
-    model_or_data: str,
-    data: str | None,
+    given: tuple[str, ...],
     target: str | None,
     folds: Any,
     families: tuple[tuple[str, str], ...],
@@ -44,26 +43,25 @@ def evaluate(
       genus evaluate churn.genus next-year.csv
       genus evaluate customers.csv --target churned --folds 5
     """
-    from genus.cli.models import is_model
     from genus.cli.scores import told
 
-    if data is None:
-        if is_model(model_or_data):
-            raise click.UsageError("A model alone cannot be judged. Give MODEL and DATA.")
-        if target is None:
-            raise click.UsageError("Without a model, --target COL must say what to predict.")
-        outcome = by_folds(model_or_data, target, folds or 10, families, ignore, encoding)
+    model, data = model_and_data(given, target)
+    if model is None:
+        assert target is not None
+        outcome = by_folds(data, target, folds, families, ignore, encoding)
+    elif not data:
+        raise click.UsageError("A model alone cannot be judged. Give MODEL and DATA.")
+    elif folds or families or ignore:
+        raise click.UsageError(
+            "--folds, --family and --ignore are for DATA alone; MODEL is judged as it is."
+        )
     else:
-        if folds or families or ignore:
-            raise click.UsageError(
-                "--folds, --family and --ignore are for DATA alone; MODEL is judged as it is."
-            )
-        outcome = by_rows(model_or_data, data, target, encoding)
+        outcome = by_rows(model, data, target, encoding)
     click.echo(told(outcome))
 
 
 def by_folds(
-    data: str,
+    data: tuple[str, ...],
     target: str,
     folds: Any,
     families: tuple[tuple[str, str], ...],
@@ -71,70 +69,68 @@ def by_folds(
     encoding: str,
 ) -> Any:
     """What models of the other folds say of each row of a table."""
-    import pyarrow as pa
-
     from genus.cli.data import opened
     from genus.cli.fitting import classifier
+    from genus.cli.progress import rows_passing
     from genus.cli.troubles import say
-    from genus.estimators.table_rows import labels_of
+    from genus.estimators.table_rows import labelled
     from genus.evaluate import cross_validate
-    from genus.table.sources import TableError
 
     with opened(data, encoding) as source:
-        source.require(target)
-        table = pa.Table.from_batches(source.batches(), source.schema)
-        classes, codes, there = labels_of(table.column(target), target)
-        values = classes[codes]
-        if table.num_rows == 0:
-            raise TableError(f"{source.name} has names of columns, but no rows.")
-        if not there.any():
-            raise TableError(f"The target {target!r} is empty in every row of {source.name}.")
-        if not there.all():
-            say(f"Rows without a {target!r}, left out: {int((~there).sum()):,}.")
-            table = table.filter(pa.array(there))
-        if folds == "loo" and len(values) > MANY:
-            say(f"Leaving out {len(values):,} rows one by one takes long; --folds 10 is faster.")
-        X = table.drop_columns([target])
-        return cross_validate(classifier(families, ignore), X, values, folds)
+        found = labelled(source, target)
+        if found.unlabelled:
+            say(f"Rows without a {target!r}, left out: {found.unlabelled:,}.")
+        m = len(found.codes)
+        if folds == "loo" and m > MANY:
+            say(f"Leaving out {m:,} rows one by one takes long; --folds 10 is faster.")
+        fresh = classifier(target, families, ignore)
+        with rows_passing("evaluate", m) as progress:
+            return cross_validate(
+                fresh, found.rows, found.y, folds or max(2, min(FOLDS, m)), progress=progress
+            )
 
 
-def by_rows(model: str, data: str, target: str | None, encoding: str) -> Any:
+def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str) -> Any:
     """What a model says of rows whose classes are known."""
     import numpy as np
-    import pyarrow as pa
 
     from genus import labels
     from genus.cli.data import opened, tell_extra
     from genus.cli.models import read_table_model, target_of
     from genus.cli.progress import rows_passing
     from genus.cli.troubles import say
-    from genus.estimators.table_rows import labels_of
+    from genus.estimators.table_rows import labelled_rows
     from genus.outcome import CrossValidation
-    from genus.table.sources import TableError
+    from genus.table import TableError
 
     learned = read_table_model(model)
     target = target_of(learned, model, target)
-    probabilities, truths, unlabelled = [], [], 0
-    with opened(data, encoding) as source, rows_passing("evaluate", source.rows) as progress:
-        source.require(target)
-        tell_extra(source, learned)
-        for batch in source.batches():
-            names, codes, there = labels_of(batch.column(target), target)
-            unlabelled += int((~there).sum())
-            rows = pa.Table.from_batches([batch.filter(pa.array(there))])
-            if len(codes):
-                truths.append(names[codes])
-                probabilities.append(learned.predict_proba(rows))
-            progress(batch.num_rows)
+
+    def judge(source: Any) -> tuple[Any, Any, int]:
+        probabilities, truths, left_out = [], [], 0
+        with rows_passing("evaluate", source.rows) as progress:
+            for batch in source.batches():
+                own = labelled_rows(batch, target, learned.classes_)
+                left_out += own.unlabelled
+                if len(own.codes):
+                    truths.append(own.y)
+                    probabilities.append(learned.predict_proba(own.rows))
+                progress(batch.num_rows)
         if not truths:
             raise TableError(f"{source.name} has no row with a {target!r} to compare with.")
-    if unlabelled:
-        say(f"Rows without a {target!r}, left out: {unlabelled:,}.")
+        return np.concatenate(probabilities), np.concatenate(truths), left_out
+
+    with opened(data, encoding) as source:
+        source.require(target)
+        tell_extra(source, learned)
+        p, truth, left_out = source.read(judge)
+    if left_out:
+        say(f"Rows without a {target!r}, left out: {left_out:,}.")
     known = learned.classes_
-    seen, y = labels.factorize(np.concatenate(truths))
+    seen, y = labels.factorize(truth)
     classes, at, here = labels.merge(known, seen, "classes")
     strange = [labels.show(label) for label in seen[labels.find(seen, known) < 0]]
     if strange:
         say(f"Classes that the model has never seen: {', '.join(strange[:10])}.")
-    p = labels.spread(np.concatenate(probabilities), at, len(classes), axis=1)
+    p = labels.spread(p, at, len(classes), axis=1)
     return CrossValidation(p, classes, here[y], np.ones(len(y)), np.zeros(len(y), dtype=np.int64))

@@ -25,10 +25,11 @@ BAR = 20  # characters of the strongest evidence
     help="Which row, counted from 1.",
 )
 @arguments.encoding
-def explain(model: str, data: str, row: int, encoding: str) -> None:
+def explain(model: str, data: tuple[str, ...], row: int, encoding: str) -> None:
     """Say what speaks for and against the class of a row.
 
-    Evidence is in bits: +1 makes the likeliest class twice as likely against the next.
+    Evidence is in log-odds, as elsewhere: +0.69 doubles the odds of the likeliest class against the
+    next, +2.3 makes them ten times as large. Below a text are its words.
 
     \b
     Example:
@@ -48,7 +49,7 @@ def the_row(source: Any, number: int) -> Any:
     """An Arrow table of one row."""
     import pyarrow as pa
 
-    from genus.table.sources import TableError
+    from genus.table import TableError
 
     passed = 0
     for batch in source.batches():
@@ -68,25 +69,40 @@ def told(model: Any, one: Any, number: int) -> str:
     p = model.predict_proba(one)[0]
     order = np.argsort(-p, kind="stable")
     first, second = explanation.classes[order[0]], explanation.classes[order[1]]
-    bits = explanation.log_odds(first, second)[0] / np.log(2)
+    odds = explanation.log_odds(first, second)[0]
     shares = ", ".join(f"{short(model.classes_[k])} {100 * p[k]:.1f} %" for k in order[:6])
     lines = [f"{bold(f'Row {number:,}')}: {shares}"]
     lines += the_truth(model, one)
     names = [named(name, one.column(name)[0].as_py()) for name in explanation.features]
-    telling = [j for j in np.argsort(-np.abs(bits[:-1]), kind="stable") if bits[j] != 0]
+    telling = [j for j in np.argsort(-np.abs(odds[:-1]), kind="stable") if odds[j] != 0]
     shown, rest = telling[:MOST], telling[MOST:]
     for side, sign in (
-        (f"For {short(first)} rather than {short(second)}, in bits", 1),
+        (f"For {short(first)} rather than {short(second)}, in log-odds", 1),
         ("Against", -1),
     ):
-        own = [(names[j], bits[j]) for j in shown if sign * bits[j] > 0]
+        own = []
+        for j in shown:
+            if sign * odds[j] > 0:
+                own.append((names[j], odds[j]))
+                own += [(f"    {word}", odd) for word, odd in words(explanation, j, first, second)]
         if own:
-            lines += ["", bold(side), *table(own, np.abs(bits[:-1]).max())]
-    others = [("(before any column)", bits[-1])]
+            lines += ["", bold(side), *table(own, np.abs(odds[:-1]).max())]
+    others = [("(before any column)", odds[-1])]
     if rest:
-        others.insert(0, (f"({len(rest)} more columns)", bits[rest].sum()))
-    lines += ["", *table([*others, ("sum", bits.sum())], 0.0)]
+        others.insert(0, (f"({len(rest)} more columns)", odds[rest].sum()))
+    lines += ["", *table([*others, ("sum", odds.sum())], 0.0)]
     return "\n".join(lines)
+
+
+def words(explanation: Any, j: int, first: Any, second: Any) -> list[tuple[str, float]]:
+    """The strongest words of a column, if it is one of texts."""
+    from genus.report.shown import name
+
+    column = explanation.features[j]
+    if column not in explanation.words:
+        return []
+    found = explanation.strongest_words(column, 0, first, second)
+    return [(name(word, WIDEST - 4), odds) for word, odds in found]
 
 
 def the_truth(model: Any, one: Any) -> list[str]:
@@ -100,18 +116,19 @@ def the_truth(model: Any, one: Any) -> list[str]:
 
 def named(name: str, value: Any) -> str:
     """A column and its value, on one line."""
+    from genus.report.shown import name as shown
+
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    told = " ".join(f"{name} = {'missing' if value is None else text}".split())
-    return told if len(told) <= WIDEST else told[: WIDEST - 1] + "…"
+    return shown(f"{name} = {'missing' if value is None else text}", WIDEST)
 
 
 def table(lines: list[tuple[str, float]], strongest: float) -> list[str]:
     """Evidence below each other, with a bar beside it."""
     return [
-        f"  {name:{WIDEST}} {bits:+8.3f}  {'█' * bar(bits, strongest)}".rstrip()
-        for name, bits in lines
+        f"  {name:{WIDEST}} {odds:+8.3f}  {'█' * bar(odds, strongest)}".rstrip()
+        for name, odds in lines
     ]
 
 
-def bar(bits: float, strongest: float) -> int:
-    return round(BAR * min(abs(bits) / strongest, 1.0)) if strongest > 0 else 0
+def bar(odds: float, strongest: float) -> int:
+    return round(BAR * min(abs(odds) / strongest, 1.0)) if strongest > 0 else 0

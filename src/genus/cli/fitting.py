@@ -8,21 +8,24 @@ from typing import Any
 import click
 
 from genus.cli import arguments
-from genus.cli.arguments import File
+from genus.cli.arguments import Column, File
 
 
 @click.command()
 @arguments.data
-@click.option("--target", required=True, metavar="COL", help="The column to predict.")
+@click.option("--target", type=Column(), required=True, help="The column to predict.")
 @click.option(
-    "-o", "--output", type=File("MODEL"), help="The model file.  [default: DATA's stem + .genus]"
+    "-o",
+    "--output",
+    type=File("MODEL"),
+    help="The model file.  [default: DATA's stem + .genus, of several model.genus]",
 )
 @arguments.families
 @arguments.ignore
 @click.option("--like", type=File("MODEL"), help="Read columns as this model does, to add the two.")
 @arguments.encoding
 def fit(
-    data: str,
+    data: tuple[str, ...],
     target: str,
     output: str | None,
     families: tuple[tuple[str, str], ...],
@@ -37,6 +40,7 @@ def fit(
     \b
     Examples:
       genus fit customers.csv --target churned
+      genus fit 2024.csv 2025.csv --target churned -o churn.genus
       genus fit "SELECT * FROM 'sales/*.parquet' WHERE year > 2020" \\
             --target paid -o paid.genus --ignore id --family visits=poisson
       zcat log.csv.gz | genus fit - --target status -o status.genus
@@ -49,7 +53,7 @@ def fit(
     if like and (families or ignore):
         raise click.UsageError("--like reads columns as that model does; it goes alone.")
     out = output or stem(data) + models.SUFFIX
-    models.refuse_out(out, data)
+    models.refuse_out(out, *data)
     other = models.read_table_model(like) if like else None
     if other is not None and other.plan_.target not in (None, target):
         raise ValueError(
@@ -57,7 +61,7 @@ def fit(
         )
     with opened(data, encoding) as source, rows_passing("fit", source.rows) as progress:
         source.require(target)
-        model = classifier(families, ignore, other)
+        model = classifier(target, families, ignore, other)
         model.fit(source, target=target, like=other, progress=progress)
         judged = judged_anew(model, source, target)
     before = os.path.exists(out)
@@ -77,6 +81,7 @@ def judged_anew(model: Any, source: Any, target: str) -> list[str]:
     """
     from sklearn.base import clone
 
+    from genus.cli.progress import rows_passing
     from genus.estimators.table_summary import FEW
     from genus.evaluate import cross_validate
 
@@ -85,7 +90,8 @@ def judged_anew(model: Any, source: Any, target: str) -> list[str]:
     if rows >= FEW:
         return []
     try:
-        worth = cross_validate(clone(model), source, target, folds)
+        with rows_passing("judge", rows) as progress:
+            worth = cross_validate(clone(model), source, target, folds, progress=progress)
     except ValueError:  # a fold may hold all rows but those of one class
         return []
     return [
@@ -96,10 +102,19 @@ def judged_anew(model: Any, source: Any, target: str) -> list[str]:
 
 
 def classifier(
-    families: tuple[tuple[str, str], ...], ignore: tuple[str, ...], like: Any = None
+    target: str,
+    families: tuple[tuple[str, str], ...],
+    ignore: tuple[str, ...],
+    like: Any = None,
 ) -> Any:
     """A classifier of tables that is not fitted yet."""
     from genus.estimators.table import TableClassifier
+
+    if target in ignore or target in dict(families):
+        raise click.UsageError(
+            f"{target!r} is the target, and no column to tell it by: leave --ignore and --family "
+            "of it out."
+        )
 
     if like is not None:
         return TableClassifier(**like.get_params(deep=False))

@@ -46,7 +46,7 @@ def add(models: tuple[str, ...], output: str) -> None:
 @arguments.data
 @click.option("-o", "--output", type=File("MODEL"), required=True, help="The model without them.")
 @arguments.encoding
-def forget(model: str, data: str, output: str, encoding: str) -> None:
+def forget(model: str, data: tuple[str, ...], output: str, encoding: str) -> None:
     """Take rows out of a model, as if it had never seen them.
 
     \b
@@ -57,7 +57,7 @@ def forget(model: str, data: str, output: str, encoding: str) -> None:
     from genus.cli.models import read_table_model, refuse_out, target_of, write
     from genus.cli.troubles import say
 
-    refuse_out(output, data)
+    refuse_out(output, *data)
     learned = read_table_model(model)
     before = learned.class_count_.sum()
     with opened(data, encoding) as source:

@@ -102,12 +102,13 @@ def target_of(model: Any, path: str, given: str | None = None) -> str:
     return str(target)
 
 
-def refuse_out(model: str, data: str) -> None:
-    """Raise, before the work is done, if a model cannot be written there, or is the data's name."""
-    folder = os.path.dirname(os.path.realpath(model))
-    if model != STDIO and not os.path.isdir(folder):
-        raise ValueError(f"Cannot write {model}: the folder {folder} does not exist.")
-    if model != STDIO and not os.access(folder, os.W_OK, effective_ids=True):
-        raise ValueError(f"Cannot write {model}: you may not write in the folder {folder}.")
-    if os.path.exists(model) and os.path.exists(data) and os.path.samefile(model, data):
-        raise ValueError(f"The model would replace the data, {data}. Give another name with -o.")
+def refuse_out(out: str, *data: str) -> None:
+    """Raise, before the work is done, if nothing can be written there, or it is the data's name."""
+    folder = os.path.dirname(os.path.realpath(out))
+    if out != STDIO and not os.path.isdir(folder):
+        raise ValueError(f"Cannot write {out}: the folder {folder} does not exist.")
+    if out != STDIO and not os.access(folder, os.W_OK, effective_ids=True):
+        raise ValueError(f"Cannot write {out}: you may not write in the folder {folder}.")
+    for one in data:
+        if os.path.exists(out) and os.path.exists(one) and os.path.samefile(out, one):
+            raise ValueError(f"This would replace the data, {one}. Give another name with -o.")

@@ -20,7 +20,7 @@ LABEL = "prediction"
 @arguments.data
 @arguments.table_out
 @arguments.encoding
-def predict(model: str, data: str, output: str, encoding: str) -> None:
+def predict(model: str, data: tuple[str, ...], output: str, encoding: str) -> None:
     """Add the likeliest class and probabilities to a table.
 
     All columns of DATA are kept; `prediction` and `p(CLASS)` come after them. Rows are read and
@@ -60,7 +60,7 @@ class NoPandas(MetaPathFinder):
             raise ModuleNotFoundError("pandas is not looked for here", name="pandas")
 
 
-def predicted(model: str, data: str, output: str, encoding: str) -> None:
+def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> None:
     """Write a table and what a model says of its rows."""
     import pyarrow as pa
 

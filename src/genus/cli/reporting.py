@@ -5,13 +5,12 @@ from __future__ import annotations
 import click
 
 from genus.cli import arguments
-from genus.cli.arguments import File
+from genus.cli.arguments import File, model_and_data
 
 
 @click.command()
-@click.argument("model_or_data", type=File("MODEL|DATA"), metavar="MODEL|DATA")
-@click.argument("data", type=File("DATA"), required=False, metavar="[DATA]")
-@click.option("--target", metavar="COL", help="The column to predict.  [default: the model's]")
+@click.argument("given", type=File("DATA"), nargs=-1, required=True, metavar="[MODEL] [DATA...]")
+@arguments.target
 @click.option(
     "-o",
     "--output",
@@ -20,9 +19,16 @@ from genus.cli.arguments import File
     show_default=True,
     help="The page to write.",
 )
+@arguments.families
+@arguments.ignore
 @arguments.encoding
 def report(
-    model_or_data: str, data: str | None, target: str | None, output: str, encoding: str
+    given: tuple[str, ...],
+    target: str | None,
+    output: str,
+    families: tuple[tuple[str, str], ...],
+    ignore: tuple[str, ...],
+    encoding: str,
 ) -> None:
     """Write a page about a model or a table.
 
@@ -34,17 +40,21 @@ def report(
     from contextlib import nullcontext
 
     from genus.cli.data import opened
-    from genus.cli.models import is_model, read_table_model
+    from genus.cli.fitting import classifier
+    from genus.cli.models import read_table_model, refuse_out
     from genus.cli.troubles import say
     from genus.report import write
 
-    model = read_table_model(model_or_data) if is_model(model_or_data) else None
-    if model is None and data is not None:
-        raise click.UsageError(f"{model_or_data} is no model. Give MODEL, DATA, or MODEL and DATA.")
-    table = data if model is not None else model_or_data
-    if model is None and target is None:
-        raise click.UsageError("Without a model, --target COL must say what to predict.")
-    wanted = target or (None if model is None else model.plan_.target)
-    with nullcontext(None) if table is None else opened(table, encoding) as source:
+    path, data = model_and_data(given, target)
+    if path is not None and (families or ignore):
+        raise click.UsageError("--family and --ignore are for DATA alone; MODEL is as it is.")
+    refuse_out(output, *given)
+    if path is None:
+        assert target is not None
+        model = classifier(target, families, ignore)
+    else:
+        model = read_table_model(path)
+    wanted = target or (None if path is None else model.plan_.target)
+    with opened(data, encoding) if data else nullcontext(None) as source:
         write(model, source, wanted, output)
     say(f"Wrote {output}.")

@@ -17,7 +17,9 @@ def told(outcome: Any) -> str:
 
 def scores(outcome: Any) -> str:
     """The scores, one a line."""
-    area = ranking(outcome)
+    from genus.report.scores import mean_area, rocs
+
+    area = mean_area(rocs(outcome))
     shown = {
         "rows": f"{len(outcome.y):,}",
         "accuracy": f"{outcome.accuracy:.4f}",
@@ -29,58 +31,40 @@ def scores(outcome: Any) -> str:
     return "\n".join(f"{name:17}  {value:>8}" for name, value in shown.items())
 
 
-def ranking(outcome: Any) -> float | None:
-    """The area under the ROC curve; of more than two classes the mean, each against the rest."""
-    import numpy as np
-    from sklearn.metrics import roc_auc_score
-
-    there = np.unique(outcome.y)
-    if len(there) < 2:
-        return None
-    p = outcome.probabilities
-    if len(outcome.classes) == 2:
-        return float(roc_auc_score(outcome.y == 1, p[:, 1]))
-    return float(np.mean([roc_auc_score(outcome.y == k, p[:, k]) for k in there]))
-
-
 def confusion(outcome: Any) -> str:
     """How often each class was taken for each; of many classes the most frequent mistakes."""
-    import numpy as np
+    from genus.report.scores import confusion
 
-    K = len(outcome.classes)
-    pairs = outcome.y * K + outcome.probabilities.argmax(axis=1)
-    counts = np.bincount(pairs, minlength=K * K).reshape(K, K)
+    cells = confusion(outcome)
     names = [short(label) for label in outcome.classes.tolist()]
-    if K > MOST_CLASSES:
-        return mistakes(counts, names)
-    width = max([5, *map(len, names), *(len(f"{n:,}") for n in counts.ravel().tolist())])
+    if len(names) > MOST_CLASSES:
+        return mistakes(cells, names)
+    width = max([5, *map(len, names), *(len(f"{n:,}") for n in cells.ravel().tolist())])
     first = max(len("true class"), *map(len, names))
     head = f"{'true class':{first}}  " + "  ".join(f"{name:>{width}}" for name in names)
     lines = [bold("Taken for:"), head]
-    for name, row in zip(names, counts.tolist(), strict=True):
+    for name, row in zip(names, cells.tolist(), strict=True):
         lines.append(f"{name:{first}}  " + "  ".join(f"{n:{width},}" for n in row))
     return "\n".join(lines)
 
 
-def mistakes(counts: Any, names: list[str]) -> str:
+def mistakes(cells: Any, names: list[str]) -> str:
     """The most frequent mistakes."""
-    import numpy as np
+    from genus.report.scores import confused
 
-    wrong = counts.copy()
-    np.fill_diagonal(wrong, 0)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:MOST_CLASSES].tolist()
-    found = [(wrong.flat[i], *divmod(i, len(names))) for i in order if wrong.flat[i]]
+    found = confused(cells, MOST_CLASSES)
     if not found:
         return "No row was taken for another class."
     lines = [bold("Most frequent mistakes:"), f"{'rows':>8}  {'true class':{WIDEST}}  taken for"]
-    lines += [f"{n:8,}  {names[k]:{WIDEST}}  {names[other]}" for n, k, other in found]
+    lines += [f"{n:8,}  {names[i]:{WIDEST}}  {names[j]}" for i, j, n in found]
     return "\n".join(lines)
 
 
 def short(label: Any) -> str:
-    """A label in few characters."""
-    text = " ".join(str(label).split())
-    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+    """A label in few characters, none of which a terminal would obey."""
+    from genus.report.shown import name
+
+    return name(label, WIDEST)
 
 
 def bold(text: str) -> str:

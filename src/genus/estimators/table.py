@@ -15,13 +15,22 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus import labels, matrix
 from genus.estimators.base import GenerativeClassifier, refuse_single_class
-from genus.estimators.table_rows import Reservoir, labels_of, step_for
+from genus.estimators.table_rows import (
+    Labelled,
+    Reservoir,
+    labelled,
+    labelled_rows,
+    labels_of,
+    step_for,
+    unlabelled,
+)
 from genus.estimators.table_summary import Summary
-from genus.explanation import Explanation
+from genus.explanation import TableExplanation
 from genus.families.mixed import Mixed
 from genus.families.table_counts import Counting
 from genus.families.words import Words
 from genus.folds import Folds, stratified
+from genus.kinds import FAMILIES, is_for
 from genus.matrix import Codes
 from genus.model import Model
 from genus.options import flag, warn
@@ -30,14 +39,6 @@ from genus.table import Frame, Plan, Source, TableError, look, open_table
 from genus.text import Texts, Tokenizer
 from genus.weighing import Weighing, weigh
 
-FAMILIES = {
-    "gaussian": "number",
-    "discretised": "number",
-    "poisson": "number",
-    "categorical": "category",
-    "bernoulli": "category",
-    "text": "text",
-}
 LOOK = 1 << 16  # rows that the columns are looked at by
 WEIGH_CELLS = 1 << 24  # rows times classes times evidence
 FEWEST_WEIGHED = 2000
@@ -118,9 +119,13 @@ class TableClassifier(GenerativeClassifier):
                 return super().fit(X, y, sample_weight)  # type: ignore[arg-type]
         if sample_weight is not None:
             raise ValueError("sample_weight goes with X and y; a table with a target has none.")
-        with self._unchanged_on_error():
+
+        def fit_to(source: Source) -> None:
             self._forget_choice(like)
-            self._fit_source(open_table(X), target, progress)
+            self._fit_source(source, target, progress)
+
+        with self._unchanged_on_error():
+            open_table(X).read(fit_to)
         return self
 
     def _fit_source(self, source: Source, target: str, progress: Progress | None) -> None:
@@ -136,34 +141,34 @@ class TableClassifier(GenerativeClassifier):
             first.append(batch)
         table = pa.Table.from_batches(first, source.schema)
         if table.num_rows == 0:
-            raise TableError(f"{source.name} has names of columns, but no rows.")
+            raise unlabelled(source, target, 0)
         self._look(table, target, len(labels_of(table.column(target), target)[0]))
-        model, kept, unlabelled = self._empty(), Reservoir(MOST_WEIGHED), 0
+        model, kept, rows = self._empty(), Reservoir(MOST_WEIGHED), 0
         empty = model
 
-        def count(batch: Any) -> tuple[Model | None, Frame, NDArray[Any], Codes, int]:
-            classes, codes, there = labels_of(batch.column(target), target)
-            rows = batch if there.all() else batch.filter(pa.array(there))
-            X = Frame.of(rows, self.plan_)
-            counted = self._count(empty, X, codes, classes, None) if len(codes) else None
-            return counted, X, classes, codes, batch.num_rows
+        def count(batch: Any) -> tuple[Model | None, Frame, Labelled]:
+            own = labelled_rows(batch, target)
+            X = Frame.of(own.rows, self.plan_)
+            if len(own.codes) == 0:
+                return None, X, own
+            return self._count(empty, X, own.codes, own.classes, None), X, own
 
-        for counted, X, classes, codes, rows in matrix.in_order(count, chain(first, batches)):
-            unlabelled += rows - len(codes)
+        for counted, X, own in matrix.in_order(count, chain(first, batches)):
+            rows += len(own.there)
             if counted is not None:
                 model = model + counted
-                kept.add(X, classes, codes)
+                kept.add(X, own.classes, own.codes)
             if progress is not None:
-                progress(rows)
+                progress(len(own.there))
         if len(model.classes) == 0:
-            raise TableError(f"The target {target!r} is empty in every row of {source.name}.")
+            raise unlabelled(source, target, rows)
         if len(model.classes) < 2:
             only = labels.show(model.classes[0])
             raise TableError(
                 f"The target {target!r} is always {only}; nothing can be told apart. Give rows of "
                 "another class, too."
             )
-        self.unlabelled_ = unlabelled
+        self.unlabelled_ = int(rows - model.weights["rows"].sum())
         if len(model.classes) > max(MANY_CLASSES, model.weights["rows"].sum() / 4):
             warn(
                 f"The target {target!r} has {len(model.classes):,} classes in "
@@ -226,14 +231,9 @@ class TableClassifier(GenerativeClassifier):
             target = self.plan_.target
         if target is None:
             return X, y
-        import pyarrow as pa
-
-        source = open_table(X)
-        source.require(target)
-        table = pa.Table.from_batches(source.batches(), source.schema)
-        classes, codes, there = labels_of(table.column(target), target)
-        rows = table.drop_columns([target])  # what is to be told is no column to tell it by
-        return (rows if there.all() else rows.filter(pa.array(there))), classes[codes]
+        known = self.classes_ if self.__sklearn_is_fitted__() else None
+        found = labelled(open_table(X), target, known)
+        return found.rows, found.y
 
     # The group: models that were fitted apart have cells of their own
 
@@ -274,8 +274,11 @@ class TableClassifier(GenerativeClassifier):
 
     # Predicting and more
 
-    def explain(self, X: Any, features: Any = None) -> Explanation:
-        """What each column says for and against each class, in one row or some."""
+    def explain(self, X: Any, features: Any = None) -> TableExplanation:
+        """What each column, and each word of a text, says for and against each class.
+
+        X is one row, as a dictionary by column, or a table of some.
+        """
         check_is_fitted(self)
         if features is not None:
             raise ValueError("features names columns, and those of a table have names.")
@@ -283,8 +286,15 @@ class TableClassifier(GenerativeClassifier):
             X = {name: [value] for name, value in X.items()}
         frame, _ = self._as_matrix(X, reset=False)
         contributions, baseline = self.model_.contributions(frame)
-        return Explanation(
-            contributions, baseline, self.classes_, self._feature_names(), frame.values()
+        (block,), (parameters,) = self.model_.blocks, self.model_.parameters
+        family: Any = block.family
+        return TableExplanation(
+            contributions,
+            baseline,
+            self.classes_,
+            self._feature_names(),
+            frame.values(),
+            family.by_word(parameters, frame),
         )
 
     def summary(self) -> Summary:
@@ -345,8 +355,7 @@ class TableClassifier(GenerativeClassifier):
         for name, family in self._asked().items():
             if name not in kinds:
                 raise ValueError(f"There is no column {name!r} to have the family {family!r}.")
-            either = family in ("categorical", "bernoulli") and kinds[name] == "number"
-            if kinds[name] != FAMILIES[family] and not either:
+            if not is_for(family, kinds[name]):
                 raise ValueError(
                     f"Column {name!r} holds {kinds[name] or 'nothing'}, and {family!r} is for "
                     f"{FAMILIES[family]}. Choose another family."
@@ -397,7 +406,7 @@ class TableClassifier(GenerativeClassifier):
         asked = {name: FAMILIES[family] for name, family in self._asked().items()}
         for name, family in self._asked().items():
             # Categories that look like numbers are counted as numbers, one by one.
-            if family in ("categorical", "bernoulli") and is_numeric(table, name):
+            if is_for(family, "number") and is_numeric(table, name):
                 asked[name] = "number"
         known: Plan | None = self.__dict__.pop("_like", None)
         self.plan_ = known or look(table, target, asked, list(self.ignore), classes)
@@ -423,10 +432,7 @@ class TableClassifier(GenerativeClassifier):
         return float(super().score(X, y, sample_weight))
 
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        import pyarrow as pa
-
-        source = open_table(X)
-        table = pa.Table.from_batches(source.batches(), source.schema)
+        table = open_table(X).table()
         if reset:
             if table.num_rows == 0:
                 raise TableError("There are no rows to learn from.")
@@ -449,12 +455,14 @@ class TableClassifier(GenerativeClassifier):
 
     def _score(self, X: Any, score: Any) -> Any:
         check_is_fitted(self)
-        source = open_table(X)
-        parts = [score(self.model_, Frame.of(batch, self.plan_)) for batch in source.batches()]
-        if not parts:
-            empty = Frame.of(source.schema.empty_table(), self.plan_)
-            return score(self.model_, empty)
-        return np.concatenate(parts)
+
+        def scores(source: Source) -> Any:
+            parts = [score(self.model_, Frame.of(batch, self.plan_)) for batch in source.batches()]
+            if not parts:
+                return score(self.model_, Frame.of(source.schema.empty_table(), self.plan_))
+            return np.concatenate(parts)
+
+        return open_table(X).read(scores)
 
     def _ready(self, X: Frame, codes: Codes, classes: NDArray[Any], weight: Array | None) -> Frame:
         self._family()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,79 @@ from numpy.typing import NDArray
 from genus import labels
 from genus.labels import LARGEST_EXACT, Axis
 from genus.matrix import Codes
-from genus.table import Frame, TableError
+from genus.table import Frame, Source, TableError
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """The rows that have a label, without it: what is to be told is no column to tell it by.
+
+    `rows` is an Arrow table or batch, `classes[codes]` are its labels, and `there` says which of
+    all rows these are.
+    """
+
+    rows: Any
+    classes: Axis
+    codes: Codes
+    there: NDArray[np.bool_]
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """The label of each row."""
+        return self.classes[self.codes]
+
+    @property
+    def unlabelled(self) -> int:
+        """How many rows have no label."""
+        return len(self.there) - len(self.codes)
+
+
+def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled:
+    """All rows of a source that have a label, as `known` classes have it; raises if none has."""
+    source.require(target)
+    found = labelled_rows(source.table(), target, known)
+    if len(found.codes) == 0:
+        raise unlabelled(source, target, len(found.there))
+    return found
+
+
+def labelled_rows(rows: Any, target: str, known: Axis | None = None) -> Labelled:
+    """Those of an Arrow table or batch."""
+    import pyarrow as pa
+
+    classes, codes, there = labels_of(rows.column(target), target)
+    if known is not None:
+        classes, codes = labels.factorize(as_known(classes, known)[codes])
+    kept = rows.drop_columns([target])
+    return Labelled(kept if there.all() else kept.filter(pa.array(there)), classes, codes, there)
+
+
+def as_known(classes: Axis, known: Axis) -> NDArray[Any]:
+    """Classes as a model knows them that read them from elsewhere, if it knows all of them.
+
+    A file of text may say true or 1 where another holds truths or numbers.
+
+    >>> as_known(np.array([False, True]), np.array(["false", "true"]))
+    array(['false', 'true'], dtype='<U5')
+    """
+    if known.dtype.kind == classes.dtype.kind:
+        return classes
+    named = {as_text(label): label for label in known.tolist()}
+    found = [named.get(as_text(label)) for label in classes.tolist()]
+    return classes if None in found else np.array(found, dtype=known.dtype)
+
+
+def as_text(label: Any) -> str:
+    """A label as a file of text would have it."""
+    text = str(label)
+    return text.lower() if text.lower() in ("true", "false") else text
+
+
+def unlabelled(source: Source, target: str, rows: int) -> TableError:
+    """What to raise for a source of which no row has a label."""
+    if rows == 0:
+        return TableError(f"{source.name} has names of columns, but no rows.")
+    return TableError(f"The target {target!r} is empty in every row of {source.name}.")
 
 
 def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:

@@ -14,7 +14,7 @@ The kinds of evidence and why they suffice: docs/text.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,11 @@ class Combination:
     classes: Axis = field(default_factory=labels.empty_axis)
     constant: Array = field(default_factory=lambda: np.zeros(0))
     selection: Selection = field(default_factory=Selection)
+
+    def of_classes(self, classes: Axis) -> Combination:
+        """The same without classes that are gone."""
+        left = labels.find(self.classes, classes) >= 0
+        return replace(self, classes=self.classes[left], constant=self.constant[left])
 
     def solve(self, counts: Tally) -> tuple[Array, Array]:
         """One table (V, K) and one constant (K,), of all evidence by its weight."""

@@ -14,7 +14,7 @@ Symbols: K classes, V cells, α pseudo-count, S bins or values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -261,7 +261,7 @@ class Counted:
 
 def solve(counted: Counted, family: str | None = None) -> Marginal:
     """The marginal of a column under a family, or the candidate that gains most."""
-    made = {name: candidate(counted, name) for name in candidates(counted, family)}
+    made = {name: SOLVED[name](counted) for name in candidates(counted, family)}
     gains = {name: gain for name, (_, gain) in made.items()}
     if family is None:
         gains[ALONE_NOTHING] = 0.0
@@ -290,22 +290,20 @@ def candidates(counted: Counted, family: str | None) -> list[str]:
     return found
 
 
-def candidate(counted: Counted, family: str) -> tuple[Distribution, float]:
-    """A family's distribution, and what it gains."""
+def categorical(counted: Counted) -> tuple[Distribution, float]:
+    """p(value|k), with α rows of every value."""
     n = counted.counts
-    if family == "gaussian":
-        return gaussian(counted)
-    if family == "poisson":
-        return poisson(counted)
-    if family in ("categorical", "bernoulli"):
-        log_p, own = shares(n)
-        grid = counted.grid if counted.is_number else None
-        # A value that one row alone has is not known without it, and says nothing.
-        single = n.sum(axis=0) <= 1
-        told = gain(n, np.where(single, 0.0, log_p), np.where(single, 0.0, own))
-        return Table(counted.values, log_p.T, grid), told
-    assert family == "discretised"
-    bins = Bins("mdlp")
+    log_p, own = shares(n)
+    grid = counted.grid if counted.is_number else None
+    # A value that one row alone has is not known without it, and says nothing.
+    single = n.sum(axis=0) <= 1
+    told = gain(n, np.where(single, 0.0, log_p), np.where(single, 0.0, own))
+    return Table(counted.values, log_p.T, grid), told
+
+
+def discretised(counted: Counted) -> tuple[Distribution, float]:
+    """p(bin|k) of bins by MDLP, with α rows in every bin."""
+    n, bins = counted.counts, Bins("mdlp")
     edges = bins.solve(counted.axis, n, 0)
     at = bins.merge(counted.axis, edges, 0)
     binned = np.zeros((len(n), len(edges) + 1))
@@ -370,6 +368,16 @@ def poisson(counted: Counted) -> tuple[Distribution, float]:
     without = left / (np.maximum(n[:, None] - one, 0) + ALPHA)
     log_p = x * np.log(rate)[:, None] - rate[:, None]
     return Poisson(rate), gain(counted.counts, log_p, x * np.log(without) - without)
+
+
+# A family's distribution, and what it gains.
+SOLVED: dict[str, Callable[[Counted], tuple[Distribution, float]]] = {
+    "gaussian": gaussian,
+    "discretised": discretised,
+    "poisson": poisson,
+    "categorical": categorical,
+    "bernoulli": categorical,
+}
 
 
 def gain(n: Array, log_p: Array, own: Array) -> float:

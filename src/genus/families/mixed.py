@@ -307,9 +307,30 @@ class Mixed:
                 parameters, X, j
             )
         terms -= terms.mean(axis=2, keepdims=True)
-        total = self._likelihood(parameters, X)
-        terms *= believed(total, self._said(parameters, X))[:, None, None]
+        terms *= self._believed(parameters, X)[:, None, None]
         return terms, self.log_likelihood(parameters, X) - terms.sum(axis=1)
+
+    def by_word(self, parameters: MixedParameters, X: Frame) -> dict[str, list[dict[str, Array]]]:
+        """Of columns of texts: what each known word of each row adds to its contribution, (K,)."""
+        if not parameters.texts:
+            return {}
+        share = np.ones(len(X)) if self.weights is None else self._believed(parameters, X)
+        found = {}
+        for j, own in parameters.texts.items():
+            name = self.how.plan.used[j].name
+            entries, terms = self.words(j).by_word(own, X.columns[j])
+            if self.weights is not None:
+                by_name = dict(zip(self.weights.names, self.weights.experts, strict=True))
+                terms = terms - terms.mean(axis=1, keepdims=True)
+                terms *= by_name.get(TEXT + name, 0.0) * share[entries.row, None]
+            rows: list[dict[str, Array]] = [{} for _ in range(len(X))]
+            for row, word, term in zip(entries.row, entries.word, terms, strict=True):
+                rows[row][own.words.word(word)] = term
+            found[name] = rows
+        return found
+
+    def _believed(self, parameters: MixedParameters, X: Frame) -> Array:
+        return believed(self._likelihood(parameters, X), self._said(parameters, X))
 
     def leave_one_out(
         self, statistics: Any, parameters: Any, X: Frame, y: Codes, weight: Array | None

@@ -31,6 +31,7 @@ from genus.matrix import Codes
 from genus.smoothing import Smoothing
 from genus.statistics import Tally, settle
 from genus.text import Documents, Texts, Tokenizer
+from genus.text.documents import Entries
 from genus.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
@@ -200,14 +201,22 @@ class Words:
         documents = X if isinstance(X, Documents) else self.tokenizer.encode(X)
         if parameters.table is None:
             return self._inner_contributions(parameters, documents)
-        slope, constant = parameters.linear
-        entries = documents.weighed(parameters.weighting).entries(parameters.words)
-        x = entries.times / np.maximum(entries.lengths, 1)[entries.row] ** parameters.power
+        entries, said = self.by_word(parameters, documents)
+        constant = parameters.constant
         place = parameters.words.find(documents.words)
         terms = np.zeros((len(documents), documents.width, len(constant)))
-        terms[entries.row, place[entries.word]] = x[:, None] * slope.T[entries.word]
+        terms[entries.row, place[entries.word]] = said
         spoken = (entries.lengths > 0) | (self.combination is None)
         return terms, np.where(spoken[:, None], constant, 0.0)
+
+    def by_word(self, parameters: WordParameters, X: Texts | Documents) -> tuple[Entries, Array]:
+        """The known words of texts, entry by entry, and what each adds, (entries, K)."""
+        words = parameters.words
+        documents = X if isinstance(X, Documents) else self.tokenizer.encode_known(X, words)
+        slope, _ = parameters.linear
+        entries = documents.weighed(parameters.weighting).entries(words)
+        x = entries.times / np.maximum(entries.lengths, 1)[entries.row] ** parameters.power
+        return entries, x[:, None] * slope.T[entries.word]
 
     def _inner_contributions(
         self, parameters: WordParameters, documents: Documents

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from itertools import islice
 
 from genus.mail.message import divide, fields, lines_of
 
-LONGEST = 1 << 16  # bytes of a header that count
+MOST, LONGEST = 1000, 1 << 16  # headers that count, and bytes of one
 
 # What filters say of mail: never evidence, and never part of what a message is.
 VERDICTS = re.compile(
@@ -42,8 +43,12 @@ def digest(raw: bytes) -> bytes:
     """
     head, body = divide(lines_of(raw))
     hashed = hashlib.blake2b(digest_size=16)
-    for name, value in fields(head):
-        if name != b"received" and not is_added(name.decode("ascii")):
-            hashed.update(name + b":" + b" ".join(value[:LONGEST].split()) + b"\n")
+    sent = (
+        (name, value)
+        for name, value in fields(head)
+        if name != b"received" and not is_added(name.decode("ascii"))
+    )
+    for name, value in islice(sent, MOST):
+        hashed.update(name + b":" + b" ".join(value[:LONGEST].split()) + b"\n")
     hashed.update(b"\n" + body.rstrip())
     return hashed.digest()

@@ -20,9 +20,10 @@ def write(
 ) -> None:
     """Write a report on a classifier of tables, whole or not at all.
 
-    Without a model one is fitted to the data, and judged by rows out of fold. With one, `data` are
-    rows that are new to it, and their labels; without data the report has what the model itself
-    knows. `data` is anything that TableClassifier reads, and `target` the column of the classes.
+    Without a model, or with one that is not fitted, one is fitted to the data, and judged by rows
+    out of fold. With one that is, `data` are rows that are new to it, and their labels; without
+    data the report has what the model itself knows. `data` is anything that TableClassifier reads,
+    and `target` the column of the classes.
 
     >>> import tempfile
     >>> rows = {"age": [22, 25, 47, 52, 46, 56], "job": ["a", "b", "a", "c", "c", "c"],

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from genus import labels
 from genus.estimators import TableClassifier
-from genus.estimators.table_rows import labels_of
+from genus.estimators.table_rows import labelled_rows, unlabelled
 from genus.evaluate import cross_validate
 from genus.outcome import CrossValidation
-from genus.table import Source, TableError, open_table
+from genus.table import Source, open_table
 
 MOST_ROWS = 20_000  # that are judged
 FEW_ROWS = 5_000  # up to which weights are learned anew without each fold
@@ -35,6 +36,11 @@ class Rows:
     total: int
     unlabelled: int
 
+    def some(self, most: int) -> Rows:
+        """So many of them, evenly spread."""
+        at = np.linspace(0, len(self.y) - 1, most).astype(np.intp)
+        return replace(self, table=self.table.take(at), y=self.y[at], numbers=self.numbers[at])
+
 
 @dataclass(frozen=True, eq=False)
 class Judged:
@@ -53,18 +59,20 @@ class Judged:
 
 def judged(model: TableClassifier | None, data: Any, target: str | None) -> Judged:
     """Fit a model if there is none, and let it say what rows are that it has not seen."""
+    fresh = TableClassifier() if model is None else model
+    is_fitted = fresh.__sklearn_is_fitted__()
     if data is None:
-        if model is None:
-            raise ValueError("There is nothing to report on: give a model, data, or both.")
-        return by_itself(model)
-    target = model.plan_.target if target is None and model is not None else target
+        if not is_fitted:
+            raise ValueError("There is nothing to report on: give a fitted model, data, or both.")
+        return by_itself(fresh)
+    target = fresh.plan_.target if target is None and is_fitted else target
     if target is None:
         raise ValueError("The report needs the name of the column that has the classes: target=.")
     source = reopenable(open_table(data))
     source.require(target)
-    if model is not None:
-        return by_new_rows(model, read(source, target))
-    return out_of_fold(source, target)
+    if is_fitted:
+        return by_new_rows(fresh, source.read(lambda s: read(s, target, fresh.classes_)))
+    return out_of_fold(fresh, source, target)
 
 
 def by_itself(model: TableClassifier) -> Judged:
@@ -100,28 +108,28 @@ def by_new_rows(model: TableClassifier, rows: Rows) -> Judged:
     return Judged(model, rows, new, how)
 
 
-def out_of_fold(source: Source, target: str) -> Judged:
+def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
     """A model of all rows, and what models without them say of some."""
     started = time.perf_counter()
-    model = TableClassifier().fit(source, target=target)
+    model = clone(fresh).fit(source, target=target)
     seconds = time.perf_counter() - started
-    rows = read(source, target)
-    if len(rows.y) <= FEW_ROWS and len(model.plan_) <= MANY_COLUMNS:
-        folds = min(FOLDS, len(rows.y))
-        outcome = cross_validate(TableClassifier(), rows.table, rows.y, folds)
-        how = f"Every row is judged by a model of the rows of {folds - 1} of {folds} folds, "
-        how += "which had no part of it, neither in its counts nor in its weights."
-        return Judged(model, rows, outcome, how, True, seconds)
+    rows = source.read(lambda s: read(s, target))
     judge = model
     how = "Every row is judged by the counts and weights of other folds, as the model was fitted. "
     how += "How freely it is weighed is chosen from all rows; of few rows figures may be too good."
     if len(rows.y) < rows.total:
         started = time.perf_counter()
-        judge = TableClassifier().fit(rows.table, rows.y)
+        judge = clone(fresh).fit(rows.table, rows.y)
         seconds = time.perf_counter() - started
         how = f"Judged are {len(rows.y):,} of {rows.total:,} rows, evenly spread, by models of "
         how += "these alone; the model of all rows may be better."
-    outcome = of_all(judge, rows) or cross_validate(TableClassifier(), rows.table, rows.y, folds)
+    is_small = len(rows.y) <= FEW_ROWS and len(model.plan_) <= MANY_COLUMNS
+    outcome = None if is_small else of_all(judge, rows)
+    if outcome is None:
+        folds = min(FOLDS, len(rows.y))
+        outcome = cross_validate(fresh, rows.table, rows.y, folds)
+        how = f"Every row is judged by a model of the rows of {folds - 1} of {folds} folds, "
+        how += "which had no part of it, neither in its counts nor in its weights."
     return Judged(model, rows, outcome, how, True, seconds)
 
 
@@ -132,46 +140,45 @@ def of_all(model: TableClassifier, rows: Rows) -> CrossValidation | None:
     return outcome if outcome is not None and len(outcome.y) == len(rows.y) else None
 
 
-def read(source: Source, target: str) -> Rows:
+def read(source: Source, target: str, known: NDArray[Any] | None = None) -> Rows:
     """The rows that have a label, or evenly spread ones of many."""
     import pyarrow as pa
 
     step, labelled, seen = 1, 0, 0
     kept: list[Kept] = []
     for batch in source.batches():
-        *_, there = labels_of(batch.column(target), target)
-        at = np.flatnonzero(there)
-        part = labelled + np.arange(len(at)), seen + at + 1, batch.take(pa.array(at))
+        own = labelled_rows(batch, target, known)
+        at = np.flatnonzero(own.there)
+        part = labelled + np.arange(len(at)), seen + at + 1, own.y, own.rows
         kept.append(thinned(part, step))
         labelled, seen = labelled + len(at), seen + batch.num_rows
-        while sum(len(own) for own, _, _ in kept) > 2 * MOST_ROWS:
+        while sum(len(order) for order, *_ in kept) > 2 * MOST_ROWS:
             step *= 2
             kept = [thinned(part, step) for part in kept]
-    table = pa.Table.from_batches([batch for _, _, batch in kept], source.schema)
-    if table.num_rows == 0:
-        raise TableError(f"The target {target!r} is empty in every row of {source.name}.")
-    numbers = np.concatenate([own for _, own, _ in kept])
-    if len(numbers) > MOST_ROWS:
-        at = np.linspace(0, len(numbers) - 1, MOST_ROWS).astype(np.intp)
-        table, numbers = table.take(pa.array(at)), numbers[at]
-    classes, codes, _ = labels_of(table.column(target), target)
-    return Rows(table.drop_columns([target]), classes[codes], numbers, labelled, seen - labelled)
+    if labelled == 0:
+        raise unlabelled(source, target, seen)
+    _, numbers, y, batches = zip(*kept, strict=True)
+    rows = Rows(
+        pa.Table.from_batches(batches),
+        np.concatenate(y),
+        np.concatenate(numbers),
+        labelled,
+        seen - labelled,
+    )
+    return rows if len(rows.y) <= MOST_ROWS else rows.some(MOST_ROWS)
 
 
-Kept = tuple[NDArray[np.intp], NDArray[np.intp], Any]  # the how-manieth, the number, the batch
+# The how-manieth, the number, the label, and the rows of a batch.
+Kept = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any], Any]
 
 
 def thinned(part: Kept, step: int) -> Kept:
     """Every step-th of the labelled rows."""
-    order, numbers, batch = part
+    order, numbers, y, batch = part
     at = np.flatnonzero(order % step == 0)
-    return order[at], numbers[at], batch if len(at) == len(order) else batch.take(at)
+    return part if len(at) == len(order) else (order[at], numbers[at], y[at], batch.take(at))
 
 
 def reopenable(source: Source) -> Source:
     """A source that can be read twice."""
-    if not source.once:
-        return source
-    import pyarrow as pa
-
-    return open_table(pa.Table.from_batches(source.batches(), source.schema))
+    return open_table(source.table()) if source.once else source

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from sklearn.utils.validation import check_is_fitted
 
 from genus.estimators import TableClassifier
 from genus.families.marginals import ALONE_NOTHING
@@ -25,8 +24,6 @@ CONFUSED = 20  # pairs of classes, where there are more
 
 def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
     """The whole page."""
-    if model is not None:
-        check_is_fitted(model)
     found = judged(model, data, target)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -155,14 +152,14 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
         "commonest": classes[most],
         "guess": float(counts[most]) / len(outcome.y),
         "matrix": matrix(cells, classes) if len(classes) <= MATRIX else None,
-        "confused": confused(cells, classes),
+        "confused": [(classes[i], classes[j], n) for i, j, n in scores.confused(cells, CONFUSED)],
         "by_class": scores.by_class(outcome, curves),
         "steps": steps,
         "whose": whose,
         "reliability": figures.reliability(steps, whose),
         "roc": figures.roc(curves, classes, own) if curves else "",
         "areas": curves,
-        "mean_area": float(np.mean([c.area for c in curves])) if curves else None,
+        "mean_area": scores.mean_area(curves),
         "swatches": {c.k: own.swatch(c.k) for c in curves},
     }
 
@@ -187,15 +184,6 @@ def matrix(cells: Any, classes: Any) -> list[dict[str, Any]]:
         }
         for i in range(len(classes))
     ]
-
-
-def confused(cells: Any, classes: Any) -> list[tuple[Any, Any, int]]:
-    """The classes that are most often taken for others: which, for which, how often."""
-    off = cells.copy()
-    np.fill_diagonal(off, 0)
-    order = np.argsort(-off, axis=None, kind="stable")[:CONFUSED]
-    pairs = [divmod(int(at), len(classes)) for at in order]
-    return [(classes[i], classes[j], int(off[i, j])) for i, j in pairs if off[i, j]]
 
 
 def strongest(model: TableClassifier, rows: Any) -> dict[str, Any]:

@@ -31,6 +31,19 @@ def confusion(outcome: CrossValidation) -> NDArray[np.int64]:
     return cells.reshape(K, K).astype(np.int64)
 
 
+def confused(cells: NDArray[np.int64], most: int) -> list[tuple[int, int, int]]:
+    """The classes that are most often taken for others: which, for which, how often.
+
+    >>> confused(np.array([[5, 1], [3, 7]]), 2)
+    [(1, 0, 3), (0, 1, 1)]
+    """
+    off = cells.copy()
+    np.fill_diagonal(off, 0)
+    order = np.argsort(-off, axis=None, kind="stable")[:most]
+    pairs = [divmod(int(at), len(cells)) for at in order]
+    return [(i, j, int(off[i, j])) for i, j in pairs if off[i, j]]
+
+
 def wilson(share: float, n: float) -> tuple[float, float]:
     """Between what a share lies with 95 % (Wilson 1927).
 
@@ -101,6 +114,11 @@ def rocs(outcome: CrossValidation) -> list[Roc]:
         some = np.unique(np.linspace(0, len(false) - 1, MOST_POINTS).astype(int))
         found.append(Roc(k, false[some], true[some], area))
     return found
+
+
+def mean_area(curves: list[Roc]) -> float | None:
+    """The area under the curve; of more than two classes the mean, each against the rest."""
+    return float(np.mean([curve.area for curve in curves])) if curves else None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from genus.table.columns import Column, Plan, look
 from genus.table.frame import Frame, Values
-from genus.table.sources import Source, TableError, open_table
+from genus.table.opening import open_table
+from genus.table.sources import Source, TableError
 
 __all__ = ["Column", "Frame", "Plan", "Source", "TableError", "Values", "look", "open_table"]

@@ -20,8 +20,8 @@ from genus.table.sources import TableError
 
 Array = NDArray[np.float64]
 DAYS = "dates, counted as days"
-KINDS = ("number", "category", "text")
-MARKS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", ".")
+NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # where a value is missing
+MARKS = (*NOTHING, "None", "none", "-", ".")  # where a number is; as categories these say something
 WORDS = 3.0  # on average, from which on a column of strings that differ is one of texts
 DISTINCT = 0.5  # the share of values that differ in a column of texts
 MOST_PAIRED = 64  # categories of a column that is counted together with others
@@ -286,8 +286,9 @@ def as_numbers(values: Any, name: str, learned: str) -> Any:
             odd = (s for s in known.to_pylist() if s and not (NUMBER.match(s) or DATE.match(s)))
             wrong = next(odd, known.drop_null()[0].as_py())
             held = "numbers or dates" if learned.startswith(("date", "time")) else "numbers"
+            held += "" if "string" in learned else f" ({learned})"
             raise TableError(
-                f"Column {name!r} held {held} ({learned}) when it was first looked at, and holds "
+                f"Column {name!r} held {held} when it was first looked at, and holds "
                 f"text ({shown(wrong)}) now. Give it as it was; or fit again and say what it is, "
                 f'such as families={{"{name}": "categorical"}} (--family {name}=categorical).'
                 if learned

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.table.columns import Column, Plan, as_numbers, plain, shown
+from genus.table.columns import NOTHING, Column, Plan, as_numbers, plain, shown
 from genus.table.sources import TableError
 from genus.text import Texts
 
-NOTHING = frozenset(("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null"))
 MANY = 16  # cells of a column of categories, about
 SHOWN = 60  # characters of a text
 
@@ -148,7 +147,7 @@ def converted(values: Any, column: Column) -> Any:
         strings = strings.combine_chunks()
     coded = strings.dictionary_encode()
     names = [plain(name) for name in coded.dictionary.to_pylist()]
-    known = sorted({name for name in names if name not in NOTHING})
+    known = sorted({name for name in names if name.strip() not in NOTHING})
     index = {name: i for i, name in enumerate(known)}
     place = np.array([*(index.get(name, -1) for name in names), -1], dtype=np.int64)
     codes = coded.indices.to_numpy(zero_copy_only=False)
