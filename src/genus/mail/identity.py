@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from itertools import islice
 
 from genus.mail.message import divide, fields, lines_of
@@ -24,11 +25,13 @@ ADDED = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def is_verdict(name: str) -> bool:
     """Whether a header, in lower case, is what some filter said."""
     return VERDICTS.fullmatch(name) is not None
 
 
+@lru_cache(maxsize=4096)
 def is_added(name: str) -> bool:
     """Whether a header, in lower case, is no part of what was sent."""
     return is_verdict(name) or ADDED.fullmatch(name) is not None

@@ -201,31 +201,34 @@ def out_of_block(
     message = np.repeat(np.arange(len(lessons)), sizes)
     tokens = np.concatenate([each.tokens for each in lessons])
     ids, at = np.unique(tokens, return_inverse=True)
-    counts = store.counts(ids)
-    weight = np.array([each.counts_for for each in lessons])
+    weight = np.array([each.counts_for for each in lessons], float)
     all_ham, all_spam = totals.weights
+    if len(lessons) == totals.ham + totals.spam:  # then counts are the sums of these
+        of_class = [np.bincount(at, (weight * each)[message], len(ids)) for each in (~spam, spam)]
+        counts = np.column_stack(of_class)
+    else:
+        counts = store.counts(ids).astype(float)
     block = np.empty(len(lessons), np.intp)
-    for of_class in (spam, ~spam):
-        number = np.count_nonzero(of_class)
-        block[of_class] = np.arange(number) * BLOCKS // number
+    for labelled in (spam, ~spam):
+        number = np.count_nonzero(labelled)
+        block[labelled] = np.arange(number) * BLOCKS // number
     x = np.empty((len(lessons), len(GROUPS)))
     for k in range(BLOCKS):
         held = block == k
         if not held.any():
             continue
-        rows = held[message]
-        left = counts.astype(float)
-        for column, of_class in ((0, ~spam), (1, spam)):
-            inside = rows & of_class[message]
-            left[:, column] -= np.bincount(
-                at[inside], weight[message[inside]].astype(float), len(ids)
-            )
+        rows = np.flatnonzero(held[message])
+        left = counts[at[rows]]
+        for column, labelled in ((0, ~spam), (1, spam)):
+            inside = rows[labelled[message[rows]]]
+            own = np.bincount(at[inside], weight[message[inside]], len(ids))
+            left[:, column] -= own[at[rows]]
         ham_left = all_ham - weight[held & ~spam].sum() / UNIT
         spam_left = all_spam - weight[held & spam].sum() / UNIT
         odds = log_odds(left, (ham_left, spam_left))
         place = np.cumsum(held) - 1
         messages = int(np.count_nonzero(held))
-        x[held] = features(tokens[rows], odds[at[rows]], place[message[rows]], messages)
+        x[held] = features(tokens[rows], odds, place[message[rows]], messages)
     return x
 
 

@@ -131,7 +131,8 @@ def tokens_of(raw: bytes) -> Tokens:
     """
     pieces = pieces_of(read(raw))
     found = [ids_of(pieces.tokens), *(each.plan.ids(each.text) for each in pieces.texts)]
-    ids = np.unique(np.concatenate(found))
+    ids = np.sort(np.concatenate(found))
+    ids = ids[np.append(True, ids[1:] != ids[:-1])]  # np.unique takes five times as long
     if len(ids) > MOST_TOKENS:
         ids = fewer(found)
     return ids
@@ -185,8 +186,8 @@ def of_headers(message: Message, pieces: Pieces) -> None:
             of_message_id(value, pieces)
         elif name in PROGRAMS:
             add(FORM, f"{name}:{clean(value[:30]).lower()}")
-            for word in PROGRAM.findall(value)[:10]:
-                add(FORM, f"{name}:{word.lower()}")
+            for word in PROGRAM.findall(value[:300])[:10]:
+                add(FORM, f"{name}:{word.lower()[:24]}")
         elif name == "date":
             shape = DIGIT.sub("0", MONTH_OR_DAY.sub("Aaa", clean(value)))
             add(FORM, f"date:{shape[:40]}")
