@@ -159,6 +159,28 @@ def test_a_share_that_is_none_is_refused(tmp_path, monkeypatch, loss):
         SpamFilter.open(tmp_path / "mail.sqlite")
 
 
+def test_a_sites_store_is_enough_to_check_by(trained, tmp_path):
+    """Its counts and its judgement hold where there is nothing else, and nothing is made."""
+    trained.close()
+    nothing = tmp_path / "own" / "mail.sqlite"
+    alone = SpamFilter.open(tmp_path / "mail.sqlite")
+    from_site = SpamFilter.open(nothing, site=tmp_path / "mail.sqlite", create=False)
+    assert from_site.check(spam(100)) == alone.check(spam(100))
+    assert not nothing.parent.exists()
+    own = SpamFilter.open(nothing, site=tmp_path / "mail.sqlite")
+    own.learn([ham(500)], False)
+    assert own.judgement == alone.judgement
+    assert own.store.totals().ham == alone.store.totals().ham + 1
+    for each in (alone, from_site, own):
+        each.close()
+
+
+def test_stats_say_how_much_spam_is_caught(trained):
+    judgement = trained.judgement
+    assert 0.9 < judgement.caught() <= 1
+    assert judgement.caught(0.5) >= judgement.caught(1e-6)
+
+
 def test_other_filters_verdicts_are_no_evidence(trained):
     """Learned of all spam, headers of other filters say nothing of a message that has them."""
     flagged = [
@@ -325,6 +347,8 @@ def test_unsure_is_an_exit_code_too(tmp_path, empty):
     code, out, err = genus("check", stdin=spam(2), home=tmp_path)
     assert (code, out[:6]) == (2, b"unsure")
     assert "Too little is learned" in err
+    _, out, _ = genus("filter", stdin=spam(2), home=tmp_path)
+    assert re.match(rb"X-Genus: unsure; .*; reason=too-little-learned\n", out)
 
 
 def test_check_prints_json(home, maildir):
@@ -373,6 +397,15 @@ def test_sort_moves_spam_and_keeps_flags(home, maildir):
     assert "0 spam moved, 1 ham, 0 unsure." in err
 
 
+def test_sort_moves_what_is_unsure_if_asked(empty, tmp_path, maildir):
+    empty.learn([spam(1)], True)
+    code, out, err = genus("sort", maildir, "--unsure", ".Maybe", home=tmp_path)
+    assert (code, out.count(b" -> ")) == (0, 3)
+    assert "0 spam moved, 0 ham, 3 unsure moved." in err
+    assert len(list((maildir / ".Maybe" / "cur").iterdir())) == 2
+    assert not (maildir / ".Junk").exists()
+
+
 def test_sort_never_replaces_a_message(home, maildir):
     taken = maildir / "Spam" / "new"
     taken.mkdir(parents=True)
@@ -387,9 +420,17 @@ def test_why_and_stats(home):
     assert code == 0
     assert re.match(r"spam: probability 0\.9\d+, score \+", out.decode())
     assert out.count(b" spam, 0 ham") >= 3
+    (home / "two.mbox").write_bytes(b"From a\n" + ham(100) + b"\n\nFrom b\n" + spam(100) + b"\n")
+    code, out, err = genus("why", home / "two.mbox", home=home)
+    assert (code, out[:4]) == (0, b"ham:")
+    assert "two.mbox#1, the first of several messages" in err
+    code, out, err = genus("why", f"{home / 'two.mbox'}#2", home=home)
+    assert (code, out[:5], err) == (0, b"spam:", "")
+    code, out, err = genus("why", f"{home / 'two.mbox'}#3", home=home)
+    assert (code, "There is no message 3 in" in err) == (1, True)
     code, out, _ = genus("stats", "--ham-loss", "0.01", home=home)
     assert "ham known   60 messages" in out.decode()
-    assert "no more than 1 % of ham" in out.decode()
+    assert "about 1 % of ham" in out.decode()
 
 
 def test_expire(home):
@@ -422,7 +463,8 @@ def test_import_bogofilter(tmp_path):
         (["sort", "."], 1, "There is no store"),
         (["expire"], 2, "Say what is to go"),
         (["import-bogofilter"], 1, "no line .MSG_COUNT"),
-        (["check", "--ham-loss", "2"], 2, "0<x<1"),
+        (["check", "--ham-loss", "2"], 3, "0<x<1"),
+        (["sort", "--ham-loss", "2", "."], 2, "0<x<1"),
     ],
 )
 def test_bad_input_gets_a_sentence(tmp_path, arguments, code, said):

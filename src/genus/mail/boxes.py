@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -35,6 +36,20 @@ def messages_at(path: str) -> Iterator[tuple[str, bytes]]:
             yield from messages_of_file(str(each), gone_is_fine=True)
     else:
         yield from messages_of_file(path)
+
+
+def message_named(path: str) -> tuple[str, bytes, bool]:
+    """The message of a name that `messages_at` gives; whether the path names no other one, too."""
+    place, mark, number = path.rpartition("#")
+    if mark and number.isdecimal() and not os.path.exists(path):
+        for name, raw in messages_at(place):
+            if name == path:
+                return name, raw, True
+        raise ValueError(f"There is no message {number} in {place}.")
+    found = list(islice(messages_at(path), 2))
+    if not found:
+        raise ValueError(f"There is no message in {path}.")
+    return *found[0], len(found) == 1
 
 
 def files_in(folder: Path) -> Iterator[Path]:

@@ -47,7 +47,7 @@ class Why:
         verdict = self.verdict
         lines = [
             f"{verdict.verdict}: probability {shown(verdict.probability)}, "
-            f"score {verdict.score:+.3f}, of which {self.constant:+.3f} whatever it holds"
+            f"score {verdict.score:+.3f}, of which {self.constant:+.3f} before any evidence"
         ]
         if verdict.reason:
             lines.append(verdict.reason)

@@ -65,8 +65,9 @@ TAIL, FEWEST_IN_TAIL = 0.02, 10
 class Judgement:
     """Weights of groups, a constant, and how far the scores of ham reach.
 
-    A share `tail_share` of ham scores above `tail_start`, by `tail_excess` on average. `ham` and
-    `spam` are how many lessons there were when it was made.
+    A share `tail_share` of ham scores above `tail_start`, by `tail_excess` on average;
+    `spam_scores` are quantiles of spam's, from none to all. `ham` and `spam` are how many lessons
+    there were when it was made.
     """
 
     weights: dict[str, float] = field(
@@ -76,6 +77,7 @@ class Judgement:
     tail_start: float = 0.0
     tail_excess: float = 1.0
     tail_share: float = 0.01
+    spam_scores: tuple[float, ...] = ()
     ham: int = 0
     spam: int = 0
 
@@ -86,7 +88,8 @@ class Judgement:
     def from_json(cls, text: str) -> Judgement:
         """A judgement from a note; the one to begin with if there is none that can be read."""
         try:
-            return cls(**json.loads(text)) if text else cls()
+            made = json.loads(text) if text else {}
+            return cls(**made | {"spam_scores": tuple(made.get("spam_scores", ()))})
         except (TypeError, ValueError):  # written by another version
             return cls()
 
@@ -111,6 +114,13 @@ class Judgement:
         """
         beyond = self.tail_excess * np.log(max(self.tail_share / ham_loss, 1.0))
         return float(max(self.tail_start + beyond, LEAST_SURE, self.constant))
+
+    def caught(self, ham_loss: float = HAM_LOSS) -> float:
+        """The share of spam beyond the threshold, of messages that were left out."""
+        below = np.interp(
+            self.threshold(ham_loss), self.spam_scores, np.linspace(0, 1, len(self.spam_scores))
+        )
+        return 1 - float(below)
 
     def verdict(
         self, tokens: Tokens, counts: Counts, totals: Totals, ham_loss: float = HAM_LOSS
@@ -188,6 +198,7 @@ def judge(lessons: Sequence[Lesson], store: Store, totals: Totals) -> Judgement:
         dict(zip(GROUPS, weights.tolist(), strict=True)),
         constant,
         *tail(likely(scores[~spam], scores[spam])),
+        tuple(np.quantile(scores[spam], np.linspace(0, 1, 41)).tolist()),
         totals.ham,
         totals.spam,
     )

@@ -44,7 +44,8 @@ def on_top(headers: Sequence[str], raw: bytes) -> bytes:
 def header(verdict: Verdict) -> str:
     """`X-Genus: spam; probability=0.998; score=6.2`; nothing of the message is in it."""
     probability = shown(verdict.probability)
-    return f"{HEADER}: {verdict.verdict}; probability={probability}; score={verdict.score:.4g}"
+    told = f"{HEADER}: {verdict.verdict}; probability={probability}; score={verdict.score:.4g}"
+    return told + "; reason=too-little-learned" * bool(verdict.reason)
 
 
 def shown(probability: float) -> str:

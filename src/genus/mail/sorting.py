@@ -1,4 +1,4 @@
-"""Spam out of a Maildir and into its Junk folder, message by message."""
+"""Spam, and what is unsure if asked for, out of a Maildir and into folders of their own."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from genus.mail.boxes import MOST, files_in, is_maildir
 from genus.mail.spamfilter import SpamFilter
-from genus.mail.verdict import SPAM, Verdict
+from genus.mail.verdict import SPAM, UNSURE, Verdict
 
 
 @dataclass(frozen=True)
 class Sorted:
-    """What became of a message: what it is, and where it went if it is spam."""
+    """What became of a message: what it is, and where it went if it was moved."""
 
     path: Path
     verdict: Verdict
@@ -24,23 +24,28 @@ class Sorted:
 
 
 def sort_maildir(
-    spam_filter: SpamFilter, maildir: str, junk: str, dry_run: bool = False
+    spam_filter: SpamFilter,
+    maildir: str,
+    junk: str,
+    unsure: str | None = None,
+    dry_run: bool = False,
 ) -> Iterator[Sorted]:
-    """Move what is spam; the junk folder is one of the Maildir's own (.Junk), or a path.
+    """Move what is spam, and what is unsure; folders are the Maildir's own (.Junk), or paths.
 
     A rename within a file system is atomic, and the name holds the flags (":2,S"). Names in
-    Maildirs are unique; should one be taken in the junk folder nevertheless, the message stays.
+    Maildirs are unique; should one be taken where it goes nevertheless, the message stays.
     """
     folder = Path(maildir)
     if not is_maildir(folder):
         raise ValueError(f"{maildir} is no Maildir: it has no folders cur and new.")
-    target = junk_folder(folder, junk)
-    if target.exists() and target.resolve() == folder.resolve():
-        raise ValueError(f"The Junk folder {junk!r} is the Maildir itself. Name another.")
+    targets = {SPAM: folder_of(folder, junk)}
+    if unsure is not None:
+        targets[UNSURE] = folder_of(folder, unsure)
     files = list(files_in(folder))
     there = ((path, raw) for path in files if (raw := content(path)) is not None)
     for path, verdict in spam_filter.check_named(there):
-        if verdict.verdict != SPAM:
+        target = targets.get(verdict.verdict)
+        if target is None:
             yield Sorted(path, verdict, None)
             continue
         place = target / path.parent.name / path.name
@@ -51,11 +56,12 @@ def sort_maildir(
         yield Sorted(path, verdict, place)
 
 
-def junk_folder(maildir: Path, junk: str) -> Path:
+def folder_of(maildir: Path, name: str) -> Path:
     """A folder of the Maildir by its name, or any by its path."""
-    if os.sep in junk:
-        return Path(junk).expanduser()
-    return maildir / junk
+    found = Path(name).expanduser() if os.sep in name else maildir / name
+    if found.exists() and found.resolve() == maildir.resolve():
+        raise ValueError(f"The folder {name!r} is the Maildir itself. Name another.")
+    return found
 
 
 def content(path: Path) -> bytes | None:

@@ -21,10 +21,16 @@ def stats_of(spam_filter: SpamFilter) -> str:
     if min(ham, spam) < FEWEST:
         lines.append(f"Every answer is unsure until {FEWEST} of each are learned.")
     else:
+        loss = spam_filter.ham_loss
         lines.append(
-            f"spam        from score {judgement.threshold(spam_filter.ham_loss):+.2f} on, to lose "
-            f"no more than {100 * spam_filter.ham_loss:g} % of ham; ham up to score 0"
+            f"verdicts    spam above score {judgement.threshold(loss):+.2f}, so that about "
+            f"{100 * loss:g} % of ham is lost; ham up to 0; unsure between"
         )
+        if judgement.spam_scores:
+            lines.append(
+                f"caught      {judgement.caught(loss):.1%} of the spam that is known, when it is "
+                "judged by the rest"
+            )
         weights = sorted(judgement.weights.items(), key=lambda item: -item[1])
         lines.append("weights     " + ", ".join(f"{name} {value:.2f}" for name, value in weights))
     return "\n".join(lines)

@@ -24,7 +24,7 @@ def mail() -> None:
 
     \b
     Example:
-      genus mail learn --spam ~/Maildir/.Junk --ham ~/Maildir
+      genus mail learn --spam ~/Maildir/.Junk --ham ~/Maildir/.Archive
       genus mail check message.eml
       genus mail sort ~/Maildir --junk .Junk
     """

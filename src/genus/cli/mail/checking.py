@@ -7,12 +7,12 @@ import sys
 import click
 
 from genus.cli.mail import options
-from genus.cli.mail.codes import FAILED, HAM, SPAM, UNSURE, failing
+from genus.cli.mail.codes import FAILED, HAM, SPAM, UNSURE, UsageIsAnError, failing
 
 CODES = {"spam": SPAM, "ham": HAM, "unsure": UNSURE}
 
 
-@click.command()
+@click.command(cls=UsageIsAnError)
 @options.paths
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each message.")
 @options.store
@@ -43,7 +43,6 @@ def check(
     """
     with failing(ctx, FAILED):
         from genus.mail.boxes import messages_in
-        from genus.mail.marking import shown
         from genus.mail.spamfilter import SpamFilter
 
         spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
@@ -54,7 +53,7 @@ def check(
                     click.echo(verdict.line(name))
                 else:
                     click.echo(
-                        f"{verdict.verdict:6}  {shown(verdict.probability):8}  "
+                        f"{verdict.verdict:6}  {six_digits(verdict.probability)}  "
                         f"{verdict.score:+9.3f}  {name}"
                     )
                 reasons.add(verdict.reason)
@@ -66,3 +65,11 @@ def check(
             click.echo(reason, err=True)
         sys.stdout.flush()
         ctx.exit(CODES[verdict.verdict])
+
+
+def six_digits(probability: float) -> str:
+    """In a column of its own; never 0 or 1."""
+    from genus.mail.marking import shown
+
+    text = shown(probability)
+    return f"{text:8}" if "e" in text else text.ljust(8, "0")

@@ -10,6 +10,17 @@ import click
 SPAM, HAM, UNSURE, FAILED = 0, 1, 2, 3
 
 
+class UsageIsAnError(click.Command):
+    """A command that ends with FAILED when it is not understood: 2 has another meaning here."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.show()
+            ctx.exit(FAILED)
+
+
 @contextmanager
 def failing(ctx: click.Context, code: int) -> Iterator[None]:
     """Errors are said in a sentence as everywhere, and end with a code of their own."""

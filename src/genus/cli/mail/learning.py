@@ -46,7 +46,7 @@ def learn(spam: tuple[str, ...], ham: tuple[str, ...], store: str | None, site: 
 
     \b
     Examples:
-      genus mail learn --spam ~/Maildir/.Junk --ham ~/Maildir ~/Maildir/.Work
+      genus mail learn --spam ~/Maildir/.Junk --ham ~/Maildir/.Archive ~/Maildir/.Work
       genus mail learn --spam - < message.eml
     """
     from genus.mail.spamfilter import SpamFilter, own

@@ -126,6 +126,7 @@ def serve(
       spamc -U /run/genus/socket -L spam < message.eml
     """
     from genus.cli.troubles import say
+    from genus.mail.judgement import too_little
     from genus.mail.spamd.filters import Stores
     from genus.mail.spamd.listening import Claim, handed_over, name_of, on_tcp, on_unix
     from genus.mail.spamd.server import prepare
@@ -150,7 +151,8 @@ def serve(
             each.close()
 
     try:
-        prepare(stores)
+        known = prepare(stores)
+        say(f"{known.ham:,} ham and {known.spam:,} spam are known. {too_little(known)}".rstrip())
         if path is not None:
             listening.append(on_unix(Path(path), mode))
             claims.append(Claim(Path(path)))

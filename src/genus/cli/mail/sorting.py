@@ -17,6 +17,9 @@ from genus.cli.mail import options
     metavar="FOLDER",
     help="Where spam goes: a folder of the Maildir, or the path of another. Made if missing.",
 )
+@click.option(
+    "--unsure", metavar="FOLDER", help="Where what is unsure goes; else it stays where it is."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be moved, and move nothing.")
 @options.store
 @options.site
@@ -24,6 +27,7 @@ from genus.cli.mail import options
 def sort(
     maildir: str,
     junk: str,
+    unsure: str | None,
     dry_run: bool,
     store: str | None,
     site: str | None,
@@ -36,7 +40,7 @@ def sort(
 
     \b
     Example:
-      genus mail sort ~/Maildir --junk .Junk --dry-run
+      genus mail sort ~/Maildir --junk .Junk --unsure .Maybe --dry-run
     """
     from genus.cli.troubles import say
     from genus.mail.sorting import sort_maildir
@@ -46,14 +50,18 @@ def sort(
     try:
         counts = {"ham": 0, "unsure": 0, "spam": 0}
         reasons = set()
-        for moved in sort_maildir(spam_filter, maildir, junk, dry_run):
+        for moved in sort_maildir(spam_filter, maildir, junk, unsure, dry_run):
             counts[moved.verdict.verdict] += 1
             reasons.add(moved.verdict.reason)
-            if moved.verdict.verdict == "spam":
+            if moved.target is not None:
                 click.echo(f"{moved.path} -> {moved.target}")
     finally:
         spam_filter.close()
     for reason in sorted(reasons - {""}):
         say(reason)
-    done = "would be moved" if dry_run else "moved"
-    say(f"{counts['spam']:,} spam {done}, {counts['ham']:,} ham, {counts['unsure']:,} unsure.")
+    done = " would be moved" if dry_run else " moved"
+    unsure_done = "" if unsure is None else done
+    say(
+        f"{counts['spam']:,} spam{done}, {counts['ham']:,} ham, "
+        f"{counts['unsure']:,} unsure{unsure_done}."
+    )

@@ -26,20 +26,22 @@ def why(
 ) -> None:
     """Say why a message is spam, or is not.
 
-    Lists the evidence, word by word, with where in the message it stood.
+    Lists the evidence, word by word, with where in the message it stood. Of an mbox, PATH#2 is
+    the second message.
 
     \b
     Example:
       genus mail why message.eml
     """
-    from genus.mail.boxes import messages_at
+    from genus.cli.troubles import say
+    from genus.mail.boxes import message_named
     from genus.mail.spamfilter import SpamFilter
 
     spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
     try:
-        found = next(messages_at(path), None)
-        if found is None:
-            raise ValueError(f"There is no message in {path}.")
-        click.echo(spam_filter.why(found[1]).text(number))
+        name, raw, alone = message_named(path)
+        click.echo(spam_filter.why(raw).text(number))
+        if not alone:
+            say(f"This is {name}, the first of several messages in {path}.")
     finally:
         spam_filter.close()

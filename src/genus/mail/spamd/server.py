@@ -16,19 +16,21 @@ from pathlib import Path
 from genus.mail.spamd.filters import Filters, Stores
 from genus.mail.spamd.listening import on_unix
 from genus.mail.spamd.worker import GRACE, Limits, Worker, tell
+from genus.mail.store import Totals
 
 QUICK = 1.0  # seconds; a process that ends sooner is not replaced at once
 LESSON = 600.0  # seconds that one who learns may wait for others who do
 HANDLED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM}
 
 
-def prepare(stores: Stores) -> None:
-    """Open what will be needed, so that what is wrong with it is said at once."""
+def prepare(stores: Stores) -> Totals:
+    """Open what will be needed, so that what is wrong with it is said at once; what it knows."""
     if stores.users is not None:
         stores.users.mkdir(mode=0o700, parents=True, exist_ok=True)
     filters = Filters(stores)
-    filters.to_check(None)
+    known = filters.to_check(None).store.totals()
     filters.close()  # a connection must not be carried into another process
+    return known
 
 
 def serve(

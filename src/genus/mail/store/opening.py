@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from genus.mail.store.layers import Layers
-from genus.mail.store.protocol import Store, StoreError
+from genus.mail.store.protocol import NoStore, Store, StoreError
 from genus.mail.store.sqlite import SQLiteStore
 
 FILE = "mail.sqlite"
@@ -48,8 +48,12 @@ def open_store(
 
     Add owner=NAME to the parameters of a PostgreSQL address to tell users apart.
     """
-    # With a site's store there is something to go by before anything is learned.
-    own = open_one(default_place() if name is None else name, create or site is not None)
+    try:
+        own = open_one(default_place() if name is None else name, create)
+    except NoStore:
+        if site is None:
+            raise
+        return open_one(site, create=False)  # what the site knows is enough to check mail by
     if site is None:
         return own
     try:

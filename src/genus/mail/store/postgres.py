@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from genus.mail.store.lessons import Counts, Lesson, Tokens
-from genus.mail.store.protocol import Change, StoreError, Totals
+from genus.mail.store.protocol import Change, NoStore, StoreError, Totals
 
 VERSION = 1
 LOCK = 0x67656E75  # of advisory locks, "genu"; the other half is the owner
@@ -91,7 +91,7 @@ class PostgresStore:
                     run("INSERT INTO genus_mail.owners (name) VALUES (%s)", (self.owner,))
                     found = run(query, (self.owner,)).fetchone()
             if found is None:
-                raise StoreError(
+                raise NoStore(
                     f"There is no store of {self.owner!r} at {self.name}. Learn some mail first: "
                     "genus mail learn --spam PATH --ham PATH."
                 )

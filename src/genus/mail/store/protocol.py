@@ -14,6 +14,10 @@ class StoreError(ValueError):
     """Something is wrong with a store; says what, where, and what to do."""
 
 
+class NoStore(StoreError):
+    """There is none where one was looked for."""
+
+
 @dataclass(frozen=True)
 class Totals:
     """How many messages of either class were learned, and what they weigh, of UNIT."""

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from genus.mail.store.lessons import Counts, Lesson, Tokens
-from genus.mail.store.protocol import Change, StoreError, Totals
+from genus.mail.store.protocol import Change, NoStore, StoreError, Totals
 
 VERSION = 1
 APPLICATION = 0x67656E75  # "genu", in the header of the file
@@ -268,8 +268,8 @@ def connect(path: Path, create: bool, is_frozen: bool) -> sqlite3.Connection:
     """A connection to a store of this version, made if need be."""
     there = path.exists() and path.stat().st_size > 0
     if not there and not create:
-        raise StoreError(
-            f"There is no store at {path}. Learn some mail first: "
+        raise NoStore(
+            f"There is no store at {path.absolute()}. Learn some mail first: "
             "genus mail learn --spam PATH --ham PATH."
         )
     if path.is_dir():
