@@ -295,8 +295,9 @@ def attacks(split: Split) -> Iterator[str]:
             yield row(f"{words} common words of ham appended", spam_filter, spam)
         for share in (0.01, 0.05):
             number = int(share * sum(len(raw["train", label]) for label in CLASSES))
-            poison = [padded(each, 300) for each in chance.sample(raw["test", "spam"], number)]
-            rest = [each for each in raw["test", "spam"] if each not in poison]
+            chosen = chance.sample(raw["test", "spam"], number)
+            rest = [each for each in raw["test", "spam"] if each not in chosen]
+            poison = [padded(each, 300) for each in chosen]
             spam_filter.learn(poison, spam=False)
             yield row(f"{share:.0%} more lessons: padded spam as ham", spam_filter, rest)
             spam_filter.forget(poison)

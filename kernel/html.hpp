@@ -5,11 +5,13 @@
 // word), others end a line. Character references stay as they are.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace genus::html {
@@ -59,15 +61,23 @@ bool is_any(std::string_view name, const std::array<std::string_view, N>& names)
     return false;
 }
 
-constexpr std::array<std::string_view, 17> within_line{
-    "a",     "abbr", "b",      "big",    "code", "em",  "font", "i", "s",
-    "small", "span", "strike", "strong", "sub",  "sup", "tt",   "u"};
+// All others leave no trace in the text, also those that no browser knows.
+constexpr std::array<std::string_view, 60> of_lines{
+    "address",  "article",  "aside",      "blockquote", "body",     "br",    "caption",
+    "center",   "col",      "colgroup",   "dd",         "dir",      "div",   "dl",
+    "dt",       "fieldset", "figcaption", "figure",     "footer",   "form",  "frame",
+    "frameset", "h1",       "h2",         "h3",         "h4",       "h5",    "h6",
+    "head",     "header",   "hr",         "html",       "iframe",   "img",   "input",
+    "legend",   "li",       "main",       "menu",       "meta",     "nav",   "noframes",
+    "noscript", "ol",       "optgroup",   "option",     "p",        "pre",   "section",
+    "select",   "table",    "tbody",      "td",         "textarea", "tfoot", "th",
+    "thead",    "title",    "tr",         "ul"};
 constexpr std::array<std::string_view, 14> without_end{
     "area", "base",  "basefont", "br",   "col",   "embed",  "hr",
     "img",  "input", "link",     "meta", "param", "source", "wbr"};
-constexpr std::array<std::string_view, 5> never_seen{"script", "style", "template", "object",
-                                                     "applet"};
-constexpr std::array<std::string_view, 3> with_text{"alt", "title", "value"};
+constexpr std::array<std::string_view, 7> never_seen{"script", "style",    "template", "object",
+                                                     "applet", "noscript", "title"};
+constexpr std::array<std::string_view, 2> with_text{"alt", "title"};
 constexpr std::array<std::string_view, 5> with_address{"href", "src", "action", "background",
                                                        "formaction"};
 
@@ -97,8 +107,27 @@ inline int digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+// rgb(255, 255, 255), also with an alpha, which makes no difference here.
+inline int rgb_of(std::string_view text) {
+    int value = 0, channel = 0, channels = 0;
+    bool digits = false;
+    for (char c : text) {
+        if (c >= '0' && c <= '9') {
+            channel = std::min(channel * 10 + (c - '0'), 255);
+            digits = true;
+        } else if (digits) {
+            value = value * 256 + channel;
+            channel = 0;
+            digits = false;
+            if (++channels == 3) return value;
+        }
+    }
+    return unknown;
+}
+
 inline int colour_of(std::string_view text) {
     text = trimmed(text);
+    if (starts(text, "rgb")) return rgb_of(text);
     for (const auto& colour : colours)
         if (is_same(text, colour.name)) return colour.value;
     if (!text.empty() && text.front() == '#') text.remove_prefix(1);
@@ -138,8 +167,13 @@ struct Look {
 
     void take_rule(std::string_view name, std::string_view value) {
         if (is_same(name, "color")) set(ink, colour_of(value));
+        if (is_same(name, "color")) hidden |= starts(value, "transparent");
+        if (is_same(name, "height")) hidden |= is_nothing(value);
+        if (is_same(name, "left") || is_same(name, "top") || is_same(name, "text-indent"))
+            hidden |= is_far_out(value);
         if (is_same(name, "background-color")) set(paper, colour_of(value));
-        if (is_same(name, "background")) set(paper, colour_of(value.substr(0, value.find(' '))));
+        if (is_same(name, "background"))
+            set(paper, colour_of(starts(value, "rgb") ? value : value.substr(0, value.find(' '))));
         if (is_same(name, "display")) hidden |= starts(value, "none");
         if (is_same(name, "visibility")) hidden |= starts(value, "hidden");
         if (is_same(name, "mso-hide")) hidden |= starts(value, "all");
@@ -159,6 +193,12 @@ struct Look {
         if (value != unknown) colour = value;
     }
 
+    // -999px and the like.
+    static bool is_far_out(std::string_view value) {
+        return value.size() > 4 && value.front() == '-' && digit(value[1]) >= 0 &&
+               digit(value[2]) >= 0 && digit(value[3]) >= 0;
+    }
+
     // 0, 0px, 0.0em …
     static bool is_nothing(std::string_view value) {
         if (value.empty() || value.front() != '0') return false;
@@ -169,6 +209,12 @@ struct Look {
 
     // Up to one pixel or point.
     static bool is_tiny(std::string_view value) {
+        if (starts(value, "0.") || starts(value, ".")) {
+            // 0.9em is legible, and 0.9px is not.
+            const auto unit = value.find_last_of("0123456789.") + 1;
+            return is_nothing(value) || starts(value.substr(unit), "px") ||
+                   starts(value.substr(unit), "pt");
+        }
         return is_nothing(value) || is_same(value, "1px") || is_same(value, "1pt") ||
                is_same(value, "1");
     }
@@ -252,7 +298,7 @@ private:
         const auto closed = name();
         const auto end = text_.find('>', at_);
         at_ = end == text_.npos ? text_.size() : end + 1;
-        if (!is_any(closed, within_line)) write("\n");
+        if (is_any(closed, of_lines)) write("\n");
         for (auto i = open_.size(); i-- > 0;) {
             if (!is_same_name(open_[i].name, closed)) continue;
             look_ = open_[i].look;
@@ -276,7 +322,7 @@ private:
         Look inside = look_;
         while (at_ < text_.size() && text_[at_] != '>') attribute(tag, inside);
         if (at_ < text_.size()) ++at_;
-        if (!is_any(tag, within_line)) write("\n");
+        if (is_any(tag, of_lines)) write("\n");
         if (is_any(tag, never_seen)) {
             skip_to_end_of(tag);
         } else if (!is_any(tag, without_end) && open_.size() < deepest) {

@@ -155,7 +155,7 @@ def test_the_more_ham_may_be_lost_the_more_is_called_spam(trained):
 @pytest.mark.parametrize("loss", ["0", "1", "-1", "much", "nan"])
 def test_a_share_that_is_none_is_refused(tmp_path, monkeypatch, loss):
     monkeypatch.setenv("GENUS_HAM_LOSS", loss)
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match=r"between 1e-6 and 0\.5"):
         SpamFilter.open(tmp_path / "mail.sqlite")
 
 
@@ -181,6 +181,57 @@ def test_stats_say_how_much_spam_is_caught(trained):
     assert judgement.caught(0.5) >= judgement.caught(1e-6)
 
 
+def test_the_bound_leaves_no_class_without_lessons(empty, monkeypatch):
+    monkeypatch.setattr("genus.mail.spamfilter.MOST_LESSONS", 40)
+    empty.learn([spam(i) for i in range(15)], True)
+    empty.learn([ham(i) for i in range(60)], False)
+    assert (empty.store.totals().ham, empty.store.totals().spam) == (25, 15)
+    empty.learn([spam(i) for i in range(100, 160)], True)
+    assert (empty.store.totals().ham, empty.store.totals().spam) == (20, 20)
+    assert empty.label(ham(59)) == "ham"
+    assert empty.label(ham(40)) == "ham"
+    assert empty.label(ham(39)) is None
+
+
+def test_at_the_bound_it_is_judged_anew_as_well(empty, monkeypatch):
+    monkeypatch.setattr("genus.mail.spamfilter.MOST_LESSONS", 40)
+    empty.learn([spam(i) for i in range(20)], True)
+    empty.learn([ham(i) for i in range(20)], False)
+    before = empty.judgement
+    empty.learn([ham(i) for i in range(100, 120)], False)
+    assert empty.judgement.changes > before.changes
+
+
+def test_correcting_judges_anew(trained):
+    before = trained.judgement
+    trained.learn([ham(0), ham(1)], True)
+    assert trained.judgement != before
+
+
+def test_a_judgement_that_is_no_number_does_not_hold(trained):
+    with trained.store.change() as change:
+        change.put(
+            "judgement",
+            trained.judgement.to_json().replace('"constant": ', '"constant": NaN, "ham": 1, "x": '),
+        )
+    assert np.isfinite(trained.check(spam(100)).score)
+    with trained.store.change() as change:
+        change.put("judgement", '{"constant": NaN, "ham": 60, "spam": 60}')
+    assert np.isfinite(trained.check(spam(100)).score)
+
+
+def test_tokens_of_another_version_are_refused(trained):
+    with trained.store.change() as change:
+        change.put("tokens", "0")
+    with pytest.raises(ValueError, match="tokens of version 0"):
+        SpamFilter(trained.store)
+
+
+def test_evidence_cannot_speak_to_a_terminal(trained):
+    raw = b"Subject: cash\x1b]0;jackpot\x07 prize\n\nfree\x1b[2Jcash prize"
+    assert "\x1b" not in trained.why(raw).text(1000)
+
+
 def test_other_filters_verdicts_are_no_evidence(trained):
     """Learned of all spam, headers of other filters say nothing of a message that has them."""
     flagged = [
@@ -197,7 +248,6 @@ def test_forgetting_repairs_what_was_poisoned(trained):
     trained.learn(poison, spam=False)
     assert [trained.check(spam(i)) for i in range(100, 120)] != before
     trained.forget(poison)
-    trained.rejudge(anew=True)
     assert [trained.check(spam(i)) for i in range(100, 120)] == before
 
 
@@ -439,6 +489,21 @@ def test_expire(home):
         0,
         "0 messages count for less, 70 are forgotten",
     )
+    assert out.decode().strip().endswith("the store holds 25 ham and 25 spam.")
+
+
+def test_an_option_without_a_path_is_not_overlooked(tmp_path):
+    code, out, err = genus("learn", "--spam", "--ham", "-", stdin=ham(1), home=tmp_path)
+    assert (code, out) == (2, b"")
+    assert "Option '--spam' needs a PATH after it." in err
+    code, _, err = genus("learn", "--ham", "-", "--spam", stdin=ham(1), home=tmp_path)
+    assert (code, "needs a PATH" in err) == (2, True)
+
+
+def test_filter_passes_a_message_under_a_bad_setting(home):
+    code, out, err = genus("filter", stdin=spam(1), home=home, GENUS_HAM_LOSS="0,01")
+    assert (code, out) == (0, spam(1))
+    assert "between 1e-6 and 0.5" in err
 
 
 def test_import_bogofilter(tmp_path):
@@ -463,8 +528,8 @@ def test_import_bogofilter(tmp_path):
         (["sort", "."], 1, "There is no store"),
         (["expire"], 2, "Say what is to go"),
         (["import-bogofilter"], 1, "no line .MSG_COUNT"),
-        (["check", "--ham-loss", "2"], 3, "0<x<1"),
-        (["sort", "--ham-loss", "2", "."], 2, "0<x<1"),
+        (["check", "--ham-loss", "2"], 3, "1e-06<=x<=0.5"),
+        (["sort", "--ham-loss", "2", "."], 2, "1e-06<=x<=0.5"),
     ],
 )
 def test_bad_input_gets_a_sentence(tmp_path, arguments, code, said):

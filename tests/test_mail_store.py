@@ -104,7 +104,8 @@ class Child:
 
     def kill(self) -> list[Any]:
         """End it by force, and return what else it said before."""
-        os.kill(self.process.pid or 0, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it may have ended by itself
+            os.kill(self.process.pid or 0, signal.SIGKILL)
         return self.rest()
 
     def rest(self) -> list[Any]:

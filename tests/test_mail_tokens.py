@@ -23,7 +23,15 @@ from genus import _kernel
 from genus.mail.evidence import spellings
 from genus.mail.identity import digest
 from genus.mail.message import LIMITS, read
-from genus.mail.tokens import GROUPS, MOST_LINKS, MOST_TOKENS, hosts, pieces_of, tokens_of
+from genus.mail.tokens import (
+    GROUPS,
+    MOST_LINKS,
+    MOST_TOKENS,
+    MOST_WORDS,
+    hosts,
+    pieces_of,
+    tokens_of,
+)
 from genus.text.hashes import KINDS, WordPlan, ids_of
 from genus.text.html import Page
 
@@ -153,11 +161,18 @@ def hash_words(
 
 
 SPACES = b" \t\n\v\f\r"
-WITHIN_LINE = set(b"a abbr b big code em font i s small span strike strong sub sup tt u".split())
+OF_LINES = set(
+    b"""
+    address article aside blockquote body br caption center col colgroup dd dir div dl dt
+    fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header
+    hr html iframe img input legend li main menu meta nav noframes noscript ol optgroup
+    option p pre section select table tbody td textarea tfoot th thead title tr ul
+    """.split()
+)
 WITHOUT_END = set(
     b"area base basefont br col embed hr img input link meta param source wbr".split()
 )
-NEVER_SEEN = set(b"script style template object applet".split())
+NEVER_SEEN = set(b"script style template object applet noscript title".split())
 COLOURS = {
     b"white": 0xFFFFFF,
     b"black": 0x000000,
@@ -183,6 +198,9 @@ def colour_of(value: bytes, otherwise: int) -> int:
     value = value.strip(SPACES).lower()
     if value in COLOURS:
         return COLOURS[value]
+    if value.startswith(b"rgb"):
+        channels = [min(int(each), 255) for each in re.findall(b"[0-9]+(?=[^0-9])", value)][:3]
+        return otherwise if len(channels) < 3 else int.from_bytes(channels, "big")
     digits = value.removeprefix(b"#")
     if not re.fullmatch(b"[0-9a-f]{3}|[0-9a-f]{6}", digits):
         return otherwise
@@ -212,12 +230,19 @@ def styled(look: Look, key: bytes, value: bytes) -> Look:
             if name == b"color":
                 ink = colour_of(wanted, ink)
             if name in (b"background-color", b"background"):
-                wanted = wanted.split(b" ")[0] if name == b"background" else wanted
+                if name == b"background" and not wanted.startswith(b"rgb"):
+                    wanted = wanted.split(b" ")[0]
                 paper = colour_of(wanted, paper)
             hidden |= name == b"display" and wanted.startswith(b"none")
             hidden |= name == b"visibility" and wanted.startswith(b"hidden")
             hidden |= name == b"mso-hide" and wanted.startswith(b"all")
-            hidden |= name in (b"opacity", b"max-height", b"font-size") and nothing
+            hidden |= name == b"color" and wanted.startswith(b"transparent")
+            hidden |= name in (b"opacity", b"max-height", b"height", b"font-size") and nothing
+            far = re.match(b"-[0-9a-f]{3}.", wanted, re.DOTALL) is not None
+            hidden |= name in (b"left", b"top", b"text-indent") and far
+            if name == b"font-size" and wanted.startswith((b"0.", b".")):
+                unit = re.sub(rb".*[0-9.]", b"", wanted, flags=re.DOTALL)
+                hidden |= unit.startswith((b"px", b"pt"))
             hidden |= name == b"font-size" and wanted in (b"1px", b"1pt", b"1")
     return ink, paper, hidden or key == b"hidden"
 
@@ -251,7 +276,7 @@ def read_html(text: bytes) -> tuple[bytes, bytes, bytes, int]:
             assert name
             end = text.find(b">", name.end())
             at = end + 1 or len(text)
-            if name.group().lower() not in WITHIN_LINE:
+            if name.group().lower() in OF_LINES:
                 write(b"\n")
             for i in reversed(range(len(opened))):
                 if opened[i][0] == name.group().lower():
@@ -280,7 +305,7 @@ def read_html(text: bytes) -> tuple[bytes, bytes, bytes, int]:
                     value = chosen.group(chosen.lastindex or 0)
                     at = chosen.end()
                 inside = styled(inside, key.lower(), value)
-                if key.lower() in (b"alt", b"title", b"value"):
+                if key.lower() in (b"alt", b"title"):
                     write(b" " + value + b" ")
                     continue
                 marks += short(name) + b"." + short(key) + b"\n"
@@ -289,7 +314,7 @@ def read_html(text: bytes) -> tuple[bytes, bytes, bytes, int]:
                 else:
                     marks += short(key) + b"=" + short(value.strip(SPACES)) + b"\n"
             at += 1
-            if name.lower() not in WITHIN_LINE:
+            if name.lower() in OF_LINES:
                 write(b"\n")
             if name.lower() in NEVER_SEEN:
                 end = re.compile(rb"</" + name.lower() + rb"[^>]*(>|\Z)", re.I).search(text, at)
@@ -402,6 +427,13 @@ def page(html: str) -> bytes:
         "<div style='font-size: 0.0em'>noon</div>",
         "<div style='font-size:1px'>noon</div>",
         "<div style='opacity:0'>noon</div>",
+        "<div style='position:absolute;left:-9999px'>noon</div>",
+        "<div style='height:0;overflow:hidden'>noon</div>",
+        "<div style='font-size:0.1px'>noon</div>",
+        "<div style='font-size:.5pt'>noon</div>",
+        "<div style='color:rgb(255, 255,255)'>noon</div>",
+        "<div style='color:transparent'>noon</div>",
+        "<td style='background:rgb(1,2,3)'><i style='color:rgba(1,2,3,1)'>noon</i></td>",
         "<div style='max-height:0px;overflow:hidden'>noon</div>",
         "<div hidden>noon</div>",
         "<div style='display:none'>noon",
@@ -422,6 +454,8 @@ def test_what_cannot_be_seen_is_apart(html: str) -> None:
         "<font color=white></font>noon",
         "<body bgcolor=black><font color=white>noon</font>",
         "<div style='font-size:10px'>noon</div>",
+        "<div style='font-size:0.9em'>noon</div>",
+        "<div style='color:rgb(255,0,0)'>noon</div>",
         "<div style='opacity:0.5'>noon</div>",
         "<div style='display:none'></div>noon",
         "<font color=nonsense>noon</font>",
@@ -431,10 +465,8 @@ def test_what_cannot_be_seen_is_apart(html: str) -> None:
         "&#110;o&#x6F;n",
         "no&shy;on",
         "no&zwnj;on",
-        "<title>noon</title>",
         "<img src=x alt='noon'>",
         "<a title=noon>x</a>",
-        "<input value=noon>",
         "<!-- never ends noon> noon",
         "<script> never ends; noon",
         "<a href='never ends>noon",
@@ -452,6 +484,9 @@ def test_what_can_be_seen_is_read(html: str) -> None:
     "html",
     [
         "<script>noon</script>",
+        "<title>noon</title>",
+        "<noscript>noon</noscript>",
+        "<input type=hidden value=noon>",
         "<SCRIPT type=x>if (1 < 2) noon()</SCRIPT >",
         "<style>noon {color: red}</style>",
         "<!-- noon -->",
@@ -468,7 +503,7 @@ def test_what_is_no_text_is_no_word(html: str) -> None:
 
 def test_a_word_in_pieces_is_the_word() -> None:
     whole = tokens_of(page("<p>viagra here"))
-    pieces = tokens_of(page("<p>v<b></b>i<!-- -->a&#103;ra here"))
+    pieces = tokens_of(page("<p>v<b></b>i<!-- -->a&#103;r<wbr><ksjdf>a</ksjdf> here"))
     words = [each[each % KINDS == GROUPS.index("words")] for each in (whole, pieces)]
     np.testing.assert_array_equal(*words)
 
@@ -682,9 +717,9 @@ def test_names_in_pieces_are_put_together() -> None:
     assert {"suffix:exe", "file:report"} <= spelt(raw, "structure")
 
 
-def test_text_that_is_attached_as_a_file_is_not_read() -> None:
+def test_text_that_is_attached_as_a_file_is_read() -> None:
     raw = with_attachment(b"explosion", "text/plain", "a.txt")
-    assert "explosion" not in spelt(raw, "words")
+    assert "explosion" in spelt(raw, "words")
 
 
 def test_a_forwarded_message_is_read() -> None:
@@ -736,10 +771,35 @@ def test_hosts_and_what_they_are_in() -> None:
 def test_a_message_of_many_words_has_the_first_of_them() -> None:
     raw = b"Subject: first\n\n" + b" ".join(b"w%dx" % i for i in range(20_000))
     tokens = tokens_of(raw)
-    assert len(tokens) == MOST_TOKENS
+    assert 2 * MOST_WORDS < len(tokens) < MOST_TOKENS
     assert np.isin(tokens_of(b"Subject: first\n\n"), tokens).sum() > 5
     assert "w0x" in spelt(raw, "words")
     assert "w19999x" not in spelt(raw, "words")
+
+
+def test_no_group_crowds_out_the_others() -> None:
+    people = b"".join(b"To: a%d@example.org, b%d@example.net\n" % (i, i) for i in range(900))
+    raw = people + b"Subject: viagra\n\ncheap viagra here"
+    assert len(tokens_of(raw)) <= MOST_TOKENS
+    assert {"cheap", "viagra"} <= spelt(raw, "words")
+    many = b" ".join(b"w%dx" % i for i in range(9000))
+    cut = ids_of([chr(ord("A") + GROUPS.index("structure")) + "cut:tokens"])
+    assert np.isin(cut, tokens_of(b"Subject: x\n\n" + many)).all()
+
+
+def test_only_the_first_sender_counts() -> None:
+    raw = b"From: ann@example.org\nFrom: bob@example.net\nSubject: one\nSubject: two\n\n"
+    assert "from:bob@example.net" not in spelt(raw, "people")
+    assert spelt(raw, "subject") >= {"one"}
+    assert "two" not in spelt(raw, "subject")
+
+
+def test_both_alternatives_open() -> None:
+    raw = (
+        b"Content-Type: multipart/alternative; boundary=x\n\n--x\n\nlunch\n"
+        b"--x\nContent-Type: text/html\n\n<p>viagra\n--x--\n"
+    )
+    assert {"lunch", "viagra"} <= spelt(raw, "opening")
 
 
 def test_links_are_bounded() -> None:

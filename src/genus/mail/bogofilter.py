@@ -16,12 +16,14 @@ import numpy as np
 
 from genus.mail.spamfilter import SpamFilter, shift, this_day, unlearn
 from genus.mail.store import UNIT, Lesson
+from genus.mail.store.lessons import IMPORTED
 from genus.mail.tokens import LETTER, LINKS, OPENING, PEOPLE, SUBJECT, WORDS
 from genus.text.hashes import WordPlan, ids_of
 
 MESSAGES = ".MSG_COUNT"
 PREFIXES = {"subj": SUBJECT, "from": PEOPLE, "to": PEOPLE, "url": LINKS}
 NOTE = "bogofilter"
+MOST_MESSAGES = 10**9
 
 
 def import_dump(spam_filter: SpamFilter, path: str) -> str:
@@ -33,10 +35,10 @@ def import_dump(spam_filter: SpamFilter, path: str) -> str:
             counts = read_dump(file)
     spam_total, ham_total = counts.get(MESSAGES, (0, 0))
     counts = {word: each for word, each in counts.items() if not word.startswith(".")}
-    if spam_total <= 0 or ham_total <= 0:
+    if not (0 < spam_total < MOST_MESSAGES and 0 < ham_total < MOST_MESSAGES):
         raise ValueError(
-            f"{path} has no line {MESSAGES} with messages of both classes. Give it what "
-            "`bogoutil -d wordlist.db` prints."
+            f"{path} has no line {MESSAGES} with a likely number of messages of both classes. "
+            "Give it what `bogoutil -d wordlist.db` prints."
         )
     lessons = [
         *lessons_of({w: n for w, (n, _) in counts.items() if n}, spam_total, True),
@@ -85,7 +87,7 @@ def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesso
         held = left >= weight
         left = left - weight * held
         key = f"bogofilter {spam} {number} {weight} {total}".encode() + ids[held].tobytes()
-        digest = hashlib.blake2b(key, digest_size=16).digest()
+        digest = IMPORTED + hashlib.blake2b(key, digest_size=8).digest()
         yield Lesson(digest, spam, this_day(), ids[held], weight * UNIT)
 
 

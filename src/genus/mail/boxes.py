@@ -25,7 +25,10 @@ def messages_in(paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
 def messages_at(path: str) -> Iterator[tuple[str, bytes]]:
     """The messages at one place, in the order of their names."""
     if path == STDIN:
-        yield from divided("stdin", sys.stdin.buffer)
+        # One message, whatever it holds: a text with "From " in it must not pass for several.
+        raw = sys.stdin.buffer.read(MOST)
+        if raw:
+            yield "stdin", raw
         return
     if not os.path.exists(path):
         raise FileNotFoundError(

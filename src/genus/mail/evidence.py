@@ -12,7 +12,7 @@ from genus.mail.message import read
 from genus.mail.store import UNIT, Store
 from genus.mail.store.lessons import Tokens
 from genus.mail.tokens import GROUPS, LETTER, clean, pieces_of, tokens_of
-from genus.mail.verdict import Verdict
+from genus.mail.verdict import Verdict, printable
 from genus.text.hashes import KINDS, ids_of
 
 LONGEST = 40  # characters of a token that are shown
@@ -93,7 +93,7 @@ def spellings(raw: bytes, tokens: Tokens) -> dict[int, tuple[str, str, str]]:
     found: dict[int, tuple[str, str, str]] = {}
     for token, each in zip(pieces.tokens, ids_of(pieces.tokens).tolist(), strict=True):
         group = GROUPS[LETTER.index(token[0])]
-        found.setdefault(each, (token[1:][:LONGEST], group, group))
+        found.setdefault(each, (printable(token[1:][:LONGEST]), group, group))
     for stretch in pieces.texts:
         read_as, places = stretch.plan.places(stretch.text)
         ids, first = np.unique(places[:, 0], return_index=True)
@@ -102,8 +102,8 @@ def spellings(raw: bytes, tokens: Tokens) -> dict[int, tuple[str, str, str]]:
         lines = np.searchsorted(line_ends, places[:, 1]) + 1
         for (each, start, end), line in zip(places.tolist(), lines.tolist(), strict=True):
             if each not in found:
-                shown = clean(read_as[start:end].decode("utf-8", "replace"))[:LONGEST]
+                spelt = clean(read_as[start:end].decode("utf-8", "replace"))
                 where = stretch.where if stretch.where == "subject" else f"{stretch.where}:{line}"
-                shown = shown.replace("\1u", "(link)").replace("\1m", "(address)")
-                found[each] = shown, GROUPS[each % KINDS], where
+                spelt = spelt.replace("\1u", "(link)").replace("\1m", "(address)")
+                found[each] = printable(spelt[:LONGEST]), GROUPS[each % KINDS], where
     return found

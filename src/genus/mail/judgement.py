@@ -57,8 +57,10 @@ SCALE = 2.0  # the common factor, to begin with
 RIDGE, SCALE_RIDGE = 30.0, 10.0
 FEWEST = 5  # messages of either class, below which every answer is unsure
 HAM_LOSS = 0.001
+GROWTH = 0.1
 LEAST_SURE = float(np.log(0.9 / 0.1))
 TAIL, FEWEST_IN_TAIL = 0.02, 10
+USUAL_EXCESS, USUAL_NUMBER = 1.5, 5
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Judgement:
 
     A share `tail_share` of ham scores above `tail_start`, by `tail_excess` on average;
     `spam_scores` are quantiles of spam's, from none to all. `ham` and `spam` are how many lessons
-    there were when it was made.
+    there were when it was made, and `changes` how many had come and gone.
     """
 
     weights: dict[str, float] = field(
@@ -80,6 +82,7 @@ class Judgement:
     spam_scores: tuple[float, ...] = ()
     ham: int = 0
     spam: int = 0
+    changes: int = 0
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -89,18 +92,28 @@ class Judgement:
         """A judgement from a note; the one to begin with if there is none that can be read."""
         try:
             made = json.loads(text) if text else {}
-            return cls(**made | {"spam_scores": tuple(made.get("spam_scores", ()))})
-        except (TypeError, ValueError):  # written by another version
+            found = cls(**made | {"spam_scores": tuple(made.get("spam_scores", ()))})
+            return found if found.is_finite else cls()
+        except (AttributeError, TypeError, ValueError):  # written by another version
             return cls()
 
     @property
-    def lessons(self) -> int:
-        return self.ham + self.spam
+    def is_finite(self) -> bool:
+        numbers = [*self.weights.values(), self.constant, self.tail_start, self.tail_excess]
+        numbers += [self.tail_share, *self.spam_scores, self.ham, self.spam, self.changes]
+        return bool(np.isfinite(numbers).all())
 
-    def is_stale(self, totals: Totals, growth: float) -> bool:
-        """Whether so much was learned or forgotten since that it should be made again."""
-        return any(
-            abs(now - then) > growth * then
+    def distance(self, totals: Totals) -> int:
+        """How many lessons more or fewer there are than when it was made."""
+        return abs(totals.ham - self.ham) + abs(totals.spam - self.spam)
+
+    def is_stale(self, totals: Totals, changes: int) -> bool:
+        """Whether so much has changed since that it should be made again: a tenth.
+
+        A class that has come, or gone, is not to be overlooked beside a large one.
+        """
+        return changes - self.changes > GROWTH * (self.ham + self.spam) or any(
+            abs(now - then) > GROWTH * then
             for now, then in ((totals.ham, self.ham), (totals.spam, self.spam))
         )
 
@@ -137,7 +150,7 @@ class Judgement:
 
     def shares(self, tokens: Tokens, odds: Array) -> Array:
         """What each token of a message adds to the score: its part of what its group adds."""
-        kind = (tokens & KIND_BITS).astype(np.intp)
+        kind = np.minimum(tokens & KIND_BITS, len(GROUPS) - 1).astype(np.intp)
         number = np.bincount(kind, minlength=len(GROUPS)) + SHRINK
         mean = np.bincount(kind, odds, len(GROUPS)) / number
         group = self.vector * bounded(mean)
@@ -174,7 +187,7 @@ def log_odds(counts: Counts | Array, totals: Totals | tuple[float, float]) -> Ar
 
 def features(tokens: Tokens, odds: Array, message: NDArray[np.intp], messages: int) -> Array:
     """The evidence of each group, (messages, groups), of tokens and the message each is in."""
-    cell = message * len(GROUPS) + (tokens & KIND_BITS)
+    cell = message * len(GROUPS) + np.minimum(tokens & KIND_BITS, len(GROUPS) - 1)
     size = messages * len(GROUPS)
     summed = np.bincount(cell, odds, size)
     number = np.bincount(cell, minlength=size)
@@ -185,12 +198,12 @@ def bounded(mean: Array) -> Array:
     return BOUND * np.tanh(mean / BOUND)
 
 
-def judge(lessons: Sequence[Lesson], store: Store, totals: Totals) -> Judgement:
+def judge(lessons: Sequence[Lesson], store: Store, totals: Totals, changes: int = 0) -> Judgement:
     """Weights, fitted on lessons by the counts of all others."""
-    lessons = [each for each in lessons if each.weight == UNIT and len(each.tokens)]
+    lessons = [each for each in lessons if not each.is_import and len(each.tokens)]
     spam = np.array([each.spam for each in lessons], bool)
     if min(np.count_nonzero(spam), np.count_nonzero(~spam)) < FEWEST:
-        return Judgement(ham=totals.ham, spam=totals.spam)
+        return Judgement(ham=totals.ham, spam=totals.spam, changes=changes)
     x = out_of_block(lessons, spam, store, totals)
     weights, constant = fit(x, spam)
     scores = x @ weights + constant
@@ -201,6 +214,7 @@ def judge(lessons: Sequence[Lesson], store: Store, totals: Totals) -> Judgement:
         tuple(np.quantile(scores[spam], np.linspace(0, 1, 41)).tolist()),
         totals.ham,
         totals.spam,
+        changes,
     )
 
 
@@ -234,6 +248,7 @@ def out_of_block(
             inside = rows[labelled[message[rows]]]
             own = np.bincount(at[inside], weight[message[inside]], len(ids))
             left[:, column] -= own[at[rows]]
+        np.maximum(left, 0, out=left)  # lessons may have been forgotten since they were read
         ham_left = all_ham - weight[held & ~spam].sum() / UNIT
         spam_left = all_spam - weight[held & spam].sum() / UNIT
         odds = log_odds(left, (ham_left, spam_left))
@@ -283,12 +298,15 @@ def fit(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
 def tail(scores: Array) -> tuple[float, float, float]:
     """Where the highest of ascending scores begin, their mean excess, and their share.
 
-    They are 2 % of all and at least ten, but no more than half.
+    They are 2 % of all and at least ten, but no more than half. Few scores tell little of how far
+    they reach, so that some more of a usual excess are added.
     """
     n = len(scores)
     m = int(min(max(TAIL * n, FEWEST_IN_TAIL), max(n // 2, 1)))
     start = scores[max(n - m - 1, 0)]
-    return float(start), float(np.mean(scores[n - m :] - start)), m / n
+    beyond = float(np.sum(scores[n - m :] - start))
+    excess = (beyond + USUAL_NUMBER * USUAL_EXCESS) / (m + USUAL_NUMBER)
+    return float(start), excess, m / n
 
 
 def likely(ham: Array, spam: Array) -> Array:

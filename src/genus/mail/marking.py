@@ -17,7 +17,6 @@ OURS = re.compile(
     rb"x-genus(?<![^\r\n]x-genus)(?:-first-line:(?:\r*\n|\r)"
     rb"|[^:\r\n]*:[^\r\n]*(?:\r*\n|\r|\Z)(?:[ \t][^\r\n]*(?:\r*\n|\r|\Z))*+)"
 )
-END_OF_HEAD = re.compile(rb"\n\r?\n")
 ENVELOPE = re.compile(rb"From [^\r\n]*\r?\n")
 
 

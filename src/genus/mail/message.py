@@ -48,7 +48,7 @@ class Part:
     @property
     def is_html(self) -> bool:
         """Whether a mail reader shows it as HTML, or would if the type were right."""
-        if self.type == "text/html":
+        if self.type in ("text/html", "application/xhtml+xml"):
             return True
         return self.text is not None and HTML.search(self.text, 0, 1000) is not None
 
@@ -68,6 +68,7 @@ MOST_LINES = 10_000  # of headers, folded ones as one, that are looked at
 FIELD = re.compile(rb"([^\n]*(?:\n[ \t][^\n]*)*+)\n?")
 FOLD = re.compile(rb"\n[ \t]+")
 NAME = re.compile(rb"[!-9;-~]{1,76}[ \t]*\Z")
+ENCODING = re.compile(r"[A-Za-z0-9-]{1,40}")
 HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 # What Python can decode and what mail is written in; others of its codecs are slow or not for text,
 # and every name that it does not know is remembered by it for ever.
@@ -201,11 +202,11 @@ class Reader:
     def leaf(self, about: Fields, kind: str, body: bytes) -> Part:
         """A part as what it says of itself, and its text."""
         charset = parameter(about, "charset").lower()[:40]
-        encoding = str(about.get("content-transfer-encoding", "")).strip().lower()[:40]
+        encoding = encoding_of(about)
         shown = str(about.get("content-disposition", "")).partition(";")[0].strip().lower()[:40]
         name = parameter(about, "filename", "content-disposition") or parameter(about, "name")
         text = None
-        if kind.startswith(("text/", "multipart/", "message/")) and shown != "attachment":
+        if kind.startswith(("text/", "multipart/", "message/", "application/xhtml")):
             text = characters(transfer_decoded(about, body), charset)
             if len(text) > self.left:
                 text = text[: self.left]
@@ -246,9 +247,15 @@ def parameter(about: Fields, name: str, header: str = "content-type") -> str:
         return ""
 
 
+def encoding_of(about: Fields) -> str:
+    """The transfer encoding: one word, which may be quoted or have a comment."""
+    found = ENCODING.search(str(about.get("content-transfer-encoding", "")))
+    return found.group().lower() if found else ""
+
+
 def transfer_decoded(about: Fields, body: bytes) -> bytes:
     """The body less its transfer encoding; broken ones as far as they go."""
-    encoding = str(about.get("content-transfer-encoding", "")).strip().lower()
+    encoding = encoding_of(about)
     if encoding == "base64":
         return from_base64(body)
     if encoding == "quoted-printable":

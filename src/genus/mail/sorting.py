@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,6 +59,8 @@ def sort_maildir(
 
 def folder_of(maildir: Path, name: str) -> Path:
     """A folder of the Maildir by its name, or any by its path."""
+    if name in ("cur", "new", "tmp", ".", "..", ""):
+        raise ValueError(f"{name!r} is a part of the Maildir. Name a folder such as .Junk.")
     found = Path(name).expanduser() if os.sep in name else maildir / name
     if found.exists() and found.resolve() == maildir.resolve():
         raise ValueError(f"The folder {name!r} is the Maildir itself. Name another.")
@@ -99,11 +102,12 @@ def move(path: Path, place: Path) -> bool:
 
 def carry(path: Path, place: Path) -> bool:
     """Move a file to another file system as mail is delivered: written apart, then renamed."""
-    apart = place.parent.parent / "tmp" / place.name
+    apart = place.parent.parent / "tmp" / f"{secrets.token_hex(8)}.{place.name}"[:200]
     with path.open("rb") as source, apart.open("xb") as file:
         shutil.copyfileobj(source, file)
         file.flush()
         os.fsync(file.fileno())
+    shutil.copystat(path, apart)  # the time of a file is when the message arrived
     os.rename(apart, place)
     path.unlink(missing_ok=True)
     return True

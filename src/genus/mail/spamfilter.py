@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -21,21 +20,22 @@ import numpy as np
 from genus.mail.evidence import Why, evidence_in
 from genus.mail.identity import digest
 from genus.mail.judgement import HAM_LOSS, Judgement, judge
-from genus.mail.store import Change, Layers, Lesson, Store, open_store
+from genus.mail.store import Change, Layers, Lesson, Store, StoreError, Totals, open_store
 from genus.mail.store.lessons import sums
-from genus.mail.tokens import tokens_of
+from genus.mail.tokens import VERSION, tokens_of
 from genus.mail.verdict import Verdict
 
+BATCH_SIZE = 1 << 25  # bytes of messages
 BATCH = 500  # messages in one transaction, and looked up together
 LEARNED, KNOWN, CORRECTED = "learned", "known", "corrected"
 FORGOTTEN, UNKNOWN = "forgotten", "unknown"
-NOTE = "judgement"
+NOTE, CHANGES, TOKENS = "judgement", "changes", "tokens"
+OF_LESSONS = (NOTE, CHANGES, TOKENS, "bogofilter")  # notes that go when the last lesson does
+GOING = 10  # what a lesson that goes counts for among changes: it may have been a wrong one
 MOST_LESSONS = 50_000  # beyond which the oldest are forgotten
 JUDGED = 2000  # lessons of either class that a judgement is made of
 MOST_HALVINGS = 8  # UNIT >> 8 is 1
-GROWTH = 0.1  # in lessons of either class since a judgement, after which another is made
 SECONDS_A_DAY = 86_400
-FORGOTTEN_SHARE = 0.01
 T = TypeVar("T")
 
 
@@ -55,6 +55,12 @@ class SpamFilter:
     def __init__(self, store: Store, ham_loss: float = HAM_LOSS) -> None:
         self.store = store
         self.ham_loss = ham_loss
+        version = store.notes(TOKENS).get(TOKENS, str(VERSION))
+        if version != str(VERSION):
+            raise StoreError(
+                f"{store.name} was learned with tokens of version {version}, and this genus has "
+                f"version {VERSION}. Move it away, and learn anew."
+            )
         self._judgement: tuple[str, Judgement] | None = None
 
     @classmethod
@@ -95,8 +101,7 @@ class SpamFilter:
                 unlearn(change, list(known.values()))
             for each in digests:
                 outcomes.append(UNKNOWN if known.pop(each, None) is None else FORGOTTEN)
-        # What is forgotten may have been poison, so that it takes less to judge anew.
-        self.rejudge(growth=FORGOTTEN_SHARE)
+        self.rejudge()
         return outcomes
 
     def label(self, message: bytes) -> str | None:
@@ -163,45 +168,68 @@ class SpamFilter:
             if new:
                 change.write(list(new.values()))
                 shift(change, list(new.values()), wrong)
+                note_changes(change, len(new) + GOING * len(wrong))
+                change.put(TOKENS, str(VERSION))
         return outcomes
 
     def _keep_bounds(self, keep: int | None = None) -> int:
-        """Forget the oldest lessons beyond so many; how many those were."""
+        """Forget the oldest lessons beyond so many; how many those were.
+
+        The class that has more of them gives first, so that none is ever left without.
+        """
         keep = MOST_LESSONS if keep is None else keep
-        totals = own(self.store).totals()
-        beyond = totals.ham + totals.spam - keep
         gone = 0
-        for batch in batches(islice(self.store.oldest(1 << 40), max(beyond, 0))):
+        for batch in batches(own(self.store).oldest(1 << 40)):
             with self.store.change() as change:
-                known = list(change.find([each.digest for each in batch]).values())
-                unlearn(change, known)
-                gone += len(known)
+                beyond = surplus(own(self.store).totals(), keep)
+                if not any(beyond.values()):
+                    break
+                known = change.find([each.digest for each in batch])
+                old = []
+                for each in batch:
+                    if each.digest in known and beyond[each.spam] > 0:
+                        beyond[each.spam] -= 1
+                        old.append(known[each.digest])
+                unlearn(change, old)
+                gone += len(old)
         return gone
 
     # Judging
 
-    def rejudge(self, anew: bool = False, growth: float = GROWTH) -> None:
-        """Judge again how far evidence is to be trusted, if enough was learned since."""
-        totals = self.store.totals()
-        if not anew and not self.judgement.is_stale(totals, growth):
+    def rejudge(self, anew: bool = False) -> None:
+        """Judge again how far evidence is to be trusted, if enough has changed since."""
+        totals, changes = self.store.totals(), self.changes
+        if not anew and not self.judgement.is_stale(totals, changes):
             return
         lessons = [each for spam in (False, True) for each in self.store.newest(JUDGED, spam)]
-        judgement = judge(lessons, self.store, totals)
+        judgement = judge(lessons, self.store, totals, changes)
         with self.store.change() as change:
-            # Of a store that is empty again nothing is left.
-            change.put(NOTE, None if judgement == Judgement() else judgement.to_json())
+            if own(self.store).totals() == Totals():  # of a store that is empty nothing is left
+                for note in own(self.store).notes(""):
+                    if note in OF_LESSONS:
+                        change.put(note, None)
+            else:
+                change.put(NOTE, judgement.to_json())
+
+    @property
+    def changes(self) -> int:
+        """How many lessons have come and gone; those that went count for ten."""
+        return int(self.store.notes(CHANGES).get(CHANGES, 0))
 
     @property
     def judgement(self) -> Judgement:
         """How far evidence is to be trusted, as it was judged last.
 
-        A site may know better than a user who has learned little: of the judgements that there
-        are, the one that is made of most lessons holds.
+        With a site's store below there are several judgements; the one holds that was made of a
+        number of lessons next to what there is now.
         """
         noted = self.store.notes(NOTE).get(NOTE, "")
         if isinstance(self.store, Layers):
+            totals = self.store.totals()
             below = (notes.get(NOTE, "") for notes in self.store.notes_of_others(NOTE))
-            noted = max([noted, *below], key=lambda text: Judgement.from_json(text).lessons)
+            noted = min(
+                [noted, *below], key=lambda text: Judgement.from_json(text).distance(totals)
+            )
         if self._judgement is None or self._judgement[0] != noted:
             self._judgement = noted, Judgement.from_json(noted)
         return self._judgement[1]
@@ -218,8 +246,8 @@ class SpamFilter:
 
     def check_named(self, messages: Iterable[tuple[T, bytes]]) -> Iterator[tuple[T, Verdict]]:
         """The same for messages with names."""
-        for batch in batches(messages):
-            tokens = [tokens_of(raw) for _, raw in batch]
+        for batch in batches((name, tokens_of(raw)) for name, raw in messages):
+            tokens = [each for _, each in batch]
             judgement, totals = self.judgement, self.store.totals()
             if len(tokens) == 1:
                 counts = [self.store.counts(tokens[0])]
@@ -245,6 +273,20 @@ def unlearn(change: Change, lessons: Sequence[Lesson]) -> None:
     if lessons:
         change.drop(lessons)
         shift(change, [], lessons)
+        note_changes(change, GOING * len(lessons))
+
+
+def note_changes(change: Change, number: int) -> None:
+    change.put(CHANGES, str(int(change.get(CHANGES) or 0) + number))
+
+
+def surplus(totals: Totals, keep: int) -> dict[bool, int]:
+    """How many lessons of ham and of spam are beyond a bound, if the larger class gives first."""
+    beyond = max(totals.ham + totals.spam - keep, 0)
+    ham = min(max(totals.ham - totals.spam, 0), beyond)
+    spam = min(max(totals.spam - totals.ham, 0), beyond)
+    rest = beyond - ham - spam
+    return {False: ham + rest // 2, True: spam + rest - rest // 2}
 
 
 def fade(change: Change, lessons: Sequence[Lesson], halvings: int) -> None:
@@ -261,8 +303,16 @@ def shift(change: Change, more: Sequence[Lesson], less: Sequence[Lesson]) -> Non
 
 
 def batches(items: Iterable[T]) -> Iterator[list[T]]:
-    remaining = iter(items)
-    while batch := list(islice(remaining, BATCH)):
+    """Some items at a time; messages no more than fit into BATCH_SIZE."""
+    batch: list[T] = []
+    size = 0
+    for each in items:
+        batch.append(each)
+        size += len(each) if isinstance(each, bytes) else 0
+        if len(batch) == BATCH or size > BATCH_SIZE:
+            yield batch
+            batch, size = [], 0
+    if batch:
         yield batch
 
 
@@ -275,10 +325,10 @@ def accepted_loss(given: float | None) -> float:
         loss = float(text)
     except ValueError:
         loss = 0.0
-    if not 0 < loss < 1:
+    if not 1e-6 <= loss <= 0.5:
         raise ValueError(
-            f"The share of ham that may be lost is {text!r}; it must be between 0 and 1, such as "
-            "0.001 for one in a thousand."
+            f"The share of ham that may be lost is {text!r}; it must be between 1e-6 and 0.5, "
+            "such as 0.001 for one in a thousand."
         )
     return loss
 

@@ -18,10 +18,10 @@ from itertools import islice
 
 import numpy as np
 
-from genus.mail.identity import is_verdict
+from genus.mail.identity import is_added
 from genus.mail.message import LIMITS, Message, Part, read
 from genus.mail.store.lessons import Tokens
-from genus.text.hashes import WordPlan, ids_of
+from genus.text.hashes import KINDS, WordPlan, ids_of
 from genus.text.html import Page
 
 VERSION = 1  # of the tokens; lessons of another version are learned anew
@@ -43,26 +43,10 @@ IN_SUBJECT = WordPlan(SUBJECT, SUBJECT, SUBJECT, SUBJECT)
 IN_TEXT = WordPlan(WORDS, WORDS, WORDS, PAIRS, OPENING, opening_size=60)
 IN_LATER_TEXT = WordPlan(WORDS, WORDS, WORDS, PAIRS)
 UNSEEN = WordPlan(HIDDEN, -1, HIDDEN, -1)
-MOST_TOKENS = 4000  # different ones of a message
+MOST_TOKENS = 4000  # different ones of a message; if there are more, so many of a group:
+MOST_WORDS, MOST_OTHERS = 1200, 200
 MOST_LINKS = 1000  # different ones of a text; of a page also tags and attributes
 
-KEPT_APART = frozenset(  # mailboxes and programs number and count with these
-    [
-        "status",
-        "x-status",
-        "x-keywords",
-        "x-uid",
-        "x-uidl",
-        "x-imap",
-        "x-imapbase",
-        "x-gmail-labels",
-        "x-folder",
-        "lines",
-        "content-length",
-        "delivery-date",
-        "xref",
-    ]
-)
 EXPECTED = [
     "from",
     "to",
@@ -75,6 +59,7 @@ EXPECTED = [
     "cc",
     "x-mailer",
 ]
+ONCE = ("subject", "from", "reply-to", "date", "message-id")  # what readers show is the first
 PROGRAMS = ("x-mailer", "user-agent", "x-mimeole", "x-newsreader")
 
 # These begin with letters that are rare in texts, so that most of a text is passed at once.
@@ -92,10 +77,13 @@ PATH_WORD = re.compile(r"[A-Za-z]{3,20}")
 PROGRAM = re.compile(r"[A-Za-z]{2,}|[0-9]+\.[0-9]+")
 ZONE = re.compile(r"[+-][0-9]{4}")
 RATED = re.compile(r"[\[*{(]{0,9}\s{0,9}spam\s{0,9}[\])}*]++", re.IGNORECASE)  # by another filter
+# Unicode's default ignorable code points, and others that show nothing.
 ZERO_WIDTH = re.compile(
-    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
 )
-FOREIGN = re.compile(r"[^\x00-\x7f]{200}")
+STRETCH = re.compile(r"[\x00-\x7f]*[^\x00-\x7f]{1,200}|[\x00-\x7f]+")
 DIGIT, DIGITS = re.compile("[0-9]"), re.compile("[0-9]+")
 CAPITALS, SMALL, MIXED = re.compile("[A-Z]+"), re.compile("[a-z]+"), re.compile("[Aa0]{2,}")
 MONTH_OR_DAY = re.compile("[A-Z][a-z]{2}")
@@ -133,28 +121,33 @@ def tokens_of(raw: bytes) -> Tokens:
     found = [ids_of(pieces.tokens), *(each.plan.ids(each.text) for each in pieces.texts)]
     ids = np.sort(np.concatenate(found))
     ids = ids[np.append(True, ids[1:] != ids[:-1])]  # np.unique takes five times as long
-    if len(ids) > MOST_TOKENS:
-        ids = fewer(found)
-    return ids
+    return ids if len(ids) <= MOST_TOKENS else fewer(found)
 
 
 def fewer(found: list[Tokens]) -> Tokens:
-    """The first MOST_TOKENS different ids, ascending: headers come first, then the text's."""
+    """The first different ids of each group, ascending: no group may crowd out the others."""
     ids, first = np.unique(np.concatenate(found), return_index=True)
-    return np.sort(ids[np.argsort(first)[:MOST_TOKENS]])
+    ids = ids[np.argsort(first)]
+    kind = ids % KINDS
+    kept = [
+        ids[kind == group][: MOST_WORDS if group in (WORDS, PAIRS) else MOST_OTHERS]
+        for group in range(len(GROUPS))
+    ]
+    cut = ids_of([LETTER[STRUCTURE] + "cut:tokens"])
+    return np.unique(np.concatenate([cut, *kept])[: MOST_TOKENS + 1])[:MOST_TOKENS]
 
 
 def pieces_of(message: Message) -> Pieces:
     """What a message is made of."""
     pieces = Pieces()
     of_headers(message, pieces)
-    plan = IN_TEXT
+    opened: set[bool] = set()  # a reader sees the plain text or the page, and not both
     for number, part in enumerate(message.parts, 1):
         of_part(part, pieces)
         if part.text:
-            for stretch in of_text(part, pieces, f"part {number}", plan):
-                pieces.texts.append(stretch)
-                plan = IN_LATER_TEXT
+            plan = IN_LATER_TEXT if part.is_html in opened else IN_TEXT
+            pieces.texts += of_text(part, pieces, f"part {number}", plan)
+            opened.add(part.is_html)
     for limit in message.cut:
         pieces.add(STRUCTURE, f"cut:{limit}")
     size = sum(len(each.text) for each in pieces.texts)
@@ -168,7 +161,7 @@ def pieces_of(message: Message) -> Pieces:
 def of_headers(message: Message, pieces: Pieces) -> None:
     add, names, hops = pieces.add, set(), 0
     for name, value in message.headers:
-        if is_verdict(name) or name in KEPT_APART:
+        if is_added(name) or (name in ONCE and name in names):
             continue
         if name not in names:
             names.add(name)
@@ -377,13 +370,9 @@ def normal(text: str, pieces: Pieces, group: int) -> str:
     if ZERO_WIDTH.search(text):
         text = ZERO_WIDTH.sub("", text)
         pieces.add(group, "zero width")
-    # Marks upon marks are sorted in quadratic time, and some letters become 18: both are bounded.
-    whole, start = [], 0
-    for run in FOREIGN.finditer(text):
-        whole.append(unicodedata.normalize("NFKC", text[start : run.end()]))
-        start = run.end()
-    whole.append(unicodedata.normalize("NFKC", text[start:]))
-    return "".join(whole)[: LIMITS.text]
+    # In stretches, as time is quadratic in marks upon marks, and in letters that become many.
+    stretches = (unicodedata.normalize("NFKC", each) for each in STRETCH.findall(text))
+    return "".join(stretches)[: LIMITS.text]
 
 
 def shape(text: str) -> str:

@@ -29,3 +29,8 @@ class Verdict:
             "score": self.score,
         }
         return json.dumps(told | ({"reason": self.reason} if self.reason else {}))
+
+
+def printable(text: str) -> str:
+    """A text as it can be shown: a terminal would obey control characters."""
+    return "".join(c if c.isprintable() else "·" for c in text)

@@ -33,7 +33,7 @@ import random
 import ssl
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -57,6 +57,7 @@ from genus.mail.imap import (
     printable,
 )
 from genus.mail.spamfilter import KNOWN, SpamFilter
+from genus.mail.store import StoreError
 from genus.mail.verdict import HAM, SPAM, Verdict
 from genus.mail.watched import MOST, Due, Gone, Met, Place, Watched, now
 
@@ -105,7 +106,7 @@ def watch(
                         failures = 0
                         if plan.once or watcher.rest():
                             return
-            except (ImapError, *FAILURES) as error:
+            except (ImapError, StoreError, *FAILURES) as error:
                 # A password that was right may be refused while the server starts.
                 if plan.once or (isinstance(error, ImapError) and not welcome):
                     raise sentence(account, error) from error
@@ -356,10 +357,13 @@ class Watcher:
     def renumber_inbox(self, place: Place, validity: int) -> Place:
         """Know messages again after the server has numbered them anew; newer ones are new."""
         present = self.connection.uids()
+        before = Counter(met.stamp for met in self.notes.inbox.values())
+        here = Counter(each.stamp for each in self.connection.heads(present[-MOST:]))
         new, unknown = self.renumber(self.notes.inbox, self.plan.inbox, validity, present[-MOST:])
         since = next_of(present)
         for each in self.connection.heads(unknown):
-            if each.date >= place.newest:
+            # No more of a stamp than there were are the same ones, whichever is which.
+            if each.date >= place.newest and here[each.stamp] > before[each.stamp]:
                 del new[each.uid]
                 since = min(since, each.uid)
         for uid, met in new.items():
@@ -652,9 +656,9 @@ def backoff(failures: int) -> float:
     return min(SHORTEST * 2.0 ** min(failures - 1, 30), LONGEST) * random.uniform(0.5, 1.0)
 
 
-def sentence(account: Account, error: Exception) -> ImapError:
-    """What went wrong with a connection."""
-    if isinstance(error, ImapError):
+def sentence(account: Account, error: Exception) -> ImapError | StoreError:
+    """What went wrong with a connection, or with the store."""
+    if isinstance(error, ImapError | StoreError):
         return error
     where = f"{account.host}:{account.port}"
     told = getattr(error, "strerror", None) or str(error) or type(error).__name__

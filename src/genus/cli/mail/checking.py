@@ -44,6 +44,7 @@ def check(
     with failing(ctx, FAILED):
         from genus.mail.boxes import messages_in
         from genus.mail.spamfilter import SpamFilter
+        from genus.mail.verdict import printable
 
         spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
         try:
@@ -54,7 +55,7 @@ def check(
                 else:
                     click.echo(
                         f"{verdict.verdict:6}  {six_digits(verdict.probability)}  "
-                        f"{verdict.score:+9.3f}  {name}"
+                        f"{verdict.score:+9.3f}  {printable(name)}"
                     )
                 reasons.add(verdict.reason)
         finally:

@@ -21,16 +21,17 @@ class TakesSeveral(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         names = {name for each in self.params if isinstance(each, Several) for name in each.opts}
         spread: list[str] = []
-        current = None
-        for word in args:
-            if word.startswith("-") and word != "-":
-                current = word if word in names else None
-                if current is None or word == "--":
-                    spread.append(word)
-                    continue
+        current, given = None, True
+        for word in [*args, "--"]:
+            if word == "-" or not word.startswith("-"):
+                spread += [current, word] if current is not None else [word]
+                given = True
                 continue
-            spread += [current, word] if current is not None else [word]
-        return super().parse_args(ctx, spread)
+            if not given:
+                raise click.UsageError(f"Option '{current}' needs a PATH after it.", ctx)
+            current, given = (word, False) if word in names else (None, True)
+            spread += [] if current else [word]
+        return super().parse_args(ctx, spread[:-1])
 
 
 @click.command(cls=TakesSeveral)
@@ -54,12 +55,18 @@ def learn(spam: tuple[str, ...], ham: tuple[str, ...], store: str | None, site: 
     if not spam and not ham:
         raise click.UsageError("Say what is spam and what is not: --spam PATH…, --ham PATH….")
     spam_filter = SpamFilter.open(store, site)
+    known = own(spam_filter.store).totals()
+    before, added = known.ham + known.spam, 0
     try:
         for label, paths in (("spam", spam), ("ham", ham)):
             if paths:
                 outcomes = spam_filter.learn(passing("learn", raws(paths)), label == "spam")
+                added += outcomes.count("learned")
                 click.echo(f"{label}: {told(outcomes, ('learned', 'known', 'corrected'))}")
         totals = own(spam_filter.store).totals()
+        gone = before + added - totals.ham - totals.spam
+        if gone > 0:
+            click.echo(f"The {gone:,} oldest messages were forgotten, to keep the store bounded.")
         click.echo(f"The store holds {totals.ham:,} ham and {totals.spam:,} spam.")
     finally:
         spam_filter.close()
@@ -68,7 +75,8 @@ def learn(spam: tuple[str, ...], ham: tuple[str, ...], store: str | None, site: 
 @click.command()
 @options.paths
 @options.store
-def forget(paths: tuple[str, ...], store: str | None) -> None:
+@options.site
+def forget(paths: tuple[str, ...], store: str | None, site: str | None) -> None:
     """Forget messages: exactly undoes learning them.
 
     \b
@@ -79,10 +87,11 @@ def forget(paths: tuple[str, ...], store: str | None) -> None:
 
     if not paths:
         raise click.UsageError("Name what to forget: a message, or a folder of them.")
-    spam_filter = SpamFilter.open(store, create=False)
+    spam_filter = SpamFilter.open(store, site, create=False)
     try:
         outcomes = spam_filter.forget(passing("forget", raws(paths)))
-        spam_filter.store.tidy()
+        if "forgotten" in outcomes:
+            spam_filter.store.tidy()
         click.echo(told(outcomes, ("forgotten", "unknown")))
     finally:
         spam_filter.close()

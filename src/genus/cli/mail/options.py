@@ -19,9 +19,8 @@ site = click.option(
 )
 ham_loss = click.option(
     "--ham-loss",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=click.FloatRange(1e-6, 0.5),
     metavar="SHARE",
-    envvar="GENUS_HAM_LOSS",
     help="How much ham may be called spam.  [default: $GENUS_HAM_LOSS, or 0.001]",
 )
 paths = click.argument("paths", nargs=-1, type=File("PATH"))

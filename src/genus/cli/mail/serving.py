@@ -96,6 +96,7 @@ class Mode(click.ParamType[int]):
 )
 @options.store
 @options.site
+@options.ham_loss
 def serve(
     path: str | None,
     mode: int,
@@ -108,6 +109,7 @@ def serve(
     timeout: float,
     store: str | None,
     site: str | None,
+    ham_loss: float | None,
 ) -> None:
     """Answer spamc, as SpamAssassin does.
 
@@ -133,6 +135,8 @@ def serve(
     from genus.mail.spamd.server import serve as serve_spamd
     from genus.mail.spamd.worker import Limits
 
+    if ham_loss is not None:
+        os.environ["GENUS_HAM_LOSS"] = str(ham_loss)  # all processes have it from here
     if not hasattr(os, "fork"):
         raise ValueError("genus mail serve needs a system that can fork: Linux, macOS or a BSD.")
     if users is not None and (site is None or store is not None):

@@ -45,6 +45,7 @@ def sort(
     from genus.cli.troubles import say
     from genus.mail.sorting import sort_maildir
     from genus.mail.spamfilter import SpamFilter
+    from genus.mail.verdict import printable
 
     spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
     try:
@@ -54,7 +55,7 @@ def sort(
             counts[moved.verdict.verdict] += 1
             reasons.add(moved.verdict.reason)
             if moved.target is not None:
-                click.echo(f"{moved.path} -> {moved.target}")
+                click.echo(printable(f"{moved.path} -> {moved.target}"))
     finally:
         spam_filter.close()
     for reason in sorted(reasons - {""}):

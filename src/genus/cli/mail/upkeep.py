@@ -34,7 +34,7 @@ def stats(store: str | None, site: str | None, ham_loss: float | None) -> None:
 @click.command()
 @click.option(
     "--half-life",
-    type=click.FloatRange(1),
+    type=click.FloatRange(1, 36_500),
     metavar="DAYS",
     help="Let a message count for half after so many days; after nine times as many it "
     "is forgotten.",
@@ -43,7 +43,8 @@ def stats(store: str | None, site: str | None, ham_loss: float | None) -> None:
     "--keep", type=click.IntRange(0), metavar="N", help="Forget the oldest messages beyond so many."
 )
 @options.store
-def expire(half_life: float | None, keep: int | None, store: str | None) -> None:
+@options.site
+def expire(half_life: float | None, keep: int | None, store: str | None, site: str | None) -> None:
     """Let old evidence fade, and forget the oldest.
 
     Run it once a day, say. What is left is exactly what learning with those weights would give.
@@ -52,14 +53,14 @@ def expire(half_life: float | None, keep: int | None, store: str | None) -> None
     Example:
       genus mail expire --half-life 180 --keep 20000
     """
-    from genus.mail.spamfilter import SpamFilter
+    from genus.mail.spamfilter import SpamFilter, own
 
     if half_life is None and keep is None:
         raise click.UsageError("Say what is to go: --half-life DAYS, --keep N, or both.")
-    spam_filter = SpamFilter.open(store, create=False)
+    spam_filter = SpamFilter.open(store, site, create=False)
     try:
         faded, gone = spam_filter.expire(half_life, keep)
-        totals = spam_filter.store.totals()
+        totals = own(spam_filter.store).totals()
     finally:
         spam_filter.close()
     click.echo(

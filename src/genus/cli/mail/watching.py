@@ -84,6 +84,7 @@ class Server(click.ParamType[tuple[str, int | None]]):
 @click.option("--no-learn", is_flag=True, help="Do not learn from what is moved.")
 @options.store
 @options.site
+@options.ham_loss
 def watch(
     server: tuple[str, int | None],
     user: str,
@@ -101,6 +102,7 @@ def watch(
     no_learn: bool,
     store: str | None,
     site: str | None,
+    ham_loss: float | None,
 ) -> None:
     """Keep an IMAP account free of spam.
 
@@ -134,7 +136,7 @@ def watch(
     if kind == "plain":
         warn_of_plain(host)
     plan = Plan(inbox, junk, trash, every, all_mail, once, dry_run, not no_learn)
-    spam_filter = SpamFilter.open(store, site)
+    spam_filter = SpamFilter.open(store, site, ham_loss=ham_loss)
     ending = Ending()
     try:
         with signals(ending.ask):

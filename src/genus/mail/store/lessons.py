@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 UNIT = 256  # the weight of a message; halves of it, down to 1, are whole numbers
 
+IMPORTED = b"imported"  # how digests begin that are none of a message
+
 Tokens = NDArray[np.uint32]
 Counts = NDArray[np.int64]
 
@@ -28,6 +30,11 @@ class Lesson:
     tokens: Tokens
     weight: int = UNIT
     halvings: int = 0
+
+    @property
+    def is_import(self) -> bool:
+        """Whether it stands for counts that came from elsewhere, and not for a message."""
+        return self.digest.startswith(IMPORTED)
 
     @property
     def counts_for(self) -> int:
