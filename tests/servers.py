@@ -281,9 +281,13 @@ class Server:
 
 
 def in_maildir(path: Path) -> list[bytes]:
-    """Return the messages in a Maildir, in the order of their arrival."""
+    """Return the messages in a Maildir, in the order of their names."""
+    return [message.read_bytes() for message in files_in_maildir(path)]
+
+
+def files_in_maildir(path: Path) -> list[Path]:
     found = [*path.glob("new/*"), *path.glob("cur/*")]
-    return [message.read_bytes() for message in sorted(found, key=lambda one: one.name)]
+    return sorted(found, key=lambda one: one.name)
 
 
 # Filters that need no server
@@ -554,6 +558,7 @@ class Postfix(Server):
         super().__init__()
         self.port, self.unfiltered_port = free_port(), free_port()
         self.maildir = self.space("mail") / "user"
+        self.taken: set[str] = set()
         self.queue = self.folder / "queue"
         self.settings = self.folder / "etc"
         self.settings.mkdir()
@@ -665,6 +670,17 @@ postlog  unix-dgram n - n - 1 postlogd
         enough = f"{least} messages in {self.maildir}"
         until(lambda: len(in_maildir(self.maildir)) >= least, enough, seconds)
         return in_maildir(self.maildir)
+
+    def arrival(self, seconds: float = 60) -> bytes:
+        """Return the one message that came since the last call; names are no order of arrival."""
+
+        def new() -> list[Path]:
+            return [one for one in files_in_maildir(self.maildir) if one.name not in self.taken]
+
+        until(lambda: bool(new()), f"a new message in {self.maildir}", seconds)
+        (path,) = new()
+        self.taken.add(path.name)
+        return path.read_bytes()
 
 
 @pytest.fixture
