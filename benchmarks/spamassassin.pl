@@ -16,7 +16,9 @@ bayes_min_ham_num 1
 bayes_min_spam_num 1
 bayes_learn_to_journal 0
 lock_method flock
+loadplugin Mail::SpamAssassin::Plugin::Check
 loadplugin Mail::SpamAssassin::Plugin::Bayes
+include /usr/share/spamassassin/20_aux_tlds.cf
 body BAYES_ANY eval:check_bayes('0.00', '1.01')
 tflags BAYES_ANY learn
 score BAYES_ANY 0.1
@@ -40,7 +42,7 @@ for my $label ('ham', 'spam') {
             my $status = $sa->check($message);
             my ($name) = $path =~ m{([^/]+)$};
             my $score = $status->{bayes_score};
-            print $name, ' ', (defined $score ? sprintf('%.12f', $score) : 0.5), "\n";
+            print $name, ' ', (defined $score ? sprintf('%.17g', $score) : 0.5), "\n";
             $status->finish;
         }
         $message->finish;

@@ -460,9 +460,46 @@ def test_sort_never_replaces_a_message(home, maildir):
     taken = maildir / "Spam" / "new"
     taken.mkdir(parents=True)
     (taken / "1.host").write_bytes(b"another")
-    genus("sort", maildir, "--junk", maildir / "Spam", home=home)
+    code, _, err = genus("sort", maildir, "--junk", maildir / "Spam", home=home)
+    assert code == 1
+    assert "1.host stays where it is" in err
+    assert "1 spam moved, 1 ham" in err
     assert (taken / "1.host").read_bytes() == b"another"
     assert (maildir / "new" / "1.host").read_bytes() == spam(100)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no file that cannot be read")
+def test_what_cannot_be_read_is_said_and_the_rest_is_done(home, maildir):
+    (maildir / "cur" / "2.broken:2,S").symlink_to("/proc/self/mem")
+    for arguments, code, done in (
+        (["check", maildir], 3, b"3.host"),
+        (["check", "nowhere", maildir], 3, b"3.host"),
+        (["learn", "--ham", maildir], 1, b"3 learned"),
+        (["forget", "nowhere", maildir], 1, b"3 forgotten"),
+        (["sort", maildir], 1, b".Junk/cur/3.host"),
+    ):
+        found, out, err = genus(*arguments, home=home)
+        assert found == code
+        assert done in out
+        assert "Error: Cannot read or write: Input/output error." in err
+        assert ("There is no nowhere" in err) == ("nowhere" in arguments)
+
+
+@pytest.mark.parametrize(
+    ("redirection", "command", "code"),
+    [("<&-", "check", 3), (">&-", "check", 3), (">&-", "filter", 1), ("2>&-", "check", 0)],
+)
+def test_a_closed_stream_is_no_bug(home, redirection, command, code):
+    (home / "one.eml").write_bytes(spam(100))
+    line = f'"$0" -m genus.cli mail {command} < one.eml {redirection}'
+    settings = {**os.environ, "GENUS_HOME": str(home)}
+    done = subprocess.run(
+        ["/bin/sh", "-c", line, sys.executable], cwd=home, capture_output=True, env=settings
+    )
+    assert done.returncode == code
+    assert b"bug" not in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert (b"Error: " in done.stderr) == (code != 0)
 
 
 def test_why_and_stats(home):
@@ -519,7 +556,6 @@ def test_import_bogofilter(tmp_path):
     ("arguments", "code", "said"),
     [
         (["learn"], 2, "Say what is spam and what is not"),
-        (["learn", "--spam", "nowhere"], 1, "There is no nowhere"),
         (["forget"], 2, "Name what to forget"),
         (["forget", "-"], 1, "There is no store"),
         (["check", "nowhere"], 3, "There is no store"),
@@ -536,6 +572,12 @@ def test_bad_input_gets_a_sentence(tmp_path, arguments, code, said):
     found, out, err = genus(*arguments, home=tmp_path / "none")
     assert (found, out) == (code, b"")
     assert said in err
+
+
+def test_learning_from_nowhere(tmp_path):
+    code, out, err = genus("learn", "--spam", "nowhere", home=tmp_path)
+    assert (code, out.splitlines()[0]) == (1, b"spam: 0 learned, 0 already known, 0 corrected")
+    assert "There is no nowhere" in err
 
 
 def test_sort_of_what_is_no_maildir(home):

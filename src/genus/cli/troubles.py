@@ -120,12 +120,27 @@ class Interruption:
         raise KeyboardInterrupt
 
 
+def keep_streams() -> None:
+    """Open what the caller has closed, lest a database gets its number.
+
+    Nothing can be read from it; what is written to it is an error, but for what is only said.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 as long as we run
+
+
 def main() -> None:
     """Run the command that the arguments name."""
     import signal
 
     from genus.cli.commands import cli
 
+    keep_streams()
     signal.signal(signal.SIGINT, Interruption.handle)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -134,3 +149,7 @@ def main() -> None:
         cli.main(prog_name="genus")
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except OSError as error:  # of help, which is written before any command runs
+        close_stdout()
+        say(f"Error: {sentence(error)}")
+        sys.exit(1)

@@ -5,24 +5,43 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+Named = tuple[str, bytes]  # a message, after a name to call it by
+Missed = Callable[[str, OSError], None]  # is told what could not be read
 STDIN = "-"
 MOST = 1 << 26  # bytes that are read of one message
+BLOCK = 1 << 16
+SEPARATOR = re.compile(rb"\n\r?\n(?=From )")
+LONGEST = len(b"\n\r\nFrom ")
 QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
-def messages_in(paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """The messages at some places, each with a name to call it by."""
+def messages_in(paths: Iterable[str], missed: Missed | None = None) -> Iterator[Named]:
+    """The messages at some places, each with a name to call it by.
+
+    What cannot be read is an error; given `missed` it is told of that, and the rest is read.
+    """
     for path in paths:
-        yield from messages_at(path)
+        with passing_over(path, missed):
+            yield from messages_at(path, missed)
 
 
-def messages_at(path: str) -> Iterator[tuple[str, bytes]]:
+@contextmanager
+def passing_over(path: str | Path, missed: Missed | None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if missed is None:
+            raise
+        missed(str(path), error)
+
+
+def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
     """The messages at one place, in the order of their names."""
     if path == STDIN:
         # One message, whatever it holds: a text with "From " in it must not pass for several.
@@ -30,13 +49,16 @@ def messages_at(path: str) -> Iterator[tuple[str, bytes]]:
         if raw:
             yield "stdin", raw
         return
-    if not os.path.exists(path):
+    try:
+        os.stat(path)
+    except FileNotFoundError:
         raise FileNotFoundError(
             f"There is no {path}. Name a message, an mbox, a Maildir or a folder of messages."
-        )
+        ) from None
     if os.path.isdir(path):
-        for each in files_in(Path(path)):
-            yield from messages_of_file(str(each), gone_is_fine=True)
+        for each in files_in(Path(path), missed):
+            with passing_over(each, missed):
+                yield from messages_of_file(str(each), gone_is_fine=True)
     else:
         yield from messages_of_file(path)
 
@@ -55,19 +77,20 @@ def message_named(path: str) -> tuple[str, bytes, bool]:
     return *found[0], len(found) == 1
 
 
-def files_in(folder: Path) -> Iterator[Path]:
+def files_in(folder: Path, missed: Missed | None = None) -> Iterator[Path]:
     """The files of a Maildir, or else of a folder and those in it; hidden ones are left out."""
     pending = [folder]
     while pending:
         each = pending.pop()
-        if not each.is_dir():
-            yield each
-        elif is_maildir(each):
-            for part in ("cur", "new"):
-                yield from sorted(filter(is_message, listed(each / part)))
-        else:
-            inside = [one for one in listed(each) if is_message(one) or is_folder(one)]
-            pending += sorted(inside, reverse=True)
+        with passing_over(each, missed):
+            if not each.is_dir():
+                yield each
+            elif is_maildir(each):
+                for part in ("cur", "new"):
+                    yield from sorted(filter(is_message, listed(each / part)))
+            else:
+                inside = [one for one in listed(each) if is_message(one) or is_folder(one)]
+                pending += sorted(inside, reverse=True)
 
 
 def is_maildir(folder: Path) -> bool:
@@ -92,7 +115,7 @@ def listed(folder: Path) -> list[Path]:
         return []
 
 
-def messages_of_file(path: str, gone_is_fine: bool = False) -> Iterator[tuple[str, bytes]]:
+def messages_of_file(path: str, gone_is_fine: bool = False) -> Iterator[Named]:
     """The message in a file, or those of an mbox."""
     with ExitStack() as stack:
         try:
@@ -104,7 +127,7 @@ def messages_of_file(path: str, gone_is_fine: bool = False) -> Iterator[tuple[st
         yield from divided(path, file)
 
 
-def divided(name: str, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
+def divided(name: str, file: BinaryIO) -> Iterator[Named]:
     """One message, or the messages of an mbox, which begin with "From " after an empty line."""
     first = file.readline(MOST)
     if not first.startswith(b"From "):
@@ -112,18 +135,20 @@ def divided(name: str, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
         if raw:
             yield name, raw
         return
-    text, empty, number = bytearray(), False, 1
-    for line in iter(lambda: file.readline(MOST), b""):
-        if empty and line.startswith(b"From "):
-            yield f"{name}#{number}", unquoted(text)
-            text, number = bytearray(), number + 1
-        elif len(text) < MOST:
-            text += line
-        empty = line in (b"\n", b"\r\n")
+    text, number, searched = bytearray(first), 1, 0
+    while block := file.read(BLOCK):
+        text += block
+        while found := SEPARATOR.search(text, searched):
+            yield f"{name}#{number}", unquoted(text[: found.end()])
+            del text[: found.end()]
+            number, searched = number + 1, 0
+        del text[MOST:-LONGEST]
+        searched = max(len(text) - LONGEST, 0)
     yield (f"{name}#{number}" if number > 1 else name), unquoted(text)
 
 
-def unquoted(raw: bytearray) -> bytes:
+def unquoted(text: bytearray) -> bytes:
     """A message as it was before the mbox: ">From" in its text stood for "From"."""
+    raw = text[:MOST].partition(b"\n")[2]
     end = b"\r\n" if raw.endswith(b"\r\n") else b"\n"
     return bytes(QUOTED.sub(rb"\1", raw.removesuffix(end)))

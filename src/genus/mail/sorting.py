@@ -7,10 +7,11 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from genus.mail.boxes import MOST, files_in, is_maildir
+from genus.mail.boxes import MOST, Missed, files_in, is_maildir, passing_over
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.verdict import SPAM, UNSURE, Verdict
 
@@ -30,11 +31,13 @@ def sort_maildir(
     junk: str,
     unsure: str | None = None,
     dry_run: bool = False,
+    missed: Missed | None = None,
 ) -> Iterator[Sorted]:
     """Move what is spam, and what is unsure; folders are the Maildir's own (.Junk), or paths.
 
     A rename within a file system is atomic, and the name holds the flags (":2,S"). Names in
-    Maildirs are unique; should one be taken where it goes nevertheless, the message stays.
+    Maildirs are unique; should one be taken where it goes nevertheless, the message stays, and
+    `missed` is told, as of what cannot be read.
     """
     folder = Path(maildir)
     if not is_maildir(folder):
@@ -42,8 +45,8 @@ def sort_maildir(
     targets = {SPAM: folder_of(folder, junk)}
     if unsure is not None:
         targets[UNSURE] = folder_of(folder, unsure)
-    files = list(files_in(folder))
-    there = ((path, raw) for path in files if (raw := content(path)) is not None)
+    files = list(files_in(folder, missed))
+    there = ((path, raw) for path in files if (raw := content(path, missed)) is not None)
     for path, verdict in spam_filter.check_named(there):
         target = targets.get(verdict.verdict)
         if target is None:
@@ -52,7 +55,10 @@ def sort_maildir(
         place = target / path.parent.name / path.name
         if not dry_run:
             make_maildir(target)
-            if not move(path, place):
+            moved = False
+            with passing_over(path, missed):
+                moved = move(path, place)
+            if not moved:
                 continue
         yield Sorted(path, verdict, place)
 
@@ -67,13 +73,11 @@ def folder_of(maildir: Path, name: str) -> Path:
     return found
 
 
-def content(path: Path) -> bytes | None:
-    """A message, or None if it has gone meanwhile."""
-    try:
-        with path.open("rb") as file:
-            return file.read(MOST)
-    except FileNotFoundError:
-        return None
+def content(path: Path, missed: Missed | None) -> bytes | None:
+    """A message, or None if it has gone meanwhile, or was missed."""
+    with passing_over(path, missed), suppress(FileNotFoundError), path.open("rb") as file:
+        return file.read(MOST)
+    return None
 
 
 def make_maildir(folder: Path) -> None:
@@ -84,9 +88,9 @@ def make_maildir(folder: Path) -> None:
 
 
 def move(path: Path, place: Path) -> bool:
-    """Move a file unless that name is taken or the file is gone."""
+    """Move a file unless that name is taken; whether it was still there."""
     if os.path.lexists(place):
-        return False
+        raise FileExistsError(f"{path} stays where it is: {place} is there already.")
     try:
         os.rename(path, place)
     except FileNotFoundError:

@@ -8,6 +8,7 @@ import click
 
 from genus.cli.mail import options
 from genus.cli.mail.codes import FAILED, HAM, SPAM, UNSURE, UsageIsAnError, failing
+from genus.cli.mail.missed import Missed
 
 CODES = {"spam": SPAM, "ham": HAM, "unsure": UNSURE}
 
@@ -34,7 +35,7 @@ def check(
 
     \b
     Exit codes, of the last message if there are many:
-      0 spam   1 ham   2 unsure   3 error
+      0 spam   1 ham   2 unsure   3 error: also if any of them could not be read
 
     \b
     Examples:
@@ -48,8 +49,8 @@ def check(
 
         spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
         try:
-            verdict, reasons = None, set()
-            for name, verdict in spam_filter.check_named(messages_in(paths or ("-",))):
+            verdict, reasons, missed = None, set(), Missed()
+            for name, verdict in spam_filter.check_named(messages_in(paths or ("-",), missed)):
                 if as_json:
                     click.echo(verdict.line(name))
                 else:
@@ -60,11 +61,12 @@ def check(
                 reasons.add(verdict.reason)
         finally:
             spam_filter.close()
-        if verdict is None:
-            raise ValueError(f"There is no message in {', '.join(paths) or 'stdin'}.")
         for reason in sorted(reasons - {""}):
             click.echo(reason, err=True)
         sys.stdout.flush()
+        missed.exit(ctx, FAILED)
+        if verdict is None:
+            raise ValueError(f"There is no message in {', '.join(paths) or 'stdin'}.")
         ctx.exit(CODES[verdict.verdict])
 
 

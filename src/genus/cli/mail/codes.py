@@ -24,12 +24,13 @@ class UsageIsAnError(click.Command):
 @contextmanager
 def failing(ctx: click.Context, code: int) -> Iterator[None]:
     """Errors are said in a sentence as everywhere, and end with a code of their own."""
-    from genus.cli.troubles import say, sentence
+    from genus.cli.troubles import flush_or_close_stdout, say, sentence
 
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
         raise
     except Exception as error:
+        flush_or_close_stdout()
         say(f"Error: {sentence(error)}")
         ctx.exit(code)

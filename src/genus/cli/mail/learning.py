@@ -9,6 +9,7 @@ import click
 
 from genus.cli.arguments import File
 from genus.cli.mail import options
+from genus.cli.mail.missed import Missed
 
 
 class Several(click.Option):
@@ -39,7 +40,14 @@ class TakesSeveral(click.Command):
 @click.option("--ham", cls=Several, multiple=True, type=File("PATH…"), help="Mail that is not.")
 @options.store
 @options.site
-def learn(spam: tuple[str, ...], ham: tuple[str, ...], store: str | None, site: str | None) -> None:
+@click.pass_context
+def learn(
+    ctx: click.Context,
+    spam: tuple[str, ...],
+    ham: tuple[str, ...],
+    store: str | None,
+    site: str | None,
+) -> None:
     """Learn from spam, and from mail that is not.
 
     A message that is known is not learned again; one that is known as the other class is
@@ -57,10 +65,11 @@ def learn(spam: tuple[str, ...], ham: tuple[str, ...], store: str | None, site: 
     spam_filter = SpamFilter.open(store, site)
     known = own(spam_filter.store).totals()
     before, added = known.ham + known.spam, 0
+    missed = Missed()
     try:
         for label, paths in (("spam", spam), ("ham", ham)):
             if paths:
-                outcomes = spam_filter.learn(passing("learn", raws(paths)), label == "spam")
+                outcomes = spam_filter.learn(passing("learn", raws(paths, missed)), label == "spam")
                 added += outcomes.count("learned")
                 click.echo(f"{label}: {told(outcomes, ('learned', 'known', 'corrected'))}")
         totals = own(spam_filter.store).totals()
@@ -70,13 +79,15 @@ def learn(spam: tuple[str, ...], ham: tuple[str, ...], store: str | None, site: 
         click.echo(f"The store holds {totals.ham:,} ham and {totals.spam:,} spam.")
     finally:
         spam_filter.close()
+    missed.exit(ctx)
 
 
 @click.command()
 @options.paths
 @options.store
 @options.site
-def forget(paths: tuple[str, ...], store: str | None, site: str | None) -> None:
+@click.pass_context
+def forget(ctx: click.Context, paths: tuple[str, ...], store: str | None, site: str | None) -> None:
     """Forget messages: exactly undoes learning them.
 
     \b
@@ -88,19 +99,21 @@ def forget(paths: tuple[str, ...], store: str | None, site: str | None) -> None:
     if not paths:
         raise click.UsageError("Name what to forget: a message, or a folder of them.")
     spam_filter = SpamFilter.open(store, site, create=False)
+    missed = Missed()
     try:
-        outcomes = spam_filter.forget(passing("forget", raws(paths)))
+        outcomes = spam_filter.forget(passing("forget", raws(paths, missed)))
         if "forgotten" in outcomes:
             spam_filter.store.tidy()
         click.echo(told(outcomes, ("forgotten", "unknown")))
     finally:
         spam_filter.close()
+    missed.exit(ctx)
 
 
-def raws(paths: Iterable[str]) -> Iterator[bytes]:
+def raws(paths: Iterable[str], missed: Missed) -> Iterator[bytes]:
     from genus.mail.boxes import messages_in
 
-    return (raw for _, raw in messages_in(paths))
+    return (raw for _, raw in messages_in(paths, missed))
 
 
 def passing(what: str, messages: Iterator[bytes]) -> Iterator[bytes]:

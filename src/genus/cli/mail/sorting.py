@@ -6,6 +6,7 @@ import click
 
 from genus.cli.arguments import File
 from genus.cli.mail import options
+from genus.cli.mail.missed import Missed
 
 
 @click.command()
@@ -24,7 +25,9 @@ from genus.cli.mail import options
 @options.store
 @options.site
 @options.ham_loss
+@click.pass_context
 def sort(
+    ctx: click.Context,
     maildir: str,
     junk: str,
     unsure: str | None,
@@ -50,8 +53,8 @@ def sort(
     spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
     try:
         counts = {"ham": 0, "unsure": 0, "spam": 0}
-        reasons = set()
-        for moved in sort_maildir(spam_filter, maildir, junk, unsure, dry_run):
+        reasons, missed = set(), Missed()
+        for moved in sort_maildir(spam_filter, maildir, junk, unsure, dry_run, missed):
             counts[moved.verdict.verdict] += 1
             reasons.add(moved.verdict.reason)
             if moved.target is not None:
@@ -66,3 +69,4 @@ def sort(
         f"{counts['spam']:,} spam{done}, {counts['ham']:,} ham, "
         f"{counts['unsure']:,} unsure{unsure_done}."
     )
+    missed.exit(ctx)
