@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from genus.mail.judgement import Judgement, likely, tail
@@ -260,6 +261,26 @@ def test_the_tail_is_that_of_an_exponential():
     judgement = Judgement(tail_start=start, tail_excess=excess, tail_share=share)
     for loss in (0.01, 0.001, 0.0001):
         assert judgement.threshold(loss) == pytest.approx(-2 * np.log(loss), rel=0.03)
+
+
+@pytest.mark.parametrize("number", [10, 50, 300])
+def test_few_scores_of_ham_reach_no_further_than_a_normal_distribution(number):
+    """In the long run such a share of ham as may be lost is beyond, whatever was seen of it."""
+    rng = np.random.default_rng(number)
+    beyond = []
+    for scores in rng.normal(10, 2, (2000, number)):
+        judgement = Judgement(
+            tail_start=100.0, ham_mean=scores.mean(), ham_deviation=scores.std(ddof=1),
+            scored=number,
+        )  # fmt: skip
+        beyond.append(norm.sf(judgement.threshold(0.01), 10, 2))
+    assert np.mean(beyond) == pytest.approx(0.01, rel=0.1)
+
+
+def test_what_is_spam_is_surely_so():
+    for loss, sure in ((1e-4, 0.999), (1e-3, 0.99), (1e-2, 0.9), (0.5, 0.9)):
+        threshold = Judgement(tail_start=-9.0).threshold(loss)
+        assert 1 / (1 + np.exp(-threshold)) == pytest.approx(sure)
 
 
 def test_spam_learned_as_ham_does_not_move_the_tail():

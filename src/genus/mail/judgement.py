@@ -58,7 +58,7 @@ RIDGE, SCALE_RIDGE = 30.0, 10.0
 FEWEST = 5  # messages of either class, below which every answer is unsure
 HAM_LOSS = 0.001
 GROWTH = 0.1
-LEAST_SURE = float(np.log(0.9 / 0.1))
+LEAST_SURE = 10.0  # times the share of ham that may be lost is how probably what is spam is ham
 TAIL, FEWEST_IN_TAIL = 0.02, 10
 USUAL_EXCESS, USUAL_NUMBER = 1.5, 5
 
@@ -67,8 +67,8 @@ USUAL_EXCESS, USUAL_NUMBER = 1.5, 5
 class Judgement:
     """Weights of groups, a constant, and how far the scores of ham reach.
 
-    A share `tail_share` of ham scores above `tail_start`, by `tail_excess` on average;
-    `spam_scores` are quantiles of spam's, from none to all. `ham` and `spam` are how many lessons
+    A share `tail_share` of ham scores above `tail_start`, by `tail_excess` on average; all `scored`
+    of it have a mean and a deviation; `spam_scores` are quantiles of spam's, from none to all. `ham` and `spam` are how many lessons
     there were when it was made, and `changes` how many had come and gone.
     """
 
@@ -79,6 +79,9 @@ class Judgement:
     tail_start: float = 0.0
     tail_excess: float = 1.0
     tail_share: float = 0.01
+    ham_mean: float = 0.0
+    ham_deviation: float = 1.0
+    scored: int = 0
     spam_scores: tuple[float, ...] = ()
     ham: int = 0
     spam: int = 0
@@ -100,7 +103,8 @@ class Judgement:
     @property
     def is_finite(self) -> bool:
         numbers = [*self.weights.values(), self.constant, self.tail_start, self.tail_excess]
-        numbers += [self.tail_share, *self.spam_scores, self.ham, self.spam, self.changes]
+        numbers += [self.tail_share, self.ham_mean, self.ham_deviation, self.scored]
+        numbers += [*self.spam_scores, self.ham, self.spam, self.changes]
         return bool(np.isfinite(numbers).all())
 
     def distance(self, totals: Totals) -> int:
@@ -120,13 +124,25 @@ class Judgement:
     def threshold(self, ham_loss: float = HAM_LOSS) -> float:
         """The score beyond which such a share of ham is to be expected.
 
-        Nor is anything spam that is less probably so than 0.9, or that holds no evidence at all.
-
         There are seldom enough lessons to see so small a share. The tail of ham's scores is taken
-        for exponential: a share q e^(−(s − u)/ē) lies beyond s.
+        for exponential: a share q e^(−(s − u)/ē) lies beyond s. Of few lessons the highest ten are
+        no tail, and overstate it: if a normal distribution reaches less far, that is taken.
+
+        Nor is anything spam that holds no evidence, or is less probably so than 0.99 for a loss of
+        0.001: mail of a kind that was never learned is not lost because what was learned can be
+        told apart so well.
         """
         beyond = self.tail_excess * np.log(max(self.tail_share / ham_loss, 1.0))
-        return float(max(self.tail_start + beyond, LEAST_SURE, self.constant))
+        reach = self.tail_start + beyond
+        if 1 < self.scored < FEWEST_IN_TAIL / TAIL:
+            from scipy.special import stdtrit  # not for a large store: it takes a while
+
+            # Another draw from a normal distribution, its mean and deviation being estimates.
+            spread = self.ham_deviation * np.sqrt(1 + 1 / self.scored)
+            t = stdtrit(self.scored - 1, 1 - ham_loss)
+            reach = min(reach, self.ham_mean + t * spread)
+        doubt = min(LEAST_SURE * ham_loss, 0.1)
+        return float(max(reach, np.log((1 - doubt) / doubt), self.constant))
 
     def caught(self, ham_loss: float = HAM_LOSS) -> float:
         """The share of spam beyond the threshold, of messages that were left out."""
@@ -207,10 +223,14 @@ def judge(lessons: Sequence[Lesson], store: Store, totals: Totals, changes: int 
     x = out_of_block(lessons, spam, store, totals)
     weights, constant = fit(x, spam)
     scores = x @ weights + constant
+    ham = likely(scores[~spam], scores[spam])
     return Judgement(
         dict(zip(GROUPS, weights.tolist(), strict=True)),
         constant,
-        *tail(likely(scores[~spam], scores[spam])),
+        *tail(ham),
+        float(ham.mean()),
+        float(ham.std(ddof=1)),
+        len(ham),
         tuple(np.quantile(scores[spam], np.linspace(0, 1, 41)).tolist()),
         totals.ham,
         totals.spam,
