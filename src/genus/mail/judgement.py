@@ -67,9 +67,10 @@ USUAL_EXCESS, USUAL_NUMBER = 1.5, 5
 class Judgement:
     """Weights of groups, a constant, and how far the scores of ham reach.
 
-    A share `tail_share` of ham scores above `tail_start`, by `tail_excess` on average; all `scored`
-    of it have a mean and a deviation; `spam_scores` are quantiles of spam's, from none to all. `ham` and `spam` are how many lessons
-    there were when it was made, and `changes` how many had come and gone.
+    A share `tail_share` of ham scores above `tail_start`, by `tail_excess` on average; all
+    `scored` of it have a mean and a deviation. `spam_scores` are quantiles of spam's, from none to
+    all. `ham` and `spam` are how many lessons there were when it was made, and `changes` how many
+    had come and gone.
     """
 
     weights: dict[str, float] = field(
