@@ -21,8 +21,8 @@ from click.testing import CliRunner
 from genus.cli import cli
 from genus.mail.imap import Ending, Folder, Head, is_loopback, printable
 from genus.mail.spamfilter import SpamFilter
-from genus.mail.watch import LONGEST, backoff
-from genus.mail.watched import MOST, Met, Watched
+from genus.mail.watch.loop import LONGEST, backoff
+from genus.mail.watch.notes import MOST, Met, Watched
 from servers import program, run, until
 
 imapclient = pytest.importorskip("imapclient", reason="pip install 'genus[imap]'")
@@ -605,7 +605,8 @@ def test_an_account_has_one_watcher(dovecot, store):
 DYING = """
 import os, signal, sys
 from genus.cli.commands import cli
-from genus.mail import imap, spamfilter, watched
+from genus.mail import spamfilter
+from genus.mail.watch import notes
 steps = int(sys.argv.pop(1))
 def step():
     global steps
@@ -622,7 +623,7 @@ def dying(owner, name, matters=lambda *given: True):
         step()
         return result
     setattr(owner, name, call)
-dying(watched.Watched, "keep", lambda notes: any(shelf.changed for shelf in notes.shelves))
+dying(notes.Watched, "keep", lambda kept: any(shelf.changed for shelf in kept.shelves))
 dying(spamfilter.SpamFilter, "learn")
 for name in ("move", "copy", "add_flags", "uid_expunge"):
     from imapclient import IMAPClient

@@ -1,0 +1,162 @@
+"""What comes into Junk, what is there, and what has left it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from genus.mail.identity import digest
+from genus.mail.imap import SEEN, Head, Letter, Status
+from genus.mail.watch.lessons import Lessons
+from genus.mail.watch.notes import MOST, Gone, Met, Place, now
+from genus.mail.watch.renumbering import next_of, renumber
+from genus.mail.watch.session import Session
+
+MOVED = 0  # stands for the UIDVALIDITY of Junk if a message was not met there
+
+
+class Junk:
+    """The folder of spam."""
+
+    def __init__(self, session: Session, lessons: Lessons) -> None:
+        self.session, self.notes, self.lessons = session, session.notes, lessons
+        self.seen: Status | None = None  # as it was looked through
+
+    @property
+    def folder(self) -> str:
+        return self.session.junk
+
+    def look(self, anyway: bool = False) -> None:
+        """Meet what has come, and note what has gone; a mark as deleted changes no status."""
+        if not self.session.has_junk:
+            return
+        status = self.session.connection.status(self.folder)
+        if status == self.seen and not anyway:
+            return
+        validity = self.session.connection.examine(self.folder)
+        present = self.session.connection.uids()
+        place = self.notes.places.get("junk")
+        if place is None or place.folder != self.folder:
+            self.meet(validity, present)
+        elif place.validity != validity:
+            self.renumber(place, validity, present)
+        else:
+            self.depart(validity, set(present))
+            fresh = [uid for uid in present if uid >= place.next]
+            for batch in self.session.connection.letters(fresh):
+                self.arrive(batch, validity)
+                if self.session.ending.came:
+                    return
+        self.seen = status
+
+    def meet(self, validity: int, present: Sequence[int]) -> None:
+        """Junk for the first time: what is there teaches nothing until it leaves."""
+        for key in list(self.notes.junk):
+            del self.notes.junk[key]
+        for each in self.session.connection.heads(present[-MOST:]):
+            self.notes.junk[each.uid] = Met(each.stamp)
+        self.notes.places["junk"] = Place(self.folder, validity, next_of(present))
+        self.notes.keep()
+
+    def depart(self, validity: int, present: set[int]) -> None:
+        for uid in [uid for uid in self.notes.junk if uid not in present]:
+            met = self.notes.junk[uid]
+            self.notes.gone[f"{validity}-{uid}"] = Gone(met.stamp, met.digest, now())
+            del self.notes.junk[uid]
+        for key, gone in list(self.notes.gone.items()):
+            number, _, uid_text = key.partition("-")
+            if int(number) == validity and int(uid_text) in present:  # it was only marked
+                self.notes.junk[int(uid_text)] = Met(gone.stamp, gone.digest)
+                del self.notes.gone[key]
+        self.notes.keep()
+
+    def arrive(self, batch: Sequence[Letter], validity: int) -> None:
+        """Tell the watcher's own moves from the user's."""
+        judged = {each.digest for each in self.notes.inbox.values()}
+        for letter in batch:
+            name = hashed(letter)
+            own = self.notes.dismiss(name)
+            for key in self.left(letter, name):
+                own = own or -key.startswith(f"{MOVED}-")  # it came late
+                del self.notes.gone[key]
+            self.notes.junk[letter.uid] = Met(letter.stamp, name, own)
+            if own:
+                continue
+            if SEEN in letter.flags or name in judged:
+                self.lessons.owe(name, self.folder, validity, letter, spam=True)
+            elif self.session.plan.learn:
+                self.session.tell(
+                    self.folder, letter.uid, "came unread by another hand, not learned"
+                )
+        place = self.notes.places["junk"]
+        self.notes.places["junk"] = replace(place, next=batch[-1].uid + 1)
+        self.notes.keep()
+
+    def renumber(self, place: Place, validity: int, present: Sequence[int]) -> None:
+        """Know messages again after the server has numbered them anew; nothing is learned."""
+        new, unknown = renumber(
+            self.session, self.notes.junk, self.folder, validity, present[-MOST:]
+        )
+        left = {met.digest for uid, met in self.notes.junk.items() if uid < 0} - {""}
+        for letter in self.session.read(unknown if left or self.notes.moving else []):
+            name = hashed(letter)
+            own = self.notes.dismiss(name)
+            for uid, met in list(self.notes.junk.items()):
+                if uid < 0 and met.digest == name:
+                    del self.notes.junk[uid]
+                    own = own or met.own
+            new[letter.uid] = Met(letter.stamp, name, own)
+            self.lessons.follow(name, self.folder, validity, letter)
+        for uid in [uid for uid in self.notes.junk if uid < 0]:
+            met = self.notes.junk[uid]
+            self.notes.gone[f"{place.validity}-{-uid}"] = Gone(met.stamp, met.digest, now())
+            del self.notes.junk[uid]
+        for uid, met in new.items():
+            self.notes.junk[uid] = met
+        self.notes.places["junk"] = Place(self.folder, validity, next_of(present))
+        self.notes.keep()
+        self.session.say(f"The server has numbered {self.folder} anew.")
+
+    # One message
+
+    def stamps(self) -> set[str]:
+        """Of what is or was in Junk."""
+        here = {each.stamp for each in self.notes.junk.values()}
+        return here | {each.stamp for each in self.notes.gone.values()}
+
+    def read_stamped(self, stamps: set[str]) -> None:
+        """Read what is in Junk since before the first start, if its stamp is not enough."""
+        shelf = self.notes.junk
+        uids = [uid for uid, met in shelf.items() if not met.digest and met.stamp in stamps]
+        if uids:
+            self.session.connection.examine(self.folder)
+            for letter in self.session.read(uids):
+                shelf[letter.uid] = replace(shelf[letter.uid], digest=hashed(letter))
+            self.session.connection.examine(self.session.plan.inbox)
+
+    def twin(self, letter: Head, name: str) -> Met | None:
+        """The same message, still in Junk."""
+        found = [met for met in self.notes.junk.values() if is_same(met, letter, name)]
+        return next((met for met in found if met.own == letter.uid), found[0] if found else None)
+
+    def left(self, letter: Head, name: str) -> list[str]:
+        """The keys of the same message among those that have left Junk, open ones first."""
+        found = [key for key, gone in self.notes.gone.items() if is_same(gone, letter, name)]
+        return sorted(found, key=lambda key: self.notes.gone[key].done)
+
+    def take_out(self, key: str, name: str, folder: str, validity: int, letter: Letter) -> None:
+        """Owe the lesson that a message was taken out of Junk."""
+        gone = self.notes.gone[key]
+        if not gone.done:
+            self.lessons.owe(name, folder, validity, letter, spam=False)
+        else:
+            self.session.tell(folder, letter.uid, f"was in {self.folder} before, left alone")
+        self.notes.gone[key] = replace(gone, digest=name, done=True)
+
+
+def hashed(letter: Letter) -> str:
+    return digest(letter.raw).hex()
+
+
+def is_same(known: Met | Gone, letter: Head, name: str) -> bool:
+    return known.stamp == letter.stamp and known.digest in ("", name)
