@@ -1,0 +1,29 @@
+"""Plots in scikit-learn's manner: displays that are made from a model, and drawn on axes.
+
+What needs only labels and probabilities scikit-learn has already: ConfusionMatrixDisplay,
+RocCurveDisplay and CalibrationDisplay take genus' classifiers as they are.
+"""
+
+from genus.plots.bins import BinsDisplay
+from genus.plots.boundary import BoundaryDisplay
+from genus.plots.columns import ColumnDensityDisplay
+from genus.plots.evidence import EvidenceDisplay
+from genus.plots.image import ImageDisplay
+from genus.plots.normal import NormalDisplay
+from genus.plots.posterior import PosteriorDisplay
+from genus.plots.sigmoid import SigmoidDisplay
+from genus.plots.smoothing import SmoothingDisplay
+from genus.plots.style import style
+
+__all__ = [
+    "BinsDisplay",
+    "BoundaryDisplay",
+    "ColumnDensityDisplay",
+    "EvidenceDisplay",
+    "ImageDisplay",
+    "NormalDisplay",
+    "PosteriorDisplay",
+    "SigmoidDisplay",
+    "SmoothingDisplay",
+    "style",
+]

@@ -1,0 +1,162 @@
+"""Classes in two dimensions: rows, what each class looks like, and where one gives way to another.
+
+scikit-learn's DecisionBoundaryDisplay colours the plane by p(y|x). It knows no class-conditional
+densities, and finds the boundary by interpolating probabilities; here log-odds are, which of a
+linear classifier are linear, so that its boundary is drawn where it is and not merely close to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from genus.plots.points import Array, like, log_scores, numbers, reach
+from genus.plots.style import axes, colour, colours, look, marker, plain
+
+POINTS = 120  # along each side
+SHARES = (0.9, 0.6, 0.3)  # of a normal class that its contours enclose
+
+
+class BoundaryDisplay:
+    """Rows of each class, contours of p(x|y), and the boundaries where two classes are as likely.
+
+    Attributes
+    ----------
+    x, y : points along the axes, (m,).
+    scores : log p(x, y) at the points of the plane, (m, m, K); if the classifier is not generative
+        log p(y|x), and there are no contours.
+    peaks : the largest log p(x, y) of each class, (K,), or None.
+    classes, rows, labels, names : the classes, the rows (n, 2), their labels, the columns' names.
+    ax_, figure_ : where, once it is drawn.
+    contours_, boundaries_ : matplotlib's contours, of each class, and between them.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from genus import GDA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GDA().fit(X[:, :2], y)
+    >>> BoundaryDisplay.from_estimator(model, X[:, :2], y)  # doctest: +SKIP
+    """
+
+    ax_: Any
+    figure_: Any
+    contours_: list[Any]
+    boundaries_: list[Any]
+
+    def __init__(
+        self,
+        x: Array,
+        y: Array,
+        scores: Array,
+        classes: ArrayLike,
+        *,
+        peaks: Array | None = None,
+        rows: Array | None = None,
+        labels: ArrayLike | None = None,
+        names: Sequence[str] = ("$x_1$", "$x_2$"),
+    ) -> None:
+        self.x, self.y, self.scores, self.peaks = x, y, scores, peaks
+        self.classes: NDArray[Any] = np.asarray(classes)
+        self.rows = np.empty((0, 2)) if rows is None else rows
+        self.labels = None if labels is None else np.asarray(labels)
+        self.names = list(names)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None, **options: Any
+    ) -> Self:
+        """A fitted classifier over the two columns of X; options as `plot` has."""
+        check_is_fitted(estimator)
+        rows, names = numbers(X, 2)
+        labels = None if y is None else np.asarray(y)
+        if labels is not None and labels.shape != (len(rows),):
+            raise ValueError(f"X has {len(rows)} rows and y has shape {labels.shape}.")
+        across, upwards = (reach(column, 0.1, POINTS) for column in rows.T)
+        plane = np.stack(np.meshgrid(across, upwards), axis=-1).reshape(-1, 2)
+        scores, is_joint = log_scores(estimator, like(X, plane))
+        peaks = None
+        if is_joint:
+            # Where a class is densest is between the points; its mean mostly is the place.
+            means = getattr(estimator, "means_", getattr(estimator, "theta_", rows[:0]))
+            tops = [scores.max(axis=0)]
+            if len(means):
+                tops.append(log_scores(estimator, like(X, means))[0].max(axis=0))
+            peaks = np.max(tops, axis=0)
+        shape = (POINTS, POINTS, len(estimator.classes_))
+        made = cls(
+            across,
+            upwards,
+            scores.reshape(shape),
+            estimator.classes_,
+            peaks=peaks,
+            rows=rows,
+            labels=labels,
+            names=names,
+        )
+        return made.plot(ax=ax, **options)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        shares: Sequence[float] = SHARES,
+        regions: bool = True,
+        **options: Any,
+    ) -> Self:
+        """Draw on axes, or on new ones.
+
+        Contours enclose `shares` of a normal class; `regions`: the plane is tinted by the
+        likeliest class; options go to the boundaries.
+        """
+        self.ax_, self.figure_ = axes(ax)
+        if regions:
+            for k in range(len(self.classes)):
+                tint = {"colors": [colour(k)], "alpha": 0.08}
+                self.ax_.contourf(self.x, self.y, self.margin(k), [0, np.inf], **tint)
+        self._points()
+        # Contours of the logarithm, which of a normal is a parabola.
+        levels = np.log1p(-np.sort(shares)[::-1])
+        self.contours_ = [
+            self.ax_.contour(
+                self.x,
+                self.y,
+                self.scores[:, :, k] - peak,
+                levels,
+                colors=[colour(k)],
+                linestyles=[look(k).get("linestyle", "-")],
+                linewidths=0.9,
+            )
+            for k, peak in enumerate([] if self.peaks is None else self.peaks)
+        ]
+        edge = {"colors": [colours()["text"]], "linewidths": 1.6, **options}
+        self.boundaries_ = [  # of all but the last class, which leaves out none
+            self.ax_.contour(self.x, self.y, self.margin(k), [0], **edge)
+            for k in range(len(self.classes) - 1)
+        ]
+        self.ax_.set(
+            xlabel=self.names[0],
+            ylabel=self.names[1],
+            xlim=self.x[[0, -1]],
+            ylim=self.y[[0, -1]],
+        )
+        if self.labels is not None:
+            self.ax_.legend(loc="best", handletextpad=0.2, borderaxespad=0.2)
+        return self
+
+    def margin(self, k: int) -> Array:
+        """By how much log p of class k exceeds that of the likeliest other class, (m, m)."""
+        others = np.delete(self.scores, k, axis=2)
+        return self.scores[:, :, k] - others.max(axis=2)
+
+    def _points(self) -> None:
+        dot = {"s": 14, "linewidths": 0.4, "edgecolors": colours()["page"]}
+        if self.labels is None:
+            self.ax_.scatter(*self.rows.T, color=colours()["others"], **dot)
+            return
+        for k, label in enumerate(self.classes):
+            own = self.rows[self.labels == label]
+            look_of = {"color": colour(k), "marker": marker(k), "label": plain(label)}
+            self.ax_.scatter(*own.T, **look_of, **dot)

@@ -1,0 +1,108 @@
+"""The evidence of one row, or of one text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.explanation import Explanation
+from genus.plots.style import axes, colour, colours, plain
+from genus.report.shown import name, signed
+
+
+class EvidenceDisplay:
+    """What the columns of one row add to the log-odds of a class against another, as bars.
+
+    Attributes
+    ----------
+    names : columns and their values, the strongest first.
+    terms : what each adds, (n,).
+    label, against : the two classes, and `places` theirs among all, which decide the colours.
+    ax_, figure_ : where, once it is drawn.
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        terms: Any,
+        label: Any,
+        against: Any,
+        places: tuple[int, int] = (0, 1),
+    ) -> None:
+        self.names = list(names)
+        self.terms = np.asarray(terms, dtype=np.float64)
+        self.label = label
+        self.against = against
+        self.places = places
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, row: int = 0, *, ax: Any = None, **options: Any
+    ) -> Self:
+        """One row of X, as a fitted classifier explains it; options as `from_explanation` has."""
+        return cls.from_explanation(estimator.explain(X), row, ax=ax, **options)
+
+    @classmethod
+    def from_explanation(
+        cls,
+        explanation: Explanation,
+        row: int = 0,
+        *,
+        label: Any = None,
+        against: Any = None,
+        most: int = 10,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """One row of an explanation: the likeliest class against the next, unless others are given.
+
+        Bars are `most` of the columns, what the others add together, and what belongs to none.
+        """
+        order = explanation.classes[np.argsort(-explanation.joint[row], kind="stable")]
+        if len(order) < 2:
+            raise ValueError(f"Only one class is known, {name(order[0])}; there is no other.")
+        label = order[order != against][0] if label is None else label
+        against = order[order != label][0] if against is None else against
+        if label == against:
+            raise ValueError(f"{name(label)} is compared with itself; name another class.")
+        terms = explanation.log_odds(label, against)[row]
+        strong = [j for j in np.argsort(-np.abs(terms), kind="stable") if terms[j] != 0]
+        names = [name(explanation._name(int(j), row)) for j in strong[:most]]
+        shown = terms[strong[:most]]
+        if strong[most:]:
+            names.append(f"({len(strong) - most} more)")
+            shown = np.append(shown, terms[strong[most:]].sum())
+        places = explanation._position(label), explanation._position(against)
+        return cls(names, shown, label, against, places).plot(ax=ax, **options)
+
+    def plot(self, ax: Any = None, **options: Any) -> Self:
+        """Draw on axes, or on new ones; options go to the bars."""
+        self.ax_, self.figure_ = axes(ax)
+        at, (k, other) = np.arange(len(self.names)), self.places
+        bars = {"color": [colour(k if term >= 0 else other) for term in self.terms], **options}
+        self.ax_.barh(at, self._lengths(), **bars)
+        self.ax_.set_yticks(at, [plain(text) for text in self.names])
+        self.ax_.invert_yaxis()
+        self.ax_.axvline(0, color=colours()["axis"], linewidth=0.8)
+        title = f"{name(self.label)} rather than {name(self.against)}: log-odds {self._total()}"
+        sides = f"← {name(self.against, 16)}    log-odds    {name(self.label, 16)} →"
+        self.ax_.set(xlabel=sides.replace("$", r"\$"), title=plain(title))
+        return self
+
+    def _lengths(self) -> NDArray[np.float64]:
+        """The terms; those that rule a class out are a little longer than all others."""
+        finite = np.abs(self.terms[np.isfinite(self.terms)])
+        most = 1.2 * float(finite.max(initial=1.0))
+        return np.nan_to_num(self.terms, posinf=most, neginf=-most)
+
+    def _total(self) -> str:
+        endless = set(self.terms[np.isinf(self.terms)].tolist())
+        if len(endless) > 1:
+            return "undefined"
+        return {np.inf: "+∞", -np.inf: "−∞"}[endless.pop()] if endless else signed(self.terms.sum())

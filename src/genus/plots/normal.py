@@ -1,0 +1,159 @@
+"""Normal distributions in two dimensions, as surfaces and as contours.
+
+Of a normal in two dimensions the points of at least density p_max (1 - s) hold a share s of all:
+the squared distance (x - μ)ᵀ Σ⁻¹ (x - μ) exceeds r with probability exp(-r/2), and the density
+falls by the same factor. So the contours are drawn at shares and not at heights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.normal import MultivariateNormal
+from genus.plots.style import colours, library, panels, ramp
+from genus.report.shown import number
+
+POINTS = 61  # along each side
+SHARES = (0.9, 0.7, 0.5, 0.3, 0.1)  # that contours enclose
+REACH = 3.0  # standard deviations that are drawn
+
+
+class NormalDisplay:
+    """Densities in two dimensions side by side: surfaces above, contours below.
+
+    Each contour encloses a share of the distribution: 10, 30, 50, 70 and 90 %, or `shares`.
+
+    Attributes
+    ----------
+    normals, names : the distributions, and what stands above them.
+    x : points along both axes, (m,).
+    density : p at the points of the plane, (distributions, m, m); the second axis is upwards.
+    axes_ : (rows, distributions), figure_ : where, once it is drawn.
+
+    >>> from genus import MultivariateNormal
+    >>> round_one = MultivariateNormal([0, 0], [[1, 0], [0, 1]])
+    >>> NormalDisplay.from_distribution(round_one)  # doctest: +SKIP
+    """
+
+    axes_: NDArray[Any]
+    figure_: Any
+
+    def __init__(
+        self, normals: Sequence[MultivariateNormal], names: Sequence[str] | None = None
+    ) -> None:
+        for normal in normals:
+            if normal.dimension != 2:
+                raise ValueError(
+                    f"Only normals in 2 dimensions can be drawn, got {normal.dimension}. "
+                    "marginal([0, 1]) takes two of the columns."
+                )
+        self.normals = list(normals)
+        self.names = [told(normal) for normal in normals] if names is None else list(names)
+        if len(self.names) != len(self.normals):
+            raise ValueError(f"{len(self.normals)} normals need as many names: {self.names}")
+        reach = np.array([REACH * np.sqrt(np.diagonal(one.covariance)) for one in self.normals])
+        mean = np.array([one.mean for one in self.normals])
+        self.x = np.linspace((mean - reach).min(), (mean + reach).max(), POINTS)
+        plane = np.stack(np.meshgrid(self.x, self.x), axis=-1)
+        self.density = np.array([one.density(plane) for one in self.normals])
+
+    @classmethod
+    def from_distribution(
+        cls,
+        normals: MultivariateNormal | Sequence[MultivariateNormal],
+        *,
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """One normal, or several on equal axes; `ax` and options as `plot` has."""
+        several = [normals] if isinstance(normals, MultivariateNormal) else normals
+        return cls(several, names).plot(ax=ax, **options)
+
+    def plot(self, ax: Any = None, *, shares: Sequence[float] = SHARES, **options: Any) -> Self:
+        """Draw on axes or on new ones; options go to the contours.
+
+        Given axes are one for each normal, or two rows of them; on those that are 3-D there is a
+        surface, on others there are contours.
+        """
+        if ax is None:
+            figure = library("matplotlib.pyplot").figure(layout="constrained")
+            ax = both(figure, len(self.normals))
+        rows = max(np.size(np.asarray(ax, dtype=object)) // len(self.normals), 1)
+        self.axes_, self.figure_ = panels(ax, rows, len(self.normals))
+        for row in self.axes_:
+            for j, place in enumerate(row):
+                if place.name == "3d":
+                    self._surface(place, j)
+                else:
+                    self._contours(place, j, shares, options)
+        for place, text in zip(self.axes_[0], self.names, strict=True):
+            place.set_title(text)
+        return self
+
+    def _surface(self, ax: Any, j: int) -> None:
+        x, y = np.meshgrid(self.x, self.x)
+        top = self.density.max()
+        scale = library("matplotlib.colors").PowerNorm(0.5, 0, top)
+        ax.plot_surface(
+            x,
+            y,
+            self.density[j],
+            rcount=POINTS,
+            ccount=POINTS,
+            antialiased=False,  # or there are seams between the areas
+            cmap=ramp(),
+            norm=scale,
+            linewidth=0,
+            rasterized=True,  # thousands of small areas
+        )
+        ax.set(zlim=(0, top))
+        ax.set_xlabel("$x_1$", labelpad=-7)
+        ax.set_ylabel("$x_2$", labelpad=-7)
+        ax.tick_params(pad=-3)
+        ax.tick_params(axis="z", pad=-1)
+        ax.view_init(elev=28, azim=-60)
+        ax.set_box_aspect((4, 4, 3), zoom=1.05)
+        for axis, ticks in ((ax.xaxis, (4, 4)), (ax.yaxis, (4, 4)), (ax.zaxis, (3, 5))):
+            axis.set_pane_color(colours()["panel"])
+            axis.set_major_locator(locator(*ticks))
+
+    def _contours(self, ax: Any, j: int, shares: Sequence[float], options: dict[str, Any]) -> None:
+        normal = self.normals[j]
+        levels = normal.density(normal.mean) * (1 - np.sort(shares)[::-1])
+        given = {} if "cmap" in options else {"colors": colours()["class-0"]}
+        ax.contour(self.x, self.x, self.density[j], levels, **{**given, "linewidths": 1, **options})
+        ax.plot(*normal.mean, marker="+", color=colours()["text"])
+        ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(locator(6, 5))
+        ax.grid(visible=True, linewidth=0.5)
+        ax.set_axisbelow(True)
+
+
+def locator(most: int, multiple: int) -> Any:
+    """At most so many steps between ticks, of 1, 2 or a `multiple`, times a power of ten."""
+    return library("matplotlib.ticker").MaxNLocator(most, steps=[1, 2, multiple, 10])
+
+
+def both(figure: Any, columns: int) -> NDArray[Any]:
+    """Axes for surfaces above axes for contours, (2, columns)."""
+    grid = figure.add_gridspec(2, columns, height_ratios=(1.15, 1))
+    return np.array(
+        [
+            [figure.add_subplot(grid[0, j], projection="3d") for j in range(columns)],
+            [figure.add_subplot(grid[1, j]) for j in range(columns)],
+        ],
+        dtype=object,
+    )
+
+
+def told(normal: MultivariateNormal) -> str:
+    """A normal by its mean and its covariance."""
+    mean = ", ".join(map(number, normal.mean))
+    rows = ", ".join(f"[{', '.join(map(number, row))}]" for row in normal.covariance)
+    return f"μ = ({mean})\nΣ = [{rows}]"

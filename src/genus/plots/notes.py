@@ -1,0 +1,197 @@
+"""The figures of Stanford's CS229 notes on generative learning, drawn anew.
+
+Data are made up on the spot, from fixed seeds; the digits are scikit-learn's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+
+from genus.estimators import (
+    GDA,
+    BernoulliNB,
+    CategoricalNB,
+    Discretizer,
+    GaussianNB,
+    MultinomialNB,
+    TextClassifier,
+)
+from genus.normal import MultivariateNormal
+from genus.plots.bins import BinsDisplay
+from genus.plots.boundary import BoundaryDisplay
+from genus.plots.evidence import EvidenceDisplay
+from genus.plots.image import ImageDisplay
+from genus.plots.normal import NormalDisplay, both
+from genus.plots.points import Array
+from genus.plots.posterior import PosteriorDisplay
+from genus.plots.sigmoid import SigmoidDisplay
+from genus.plots.smoothing import SmoothingDisplay
+from genus.plots.style import NARROW, WIDE, library, style
+
+UNDATED: dict[str, dict[str, None]] = {  # so that the same figure is the same file
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+FORMATS = tuple(UNDATED)
+SPAM = (
+    "Win cash now",
+    "Claim your free prize now",
+    "Free cash prize, claim now",
+    "Urgent: your free prize waits",
+)
+HAM = (
+    "Lunch at noon?",
+    "See you at the meeting",
+    "The meeting is at noon now",
+    "Thanks for lunch, your turn next",
+)
+
+
+def drawn(name: str, format: str = "svg", dark: bool = False) -> bytes:
+    """A figure as a file of a format; each time the same."""
+    with style(dark):
+        content = BytesIO()
+        FIGURES[name]().savefig(content, format=format, metadata=UNDATED[format])
+    return content.getvalue()
+
+
+def sheet(width: float, height: float) -> Any:
+    """A figure of a size in inches, on no screen."""
+    return library("matplotlib.figure").Figure(figsize=(width, height))
+
+
+def normals(names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """Normals of means and covariances, side by side."""
+    figure = sheet(WIDE, 4.4)
+    several = [MultivariateNormal(mean, covariance) for mean, covariance in pairs]
+    return NormalDisplay.from_distribution(
+        several, names=names, ax=both(figure, len(several))
+    ).figure_
+
+
+def normal_variance() -> Any:
+    names = ("Σ = I", "Σ = 0.6 I", "Σ = 2 I")
+    return normals(names, [((0, 0), scale * np.eye(2)) for scale in (1, 0.6, 2)])
+
+
+def covariances(several: Sequence[Any]) -> Any:
+    names = [f"Σ = [[{a:g}, {b:g}], [{b:g}, {c:g}]]".replace("-", "−") for a, b, c in several]
+    return normals(names, [((0, 0), ((a, b), (b, c))) for a, b, c in several])
+
+
+def normal_covariance() -> Any:
+    return covariances([(1, 0, 1), (1, 0.5, 1), (1, 0.8, 1)])
+
+
+def normal_negative() -> Any:
+    return covariances([(1, -0.5, 1), (1, -0.8, 1), (3, 0.8, 1)])
+
+
+def normal_mean() -> Any:
+    means = ((1, 0), (-0.5, 0), (-1, -1.5))
+    names = [f"μ = ({a:g}, {b:g})".replace("-", "−") for a, b in means]
+    return normals(names, [(mean, np.eye(2)) for mean in means])
+
+
+def two_groups(second: Any) -> tuple[Array, Array]:
+    """Rows of two normals, of which the second has its own covariance, and their labels."""
+    first = MultivariateNormal((0, 0), ((1, 0.5), (0.5, 1)))
+    other = MultivariateNormal((3, 1), second)
+    X = np.vstack([first.sample(60, random_state=1), other.sample(60, random_state=2)])
+    return X, np.repeat([0, 1], 60)
+
+
+def boundary(model: GDA, X: Array, y: Array) -> Any:
+    ax = sheet(NARROW, 3.0).subplots()
+    return BoundaryDisplay.from_estimator(model.fit(X, y), X, y, ax=ax).figure_
+
+
+def gda_shared() -> Any:
+    return boundary(GDA(), *two_groups(((1, 0.5), (0.5, 1))))
+
+
+def gda_separate() -> Any:
+    return boundary(GDA(shared=False), *two_groups(((0.3, -0.3), (-0.3, 2))))
+
+
+def bells() -> Any:
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.normal(0, 1, 140), rng.normal(3, 1, 60)])[:, None]
+    model = GDA().fit(X, np.repeat([0, 1], [140, 60]))
+    axes = sheet(NARROW, 3.4).subplots(2, 1, sharex=True)
+    return PosteriorDisplay.from_estimator(model, X, ax=axes).figure_
+
+
+def sigmoids() -> Any:
+    """The second class is no bell: far away rows flatten GDA's sigmoid, and not the other."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(2, 0.7, 50), 2.6 + rng.exponential(2.5, 50)])[:, None]
+    y = np.repeat([0, 1], 50)
+    models = {
+        "GDA": GDA().fit(X, y),
+        "logistic regression": LogisticRegression(C=np.inf).fit(X, y),
+    }
+    axes = sheet(WIDE, 2.4).subplots(1, 2, sharey=True)
+    return SigmoidDisplay.from_estimators(models, X, y, ax=axes).figure_
+
+
+def evidence() -> Any:
+    labels = ["spam"] * len(SPAM) + ["ham"] * len(HAM)
+    model = TextClassifier().fit([*SPAM, *HAM], labels)
+    ax = sheet(NARROW, 2.4).subplots()
+    text = "Claim your free lunch at noon: prize meeting now"
+    return EvidenceDisplay.from_estimator(model, text, label="spam", ax=ax).figure_
+
+
+def digits() -> Any:
+    X, y = load_digits(return_X_y=True)
+    models = {
+        "inked": BernoulliNB(binarize=7),
+        "mean": GaussianNB(),
+        "share of ink": MultinomialNB(),
+    }
+    figure = sheet(WIDE, 2.3)
+    axes = figure.subplots(len(models), 10)
+    for row, (label, model) in zip(axes, models.items(), strict=True):
+        ImageDisplay.from_estimator(model.fit(X, y), ax=row)
+        row[0].set_ylabel(label)
+    for place in axes[1:].flat:
+        place.set_title("")
+    return figure
+
+
+def discretised() -> Any:
+    rng = np.random.default_rng(4)
+    areas = np.concatenate([rng.gamma(9, 85, 100), rng.gamma(12, 115, 100)])[:, None]
+    cut = Discretizer(edges=[400, 800, 1200, 1600])
+    model = CategoricalNB(bins=cut).fit(areas, np.repeat(["flat", "house"], 100))
+    ax = sheet(NARROW, 2.4).subplots()
+    return BinsDisplay.from_estimator(model, name="living area, square feet", ax=ax).figure_
+
+
+def smoothing() -> Any:
+    ax = sheet(NARROW, 2.4).subplots()
+    return SmoothingDisplay.from_counts(5, [0, 1, 3, 5], ax=ax).figure_
+
+
+FIGURES: dict[str, Callable[[], Any]] = {
+    "normal-variance": normal_variance,
+    "normal-covariance": normal_covariance,
+    "normal-negative": normal_negative,
+    "normal-mean": normal_mean,
+    "gda-shared": gda_shared,
+    "gda-separate": gda_separate,
+    "bells": bells,
+    "sigmoids": sigmoids,
+    "evidence": evidence,
+    "digits": digits,
+    "discretised": discretised,
+    "smoothing": smoothing,
+}

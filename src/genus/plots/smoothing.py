@@ -1,0 +1,85 @@
+"""What pseudo-counts do to a share: (heads + λ) / (tosses + 2λ)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from genus.plots.points import Array
+from genus.plots.style import axes, colours, look
+from genus.report.shown import count
+from genus.smoothing import Smoothing
+
+MOST = 5.0
+POINTS = 201
+
+
+class SmoothingDisplay:
+    """The estimate of a coin's φ for some numbers of heads, against the pseudo-count λ.
+
+    At λ = 0 it is maximum likelihood, which may be 0 or 1; at λ = 1 it is Laplace's rule.
+
+    Attributes
+    ----------
+    tosses, heads : how often the coin was tossed, and some numbers of heads.
+    pseudo_counts : λ, (m,).
+    estimates : φ, (heads, m).
+    ax_, figure_ : where, once it is drawn.
+
+    >>> SmoothingDisplay.from_counts(5, [0, 1, 2]).estimates[:, 0]
+    array([0. , 0.2, 0.4])
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self, tosses: int, heads: Sequence[int], pseudo_counts: Array, estimates: Array
+    ) -> None:
+        self.tosses, self.heads = tosses, list(heads)
+        self.pseudo_counts, self.estimates = pseudo_counts, estimates
+
+    @classmethod
+    def from_counts(
+        cls,
+        tosses: int,
+        heads: Sequence[int] | None = None,
+        *,
+        most: float = MOST,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """A coin tossed some times; every number of heads unless some are given. λ is 0 to most."""
+        heads = range(tosses + 1) if heads is None else heads
+        if tosses < 1 or not all(0 <= one <= tosses for one in heads):
+            raise ValueError(
+                f"Heads are 0 to the number of tosses, which is at least 1; got {list(heads)} of "
+                f"{tosses}."
+            )
+        λ = np.linspace(0, most, POINTS)
+        added = np.array([Smoothing(alpha=one).pseudo_counts(2) for one in λ])
+        φ = np.array([(one + added[:, 0]) / (tosses + added.sum(axis=1)) for one in heads])
+        return cls(tosses, heads, λ, φ).plot(ax=ax, **options)
+
+    def plot(self, ax: Any = None, **options: Any) -> Self:
+        """Draw on axes, or on new ones; options go to the lines."""
+        self.ax_, self.figure_ = axes(ax)
+        beside = {"xytext": (3, 0), "textcoords": "offset points", "va": "center"}
+        for k, (heads, φ) in enumerate(zip(self.heads, self.estimates, strict=True)):
+            drawn = {**look(k), **options}
+            self.ax_.plot(self.pseudo_counts, φ, label=count(heads, "head"), **drawn)
+            end = (self.pseudo_counts[-1], φ[-1])
+            self.ax_.annotate(count(heads, "head"), end, color=drawn["color"], **beside)
+        rule = {"color": colours()["axis"], "linewidth": 0.6, "linestyle": ":"}
+        self.ax_.axhline(0.5, **rule)
+        self.ax_.axvline(1, **rule)
+        self.ax_.annotate("Laplace", (1, 1), color=colours()["muted"], **beside)
+        self.ax_.set(
+            xlabel="pseudo-count λ",
+            ylabel=f"estimate of φ from {count(self.tosses, 'toss', 'tosses')}",
+            xlim=(0, self.pseudo_counts[-1]),
+            ylim=(-0.02, 1.02),
+        )
+        return self

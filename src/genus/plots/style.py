@@ -1,0 +1,149 @@
+"""How plots look: a class's colour, marker and dashes, and light and dark, in one place.
+
+Colours are those of the report. Type is of 8 and 9 points at NARROW, a column's width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from genus.report.palette import COLOURS, DARK, DASHES, LIGHT
+from genus.report.shown import name
+
+NARROW, WIDE = 3.4, 6.8  # inches
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++")
+WINDOWS = ("backend", "date.epoch", "figure.max", "interactive", "tk.", "toolbar", "webagg.")
+CURRENT: ContextVar[dict[str, str]] = ContextVar("colours", default=LIGHT)
+
+
+@contextmanager
+def style(dark: bool = False) -> Iterator[None]:
+    """All plots drawn within are light, or dark; matplotlib's settings are untouched afterwards.
+
+    >>> with style(dark=True):
+    ...     print(colours()["page"])
+    #14171b
+    >>> print(colours()["page"])
+    #ffffff
+    """
+    matplotlib = library("matplotlib")
+    defaults = {k: v for k, v in matplotlib.rcParamsDefault.items() if not k.startswith(WINDOWS)}
+    before = CURRENT.set(DARK if dark else LIGHT)
+    try:
+        with matplotlib.rc_context({**defaults, **settings()}):
+            yield
+    finally:
+        CURRENT.reset(before)
+
+
+def settings() -> dict[str, Any]:
+    """Matplotlib's settings for the colours in use."""
+    c = colours()
+    cycle = import_module("cycler").cycler(color=[c[f"class-{k}"] for k in range(COLOURS)])
+    coloured = {
+        "page": ("figure.facecolor", "axes.facecolor"),
+        "text": ("text.color", "axes.labelcolor", "axes.titlecolor"),
+        "axis": ("axes.edgecolor", "xtick.color", "ytick.color"),
+        "muted": ("xtick.labelcolor", "ytick.labelcolor"),
+        "rule": ("grid.color",),
+    }
+    sizes = ("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize")
+    return {
+        **{key: c[colour] for colour, keys in coloured.items() for key in keys},
+        **dict.fromkeys(sizes, 8),
+        "font.size": 8,
+        "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
+        "axes.titlesize": 9,
+        "axes.prop_cycle": cycle,
+        "axes.linewidth": 0.6,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "lines.linewidth": 1.4,
+        "hatch.linewidth": 0.5,
+        "legend.frameon": False,
+        "figure.figsize": (NARROW, 2.6),
+        "figure.constrained_layout.use": True,
+        "figure.dpi": 150,
+        "savefig.dpi": 130,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "genus",  # names within a file that are the same each time
+    }
+
+
+def library(module: str) -> Any:
+    """A module of matplotlib, or how to get it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError(
+            "Plots need matplotlib, which is not installed: pip install genus[plots]"
+        ) from None
+
+
+def axes(ax: Any) -> tuple[Any, Any]:
+    """Axes and their figure, new ones unless given."""
+    if ax is None:
+        _, ax = library("matplotlib.pyplot").subplots()
+    return ax, ax.figure
+
+
+def panels(ax: Any, rows: int, columns: int, **options: Any) -> tuple[Any, Any]:
+    """Axes (rows, columns) and their figure, new ones unless as many are given."""
+    if ax is None:
+        options = {"layout": "constrained", "squeeze": False, **options}
+        figure, ax = library("matplotlib.pyplot").subplots(rows, columns, **options)
+        return ax, figure
+    given = np.asarray(ax, dtype=object)
+    if given.size != rows * columns:
+        raise ValueError(
+            f"This takes {rows * columns} axes, got {given.size}. Leave ax out for new ones."
+        )
+    return given.reshape(rows, columns), given.flat[0].figure
+
+
+def colours() -> dict[str, str]:
+    """The colours in use, by what they are for."""
+    return CURRENT.get()
+
+
+def colour(k: int) -> str:
+    """The colour of a class; those after the first few share one."""
+    return colours()[f"class-{k}" if k < COLOURS else "others"]
+
+
+def look(k: int) -> dict[str, Any]:
+    """The colour and the dashes of a class's line."""
+    if k >= COLOURS:
+        return {"color": colour(k), "linewidth": 0.8}
+    dashes = tuple(float(part) / 2 for part in DASHES[k].split())
+    return {"color": colour(k), "linestyle": (0, dashes) if dashes else "-"}
+
+
+def marker(k: int) -> str:
+    """The marker of a class's rows."""
+    return MARKERS[k] if k < COLOURS else "."
+
+
+def hatch(k: int) -> str:
+    """How a class's bars are hatched, for print without colours."""
+    return HATCHES[k] if k < COLOURS else ""
+
+
+def ramp(end: str = "class-0") -> Any:
+    """A scale of colours, from the page's to another."""
+    make = library("matplotlib.colors").LinearSegmentedColormap.from_list
+    return make("genus", [colours()["page"], colours()[end]])
+
+
+def plain(text: Any) -> str:
+    """Text in which matplotlib sees no formula."""
+    return name(text).replace("$", r"\$")
