@@ -8,6 +8,7 @@ from genus.cli.completion import completion
 from genus.cli.demo import demo
 from genus.cli.evaluating import evaluate
 from genus.cli.explaining import explain
+from genus.cli.figures import figures
 from genus.cli.fitting import fit
 from genus.cli.mail import mail
 from genus.cli.merging import add, forget
@@ -59,6 +60,7 @@ for command in (
     forget,
     report,
     mail,
+    figures,
     demo,
     completion,
 ):
