@@ -26,16 +26,14 @@ nb::tuple read_html(const nb::bytes& text) {
 }
 
 // ids (n,), or ids with starts and ends (n, 3).
-nb::object hash_words(const nb::bytes& text, std::uint64_t seed,
-                      std::tuple<int, int, int, int, int> kinds, std::size_t gaps,
+nb::object hash_words(const nb::bytes& text, std::tuple<int, int, int, int, int> kinds,
                       std::size_t opening_size, bool places) {
     const auto [word, capitals, mark, pair, opening] = kinds;
     for (int kind : {word, capitals, mark, pair, opening})
         require(kind < static_cast<int>(shingles::kinds), "There are but 16 kinds of tokens.");
     require(text.size() < (1u << 31), "The text is too long.");
-    const shingles::Plan plan{word, capitals, mark, pair, opening, gaps, opening_size};
-    const auto found = without_gil(
-        [&] { return shingles::Reader(view(text), shingles::basis ^ seed, plan).read(); });
+    const shingles::Plan plan{word, capitals, mark, pair, opening, opening_size};
+    const auto found = without_gil([&] { return shingles::Reader(view(text), plan).read(); });
     const std::size_t n = found.size(), width = places ? 3 : 1;
     auto ids = zeros<std::uint32_t>(n * width);
     for (std::size_t i = 0; i < n; ++i) {
@@ -56,8 +54,7 @@ nb::object hash_lines(const nb::bytes& lines) {
 
 void bind_mail(nb::module_& m) {
     m.def("read_html", &read_html, "text"_a);
-    m.def("hash_words", &hash_words, "text"_a, "seed"_a, "kinds"_a, "gaps"_a, "opening_size"_a,
-          "places"_a);
+    m.def("hash_words", &hash_words, "text"_a, "kinds"_a, "opening_size"_a, "places"_a);
     m.def("hash_lines", &hash_lines, "lines"_a);
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,16 +21,15 @@ struct Found {
 // Which kinds of tokens there are to be, as numbers below `kinds`; none for negative ones.
 struct Plan {
     int word, capitals, mark, pair, opening;
-    std::size_t gaps;          // pairs of words at most so far apart; 1 for neighbours
     std::size_t opening_size;  // words from the beginning that count as `opening`, too
 };
 
 // FNV-1a, in 64 bits.
 constexpr std::uint64_t basis = 14695981039346656037u, prime = 1099511628211u;
 
-inline std::uint64_t hash(std::string_view text, std::uint64_t seed = basis) {
-    for (unsigned char c : text) seed = (seed ^ c) * prime;
-    return seed;
+inline std::uint64_t hash(std::string_view text, std::uint64_t before = basis) {
+    for (unsigned char c : text) before = (before ^ c) * prime;
+    return before;
 }
 
 // The last step of SplitMix64 (Steele, Lea & Flood 2014): every bit in depends on every bit out.
@@ -94,8 +92,7 @@ inline Character character(std::string_view text, std::size_t at) {
 
 class Reader {
 public:
-    Reader(std::string_view text, std::uint64_t seed, const Plan& plan)
-        : text_(text), seed_(seed), plan_(plan) {}
+    Reader(std::string_view text, const Plan& plan) : text_(text), plan_(plan) {}
 
     std::vector<Found> read() {
         while (at_ < text_.size()) {
@@ -121,19 +118,16 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_gaps = 8;
-
     struct Seen {
         std::uint64_t hashed;
         std::size_t start;
     };
 
     std::string_view text_;
-    std::uint64_t seed_;
     Plan plan_;
     std::size_t at_ = 0, words_ = 0;
     std::vector<Found> found_;
-    std::array<Seen, most_gaps> last_{};  // words before, in a ring
+    Seen last_{};
     std::string shape_;
 
     void emit(std::uint64_t hashed, int kind, std::size_t start, std::size_t end) {
@@ -145,12 +139,9 @@ private:
     // A token that has neighbours.
     void follow(std::uint64_t hashed, std::size_t start, std::size_t end) {
         if (words_ < plan_.opening_size) emit(hashed, plan_.opening, start, end);
-        const auto gaps = std::min({plan_.gaps, most_gaps, words_});
-        for (std::size_t gap = 1; gap <= gaps; ++gap) {
-            const auto& before = last_[(words_ - gap) % most_gaps];
-            emit(mixed(before.hashed) * (2 * gap + 1) + hashed, plan_.pair, before.start, end);
-        }
-        last_[words_++ % most_gaps] = {hashed, start};
+        if (words_ > 0) emit(mixed(last_.hashed) * 3 + hashed, plan_.pair, last_.start, end);
+        last_ = {hashed, start};
+        ++words_;
     }
 
     bool is_word_at(std::size_t at) const {
@@ -162,7 +153,7 @@ private:
     void word() {
         const auto start = at_;
         std::size_t length = 0, capitals = 0, small = 0, eighth = 0;
-        std::uint64_t hashed = seed_;
+        std::uint64_t hashed = basis;
         while (at_ < text_.size()) {
             const unsigned char c = static_cast<unsigned char>(text_[at_]);
             const auto next = character(text_, at_);
@@ -194,7 +185,7 @@ private:
         for (char& c : shape_) c = is_upper(static_cast<unsigned char>(c)) ? c + 32 : c;
         shape_ += '~';
         shape_ += static_cast<char>('0' + std::min<std::size_t>(length / 8, 9));
-        return hash(shape_, seed_);
+        return hash(shape_);
     }
 
     // Where the digits of an amount begin, of which a dollar sign is at hand; 0 if there are none.
@@ -219,7 +210,7 @@ private:
         }
         shape_.resize(std::max<std::size_t>(kept, 1));
         if (at_ < text_.size() && text_[at_] == '%') shape_ += text_[at_++];
-        const auto hashed = hash(shape_, seed_);
+        const auto hashed = hash(shape_);
         emit(hashed, plan_.mark, start, at_);
         follow(hashed, start, at_);
     }
@@ -231,7 +222,7 @@ private:
         const char first = text_[start];
         if (at_ - start == 1 && first != '!') return;
         shape_.assign(std::min<std::size_t>(at_ - start, 4), first);
-        const auto hashed = hash(shape_, seed_);
+        const auto hashed = hash(shape_);
         emit(hashed, plan_.mark, start, at_);
         if (first == '!' || first == '?' || first == '$') follow(hashed, start, at_);
     }
@@ -240,7 +231,7 @@ private:
     void placeholder() {
         const auto start = at_;
         at_ = std::min(at_ + 2, text_.size());
-        follow(hash(text_.substr(start, at_ - start), seed_), start, at_);
+        follow(hash(text_.substr(start, at_ - start)), start, at_);
     }
 
     // Each ideograph, and each two in a row.
@@ -251,9 +242,8 @@ private:
             const auto next = character(text_, at_);
             if (next.kind != Kind::ideograph) break;
             const auto end = at_ + next.size;
-            emit(hash(text_.substr(at_, next.size), seed_), plan_.word, at_, end);
-            if (!first)
-                emit(hash(text_.substr(before, end - before), seed_), plan_.word, before, end);
+            emit(hash(text_.substr(at_, next.size)), plan_.word, at_, end);
+            if (!first) emit(hash(text_.substr(before, end - before)), plan_.word, before, end);
             before = at_;
             at_ = end;
             first = false;

@@ -242,11 +242,6 @@ def merge_words(
 # ids of words (n,), or with their places (n, 3); ids of lines (n,).
 def read_html(text: bytes) -> tuple[bytes, bytes, bytes, int]: ...
 def hash_words(
-    text: bytes,
-    seed: int,
-    kinds: tuple[int, int, int, int, int],
-    gaps: int,
-    opening_size: int,
-    places: bool,
+    text: bytes, kinds: tuple[int, int, int, int, int], opening_size: int, places: bool
 ) -> NDArray[np.uint32]: ...
 def hash_lines(lines: bytes) -> NDArray[np.uint32]: ...

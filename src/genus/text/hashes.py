@@ -20,7 +20,7 @@ BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 class WordPlan:
     """The kinds that words, capitals, marks, pairs, and the opening words get; -1 for none.
 
-    Pairs are of words at most `gaps` apart, and the opening is the first `opening_size` words.
+    Pairs are of neighbours, and the opening is the first `opening_size` words.
     """
 
     word: int
@@ -28,22 +28,21 @@ class WordPlan:
     mark: int
     pair: int
     opening: int = -1
-    gaps: int = 1
     opening_size: int = 0
 
-    def ids(self, text: str, seed: int = 0) -> Ids:
-        """The ids of a text's tokens, in their order; the same word has another with another seed.
+    def ids(self, text: str) -> Ids:
+        """The ids of a text's tokens, in their order.
 
         >>> plan = WordPlan(0, 0, 0, 1)
         >>> plan.ids("Free money").tolist() == plan.ids("free MONEY").tolist()[:3]
         False
         """
-        return hash_words(self._bytes(text), seed, self._kinds, self.gaps, self.opening_size, False)
+        return hash_words(self._bytes(text), self._kinds, self.opening_size, False)
 
-    def places(self, text: str, seed: int = 0) -> tuple[bytes, Ids]:
+    def places(self, text: str) -> tuple[bytes, Ids]:
         """The text as it was read, and ids with where each token starts and ends there, (n, 3)."""
         read = self._bytes(text)
-        return read, hash_words(read, seed, self._kinds, self.gaps, self.opening_size, True)
+        return read, hash_words(read, self._kinds, self.opening_size, True)
 
     @property
     def _kinds(self) -> tuple[int, int, int, int, int]:
