@@ -11,7 +11,7 @@ from genus.mail.marking import shown
 from genus.mail.message import read
 from genus.mail.store import UNIT, Store
 from genus.mail.store.lessons import Tokens
-from genus.mail.tokens import GROUPS, LETTER, clean, pieces_of, tokens_of
+from genus.mail.tokens import GROUPS, LETTER, clean, groups_of, pieces_of, tokens_of
 from genus.mail.verdict import Verdict, printable
 from genus.text.hashes import KINDS, ids_of
 
@@ -71,14 +71,13 @@ def evidence_in(raw: bytes, store: Store, judgement: Judgement, ham_loss: float)
     tokens, totals = tokens_of(raw), store.totals()
     counts = store.counts(tokens)
     odds = log_odds(counts, totals)
-    kind = (tokens % KINDS).astype(np.intp)
     per_token = judgement.shares(tokens, odds)
     verdict = judgement.verdict(tokens, counts, totals, ham_loss)
     spelt = spellings(raw, tokens)
     clues = [
         Clue(*spelt.get(int(token), ("?", GROUPS[group], "?")), float(weight), ham, spam)
         for token, group, weight, (ham, spam) in zip(
-            tokens, kind, per_token, (counts / UNIT).tolist(), strict=True
+            tokens, groups_of(tokens), per_token, (counts / UNIT).tolist(), strict=True
         )
         if weight
     ]

@@ -13,7 +13,7 @@ import selectors
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -160,18 +160,13 @@ class Connection:
                 "Watching a mailbox needs IMAPClient: pip install 'genus[imap]'."
             ) from error
         where = f"{account.host}:{account.port}"
-        try:
+        with trusting(where):
             self.client: Any = IMAPClient(
                 account.host,
                 port=account.port,
                 ssl=account.security == TLS,
                 timeout=SocketTimeout(connect=CONNECTING, read=ANSWERING),
             )
-        except ssl.SSLCertVerificationError as error:
-            raise ImapError(
-                f"The certificate of {where} cannot be trusted: {error.verify_message}. Name the "
-                "host as its certificate does, or add its issuer to those the system trusts."
-            ) from error
         self.client.normalise_times = False
         try:
             self._secure(account, where)
@@ -185,13 +180,8 @@ class Connection:
             return
         if not self.client.has_capability("STARTTLS"):
             raise ImapError(f"{where} does not offer STARTTLS. Try --tls, with its port.")
-        try:
+        with trusting(where):
             self.client.starttls()
-        except ssl.SSLCertVerificationError as error:
-            raise ImapError(
-                f"The certificate of {where} cannot be trusted: {error.verify_message}. Name the "
-                "host as its certificate does, or add its issuer to those the system trusts."
-            ) from error
 
     def _login(self, account: Account, where: str) -> None:
         secret = account.secret()
@@ -360,6 +350,18 @@ class Connection:
         self.client.idle()
         ending.wait(seconds, self.client.socket())
         return told(self.client.idle_done()[1])
+
+
+@contextmanager
+def trusting(where: str) -> Iterator[None]:
+    """Say what to do about a certificate that is not to be trusted."""
+    try:
+        yield
+    except ssl.SSLCertVerificationError as error:
+        raise ImapError(
+            f"The certificate of {where} cannot be trusted: {error.verify_message}. Name the "
+            "host as its certificate does, or add its issuer to those the system trusts."
+        ) from error
 
 
 def head(uid: int, answer: dict[bytes, Any]) -> Head:

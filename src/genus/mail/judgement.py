@@ -31,11 +31,10 @@ from numpy.typing import NDArray
 
 from genus.mail.store import UNIT, Lesson, Store, Totals
 from genus.mail.store.lessons import Counts, Tokens
-from genus.mail.tokens import GROUPS
+from genus.mail.tokens import GROUPS, groups_of
 from genus.mail.verdict import HAM, SPAM, UNSURE, Verdict
 
 Array = NDArray[np.float64]
-KIND_BITS = 15  # of a token's id
 PSEUDO = 0.03  # λ
 SHRINK = 5.0  # tokens that say nothing, in every group
 BOUND = 2.0  # b
@@ -167,7 +166,7 @@ class Judgement:
 
     def shares(self, tokens: Tokens, odds: Array) -> Array:
         """What each token of a message adds to the score: its part of what its group adds."""
-        kind = np.minimum(tokens & KIND_BITS, len(GROUPS) - 1).astype(np.intp)
+        kind = groups_of(tokens)
         number = np.bincount(kind, minlength=len(GROUPS)) + SHRINK
         mean = np.bincount(kind, odds, len(GROUPS)) / number
         group = self.vector * bounded(mean)
@@ -204,7 +203,7 @@ def log_odds(counts: Counts | Array, totals: Totals | tuple[float, float]) -> Ar
 
 def features(tokens: Tokens, odds: Array, message: NDArray[np.intp], messages: int) -> Array:
     """The evidence of each group, (messages, groups), of tokens and the message each is in."""
-    cell = message * len(GROUPS) + np.minimum(tokens & KIND_BITS, len(GROUPS) - 1)
+    cell = message * len(GROUPS) + groups_of(tokens)
     size = messages * len(GROUPS)
     summed = np.bincount(cell, odds, size)
     number = np.bincount(cell, minlength=size)

@@ -20,10 +20,10 @@ import numpy as np
 from genus.mail.evidence import Why, evidence_in
 from genus.mail.identity import digest
 from genus.mail.judgement import HAM_LOSS, Judgement, judge
-from genus.mail.store import Change, Layers, Lesson, Store, StoreError, Totals, open_store
+from genus.mail.store import Change, Lesson, Store, StoreError, Totals, open_store
 from genus.mail.store.lessons import sums
 from genus.mail.tokens import VERSION, tokens_of
-from genus.mail.verdict import Verdict
+from genus.mail.verdict import Verdict, label
 
 BATCH_SIZE = 1 << 25  # bytes of messages
 BATCH = 500  # messages in one transaction, and looked up together
@@ -107,7 +107,7 @@ class SpamFilter:
     def label(self, message: bytes) -> str | None:
         """As what a message is learned now: "ham", "spam" or None."""
         known = self.store.find([digest(message)])
-        return next(("spam" if each.spam else "ham" for each in known.values()), None)
+        return next((label(each.spam) for each in known.values()), None)
 
     def expire(
         self, half_life: float | None = None, keep: int | None = None, today: int | None = None
@@ -172,6 +172,11 @@ class SpamFilter:
                 change.put(TOKENS, str(VERSION))
         return outcomes
 
+    @property
+    def own(self) -> Store:
+        """The store that is written to, of those that are read."""
+        return self.store.layers[0]
+
     def _keep_bounds(self, keep: int | None = None) -> int:
         """Forget the oldest lessons beyond so many; how many those were.
 
@@ -179,9 +184,9 @@ class SpamFilter:
         """
         keep = MOST_LESSONS if keep is None else keep
         gone = 0
-        for batch in batches(own(self.store).oldest(1 << 40)):
+        for batch in batches(self.own.oldest(1 << 40)):
             with self.store.change() as change:
-                beyond = surplus(own(self.store).totals(), keep)
+                beyond = surplus(self.own.totals(), keep)
                 if not any(beyond.values()):
                     break
                 known = change.find([each.digest for each in batch])
@@ -204,8 +209,8 @@ class SpamFilter:
         lessons = [each for spam in (False, True) for each in self.store.newest(JUDGED, spam)]
         judgement = judge(lessons, self.store, totals, changes)
         with self.store.change() as change:
-            if own(self.store).totals() == Totals():  # of a store that is empty nothing is left
-                for note in own(self.store).notes(""):
+            if self.own.totals() == Totals():  # of a store that is empty nothing is left
+                for note in self.own.notes(""):
                     if note in OF_LESSONS:
                         change.put(note, None)
             else:
@@ -223,10 +228,9 @@ class SpamFilter:
         With a site's store below there are several judgements; the one holds that was made of a
         number of lessons next to what there is now.
         """
-        noted = self.store.notes(NOTE).get(NOTE, "")
-        if isinstance(self.store, Layers):
+        noted, *below = [each.notes(NOTE).get(NOTE, "") for each in self.store.layers]
+        if below:
             totals = self.store.totals()
-            below = (notes.get(NOTE, "") for notes in self.store.notes_of_others(NOTE))
             noted = min(
                 [noted, *below], key=lambda text: Judgement.from_json(text).distance(totals)
             )
@@ -261,11 +265,6 @@ class SpamFilter:
     def why(self, message: bytes) -> Why:
         """The evidence in a message, token by token, and where it stood."""
         return evidence_in(message, self.store, self.judgement, self.ham_loss)
-
-
-def own(store: Store) -> Store:
-    """The store that is written to, of those that are read."""
-    return store.own if isinstance(store, Layers) else store
 
 
 def unlearn(change: Change, lessons: Sequence[Lesson]) -> None:

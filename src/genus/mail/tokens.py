@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from genus.mail.identity import is_added
 from genus.mail.message import LIMITS, Message, Part, read
@@ -124,13 +125,18 @@ def tokens_of(raw: bytes) -> Tokens:
     return ids if len(ids) <= MOST_TOKENS else fewer(found)
 
 
+def groups_of(ids: Tokens) -> NDArray[np.intp]:
+    """The group of each token; one that a store has of another version counts as the last."""
+    return np.minimum(ids & (KINDS - 1), len(GROUPS) - 1).astype(np.intp)
+
+
 def fewer(found: list[Tokens]) -> Tokens:
     """The first different ids of each group, ascending: no group may crowd out the others."""
     ids, first = np.unique(np.concatenate(found), return_index=True)
     ids = ids[np.argsort(first)]
-    kind = ids % KINDS
+    groups = groups_of(ids)
     kept = [
-        ids[kind == group][: MOST_WORDS if group in (WORDS, PAIRS) else MOST_OTHERS]
+        ids[groups == group][: MOST_WORDS if group in (WORDS, PAIRS) else MOST_OTHERS]
         for group in range(len(GROUPS))
     ]
     cut = ids_of([LETTER[STRUCTURE] + "cut:tokens"])

@@ -31,6 +31,11 @@ class Verdict:
         return json.dumps(told | ({"reason": self.reason} if self.reason else {}))
 
 
+def label(spam: bool) -> str:
+    """The name of a class."""
+    return SPAM if spam else HAM
+
+
 def printable(text: str) -> str:
     """A text as it can be shown: a terminal would obey control characters."""
     return "".join(c if c.isprintable() else "·" for c in text)

@@ -58,12 +58,12 @@ def learn(
       genus mail learn --spam ~/Maildir/.Junk --ham ~/Maildir/.Archive ~/Maildir/.Work
       genus mail learn --spam - < message.eml
     """
-    from genus.mail.spamfilter import SpamFilter, own
+    from genus.mail.spamfilter import SpamFilter
 
     if not spam and not ham:
         raise click.UsageError("Say what is spam and what is not: --spam PATH…, --ham PATH….")
     spam_filter = SpamFilter.open(store, site)
-    known = own(spam_filter.store).totals()
+    known = spam_filter.own.totals()
     before, added = known.ham + known.spam, 0
     missed = Missed()
     try:
@@ -72,7 +72,7 @@ def learn(
                 outcomes = spam_filter.learn(passing("learn", raws(paths, missed)), label == "spam")
                 added += outcomes.count("learned")
                 click.echo(f"{label}: {told(outcomes, ('learned', 'known', 'corrected'))}")
-        totals = own(spam_filter.store).totals()
+        totals = spam_filter.own.totals()
         gone = before + added - totals.ham - totals.spam
         if gone > 0:
             click.echo(f"The {gone:,} oldest messages were forgotten, to keep the store bounded.")

@@ -24,3 +24,21 @@ ham_loss = click.option(
     help="How much ham may be called spam.  [default: $GENUS_HAM_LOSS, or 0.001]",
 )
 paths = click.argument("paths", nargs=-1, type=File("PATH"))
+
+
+def host_and_port(given: str) -> tuple[str, int | None] | None:
+    """HOST or HOST:PORT, with an address of IPv6 in brackets; None if it is neither.
+
+    >>> host_and_port("[::1]:783"), host_and_port("::1"), host_and_port("a:b")
+    (('::1', 783), ('::1', None), None)
+    """
+    given = given.strip()
+    bare = given.count(":") > 1 and not given.startswith("[")  # IPv6 without a port
+    host, colon, port = (given, "", "") if bare else given.rpartition(":")
+    if not colon or given.endswith("]"):
+        host, port = given, ""
+    host = host.removeprefix("[").removesuffix("]").lower()
+    bad = not host or any(each.isspace() or each in "/@" for each in host)
+    if bad or (port and not (port.isdecimal() and int(port) < 65_536)):
+        return None
+    return host, int(port) if port else None

@@ -25,10 +25,10 @@ class Address(click.ParamType[tuple[str, int]]):
     ) -> tuple[str, int]:
         if isinstance(value, tuple):
             return value
-        host, colon, port = str(value).rpartition(":")
-        if not colon or not host or not port.isdecimal() or int(port) > 65_535:
+        host, port = options.host_and_port(str(value)) or ("", None)
+        if port is None:
             self.fail(f"{value!r} is not HOST:PORT, such as {HOST}:{PORT}.", param, ctx)
-        return host.removeprefix("[").removesuffix("]"), int(port)
+        return host, port
 
 
 class Mode(click.ParamType[int]):

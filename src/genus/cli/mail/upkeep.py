@@ -53,14 +53,14 @@ def expire(half_life: float | None, keep: int | None, store: str | None, site: s
     Example:
       genus mail expire --half-life 180 --keep 20000
     """
-    from genus.mail.spamfilter import SpamFilter, own
+    from genus.mail.spamfilter import SpamFilter
 
     if half_life is None and keep is None:
         raise click.UsageError("Say what is to go: --half-life DAYS, --keep N, or both.")
     spam_filter = SpamFilter.open(store, site, create=False)
     try:
         faded, gone = spam_filter.expire(half_life, keep)
-        totals = own(spam_filter.store).totals()
+        totals = spam_filter.own.totals()
     finally:
         spam_filter.close()
     click.echo(

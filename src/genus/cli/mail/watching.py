@@ -29,16 +29,10 @@ class Server(click.ParamType[tuple[str, int | None]]):
     ) -> tuple[str, int | None]:
         if isinstance(value, tuple):
             return value
-        given = str(value).strip()
-        bare = given.count(":") > 1 and not given.startswith("[")  # IPv6 without a port
-        host, colon, port = (given, "", "") if bare else given.rpartition(":")
-        if not colon or given.endswith("]"):
-            host, port = given, ""
-        host = host.removeprefix("[").removesuffix("]").lower()
-        bad = not host or any(each.isspace() or each in "/@" for each in host)
-        if bad or (port and not (port.isdecimal() and 0 < int(port) < 65_536)):
+        found = options.host_and_port(str(value))
+        if found is None or found[1] == 0:
             self.fail(f"{value!r} is not HOST[:PORT], such as imap.example.com:993.", param, ctx)
-        return host, int(port) if port else None
+        return found
 
 
 @click.command()

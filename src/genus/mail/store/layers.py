@@ -13,15 +13,15 @@ class Layers:
     """What is learned goes to the first store; what is known is the sum of all."""
 
     def __init__(self, own: Store, others: Sequence[Store]) -> None:
-        self.own, self.others = own, tuple(others)
+        self.own, self.layers = own, (own, *others)
 
     @property
     def name(self) -> str:
-        return " + ".join(each.name for each in (self.own, *self.others))
+        return " + ".join(each.name for each in self.layers)
 
     def counts(self, tokens: Tokens) -> Counts:
         found = self.own.counts(tokens)
-        for each in self.others:
+        for each in self.layers[1:]:
             found = found + each.counts(tokens)
         return found
 
@@ -29,16 +29,16 @@ class Layers:
         return self.own.find(digests)
 
     def totals(self) -> Totals:
-        return sum((each.totals() for each in self.others), self.own.totals())
+        return sum((each.totals() for each in self.layers), Totals())
 
     def distinct(self) -> int:
         """At least so many tokens are known."""
-        return max(each.distinct() for each in (self.own, *self.others))
+        return max(each.distinct() for each in self.layers)
 
     def newest(self, most: int, spam: bool) -> list[Lesson]:
         """The own ones first, then those of others as far as there is room."""
         found = self.own.newest(most, spam)
-        for each in self.others:
+        for each in self.layers[1:]:
             found += each.newest(max(most - len(found), 0), spam)
         return found
 
@@ -47,10 +47,6 @@ class Layers:
 
     def notes(self, prefix: str) -> dict[str, str]:
         return self.own.notes(prefix)
-
-    def notes_of_others(self, prefix: str) -> list[dict[str, str]]:
-        """The notes of the stores below."""
-        return [each.notes(prefix) for each in self.others]
 
     def change(self) -> AbstractContextManager[Change]:
         return self.own.change()
@@ -62,5 +58,5 @@ class Layers:
         self.own.tidy()
 
     def close(self) -> None:
-        for each in (self.own, *self.others):
+        for each in self.layers:
             each.close()

@@ -12,8 +12,11 @@ UNIT = 256  # the weight of a message; halves of it, down to 1, are whole number
 
 IMPORTED = b"imported"  # how digests begin that are none of a message
 
+COLUMNS = "digest, spam, day, tokens, weight, halvings"  # in which databases keep one
+
 Tokens = NDArray[np.uint32]
 Counts = NDArray[np.int64]
+Row = tuple[bytes, bool, int, bytes, int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,18 @@ class Lesson:
     def counts_for(self) -> int:
         """What it counts for now, of UNIT."""
         return self.weight >> self.halvings
+
+    @property
+    def row(self) -> Row:
+        """As COLUMNS; tokens in little-endian order, whatever the machine."""
+        tokens = self.tokens.astype("<u4").tobytes()
+        return self.digest, self.spam, self.day, tokens, self.weight, self.halvings
+
+    @classmethod
+    def of_row(cls, row: Row) -> Lesson:
+        digest, spam, day, tokens, weight, halvings = row
+        held = np.frombuffer(bytes(tokens), "<u4").astype(np.uint32)
+        return cls(bytes(digest), bool(spam), day, held, weight, halvings)
 
 
 def sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts]:

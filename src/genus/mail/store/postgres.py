@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from genus.mail.store.lessons import Counts, Lesson, Tokens
-from genus.mail.store.protocol import Change, NoStore, StoreError, Totals
+from genus.mail.store.lessons import COLUMNS, Counts, Lesson, Tokens
+from genus.mail.store.protocol import Change, NoStore, Store, StoreError, Totals
 
 VERSION = 1
 LOCK = 0x67656E75  # of advisory locks, "genu"; the other half is the owner
@@ -38,8 +38,7 @@ CREATE TABLE IF NOT EXISTS genus_mail.notes (
     owner INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (owner, name)
 );
 """
-LESSON = "digest, spam, day, tokens, weight, halvings"
-FIND = f"SELECT {LESSON} FROM genus_mail.lessons WHERE owner = %s AND digest = ANY(%s)"
+FIND = f"SELECT {COLUMNS} FROM genus_mail.lessons WHERE owner = %s AND digest = ANY(%s)"
 
 
 def client() -> Any:
@@ -100,6 +99,10 @@ class PostgresStore:
     def _connect(self) -> None:
         self._connection = self._psycopg.connect(self._url, autocommit=True)
 
+    @property
+    def layers(self) -> tuple[Store]:
+        return (self,)
+
     def counts(self, tokens: Tokens) -> Counts:
         found = np.zeros((len(tokens), 2), np.int64)
         rows = self._rows(
@@ -114,7 +117,7 @@ class PostgresStore:
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
         rows = self._rows(FIND, (self._number, list(digests)))
-        return {bytes(row[0]): lesson_of(row) for row in rows}
+        return {bytes(row[0]): Lesson.of_row(row) for row in rows}
 
     def totals(self) -> Totals:
         query = "SELECT ham, spam, ham_weight, spam_weight FROM genus_mail.owners WHERE owner = %s"
@@ -126,21 +129,21 @@ class PostgresStore:
 
     def newest(self, most: int, spam: bool) -> list[Lesson]:
         rows = self._rows(
-            f"SELECT {LESSON} FROM genus_mail.lessons WHERE owner = %s AND spam = %s "
+            f"SELECT {COLUMNS} FROM genus_mail.lessons WHERE owner = %s AND spam = %s "
             "ORDER BY number DESC LIMIT %s",
             (self._number, spam, most),
         )
-        return [lesson_of(row) for row in rows]
+        return [Lesson.of_row(row) for row in rows]
 
     def oldest(self, before: int) -> Iterator[Lesson]:
         last = -1
         while rows := self._rows(
-            f"SELECT {LESSON}, number FROM genus_mail.lessons "
+            f"SELECT {COLUMNS}, number FROM genus_mail.lessons "
             "WHERE owner = %s AND day < %s AND number > %s ORDER BY number LIMIT 1000",
             (self._number, before, last),
         ):
             last = rows[-1][-1]
-            yield from (lesson_of(row[:-1]) for row in rows)
+            yield from (Lesson.of_row(row[:-1]) for row in rows)
 
     def notes(self, prefix: str) -> dict[str, str]:
         query = (
@@ -205,25 +208,14 @@ class PostgresChange:
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
         rows = self._connection.execute(FIND, (self._owner, list(digests))).fetchall()
-        return {bytes(row[0]): lesson_of(row) for row in rows}
+        return {bytes(row[0]): Lesson.of_row(row) for row in rows}
 
     def write(self, lessons: Sequence[Lesson]) -> None:
         with self._connection.cursor() as cursor:
             cursor.executemany(
-                f"INSERT INTO genus_mail.lessons (owner, {LESSON}) "
+                f"INSERT INTO genus_mail.lessons (owner, {COLUMNS}) "
                 "VALUES (%s, %s, %s, %s, %s, %s, %s)",
-                [
-                    (
-                        self._owner,
-                        each.digest,
-                        each.spam,
-                        each.day,
-                        stored(each),
-                        each.weight,
-                        each.halvings,
-                    )
-                    for each in lessons
-                ],
+                [(self._owner, *each.row) for each in lessons],
             )
         self._count(lessons, 1)
 
@@ -314,13 +306,3 @@ def place_of(url: str) -> str:
             "it, or keep the password in ~/.pgpass."
         )
     return f"postgresql://{host}{':' if port else ''}{port}/{database}"
-
-
-def stored(lesson: Lesson) -> bytes:
-    return lesson.tokens.astype("<u4").tobytes()
-
-
-def lesson_of(row: tuple[Any, ...]) -> Lesson:
-    digest, spam, day, tokens, weight, halvings = row
-    held = np.frombuffer(bytes(tokens), "<u4").astype(np.uint32)
-    return Lesson(bytes(digest), bool(spam), day, held, weight, halvings)

@@ -81,6 +81,11 @@ class Store(Protocol):
         """Where it is, for people."""
         ...
 
+    @property
+    def layers(self) -> Sequence[Store]:
+        """The stores that it is the sum of; the first is the one that is written to."""
+        ...
+
     def counts(self, tokens: Tokens) -> Counts:
         """How much ham and spam holds each token, in UNITs of a message, (n, 2)."""
         ...

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from genus.mail.store.lessons import Counts, Lesson, Tokens
-from genus.mail.store.protocol import Change, NoStore, StoreError, Totals
+from genus.mail.store.lessons import COLUMNS, Counts, Lesson, Tokens
+from genus.mail.store.protocol import Change, NoStore, Store, StoreError, Totals
 
 VERSION = 1
 APPLICATION = 0x67656E75  # "genu", in the header of the file
@@ -39,7 +39,6 @@ INSERT INTO totals VALUES (0, 0, 0), (1, 0, 0);
 CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 LAST = "\U0010ffff"  # after every character of a name
-LESSON = "digest, spam, day, tokens, weight, halvings"
 TOGETHER = 100  # rows that a statement adds: it takes half as long as one for each
 ADD_ONE, ADD_MANY = (
     f"INSERT INTO tokens VALUES {', '.join(['(?, ?, ?)'] * rows)} ON CONFLICT (id) DO UPDATE "
@@ -72,6 +71,10 @@ class SQLiteStore:
     @property
     def name(self) -> str:
         return str(self.path)
+
+    @property
+    def layers(self) -> tuple[Store]:
+        return (self,)
 
     def counts(self, tokens: Tokens) -> Counts:
         found = np.zeros((len(tokens), 2), np.int64)
@@ -107,21 +110,21 @@ class SQLiteStore:
     def newest(self, most: int, spam: bool) -> list[Lesson]:
         with self._sentences():
             rows = self._connection.execute(
-                f"SELECT {LESSON} FROM lessons WHERE spam = ? ORDER BY number DESC LIMIT ?",
+                f"SELECT {COLUMNS} FROM lessons WHERE spam = ? ORDER BY number DESC LIMIT ?",
                 (int(spam), most),
             ).fetchall()
-            return [lesson_of(row) for row in rows]
+            return [Lesson.of_row(row) for row in rows]
 
     def oldest(self, before: int) -> Iterator[Lesson]:
         last = -1
         while True:
             with self._sentences():
                 rows = self._connection.execute(
-                    f"SELECT {LESSON}, number FROM lessons WHERE day < ? AND number > ? "
+                    f"SELECT {COLUMNS}, number FROM lessons WHERE day < ? AND number > ? "
                     "ORDER BY number LIMIT 1000",
                     (before, last),
                 ).fetchall()
-                lessons = [lesson_of(row[:-1]) for row in rows]
+                lessons = [Lesson.of_row(row[:-1]) for row in rows]
             if not rows:
                 return
             last = rows[-1][-1]
@@ -182,18 +185,8 @@ class SQLiteChange:
 
     def write(self, lessons: Sequence[Lesson]) -> None:
         self._connection.executemany(
-            f"INSERT INTO lessons ({LESSON}) VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    each.digest,
-                    int(each.spam),
-                    each.day,
-                    stored(each.tokens),
-                    each.weight,
-                    each.halvings,
-                )
-                for each in lessons
-            ],
+            f"INSERT INTO lessons ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
+            [each.row for each in lessons],
         )
         self._count(lessons, 1)
 
@@ -245,8 +238,8 @@ def find(connection: sqlite3.Connection, digests: Sequence[bytes]) -> dict[bytes
     for start in range(0, len(digests), 500):
         some = digests[start : start + 500]
         marks = ",".join("?" * len(some))
-        rows = connection.execute(f"SELECT {LESSON} FROM lessons WHERE digest IN ({marks})", some)
-        found.update((row[0], lesson_of(row)) for row in rows)
+        rows = connection.execute(f"SELECT {COLUMNS} FROM lessons WHERE digest IN ({marks})", some)
+        found.update((row[0], Lesson.of_row(row)) for row in rows)
     return found
 
 
@@ -369,13 +362,3 @@ def is_full(path: Path, error: Exception) -> bool:
     with suppress(OSError):
         return shutil.disk_usage(path.parent).free < 1 << 16
     return False
-
-
-def stored(tokens: Tokens) -> bytes:
-    return tokens.astype("<u4").tobytes()
-
-
-def lesson_of(row: tuple[bytes, int, int, bytes, int, int]) -> Lesson:
-    digest, spam, day, tokens, weight, halvings = row
-    held = np.frombuffer(tokens, "<u4").astype(np.uint32)
-    return Lesson(digest, bool(spam), day, held, weight, halvings)

@@ -8,6 +8,7 @@ from imaplib import IMAP4
 
 from genus.mail.imap import DELETED, SEEN, Head, Letter
 from genus.mail.spamfilter import KNOWN, SpamFilter
+from genus.mail.verdict import label
 from genus.mail.watch.notes import Due, now
 from genus.mail.watch.session import Session
 
@@ -24,10 +25,8 @@ class Lessons:
             return
         self.notes.due[name] = Due(folder, validity, letter.uid, spam, now())
         if SEEN not in letter.flags:
-            kind = "spam" if spam else "ham"
-            self.session.tell(
-                folder, letter.uid, f"unread, to be learned as {kind} when it is read"
-            )
+            waiting = f"unread, to be learned as {label(spam)} when it is read"
+            self.session.tell(folder, letter.uid, waiting)
 
     def follow(self, name: str, folder: str, validity: int, letter: Head) -> None:
         """Let a lesson wait for a message under its new number."""
@@ -65,7 +64,7 @@ class Lessons:
         self.notes.keep()
 
     def teach(self, folder: str, letter: Letter, spam: bool) -> None:
-        kind = "spam" if spam else "ham"
+        kind = label(spam)
         if self.session.plan.dry:
             self.session.tell(folder, letter.uid, f"would be learned as {kind}")
             return
