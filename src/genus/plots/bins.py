@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from genus.plots.points import Array
-from genus.plots.style import axes, colour, colours, hatch, plain
+from genus.plots.style import axes, colour, colours, hatch, legend, plain
 from genus.report.shown import number
 
 
@@ -85,7 +85,7 @@ class BinsDisplay:
         else:  # between two bins
             self.ax_.set_xticks(at[1:] - 0.5, [number(float(edge)) for edge in self.edges])
         self.ax_.set(xlabel=self.name, ylabel="share of the class")
-        self.ax_.legend()
+        legend(self.ax_)
         return self
 
 

@@ -14,8 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from genus.plots.points import Array, like, log_scores, numbers, reach
-from genus.plots.style import axes, colour, colours, look, marker, plain
+from genus.plots.points import (
+    Array,
+    is_generative,
+    labels_of,
+    like,
+    log_joint,
+    log_posterior,
+    numbers,
+    reach,
+)
+from genus.plots.style import axes, colour, colours, legend, look, marker, plain
 
 POINTS = 120  # along each side
 SHARES = (0.9, 0.6, 0.3)  # of a normal class that its contours enclose
@@ -27,9 +36,9 @@ class BoundaryDisplay:
     Attributes
     ----------
     x, y : points along the axes, (m,).
-    scores : log p(x, y) at the points of the plane, (m, m, K); if the classifier is not generative
-        log p(y|x), and there are no contours.
-    peaks : the largest log p(x, y) of each class, (K,), or None.
+    scores : log p(y|x) at the points of the plane up to what classes share, (m, m, K).
+    joint : log p(x, y), (m, m, K), and `peaks` its largest of each class, (K,); None if the
+        classifier is not generative, and there are no contours.
     classes, rows, labels, names : the classes, the rows (n, 2), their labels, the columns' names.
     ax_, figure_ : where, once it is drawn.
     contours_, boundaries_ : matplotlib's contours, of each class, and between them.
@@ -53,12 +62,14 @@ class BoundaryDisplay:
         scores: Array,
         classes: ArrayLike,
         *,
+        joint: Array | None = None,
         peaks: Array | None = None,
         rows: Array | None = None,
         labels: ArrayLike | None = None,
         names: Sequence[str] = ("$x_1$", "$x_2$"),
     ) -> None:
-        self.x, self.y, self.scores, self.peaks = x, y, scores, peaks
+        self.x, self.y, self.scores, self.joint = x, y, scores, joint
+        self.peaks = joint.max(axis=(0, 1)) if peaks is None and joint is not None else peaks
         self.classes: NDArray[Any] = np.asarray(classes)
         self.rows = np.empty((0, 2)) if rows is None else rows
         self.labels = None if labels is None else np.asarray(labels)
@@ -71,26 +82,25 @@ class BoundaryDisplay:
         """A fitted classifier over the two columns of X; options as `plot` has."""
         check_is_fitted(estimator)
         rows, names = numbers(X, 2)
-        labels = None if y is None else np.asarray(y)
-        if labels is not None and labels.shape != (len(rows),):
-            raise ValueError(f"X has {len(rows)} rows and y has shape {labels.shape}.")
+        labels = None if y is None else labels_of(y, len(rows), estimator.classes_)
         across, upwards = (reach(column, 0.1, POINTS) for column in rows.T)
         plane = np.stack(np.meshgrid(across, upwards), axis=-1).reshape(-1, 2)
-        scores, is_joint = log_scores(estimator, like(X, plane))
-        peaks = None
-        if is_joint:
-            # Where a class is densest is between the points; its mean mostly is the place.
-            means = getattr(estimator, "means_", getattr(estimator, "theta_", rows[:0]))
-            tops = [scores.max(axis=0)]
-            if len(means):
-                tops.append(log_scores(estimator, like(X, means))[0].max(axis=0))
-            peaks = np.max(tops, axis=0)
         shape = (POINTS, POINTS, len(estimator.classes_))
+        scores = log_posterior(estimator, like(X, plane)).reshape(shape)
+        joint = peaks = None
+        if is_generative(estimator):
+            joint = log_joint(estimator, like(X, plane)).reshape(shape)
+            # A class may be densest between the points; of a normal the mean is the place.
+            means = getattr(estimator, "means_", getattr(estimator, "theta_", rows))
+            peaks = np.maximum(
+                joint.max(axis=(0, 1)), log_joint(estimator, like(X, means)).max(axis=0)
+            )
         made = cls(
             across,
             upwards,
-            scores.reshape(shape),
+            scores,
             estimator.classes_,
+            joint=joint,
             peaks=peaks,
             rows=rows,
             labels=labels,
@@ -119,18 +129,14 @@ class BoundaryDisplay:
         self._points()
         # Contours of the logarithm, which of a normal is a parabola.
         levels = np.log1p(-np.sort(shares)[::-1])
-        self.contours_ = [
-            self.ax_.contour(
-                self.x,
-                self.y,
-                self.scores[:, :, k] - peak,
-                levels,
-                colors=[colour(k)],
-                linestyles=[look(k).get("linestyle", "-")],
-                linewidths=0.9,
-            )
-            for k, peak in enumerate([] if self.peaks is None else self.peaks)
-        ]
+        self.contours_ = []
+        if self.joint is not None and self.peaks is not None:
+            for k, below_peak in enumerate(np.moveaxis(self.joint - self.peaks, 2, 0)):
+                dashes = {"linestyles": [look(k).get("linestyle", "-")], "linewidths": 0.9}
+                drawn = self.ax_.contour(
+                    self.x, self.y, below_peak, levels, colors=[colour(k)], **dashes
+                )
+                self.contours_.append(drawn)
         edge = {"colors": [colours()["text"]], "linewidths": 1.6, **options}
         self.boundaries_ = [  # of all but the last class, which leaves out none
             self.ax_.contour(self.x, self.y, self.margin(k), [0], **edge)
@@ -143,7 +149,8 @@ class BoundaryDisplay:
             ylim=self.y[[0, -1]],
         )
         if self.labels is not None:
-            self.ax_.legend(loc="best", handletextpad=0.2, borderaxespad=0.2)
+            above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 4}  # off the points
+            legend(self.ax_, handletextpad=0.2, **above)
         return self
 
     def margin(self, k: int) -> Array:

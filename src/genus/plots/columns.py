@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from genus.plots.style import axes, colour, colours, look, marker, plain
+from genus.plots.style import axes, colour, colours, legend, look, marker, plain
 from genus.report.densities import Curves, Shares, density
 from genus.table import Frame, open_table
 
@@ -48,7 +48,7 @@ class ColumnDensityDisplay:
             self._curves(self.drawn, options)
         else:
             self._shares(self.drawn, options)
-        self.ax_.legend()
+        legend(self.ax_)
         return self
 
     def _curves(self, drawn: Curves, options: dict[str, Any]) -> None:

@@ -91,7 +91,7 @@ class EvidenceDisplay:
         self.ax_.invert_yaxis()
         self.ax_.axvline(0, color=colours()["axis"], linewidth=0.8)
         title = f"{name(self.label)} rather than {name(self.against)}: log-odds {self._total()}"
-        sides = f"← {name(self.against, 16)}    log-odds    {name(self.label, 16)} →"
+        sides = f"log-odds (← {name(self.against, 16)}, {name(self.label, 16)} →)"
         self.ax_.set(xlabel=sides.replace("$", r"\$"), title=plain(title))
         return self
 

@@ -80,6 +80,6 @@ def of_classes(estimator: Any) -> Array:
         if hasattr(estimator, attribute):
             return np.asarray(getattr(estimator, attribute))
     found = getattr(estimator, "feature_log_prob_", None)
-    if not isinstance(found, np.ndarray):
+    if not isinstance(found, np.ndarray) or (found > 0).any():  # of categories; weights
         raise ValueError(f"{type(estimator).__name__} has no numbers for each pixel to draw.")
     return np.exp(found)

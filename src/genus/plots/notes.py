@@ -6,7 +6,6 @@ Data are made up on the spot, from fixed seeds; the digits are scikit-learn's.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -32,14 +31,8 @@ from genus.plots.points import Array
 from genus.plots.posterior import PosteriorDisplay
 from genus.plots.sigmoid import SigmoidDisplay
 from genus.plots.smoothing import SmoothingDisplay
-from genus.plots.style import NARROW, WIDE, library, style
+from genus.plots.style import NARROW, WIDE, as_file, sheet, style
 
-UNDATED: dict[str, dict[str, None]] = {  # so that the same figure is the same file
-    "svg": {"Date": None, "Creator": None},
-    "png": {"Software": None},
-    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-}
-FORMATS = tuple(UNDATED)
 SPAM = (
     "Win cash now",
     "Claim your free prize now",
@@ -57,14 +50,7 @@ HAM = (
 def drawn(name: str, format: str = "svg", dark: bool = False) -> bytes:
     """A figure as a file of a format; each time the same."""
     with style(dark):
-        content = BytesIO()
-        FIGURES[name]().savefig(content, format=format, metadata=UNDATED[format])
-    return content.getvalue()
-
-
-def sheet(width: float, height: float) -> Any:
-    """A figure of a size in inches, on no screen."""
-    return library("matplotlib.figure").Figure(figsize=(width, height))
+        return as_file(FIGURES[name](), format)
 
 
 def normals(names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> Any:
@@ -155,7 +141,7 @@ def digits() -> Any:
     models = {
         "inked": BernoulliNB(binarize=7),
         "mean": GaussianNB(),
-        "share of ink": MultinomialNB(),
+        "share": MultinomialNB(),
     }
     figure = sheet(WIDE, 2.3)
     axes = figure.subplots(len(models), 10)

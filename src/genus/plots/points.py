@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from genus.labels import show
 from genus.plots.style import plain
 
 Array = NDArray[np.float64]
@@ -46,20 +47,40 @@ def reach(values: Array, more: float, points: int) -> Array:
     return np.linspace(low - beyond, high + beyond, points)
 
 
-def log_scores(estimator: Any, rows: Any) -> tuple[Array, bool]:
-    """log p(x, y) if the classifier is generative, else log p(y|x), (m, K); and which it is."""
-    joint = getattr(estimator, "predict_joint_log_proba", None)
-    found = joint(rows) if joint is not None else estimator.predict_log_proba(rows)
-    return np.maximum(found, np.log(np.finfo(float).tiny)), joint is not None
+def labels_of(y: ArrayLike, rows: int, classes: NDArray[Any]) -> NDArray[Any]:
+    """The labels of the rows, (rows,), each a class."""
+    labels = np.asarray(y)
+    if labels.shape != (rows,):
+        raise ValueError(f"y has shape {labels.shape} where X has {rows} rows; it needs as many.")
+    strange = labels[~np.isin(labels, classes)]
+    if len(strange):
+        raise ValueError(f"y has {show(strange[0])}, which is no class of the model.")
+    return labels
 
 
-def log_odds(estimator: Any, rows: Any) -> Array:
-    """log p(y=1|x) / p(y=0|x) of a classifier of two classes, (m,)."""
-    if len(estimator.classes_) != 2:
+def is_generative(estimator: Any) -> bool:
+    """Whether a classifier, of genus or of scikit-learn, knows p(x, y)."""
+    return hasattr(estimator, "predict_joint_log_proba")
+
+
+def log_joint(estimator: Any, rows: Any) -> Array:
+    """log p(x, y), (m, K)."""
+    if not is_generative(estimator):
         raise ValueError(
-            f"A sigmoid is of two classes; {estimator!r} has {len(estimator.classes_)}."
+            f"{type(estimator).__name__} knows p(y|x) but not p(x|y), which is to be drawn. Use a "
+            "generative classifier, such as GDA."
         )
-    if hasattr(estimator, "decision_function"):
-        return np.asarray(estimator.decision_function(rows), dtype=np.float64)
-    scores, _ = log_scores(estimator, rows)
-    return scores[:, 1] - scores[:, 0]
+    return finite(estimator.predict_joint_log_proba(rows))
+
+
+def log_posterior(estimator: Any, rows: Any) -> Array:
+    """log p(y|x) up to what all classes share, (m, K)."""
+    if is_generative(estimator) or not hasattr(estimator, "decision_function"):
+        return finite(estimator.predict_log_proba(rows))
+    scores = np.asarray(estimator.decision_function(rows), dtype=np.float64)
+    return np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
+
+
+def finite(logarithms: Any) -> Array:
+    """Logarithms in which that of 0 is only very small, so that contours can pass beside it."""
+    return np.nan_to_num(logarithms, neginf=-1e6)

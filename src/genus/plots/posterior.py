@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from genus.plots.points import Array, like, numbers, reach
-from genus.plots.style import colours, look, panels, plain
+from genus.plots.points import Array, like, log_joint, numbers, reach
+from genus.plots.style import colours, legend, look, panels, plain
 
 POINTS = 400
 
@@ -50,7 +50,7 @@ class PosteriorDisplay:
         rows, (name,) = numbers(X, 1)
         x = reach(rows, 0.25, POINTS)
         points = like(X, x[:, None])
-        joint = np.exp(estimator.predict_joint_log_proba(points))
+        joint = np.exp(log_joint(estimator, points))
         posterior = estimator.predict_proba(points)
         return cls(x, joint, posterior, estimator.classes_, name).plot(ax=ax, **options)
 
@@ -67,7 +67,7 @@ class PosteriorDisplay:
             if k in of_one:
                 below.plot(self.x, self.posterior[:, k], **drawn)
         below.axhline(0.5, color=colours()["axis"], linewidth=0.6, linestyle=":")
-        above.legend()
+        legend(above)
         above.set(ylabel="p(x|y) p(y)")
         above.set_ylim(bottom=0)
         which = f"y={plain(self.classes[1])}" if len(self.classes) == 2 else "y"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from genus.plots.points import Array, like, log_odds, numbers, reach
+from genus.plots.points import Array, labels_of, like, log_posterior, numbers, reach
 from genus.plots.style import colour, colours, marker, panels, plain
 
 POINTS = 400
@@ -70,10 +70,14 @@ class SigmoidDisplay:
         odds = {}
         for one, estimator in estimators.items():
             check_is_fitted(estimator)
-            odds[one] = log_odds(estimator, like(X, x[:, None]))
+            if len(estimator.classes_) != 2:
+                raise ValueError(f"A sigmoid is of 2 classes; {one} has {len(estimator.classes_)}.")
             if not np.array_equal(estimator.classes_, first.classes_):
                 raise ValueError(f"{one} has other classes than the first: {estimator.classes_}.")
-        return cls(x, odds, first.classes_, rows[:, 0], y, name).plot(ax=ax, **options)
+            scores = log_posterior(estimator, like(X, x[:, None]))
+            odds[one] = scores[:, 1] - scores[:, 0]
+        labels = labels_of(y, len(rows), first.classes_)
+        return cls(x, odds, first.classes_, rows[:, 0], labels, name).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
         """Draw on axes, one for each classifier, or on new ones; options go to the lines."""

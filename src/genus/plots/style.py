@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,12 @@ NARROW, WIDE = 3.4, 6.8  # inches
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++")
 WINDOWS = ("backend", "date.epoch", "figure.max", "interactive", "tk.", "toolbar", "webagg.")
+UNDATED: dict[str, dict[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+FORMATS = tuple(UNDATED)
 CURRENT: ContextVar[dict[str, str]] = ContextVar("colours", default=LIGHT)
 
 
@@ -89,6 +96,18 @@ def library(module: str) -> Any:
         ) from None
 
 
+def sheet(width: float, height: float) -> Any:
+    """A figure of a size in inches, on no screen."""
+    return library("matplotlib.figure").Figure(figsize=(width, height))
+
+
+def as_file(figure: Any, format: str) -> bytes:
+    """A figure as a file of one of FORMATS; the same figure is the same file."""
+    content = BytesIO()
+    figure.savefig(content, format=format, metadata=UNDATED[format])
+    return content.getvalue()
+
+
 def axes(ax: Any) -> tuple[Any, Any]:
     """Axes and their figure, new ones unless given."""
     if ax is None:
@@ -136,6 +155,11 @@ def marker(k: int) -> str:
 def hatch(k: int) -> str:
     """How a class's bars are hatched, for print without colours."""
     return HATCHES[k] if k < COLOURS else ""
+
+
+def legend(ax: Any, **options: Any) -> None:
+    """Which class is which, legible above whatever is below."""
+    ax.legend(frameon=True, framealpha=0.85, edgecolor="none", borderaxespad=0.2, **options)
 
 
 def ramp(end: str = "class-0") -> Any:
