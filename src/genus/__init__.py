@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from genus.choosing import Choice as Choice
+    from genus.comparing import Comparison as Comparison
+    from genus.comparing import compare as compare
     from genus.estimators import GDA as GDA
     from genus.estimators import BernoulliNB as BernoulliNB
     from genus.estimators import CategoricalNB as CategoricalNB
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 WHERE = {
     "Choice": "genus.choosing",
+    "Comparison": "genus.comparing",
+    "compare": "genus.comparing",
     "GDA": "genus.estimators",
     "BernoulliNB": "genus.estimators",
     "CategoricalNB": "genus.estimators",
@@ -74,6 +78,7 @@ __all__ = [
     "BernoulliNB",
     "CategoricalNB",
     "Choice",
+    "Comparison",
     "ComplementNB",
     "CrossValidation",
     "Discretizer",
@@ -89,6 +94,7 @@ __all__ = [
     "TextClassifier",
     "TextExplanation",
     "Tuning",
+    "compare",
     "cross_validate",
     "load",
     "tune",

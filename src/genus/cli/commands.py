@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from genus.cli.comparing import compare
 from genus.cli.completion import completion
 from genus.cli.demo import demo
 from genus.cli.evaluating import evaluate
@@ -59,6 +60,7 @@ for command in (
     add,
     forget,
     report,
+    compare,
     mail,
     figures,
     demo,

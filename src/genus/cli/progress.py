@@ -22,6 +22,23 @@ def rows_passing(what: str, total: int | None) -> Iterator[Callable[[int], None]
         yield bar.update
 
 
+@contextmanager
+def points_passing(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A function to call with the number of points that are done, and that of all."""
+    if not sys.stderr.isatty():
+        yield lambda points, total: None
+        return
+    from tqdm import tqdm
+
+    with tqdm(desc=what, unit=" points", leave=False) as bar:
+
+        def pass_on(points: int, total: int) -> None:
+            bar.total = total
+            bar.update(points)
+
+        yield pass_on
+
+
 def passing(what: str, items: Iterable[T], unit: str) -> Iterator[T]:
     """The items, counted on a terminal as they pass."""
     if not sys.stderr.isatty():

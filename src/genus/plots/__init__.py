@@ -9,6 +9,7 @@ from genus.plots.boundary import BoundaryDisplay
 from genus.plots.columns import ColumnDensityDisplay
 from genus.plots.evidence import EvidenceDisplay
 from genus.plots.image import ImageDisplay
+from genus.plots.learning import LearningCurveDisplay, NormalityDisplay
 from genus.plots.normal import NormalDisplay
 from genus.plots.posterior import PosteriorDisplay
 from genus.plots.sigmoid import SigmoidDisplay
@@ -21,7 +22,9 @@ __all__ = [
     "ColumnDensityDisplay",
     "EvidenceDisplay",
     "ImageDisplay",
+    "LearningCurveDisplay",
     "NormalDisplay",
+    "NormalityDisplay",
     "PosteriorDisplay",
     "SigmoidDisplay",
     "SmoothingDisplay",

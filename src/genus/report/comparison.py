@@ -8,17 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from genus import labels
+from genus.comparing.encoding import OfTables
 from genus.evaluate import cross_validate
 from genus.outcome import CrossValidation
 from genus.report.judging import FEW_ROWS, FOLDS, MANY_COLUMNS, Judged, of_all
@@ -28,7 +24,6 @@ from genus.table import Frame
 
 MOST_STEPS = 300
 PATIENCE = 60.0  # seconds, after which no further fold is begun
-MOST_CELLS = 20_000_000  # of a matrix that is not sparse
 DOUBTS = (ValueError, np.linalg.LinAlgError, MemoryError, FloatingPointError)
 
 
@@ -157,47 +152,10 @@ def regression(
     return part(outcome, rows), rows, took / done, " ".join(notes)
 
 
-def fitted(X: Frame, y: NDArray[Any]) -> tuple[Encoder, LogisticRegression, bool]:
+def fitted(X: Frame, y: NDArray[Any]) -> tuple[OfTables, LogisticRegression, bool]:
     """Columns made numbers, a regression on them, and whether it converged."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        encoder = Encoder().fit(X)
+        encoder = OfTables().fit(X)
         model = LogisticRegression(max_iter=MOST_STEPS).fit(encoder.transform(X), y)
     return encoder, model, not any(issubclass(w.category, ConvergenceWarning) for w in said)
-
-
-class Encoder:
-    """Numbers filled by the median and scaled, categories one by one, texts by tf-idf."""
-
-    def fit(self, X: Frame) -> Encoder:
-        self.steps: list[Any] = []
-        for values, column in zip(X.columns, X.plan.used, strict=True):
-            if column.kind == "number":
-                fill = SimpleImputer(
-                    strategy="median", add_indicator=True, keep_empty_features=True
-                )
-                step: Any = make_pipeline(fill, StandardScaler())
-            elif column.kind == "category":
-                step = OneHotEncoder(handle_unknown="ignore", max_categories=200)
-            else:
-                step = TfidfVectorizer(sublinear_tf=True)
-            self.steps.append(step.fit(raw(values, column.kind)))
-        return self
-
-    def transform(self, X: Frame) -> Any:
-        """All columns as one matrix, sparse if it is large."""
-        columns = zip(self.steps, X.columns, X.plan.used, strict=True)
-        parts = [step.transform(raw(values, column.kind)) for step, values, column in columns]
-        if any(map(scipy.sparse.issparse, parts)):
-            made = scipy.sparse.hstack(parts, format="csr")
-            return made.toarray() if made.shape[0] * made.shape[1] <= MOST_CELLS else made
-        return np.hstack(parts)
-
-
-def raw(values: Any, kind: str) -> Any:
-    """A column as scikit-learn takes it."""
-    if kind == "number":
-        return values[:, None]
-    if kind == "category":
-        return np.append(values.names.astype(object), "(missing)")[values.codes][:, None]
-    return values.strings()

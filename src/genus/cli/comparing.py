@@ -1,0 +1,96 @@
+"""genus compare."""
+
+from __future__ import annotations
+
+import click
+
+from genus.cli import arguments
+from genus.cli.arguments import File
+
+
+@click.command()
+@click.argument("data", type=File("DATA"), nargs=-1, required=True, metavar="DATA...")
+@arguments.target
+@click.option(
+    "-o", "--output", type=File("OUT"), help="A picture of the curves to write: .svg, .png or .pdf."
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How often rows are split, in tens.  [default: 30, or 10 of more than 2,000 rows]",
+)
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long either of the others may take.",
+)
+@arguments.ignore
+@arguments.encoding
+def compare(
+    data: tuple[str, ...],
+    target: str | None,
+    output: str | None,
+    repeats: int | None,
+    patience: float,
+    ignore: tuple[str, ...],
+    encoding: str,
+) -> None:
+    """Say which to use: a generative model, or logistic regression.
+
+    Both, and a perceptron, learn from a handful of rows, from more and from all, again and again,
+    and are judged by others. Numbers are modelled by GDA, everything else by naive Bayes.
+
+    \b
+    Examples:
+      genus compare customers.csv --target churned
+      genus compare customers.csv --target churned -o curves.svg
+    """
+    from genus.cli.data import opened
+    from genus.cli.models import refuse_out
+    from genus.cli.progress import points_passing
+    from genus.cli.troubles import say
+    from genus.comparing import compare
+
+    if target is None:
+        raise click.UsageError("Name the column of the classes: --target COL.")
+    if output is not None:
+        kind = format_of(output)
+        refuse_out(output, *data)
+    with opened(data, encoding) as source, points_passing("compare") as progress:
+        found = compare(
+            source,
+            target=target,
+            ignore=ignore,
+            repeats=repeats,
+            patience=patience,
+            progress=progress,
+        )
+    click.echo(str(found))
+    if output is not None:
+        from pathlib import Path
+
+        from genus.files import write_whole
+        from genus.plots.learning import picture
+
+        write_whole(Path(output), picture(found, kind))
+        say(f"Wrote {output}.")
+
+
+def format_of(output: str) -> str:
+    """What a picture of this name is, if it can be drawn at all."""
+    from pathlib import Path
+
+    from genus.plots.style import FORMATS, library
+
+    kind = Path(output).suffix.removeprefix(".").lower()
+    if kind not in FORMATS:
+        raise click.UsageError(f"A picture is .{', .'.join(FORMATS)}; {output!r} is none.")
+    try:
+        library("matplotlib.figure")
+    except ImportError as error:
+        raise click.ClickException(str(error)) from error
+    return kind

@@ -1,0 +1,148 @@
+"""Which one should I use? A generative model and its discriminative twins on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.comparing.curves import Curves, Progress, curves
+from genus.comparing.fitting import LOGISTIC
+from genus.comparing.material import material
+from genus.comparing.points import Line
+from genus.comparing.reasons import Reasons, reasons
+from genus.comparing.verdict import Advice, advice, told_crossing
+from genus.estimators import GenerativeClassifier
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Learning curves, which to use, and why.
+
+    Attributes
+    ----------
+    curves : sizes, and for each learner error and log loss in every repeat, seconds and memory.
+    advice : what to use, how sure that is, and where the curves cross.
+    reasons : whether what the generative model assumes holds for these rows.
+    rows, classes : how many rows there are, and of what.
+    notes : what was left out, and what did not work.
+    """
+
+    curves: Curves
+    advice: Advice
+    reasons: Reasons
+    rows: int
+    classes: Any
+    notes: tuple[str, ...]
+
+    @property
+    def lines(self) -> dict[str, Line]:
+        """The learners, by name."""
+        return {line.name: line for line in self.curves.lines}
+
+    @property
+    def why(self) -> list[str]:
+        """Sentences on what holds for these rows, and what does not."""
+        return self.reasons.sentences(self.curves.lines[0].name)
+
+    def __str__(self) -> str:
+        """The sentence, where the curves cross, the curves as a table, and why."""
+        crossings = [
+            told_crossing(self.curves, measure, found)
+            for measure, found in self.advice.crossings.items()
+        ]
+        parts = [self.advice.sentence, " ".join(crossings), self.table(), self.costs()]
+        parts += ["\n".join(f"- {sentence}" for sentence in self.why)]
+        parts += ["\n".join(self.notes)]
+        return "\n\n".join(part for part in parts if part)
+
+    def table(self) -> str:
+        """Mean error and log loss by number of rows."""
+        names = [line.name for line in self.curves.lines]
+        head = f"{'rows':>9}" + "".join(f"  {name:>25}" for name in names)
+        lines = [head]
+        for s, size in enumerate(self.curves.sizes):
+            both = common(self.curves.lines, s)
+            cells = "".join(f"  {cell(line, s, both):>25}" for line in self.curves.lines)
+            lines.append(f"{size:>9,}{cells}")
+        return "\n".join([*lines, f"{'':9}  wrong, and log loss; ± is the deviation of repeats"])
+
+    def costs(self) -> str:
+        """Seconds and memory of a fit, and what counting once saves."""
+        told = []
+        for line in self.curves.lines:
+            known = np.flatnonzero(~np.isnan(line.seconds))
+            if len(known):
+                s = known[-1]
+                memory = "" if line.memory is None else f", {line.memory / 1e6:,.1f} MB"
+                told.append(
+                    f"{line.name}: a fit to {self.curves.sizes[s]:,} rows takes "
+                    f"{line.seconds[s]:.3g} s{memory}"
+                )
+        c = self.curves
+        points = len(c.sizes) * c.lines[0].error.shape[1]
+        if c.counting > 0:
+            times = c.refitting / c.counting
+            longer = f"{times:.1f} times as long" if times > 1.2 else "as long with so few rows"
+            told.append(
+                f"The {points:,} points of {c.lines[0].name} took {c.counting:.2g} s, as counts "
+                f"add; fitting each anew takes {longer}"
+            )
+        return "\n".join(f"{one}." for one in told)
+
+
+def common(lines: Sequence[Line], s: int) -> NDArray[np.bool_]:
+    """The repeats at a size that all lines have, but for those that have none."""
+    there = [~np.isnan(line.error[s]) for line in lines]
+    return np.logical_and.reduce([each for each in there if each.any()] or there)
+
+
+def cell(line: Line, s: int, both: NDArray[np.bool_]) -> str:
+    error, loss = line.error[s, both], line.log_loss[s, both]
+    error, loss = error[~np.isnan(error)], loss[~np.isnan(loss)]
+    if len(error) == 0:
+        return "-"
+    told = f"{100 * error.mean():.1f} ± {100 * error.std():.1f} %"
+    return f"{told}  {loss.mean():.3f}" if len(loss) else told
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    model: GenerativeClassifier | None = None,
+    ignore: Collection[str] = (),
+    repeats: int | None = None,
+    patience: float = 60.0,
+    random_state: int | None = 0,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare a generative model with logistic regression and the perceptron on your rows.
+
+    X is a matrix, a list of texts, or whatever TableClassifier reads, and y its labels, or the name
+    of the column that has them. The model is GDA for numbers and naive Bayes for everything else,
+    unless one is given; columns named in `ignore` are left out. `repeats` is how often rows are
+    split, and `patience` how many seconds either of the others may take; `progress` is called with
+    numbers of points: those done since, and all.
+
+    >>> from sklearn.datasets import load_iris
+    >>> found = compare(*load_iris(return_X_y=True))
+    >>> found.advice.use
+    'GDA'
+    """
+    given = material(X, y, target, model, ignore)
+    found = curves(given, repeats, patience, random_state, progress)
+    ours = found.lines[0]
+    held = {
+        line.name: line.probabilities for line in found.lines if line.name in (ours.name, LOGISTIC)
+    }
+    whole = {name: p for name, p in held.items() if len(p) == len(found.judged)}
+    why = reasons(given, found.judged, whole)
+    notes = (*given.notes, *(note for line in found.lines for note in line.notes))
+    return Comparison(found, advice(found, len(given.y)), why, len(given.y), given.classes, notes)

@@ -1,0 +1,187 @@
+"""What is compared: rows, the generative model that fits their kind, and what each side reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from genus import labels, matrix
+from genus.estimators import (
+    GDA,
+    GenerativeClassifier,
+    MultinomialNB,
+    TableClassifier,
+    TextClassifier,
+)
+from genus.estimators.table_rows import labelled
+from genus.evaluate import checked
+from genus.matrix import Codes
+from genus.table import Frame, TableError, look, open_table
+
+FEWEST_ROWS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """m labelled rows for two: `X` as the generative model counts them, `raw` to be encoded.
+
+    `estimator` is a fresh copy that knows the columns; `kind` is "numbers", "table" or "texts".
+    `notes` say what was left out.
+    """
+
+    estimator: GenerativeClassifier
+    X: Any
+    raw: Any
+    y: Codes
+    classes: NDArray[Any]
+    kind: str
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def take(self, rows: NDArray[np.intp]) -> tuple[Any, Any]:
+        """Some rows, in ascending order, for both."""
+        raw = self.raw[rows] if isinstance(self.raw, Frame | np.ndarray) else None
+        if raw is None:
+            raw = matrix.take(self.raw, rows)
+        return matrix.take(self.X, rows), raw
+
+
+def material(
+    X: Any,
+    y: Any,
+    target: str | None,
+    model: GenerativeClassifier | None,
+    ignore: Collection[str] = (),
+) -> Material:
+    """What X and y hold, and a model of their kind unless one is given."""
+    target = y if target is None and isinstance(y, str) else target
+    rows, y, plan, notes = read(X, None if isinstance(y, str) else y, target, ignore)
+    rows, y, few = without_single(rows, y)
+    notes += few
+    if model is None:
+        model = usual(rows, plan, ignore)
+    elif getattr(model, "_chooses", False):
+        raise ValueError(
+            f"{model} learns weights from rows out of fold, and a curve of it cannot be summed up. "
+            "Use calibrate=False, or see genus report."
+        )
+    given = rows if not isinstance(rows, Numbers) else rows.values
+    fresh, own, codes, classes, _ = checked(model, given, y, None)
+    if len(codes) < FEWEST_ROWS:
+        raise ValueError(
+            f"There are {len(codes)} rows with a label, too few to learn from some and be judged "
+            f"by others. Give {FEWEST_ROWS} or more."
+        )
+    raw, kind, names = encodable(rows, own, fresh)
+    return Material(fresh, own, raw, codes, classes, kind, names, tuple(notes))
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A table of numbers only: a matrix, and what its columns are called."""
+
+    values: NDArray[np.float64]
+    names: tuple[str, ...]
+
+
+def read(
+    X: Any, y: Any, target: str | None, ignore: Collection[str]
+) -> tuple[Any, Any, Any, list[str]]:
+    """Rows that a classifier takes, their labels, the plan of a table, and notes."""
+    if target is None and y is None:
+        raise ValueError("The labels are missing: give y, or the name of their column, target=.")
+    if target is None and (scipy.sparse.issparse(X) or is_texts(X)):
+        return X if scipy.sparse.issparse(X) else np.asarray(X, dtype=object), y, None, []
+    if target is None and isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim == 2:
+        return Numbers(X.astype(np.float64), tuple(f"x{j}" for j in range(X.shape[1]))), y, None, []
+    notes = []
+    if target is not None:
+        found = labelled(open_table(X), target)
+        table, y = found.rows, found.y
+        if found.unlabelled:
+            notes.append(f"Rows without a {target!r}, left out: {found.unlabelled:,}.")
+    else:
+        table, y = open_table(X).table(), np.asarray(y)
+        if table.num_rows != len(y):
+            raise ValueError(f"There are {table.num_rows:,} rows and {len(y):,} labels.")
+    plan = look(table, target, ignored=ignore, classes=len(labels.factorize(y)[0]))
+    if not plan.used:
+        raise TableError("No column is left to tell the classes by.")
+    frame = Frame.of(table, plan)
+    kinds = {column.kind for column in plan.used}
+    names = tuple(column.name for column in plan.used)
+    if kinds == {"number"}:
+        return Numbers(np.column_stack(frame.columns), names), y, plan, notes
+    if kinds == {"text"} and len(names) == 1:
+        return np.array(frame.columns[0].strings(), dtype=object), y, plan, notes
+    return table, y, plan, notes
+
+
+def is_texts(X: Any) -> bool:
+    """Whether rows are strings."""
+    if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
+        return False
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and X.dtype.kind in "OU"
+    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str)
+
+
+def without_single(rows: Any, y: Any) -> tuple[Any, Any, list[str]]:
+    """Rows of classes that have two or more: one row cannot be learned from and judged by."""
+    y = np.asarray(y)
+    classes, codes = labels.factorize(y)
+    number = np.bincount(codes, minlength=len(classes))
+    alone = number < 2
+    if not alone.any():
+        return rows, y, []
+    if (~alone).sum() < 2:
+        raise ValueError(
+            "Fewer than two classes have two rows or more; nothing can be learned from one row and "
+            "judged by another. Give more rows of each class."
+        )
+    kept = np.flatnonzero(~alone[codes])
+    names = ", ".join(labels.show(label) for label in classes[alone][:5])
+    more = "" if alone.sum() <= 5 else f" and {alone.sum() - 5} more"
+    note = f"Classes with a single row, left out: {names}{more}."
+    return some(rows, kept), y[kept], [note]
+
+
+def some(rows: Any, kept: NDArray[np.intp]) -> Any:
+    if isinstance(rows, Numbers):
+        return Numbers(rows.values[kept], rows.names)
+    return rows.take(kept) if hasattr(rows, "schema") else rows[kept]
+
+
+def usual(rows: Any, plan: Any, ignore: Collection[str]) -> GenerativeClassifier:
+    """GDA for numbers, naive Bayes for categories and mixed columns, and for texts and counts."""
+    if isinstance(rows, Numbers):
+        return GDA(shrinkage="oas")
+    if scipy.sparse.issparse(rows):
+        return MultinomialNB()
+    if plan is None or isinstance(rows, np.ndarray):
+        return TextClassifier()
+    return TableClassifier(ignore=ignore, dependence=False, calibrate=False)
+
+
+def encodable(rows: Any, own: Any, fresh: GenerativeClassifier) -> tuple[Any, str, tuple[str, ...]]:
+    """The rows as an encoding takes them, of what kind they are, and the columns' names."""
+    if isinstance(rows, Numbers):
+        return rows.values, "numbers", rows.names
+    if isinstance(rows, np.ndarray) and rows.ndim == 1:
+        return rows, "texts", ()
+    if isinstance(own, Frame):
+        return own, "table", tuple(column.name for column in own.plan.used)
+    return own, "numbers", tuple(fresh._feature_names())
+
+
+def named(model: GenerativeClassifier) -> str:
+    """What people call the model."""
+    if isinstance(model, TableClassifier | TextClassifier):
+        return "naive Bayes"
+    return "GDA" if isinstance(model, GDA) else type(clone(model)).__name__

@@ -1,0 +1,144 @@
+"""Learning curves of a comparison, and how normal its classes are."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri
+
+from genus.comparing import Comparison
+from genus.plots.style import (
+    WIDE,
+    as_file,
+    axes,
+    colours,
+    look,
+    marker,
+    panels,
+    plain,
+    sheet,
+    style,
+)
+
+MEASURES = {"error": "wrong", "log_loss": "log loss"}
+
+
+def picture(comparison: Comparison, format: str = "svg", dark: bool = False) -> bytes:
+    """The curves, and how normal classes of numbers are, as a file of a format."""
+    with style(dark):
+        normal = bool(comparison.reasons.distances)
+        figure = sheet(WIDE * (1.5 if normal else 1), 2.8)
+        both = figure.subplots(1, 3 if normal else 2)
+        LearningCurveDisplay.from_comparison(comparison, ax=both[:2])
+        if normal:
+            NormalityDisplay.from_comparison(comparison, ax=both[2])
+        return as_file(figure, format)
+
+
+class LearningCurveDisplay:
+    """Error and log loss against the number of rows, with a band over repeats for each learner.
+
+    Bands are from the tenth to the ninetieth of a hundred repeats. Where two curves cross there is
+    a line across, and beside it where others would put it.
+
+    Attributes
+    ----------
+    comparison : what is drawn.
+    axes_ : (2,), figure_ : where, once it is drawn.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from genus import compare
+    >>> found = compare(*load_iris(return_X_y=True))
+    >>> LearningCurveDisplay.from_comparison(found)  # doctest: +SKIP
+    """
+
+    axes_: NDArray[Any]
+    figure_: Any
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison, *, ax: Any = None, **options: Any) -> Self:
+        """What `genus.compare` found."""
+        return cls(comparison).plot(ax=ax, **options)
+
+    def plot(self, ax: Any = None, **options: Any) -> Self:
+        """Draw on two axes, or on new ones; options go to the lines."""
+        both, self.figure_ = panels(ax, 1, 2, figsize=(WIDE, 2.7))
+        self.axes_ = both[0]
+        for own, measure in zip(self.axes_, MEASURES, strict=True):
+            self._draw(own, measure, options)
+        self.axes_[0].legend()
+        return self
+
+    def _draw(self, ax: Any, measure: str, options: dict[str, Any]) -> None:
+        curves = self.comparison.curves
+        lowest, highest = np.inf, 0.0
+        for k, line in enumerate(curves.lines):
+            values = getattr(line, measure)
+            there = ~np.isnan(values).all(axis=1)
+            if not there.any():
+                continue
+            sizes, values = curves.sizes[there], values[there]
+            middle = np.nanmean(values, axis=1)
+            low, high = np.nanquantile(values, [0.1, 0.9], axis=1)
+            style = {"marker": marker(k), "markersize": 3, **look(k), **options}
+            ax.plot(sizes, middle, label=plain(line.name), **style)
+            ax.fill_between(sizes, low, high, color=style["color"], alpha=0.12, linewidth=0)
+            lowest, highest = min(lowest, middle.min()), max(highest, middle.max())
+        ax.set(xscale="log", xlabel="rows learned from", ylabel=MEASURES[measure])
+        if measure == "log_loss" and highest > 5 * max(lowest, 1e-3):
+            ax.set_yscale("log")
+        else:
+            ax.set_ylim(0, 1.1 * highest)
+        crossing = self.comparison.advice.crossings.get(measure)
+        if crossing is not None:
+            ax.axvspan(crossing.low, crossing.high, color=colours()["bar"], zorder=0, linewidth=0)
+            ax.axvline(crossing.rows, color=colours()["axis"], linewidth=0.8, linestyle=":")
+
+
+class NormalityDisplay:
+    """Distances of rows from the mean of their class against those of a normal distribution.
+
+    d² = (x - μ)ᵀ Σ⁻¹ (x - μ), by the Σ of all classes, is distributed as χ² with a degree of
+    freedom for each column if the classes are normal with one Σ: then all lie on the line. Above it
+    at its end are heavy tails; a class that is above or below it throughout has a Σ of its own.
+
+    Attributes
+    ----------
+    comparison : what is drawn.
+    ax_, figure_ : where, once it is drawn.
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, comparison: Comparison) -> None:
+        if not comparison.reasons.distances:
+            raise ValueError("Only rows of numbers without holes have distances to draw.")
+        self.comparison = comparison
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison, *, ax: Any = None, **options: Any) -> Self:
+        """What `genus.compare` found of rows of numbers."""
+        return cls(comparison).plot(ax=ax, **options)
+
+    def plot(self, ax: Any = None, **options: Any) -> Self:
+        """Draw on axes, or on new ones; options go to the lines."""
+        self.ax_, self.figure_ = axes(ax)
+        found = self.comparison.reasons
+        most = 0.0
+        for k, (label, distances) in enumerate(found.distances.items()):
+            share = (np.arange(len(distances)) + 0.5) / len(distances)
+            expected = np.sqrt(chdtri(found.columns, 1 - share))
+            drawn = {**look(k), **options}
+            self.ax_.plot(expected, np.sqrt(distances), label=plain(label), **drawn)
+            most = max(most, float(expected[-1]))
+        ends = [0, most]
+        self.ax_.plot(ends, ends, color=colours()["axis"], linewidth=0.8, linestyle=":")
+        self.ax_.set(xlabel="distance d if normal with one Σ", ylabel="distance d of rows")
+        self.ax_.legend()
+        return self
