@@ -667,20 +667,42 @@ def test_workers_do_not_outlive_their_parent(serve):
     assert server.is_well()
 
 
-def test_hangup_opens_the_store_again(serve):
-    server = serve()
-    assert b"Spam: True" in server.request("CHECK", SPAM)
-    other = server.folder / "other.sqlite"
-    spam_filter = SpamFilter.open(other)
+def learned_the_other_way(path):
+    """Make a store that calls ham spam, and spam ham."""
+    spam_filter = SpamFilter.open(path)
     for spam in (False, True):
         spam_filter.learn((example(number, not spam) for number in range(200)), spam)
     spam_filter.close()
+    return path
+
+
+def test_hangup_opens_the_store_again(serve):
+    server = serve()
+    assert b"Spam: True" in server.request("CHECK", SPAM)
+    other = learned_the_other_way(server.folder / "other.sqlite")
     server.store.with_name("mail.sqlite-wal").unlink(missing_ok=True)
     server.store.with_name("mail.sqlite-shm").unlink(missing_ok=True)
     other.rename(server.store)
     server.process.send_signal(signal.SIGHUP)
     until(lambda: b"Spam: False" in server.request("CHECK", SPAM), "the other store")
     assert b"Spam: True" in server.request("CHECK", HAM)
+
+
+def test_a_store_that_is_replaced_is_used_at_once(serve):
+    server = serve()
+    learn = ("Message-class: spam", "Set: local")
+    server.request("TELL", example(1001, True), *learn)  # is in the log beside the store
+    assert b"Spam: True" in server.request("CHECK", SPAM)
+    learned_the_other_way(server.folder / "other.sqlite").rename(server.store)
+    for _ in range(8):  # of several processes
+        assert b"Spam: False" in server.request("CHECK", SPAM)
+        assert b"Spam: True" in server.request("CHECK", HAM)
+    assert b"DidSet" in server.request("TELL", example(1003, True), *learn)
+    assert server.request("CHECK", SPAM).startswith(b"SPAMD/1.1 0 EX_OK")
+    spam_filter = SpamFilter.open(server.store)
+    assert spam_filter.label(example(1001, True)) is None
+    assert spam_filter.label(example(1003, True)) == "spam"
+    spam_filter.close()
 
 
 AS_SYSTEMD = """

@@ -439,6 +439,75 @@ def test_a_damaged_store_is_an_error_at_worst(tmp_path: Path) -> None:
     assert 20 < errors < 120
 
 
+# Another file in its place
+
+
+def test_a_file_that_is_replaced_is_opened_anew(tmp_path: Path) -> None:
+    here, there = tmp_path / "mail.sqlite", tmp_path / "other.sqlite"
+    with opened(there) as other:
+        other.learn([message(0)], False)
+    with opened(here) as one, opened(here) as two:
+        one.learn([message(1), message(3)], True)
+        assert one.store.totals().spam == two.store.totals().spam == 2
+        here.rename(tmp_path / "old.sqlite")
+        there.rename(here)  # beside it is the log of what was there before
+        one.learn([message(5)], True)
+        two.learn([message(7)], True)
+        assert one.store.totals() == two.store.totals()
+    assert learned(str(here)) == {digest(message(number)) for number in (0, 5, 7)}
+    assert learned(str(tmp_path / "old.sqlite")) == {digest(message(1)), digest(message(3))}
+
+
+def test_a_file_that_is_removed_is_made_anew_or_missed(tmp_path: Path) -> None:
+    here, away = tmp_path / "mail.sqlite", tmp_path / "away.sqlite"
+    with opened(here) as one:
+        one.learn([message(1)], True)
+        here.unlink()
+        assert one.store.totals().spam == 0
+        one.learn([message(3)], True)
+    assert learned(str(here)) == {digest(message(3))}
+    with opened(here, create=False) as one:
+        one.learn([message(5)], True)
+        here.rename(away)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="There is no store"):
+                one.check(message(3))
+        away.rename(here)
+        assert one.store.totals().spam == 2
+
+
+def test_a_change_that_has_begun_ends_in_the_file_it_began_in(tmp_path: Path) -> None:
+    here, there = tmp_path / "mail.sqlite", tmp_path / "other.sqlite"
+    with opened(there) as other:
+        other.learn([message(0)], False)
+    with opened(here) as one:
+        one.learn([message(1)], True)
+        with one.store.change() as change:
+            here.rename(tmp_path / "old.sqlite")
+            there.rename(here)
+            change.put("note", "of the old")
+            assert one.store.totals().spam == 1
+        assert one.store.notes("note") == {}
+    with opened(tmp_path / "old.sqlite") as old:
+        assert old.store.notes("note") == {"note": "of the old"}
+
+
+def test_a_file_of_other_tokens_is_refused_in_its_place(tmp_path: Path) -> None:
+    here, there = tmp_path / "mail.sqlite", tmp_path / "other.sqlite"
+    with opened(there) as other:
+        other.learn([message(number) for number in range(0, 12, 2)], False)
+        other.learn([message(number) for number in range(1, 12, 2)], True)
+        with other.store.change() as change:
+            change.put("tokens", "0")
+    with opened(here) as one:
+        one.learn([message(1)], True)
+        there.rename(here)
+        with pytest.raises(StoreError, match="version 0"):
+            one.check(message(1))
+        with pytest.raises(StoreError, match="version 0"):
+            one.learn([message(1)], True)
+
+
 def test_a_judgement_of_another_version_is_made_anew(tmp_path: Path) -> None:
     with opened(tmp_path / "mail.sqlite") as spam_filter:
         for spam in (False, True):

@@ -29,8 +29,14 @@ BATCH_SIZE = 1 << 25  # bytes of messages
 BATCH = 500  # messages in one transaction, and looked up together
 LEARNED, KNOWN, CORRECTED = "learned", "known", "corrected"
 FORGOTTEN, UNKNOWN = "forgotten", "unknown"
-NOTE, CHANGES, TOKENS = "judgement", "changes", "tokens"
-OF_LESSONS = (NOTE, CHANGES, TOKENS, "bogofilter")  # notes that go when the last lesson does
+NOTE, CHANGES, TOKENS, EXPIRED = "judgement", "changes", "tokens", "expired"
+OF_LESSONS = (
+    NOTE,
+    CHANGES,
+    TOKENS,
+    EXPIRED,
+    "bogofilter",
+)  # notes that go when the last lesson does
 GOING = 10  # what a lesson that goes counts for among changes: it may have been a wrong one
 MOST_LESSONS = 50_000  # beyond which the oldest are forgotten
 JUDGED = 2000  # lessons of either class that a judgement is made of
@@ -55,13 +61,8 @@ class SpamFilter:
     def __init__(self, store: Store, ham_loss: float = HAM_LOSS) -> None:
         self.store = store
         self.ham_loss = ham_loss
-        version = store.notes(TOKENS).get(TOKENS, str(VERSION))
-        if version != str(VERSION):
-            raise StoreError(
-                f"{store.name} was learned with tokens of version {version}, and this genus has "
-                f"version {VERSION}. Move it away, and learn anew."
-            )
         self._judgement: tuple[str, Judgement] | None = None
+        self._require_version(store.notes(TOKENS).get(TOKENS))
 
     @classmethod
     def open(
@@ -79,6 +80,14 @@ class SpamFilter:
 
     def close(self) -> None:
         self.store.close()
+
+    def _require_version(self, noted: str | None) -> None:
+        """Refuse lessons whose tokens are not of this version."""
+        if noted not in (None, str(VERSION)):
+            raise StoreError(
+                f"{self.store.name} was learned with tokens of version {noted}, and this genus has "
+                f"version {VERSION}. Move it away, and learn anew."
+            )
 
     # Learning
 
@@ -153,6 +162,7 @@ class SpamFilter:
     def _learn(self, lessons: Sequence[Lesson]) -> list[str]:
         outcomes, new, wrong = [], {}, []
         with self.store.change() as change:
+            self._require_version(change.get(TOKENS))  # the store may be another than before
             known = change.find([each.digest for each in lessons])
             for each in lessons:
                 before = known.get(each.digest)
@@ -235,6 +245,7 @@ class SpamFilter:
                 [noted, *below], key=lambda text: Judgement.from_json(text).distance(totals)
             )
         if self._judgement is None or self._judgement[0] != noted:
+            self._require_version(self.store.notes(TOKENS).get(TOKENS))
             self._judgement = noted, Judgement.from_json(noted)
         return self._judgement[1]
 

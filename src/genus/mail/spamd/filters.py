@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from genus.mail.spamd.protocol import Code, Refusal
 from genus.mail.spamfilter import SpamFilter
+from genus.mail.store import StoreError
 
 OPEN = 16  # filters that are kept open
 # No /, no leading dot or dash: a name is the name of a file in a folder, and nothing else.
@@ -46,6 +48,14 @@ class Filters:
         if user is None:
             raise Refusal(Code.EX_USAGE, "each user learns alone here: say User: NAME")
         return self._filter(user)
+
+    def open(self) -> None:
+        """Open what all use, if that can be opened; who asks for it is told why it cannot.
+
+        Whoever holds a store knows it from one that is put in its place, with its log beside it.
+        """
+        with suppress(StoreError, OSError):
+            self._filter(None)
 
     def close(self) -> None:
         """Let go of all; they are opened again when they are asked for."""

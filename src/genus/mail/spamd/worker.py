@@ -106,6 +106,7 @@ class Worker:
         self.loop.add_signal_handler(signal.SIGHUP, self.filters.close)  # they open again
         self.loop.add_reader(self.alive, self.end)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        self.filters.open()
         self.accept_more()
         self.loop.run_forever()
         self.filters.close()

@@ -48,25 +48,39 @@ ADD_ONE, ADD_MANY = (
 
 
 class SQLiteStore:
-    """A store in a file, which is made if there is none and `create` is true."""
+    """A store in a file, which is made if there is none and `create` is true.
+
+    If another file is put in its place, that one is opened at the next use.
+    """
 
     def __init__(self, path: str | Path, create: bool = True) -> None:
-        self.path = Path(path)
-        self._open(create)
+        self.path, self._create = Path(path), create
+        self._open()
 
-    def _open(self, create: bool) -> None:
+    def _open(self) -> None:
+        self._opened: sqlite3.Connection | None = None
         try:
             self._frozen = frozen(self.path)
-            self._opened = connect(self.path, create, self._frozen is not None)
+            self._opened = connect(self.path, self._create, self._frozen is not None)
+            self._file, self._log = identity(self.path), identity(beside(self.path, "-wal"))
         except (OSError, sqlite3.Error) as error:
             raise sentence(self.path, error) from error
 
     @property
     def _connection(self) -> sqlite3.Connection:
-        if self._frozen is not None and self._frozen != frozen(self.path):
-            self._opened.close()
-            self._open(create=False)
+        if self._opened is not None and self._opened.in_transaction:
+            return self._opened
+        if self._opened is None or self._is_another():
+            self.close()
+            self._open()
+        assert self._opened is not None
         return self._opened
+
+    def _is_another(self) -> bool:
+        """Whether what is at the path now is not what was opened, or was frozen and is not."""
+        if self._frozen is not None and self._frozen != frozen(self.path):
+            return True
+        return identity(self.path) != self._file
 
     @property
     def name(self) -> str:
@@ -142,20 +156,21 @@ class SQLiteStore:
     @contextmanager
     def change(self) -> Iterator[Change]:
         with self._sentences():
-            self._connection.execute("BEGIN IMMEDIATE")
+            connection = self._connection
+            connection.execute("BEGIN IMMEDIATE")
             try:
-                yield SQLiteChange(self._connection)
-                self._connection.execute("COMMIT")
+                yield SQLiteChange(connection)
+                connection.execute("COMMIT")
             except BaseException:
-                if self._connection.in_transaction:  # a full disk may have ended it
-                    self._connection.execute("ROLLBACK")
+                if connection.in_transaction:  # a full disk may have ended it
+                    connection.execute("ROLLBACK")
                 raise
 
     def size(self) -> int:
         found = 0
         for end in ("", "-wal"):
             with suppress(FileNotFoundError):
-                found += self.path.with_name(self.path.name + end).stat().st_size
+                found += beside(self.path, end).stat().st_size
         return found
 
     def tidy(self) -> None:
@@ -164,7 +179,15 @@ class SQLiteStore:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
+        if self._opened is None:
+            return
+        replaced = identity(self.path) != self._file
+        if replaced:
+            with suppress(sqlite3.Error):  # wherever the file is now, what was learned goes there
+                self._opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self._opened.close()
+        if replaced:
+            remove_log(self.path, self._log)
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
@@ -243,6 +266,31 @@ def find(connection: sqlite3.Connection, digests: Sequence[bytes]) -> dict[bytes
     return found
 
 
+def beside(path: Path, end: str) -> Path:
+    """A file that SQLite has beside another."""
+    return path.with_name(path.name + end)
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another that has its name; None if there is none."""
+    try:
+        told = path.stat()
+    except FileNotFoundError:
+        return None
+    return told.st_dev, told.st_ino
+
+
+def remove_log(path: Path, log: tuple[int, int] | None) -> None:
+    """Remove a log, by its identity, of a file that is no longer at the path.
+
+    SQLite leaves it there when it closes such a file, and would write what is in it into the file
+    that has come.
+    """
+    if log is not None and identity(beside(path, "-wal")) == log:
+        for end in ("-wal", "-shm"):
+            beside(path, end).unlink(missing_ok=True)
+
+
 def frozen(path: Path) -> tuple[int, ...] | None:
     """What tells whether a file has changed that is not to be written; None of any other.
 
@@ -251,7 +299,7 @@ def frozen(path: Path) -> tuple[int, ...] | None:
     """
     if not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         return None
-    if path.with_name(path.name + "-wal").exists():
+    if beside(path, "-wal").exists():
         return None
     told = path.stat()
     return told.st_ino, told.st_size, told.st_mtime_ns
