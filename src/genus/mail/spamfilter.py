@@ -41,6 +41,7 @@ GOING = 10  # what a lesson that goes counts for among changes: it may have been
 MOST_LESSONS = 50_000  # beyond which the oldest are forgotten
 JUDGED = 2000  # lessons of either class that a judgement is made of
 MOST_HALVINGS = 8  # UNIT >> 8 is 1
+EVER = 1 << 40  # a day that does not come
 SECONDS_A_DAY = 86_400
 T = TypeVar("T")
 
@@ -125,28 +126,58 @@ class SpamFilter:
 
         A lesson's weight is halved eight times, then it is forgotten. Of the rest, the newest
         `keep` stay. Counts are again exactly the sums of what is left.
+
+        A clock that is wrong for a day does little harm, whichever way. What fades by it counts
+        again for what it should at the next run by a right one, because only the day decides. A
+        lesson is forgotten only if a run of another day had found it faded to its least. And what
+        was learned on a day that is yet to come counts as learned today, unless most lessons are of
+        such days: then it is today that is wrong.
         """
         today = this_day() if today is None else today
         faded = gone = 0
+        changed = False
         if half_life is not None:
-            for batch in batches(self.store.oldest(today - int(half_life) + 1)):
+            before = self.own.notes(EXPIRED).get(EXPIRED)
+            confirmed = before not in (None, str(today))
+            early: list[bytes] = []
+            for batch in batches(self.own.oldest(EVER)):
                 with self.store.change() as change:
                     due: dict[int, list[Lesson]] = {}
+                    old: list[Lesson] = []
                     for each in change.find([each.digest for each in batch]).values():
-                        halvings = int((today - each.day) / half_life)
-                        if halvings > each.halvings:
-                            due.setdefault(min(halvings, MOST_HALVINGS + 1), []).append(each)
-                    old = due.pop(MOST_HALVINGS + 1, [])
+                        halvings = int(max(today - each.day, 0) / half_life)
+                        if each.day > today:
+                            early.append(each.digest)
+                        if min(halvings, MOST_HALVINGS) != each.halvings:
+                            due.setdefault(min(halvings, MOST_HALVINGS), []).append(each)
+                        elif halvings > MOST_HALVINGS and confirmed:
+                            old.append(each)
                     unlearn(change, old)
                     for halvings, lessons in due.items():
                         fade(change, lessons, halvings)
+                        faded += sum(halvings > each.halvings for each in lessons)
                 gone += len(old)
-                faded += sum(map(len, due.values()))
+                changed = changed or bool(due)
+            self._date(early, today)
+            if self.own.totals() != Totals():
+                with self.store.change() as change:
+                    change.put(EXPIRED, str(today))
         gone += self._keep_bounds(keep)
-        if faded or gone:
+        if changed or gone:
             self.rejudge(anew=True)
             self.store.tidy()
         return faded, gone
+
+    def _date(self, digests: Sequence[bytes], today: int) -> None:
+        """Let lessons of days yet to come be of today, if those are not the most."""
+        totals = self.own.totals()
+        if 2 * len(digests) >= totals.ham + totals.spam:
+            return
+        for batch in batches(digests):
+            with self.store.change() as change:
+                lessons = list(change.find(batch).values())
+                change.drop(lessons)
+                change.write([replace(each, day=today) for each in lessons])
 
     def _lessons(self, messages: Sequence[bytes], spam: bool) -> list[Lesson]:
         """What is to be learned of messages; those that are known need not be read again."""
@@ -194,7 +225,7 @@ class SpamFilter:
         """
         keep = MOST_LESSONS if keep is None else keep
         gone = 0
-        for batch in batches(self.own.oldest(1 << 40)):
+        for batch in batches(self.own.oldest(EVER)):
             with self.store.change() as change:
                 beyond = surplus(self.own.totals(), keep)
                 if not any(beyond.values()):
