@@ -97,7 +97,8 @@ def named(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None or ".genus-" in str(error.filename):
+        # One without a number has a sentence of its own.
+        if error.strerror and (error.filename is None or ".genus-" in str(error.filename)):
             error.filename = path
         raise
 
