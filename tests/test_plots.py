@@ -9,13 +9,42 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm, poisson
+from scipy.integrate import trapezoid
+from scipy.stats import chi2, norm, poisson
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
-from genus import TableClassifier
-from genus.plots import ColumnDensityDisplay, EvidenceDisplay
+from genus import (
+    GDA,
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    Discretizer,
+    GaussianNB,
+    MultinomialNB,
+    MultivariateNormal,
+    PoissonNB,
+    TableClassifier,
+    TextClassifier,
+)
+from genus.plots import (
+    BinsDisplay,
+    BoundaryDisplay,
+    ColumnDensityDisplay,
+    EvidenceDisplay,
+    ImageDisplay,
+    NormalDisplay,
+    PosteriorDisplay,
+    SigmoidDisplay,
+    SmoothingDisplay,
+    style,
+)
+from genus.plots.style import colour, hatch, look, marker
 from genus.report import scores
 from genus.report.densities import Curves, Shares, density
 from genus.report.judging import judged
+from genus.report.palette import COLOURS, DARK, LIGHT
 
 
 @pytest.fixture(scope="module")
@@ -155,3 +184,383 @@ def test_displays_of_scikit_learn_show_what_a_report_does(
     steps = CalibrationDisplay.from_estimator(model, X, y, n_bins=scores.STEPS)
     assert steps.prob_true == pytest.approx([s.share for s in scores.reliability(outcome)])
     assert steps.prob_pred == pytest.approx([s.probability for s in scores.reliability(outcome)])
+
+
+def rgba(colour: str) -> Any:
+    """Return a colour as matplotlib has it."""
+    from matplotlib.colors import to_rgba
+
+    return to_rgba(colour)
+
+
+# Normal distributions
+
+
+def lines_of(contours: Any) -> list[Any]:
+    """Return the points of a contour set's lines, by level."""
+    return [
+        np.vstack([part.vertices for part in path._iter_connected_components()])
+        if len(path.vertices)
+        else np.empty((0, 2))
+        for path in contours.get_paths()
+    ]
+
+
+def test_contours_of_a_normal_enclose_shares_of_it(pyplot: Any) -> None:
+    normal = MultivariateNormal([1, -2], [[3, 0.8], [0.8, 1]])
+    _, ax = pyplot.subplots()
+    display = NormalDisplay.from_distribution(normal, ax=ax, shares=(0.5, 0.9))
+    assert display.axes_.shape == (1, 1)
+    (contours,) = ax.collections
+    draws = normal.sample(20_000, random_state=0)
+    for share, level, line in zip((0.9, 0.5), contours.levels, lines_of(contours), strict=True):
+        distance = np.einsum(
+            "ij,jk,ik->i", line - normal.mean, np.linalg.inv(normal.covariance), line - normal.mean
+        )
+        assert distance == pytest.approx(chi2(2).ppf(share), rel=0.02)
+        assert (normal.density(draws) > level).mean() == pytest.approx(share, abs=0.01)
+
+
+def test_normals_side_by_side_have_the_same_axes(pyplot: Any) -> None:
+    several = [MultivariateNormal(mean, np.eye(2)) for mean in ([1, 0], [-1, -1.5])]
+    display = NormalDisplay.from_distribution(several, names=["left", "right"])
+    assert display.axes_.shape == (2, 2)
+    assert [ax.name for ax in display.axes_[:, 0]] == ["3d", "rectilinear"]
+    assert [ax.get_title() for ax in display.axes_.flat] == ["left", "right", "", ""]
+    assert len({ax.get_xlim() for ax in display.axes_[1]}) == 1
+    assert len({ax.get_zlim() for ax in display.axes_[0]}) == 1
+    step = display.x[1] - display.x[0]
+    assert display.density.sum(axis=(1, 2)) * step**2 == pytest.approx(1, abs=0.01)
+    top = np.unravel_index(display.density[1].argmax(), display.density[1].shape)
+    assert display.x[list(top)] == pytest.approx([-1.5, -1], abs=step)  # the second is upwards
+    for ax in display.axes_[0]:
+        (surface,) = ax.collections
+        assert surface.get_rasterized()
+
+
+def test_normals_say_what_they_are(pyplot: Any) -> None:
+    display = NormalDisplay.from_distribution(MultivariateNormal([0, 0], [[1, -0.5], [-0.5, 1]]))
+    assert display.names == ["μ = (0, 0)\nΣ = [[1, −0.5], [−0.5, 1]]"]
+
+
+def test_normals_that_cannot_be_drawn(pyplot: Any) -> None:
+    with pytest.raises(ValueError, match=r"got 3\. marginal\(\[0, 1\]\)"):
+        NormalDisplay([MultivariateNormal(np.zeros(3), np.eye(3))])
+    two = [MultivariateNormal(np.zeros(2), np.eye(2))] * 2
+    with pytest.raises(ValueError, match="as many names"):
+        NormalDisplay(two, ["one"])
+    with pytest.raises(ValueError, match="takes 2 axes, got 1"):
+        NormalDisplay.from_distribution(two, ax=pyplot.figure().subplots())
+
+
+# Boundaries
+
+
+@pytest.fixture(scope="module")
+def plane() -> tuple[Any, Any]:
+    """Return two groups in the plane that overlap."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(0, 1, (60, 2)), rng.normal(2, 0.5, (40, 2))])
+    return X, np.repeat(["a", "b"], [60, 40])
+
+
+def test_the_boundary_is_a_straight_line(plane: Any, pyplot: Any) -> None:
+    X, y = plane
+    model = GDA().fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y)
+    (boundary,) = display.boundaries_
+    (line,) = lines_of(boundary)
+    assert len(line) > 20
+    θ = np.append(model.intercept_, model.coef_[0])
+    assert θ @ np.column_stack([np.ones(len(line)), line]).T == pytest.approx(0, abs=1e-9)
+    assert model.predict_proba(line)[:, 1] == pytest.approx(0.5, abs=1e-9)
+
+
+def test_the_boundary_of_separate_covariances_is_a_curve(plane: Any, pyplot: Any) -> None:
+    X, y = plane
+    model = GDA(shared=False).fit(X, y)
+    (line,) = lines_of(BoundaryDisplay.from_estimator(model, X, y).boundaries_[0])
+    assert model.predict_proba(line)[:, 1] == pytest.approx(0.5, abs=0.005)
+    straight = np.linalg.svd(line - line.mean(axis=0), compute_uv=False)
+    assert straight[1] > 0.05 * straight[0]
+
+
+def test_contours_of_classes_are_those_of_their_normals(plane: Any, pyplot: Any) -> None:
+    X, y = plane
+    model = GDA(shared=False).fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y, shares=(0.3, 0.6))
+    for k, contours in enumerate(display.contours_):
+        normal = MultivariateNormal(model.means_[k], model.covariance_[k])
+        peak = normal.density(normal.mean)
+        for share, line in zip((0.6, 0.3), lines_of(contours), strict=True):
+            assert normal.density(line) == pytest.approx((1 - share) * peak, rel=0.01)
+
+
+@pytest.mark.parametrize("model", [GDA(), GDA(shared=False), GaussianNB(), LogisticRegression()])
+def test_boundaries_between_three_classes(model: Any, pyplot: Any) -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X = X[["petal length (cm)", "petal width (cm)"]]
+    display = BoundaryDisplay.from_estimator(model.fit(X, y), X, y)
+    assert len(display.boundaries_) == 2
+    likeliest = model.predict(X.iloc[::10])
+    nearest = [
+        display.scores[
+            np.abs(display.y - row[1]).argmin(), np.abs(display.x - row[0]).argmin()
+        ].argmax()
+        for row in X.iloc[::10].to_numpy()
+    ]
+    assert nearest == likeliest.tolist()
+    for boundary in display.boundaries_:
+        line = pd.DataFrame(lines_of(boundary)[0], columns=X.columns)
+        two = np.sort(model.predict_proba(line), axis=1)[:, -2:]
+        assert np.median(two[:, 1] - two[:, 0]) < 0.01
+    assert len(display.contours_) == (0 if isinstance(model, LogisticRegression) else 3)
+    assert display.ax_.get_xlabel() == "petal length (cm)"
+    legend = display.ax_.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["0", "1", "2"]
+
+
+def test_rows_are_drawn_where_they_are(plane: Any, pyplot: Any) -> None:
+    X, y = plane
+    model = GDA().fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y, regions=False)
+    own = {
+        drawn.get_label(): drawn.get_offsets()
+        for drawn in display.ax_.collections
+        if drawn.get_label() in ("a", "b")
+    }
+    for label, offsets in own.items():
+        assert np.array_equal(offsets, X[y == label])
+    assert set(own) == {"a", "b"}
+    unlabelled = BoundaryDisplay.from_estimator(model, X)
+    assert unlabelled.ax_.get_legend() is None
+
+
+def test_boundaries_that_cannot_be_drawn(plane: Any) -> None:
+    X, y = plane
+    model = GDA().fit(X, y)
+    for given, words in (
+        ((X[:, :1], y), r"2 columns to be drawn, got shape \(100, 1\)"),
+        ((X, y[:9]), r"y has shape \(9,\) where X has 100 rows"),
+        ((X, np.where(y == "a", "c", y)), "y has 'c', which is no class"),
+        ((np.full((3, 2), np.nan), None), "NaN or infinity"),
+        ((X[:0], None), "no rows"),
+        (([["x", "y"]], None), "no number"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            BoundaryDisplay.from_estimator(model, *given)
+    with pytest.raises(NotFittedError):
+        BoundaryDisplay.from_estimator(GDA(), X, y)
+
+
+# One feature
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_area_of_a_bell_is_the_share_of_its_class(pyplot: Any, classes: int) -> None:
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.arange(classes), [90, 40, 20][:classes])
+    X = pd.DataFrame({"size": rng.normal(3 * y, 1)})
+    model = GDA(shared=False).fit(X, y)
+    display = PosteriorDisplay.from_estimator(model, X)
+    above, below = display.axes_
+    for k, line in enumerate(above.lines):
+        x, bell = line.get_data()
+        assert trapezoid(bell, x) == pytest.approx(model.priors_[k], abs=1e-3)
+        normal = norm(model.means_[k, 0], np.sqrt(model.covariance_[k, 0, 0]))
+        assert bell == pytest.approx(model.priors_[k] * normal.pdf(x))
+    drawn = below.lines[:-1]  # the last is one half
+    assert len(drawn) == (1 if classes == 2 else 3)
+    for k, line in enumerate(drawn, start=classes == 2):
+        expected = display.joint[:, k] / display.joint.sum(axis=1)
+        assert line.get_ydata() == pytest.approx(expected)
+    assert below.get_xlabel() == "size"
+    assert below.get_ylabel() == ("p(y=1|x)" if classes == 2 else "p(y|x)")
+
+
+def test_bells_need_a_generative_classifier(plane: Any) -> None:
+    X, y = plane
+    with pytest.raises(ValueError, match=r"LogisticRegression knows p\(y\|x\) but not"):
+        PosteriorDisplay.from_estimator(LogisticRegression().fit(X[:, :1], y), X[:, :1])
+
+
+def test_sigmoids_tell_their_position_and_steepness(plane: Any, pyplot: Any) -> None:
+    X, y = plane
+    X = X[:, :1]
+    models = {"GDA": GDA().fit(X, y), "logistic": LogisticRegression(C=np.inf).fit(X, y)}
+    display = SigmoidDisplay.from_estimators(models, X, y)
+    for ax, (name, model) in zip(display.axes_, models.items(), strict=True):
+        slope, intercept = model.coef_[0, 0], model.intercept_[0]
+        assert display.slopes[name] == pytest.approx(slope)
+        assert display.halves[name] == pytest.approx(-intercept / slope)
+        assert ax.get_title() == (
+            f"{name}\nhalf at {-intercept / slope:#.3g}, steepness {slope:#.3g}"
+        )
+        own = next(line for line in ax.lines if line.get_color() == LIGHT["text"])
+        expected = model.predict_proba(display.x[:, None])[:, 1]
+        assert own.get_ydata() == pytest.approx(expected, abs=1e-12)
+    wide = np.concatenate([X[:60] * 5, X[:40]])  # is likelier on both sides
+    curved = SigmoidDisplay.from_estimators({"c": GDA(shared=False).fit(wide, y)}, wide, y)
+    assert np.isnan(curved.halves["c"])
+    assert curved.axes_[0].get_title() == "c"
+
+
+def test_sigmoids_that_cannot_be_drawn(plane: Any) -> None:
+    X, y = plane
+    X = X[:, :1]
+    three = GDA().fit(np.arange(9.0)[:, None], np.repeat([0, 1, 2], 3))
+    for models, words in (
+        ({}, "No classifier"),
+        ({"three": three}, "of 2 classes; three has 3"),
+        ({"a": GDA().fit(X, y), "b": GDA().fit(X, y == "a")}, "b has other classes"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            SigmoidDisplay.from_estimators(models, X, y)
+
+
+# Images, bins, smoothing
+
+
+def test_images_are_what_the_classes_have(pyplot: Any) -> None:
+    X, y = load_digits(return_X_y=True)
+    ink = X > 7
+    shares = [ink[y == k].mean(axis=0) for k in range(10)]
+    means = [X[y == k].mean(axis=0) for k in range(10)]
+    of_ink = [mean / mean.sum() for mean in means]
+    for model, expected in (
+        (BernoulliNB(binarize=7, alpha=0), shares),
+        (GaussianNB(), means),
+        (GDA(shrinkage="oas"), means),
+        (PoissonNB(alpha=0), means),
+        (MultinomialNB(alpha=0), of_ink),
+    ):
+        display = ImageDisplay.from_estimator(model.fit(X, y))
+        assert len(display.axes_) == 10
+        for k, ax in enumerate(display.axes_):
+            (image,) = ax.images
+            assert np.asarray(image.get_array()).ravel() == pytest.approx(expected[k])
+            assert ax.get_title() == str(k)
+        assert len({image.get_clim() for ax in display.axes_ for image in ax.images}) == 1
+        pyplot.close("all")
+
+
+def test_images_that_cannot_be_drawn() -> None:
+    X, y = load_digits(return_X_y=True)
+    model = GaussianNB().fit(X[:, :60], y)
+    with pytest.raises(ValueError, match="60 columns are no image of 7 by 7 pixels"):
+        ImageDisplay.from_estimator(model)
+    with pytest.raises(ValueError, match="no numbers for each pixel"):
+        ImageDisplay.from_estimator(CategoricalNB().fit(X.astype(int), y))
+    with pytest.raises(ValueError, match="no numbers for each pixel"):
+        ImageDisplay.from_estimator(ComplementNB().fit(X, y))
+
+
+def test_an_image_need_not_be_square(pyplot: Any) -> None:
+    X, y = load_digits(return_X_y=True)
+    display = ImageDisplay.from_estimator(GaussianNB().fit(X[:, :60], y), (6, 10))
+    assert display.axes_[0].images[0].get_array().shape == (6, 10)
+
+
+def test_bins_are_shares_of_each_class(pyplot: Any) -> None:
+    areas = [[350], [420], [700], [890], [1100], [1250], [1700], [2100]]
+    built = ["flat"] * 4 + ["house"] * 4
+    cut = Discretizer(edges=[400, 800, 1200, 1600])
+    display = BinsDisplay.from_estimator(CategoricalNB(bins=cut, alpha=0).fit(areas, built))
+    assert display.values == ["< 400", "400–800", "800–1,200", "1,200–1,600", "≥ 1,600"]
+    heights = [bar.get_height() for bar in display.ax_.patches]
+    assert heights == pytest.approx([0.25, 0.5, 0.25, 0, 0, 0, 0, 0.25, 0.25, 0.5])
+    ticks = [text.get_text() for text in display.ax_.get_xticklabels()]
+    assert ticks == ["400", "800", "1,200", "1,600"]
+    middle = {bar.get_x() + bar.get_width() for bar in display.ax_.patches[:5]}
+    assert sorted(middle) == pytest.approx([0, 1, 2, 3, 4])  # where two classes meet
+    assert display.ax_.get_xticks() == pytest.approx([0.5, 1.5, 2.5, 3.5])
+
+
+def test_categories_are_bins_as_well(pyplot: Any) -> None:
+    frame = pd.DataFrame({"city": ["$Bonn$", "Trier", "Trier"], "size": ["s", "l", "s"]})
+    model = CategoricalNB(alpha=0).fit(frame, [0, 0, 1])
+    display = BinsDisplay.from_estimator(model, 0)
+    assert display.shares.tolist() == [[0.5, 0.5], [0, 1]]
+    assert display.ax_.get_xlabel() == "city"
+    assert display.ax_.get_xticklabels()[0].get_text() == r"\$Bonn\$"
+    with pytest.raises(ValueError, match="no column 2: the model has 2"):
+        BinsDisplay.from_estimator(model, 2)
+
+
+def test_smoothing_is_that_of_the_classifier(pyplot: Any) -> None:
+    display = SmoothingDisplay.from_counts(5, [0, 2, 5], most=2)
+    assert display.pseudo_counts[[0, 100, 200]] == pytest.approx([0, 1, 2])
+    for heads, line in zip(display.heads, display.ax_.lines, strict=False):
+        λ, φ = line.get_data()
+        assert φ[[0, 100]] == pytest.approx([heads / 5, (heads + 1) / 7])
+        X = [[1]] * heads + [[0]] * (5 - heads) + [[0]]
+        model = BernoulliNB(alpha=λ[37]).fit(X, [0] * 5 + [1])
+        assert φ[37] == pytest.approx(np.exp(model.feature_log_prob_[0, 0]))
+    with pytest.raises(ValueError, match="got \\[6\\] of 5"):
+        SmoothingDisplay.from_counts(5, [6])
+
+
+# Evidence of texts
+
+
+def test_evidence_of_a_text(pyplot: Any) -> None:
+    texts = ["Win cash now", "Claim your prize now", "Lunch at noon?", "See you at the meeting"]
+    model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
+    display = EvidenceDisplay.from_estimator(model, "Claim a free lunch now")
+    assert display.names == ["now", "claim", "lunch"]
+    assert display.terms == pytest.approx([1.147, 0.742, -0.644], abs=1e-3)
+    bars = [bar.get_facecolor() for bar in display.ax_.patches]
+    ham, spam = (rgba(LIGHT[f"class-{k}"]) for k in (0, 1))
+    assert bars == [spam, spam, ham]
+    other = EvidenceDisplay.from_estimator(model, "Claim a free lunch now", label="ham")
+    assert [bar.get_facecolor() for bar in other.ax_.patches] == bars, "a class keeps its colour"
+    assert other.terms == pytest.approx(-display.terms)
+
+
+def test_evidence_that_rules_a_class_out(pyplot: Any) -> None:
+    model = CategoricalNB(alpha=0).fit([["a", "x"], ["b", "x"], ["b", "y"]], [0, 1, 1])
+    display = EvidenceDisplay.from_estimator(model, [["b", "x"]], label=1)
+    assert np.isinf(display.terms).sum() == 1
+    assert "log-odds +∞" in display.ax_.get_title()
+    widths = [bar.get_width() for bar in display.ax_.patches]
+    assert np.isfinite(widths).all()
+    assert widths[0] == max(np.abs(widths))
+    display.figure_.canvas.draw()
+
+
+# Style
+
+
+def test_style_leaves_the_settings_as_they_were(pyplot: Any, plane: Any) -> None:
+    import matplotlib
+
+    X, y = plane
+    model = GDA().fit(X, y)
+    with matplotlib.rc_context({"font.size": 31, "axes.facecolor": "#123456"}):
+        before = dict(matplotlib.rcParams)
+        for dark, page in ((False, LIGHT), (True, DARK)):
+            with style(dark=dark):
+                display = BoundaryDisplay.from_estimator(model, X, y)
+                assert matplotlib.rcParams["font.size"] == 8
+            assert dict(matplotlib.rcParams) == before
+            assert display.figure_.get_facecolor() == rgba(page["page"])
+            assert display.ax_.get_facecolor() == rgba(page["page"])
+            assert display.ax_.xaxis.label.get_color() == page["text"]
+            (boundary,) = display.boundaries_
+            assert boundary.get_edgecolor()[0] == pytest.approx(rgba(page["text"]))
+        with pytest.raises(ZeroDivisionError), style(dark=True):
+            1 / 0  # noqa: B018
+        assert dict(matplotlib.rcParams) == before
+        assert colour(0) == LIGHT["class-0"]
+
+
+def test_classes_are_told_apart_without_colours(pyplot: Any) -> None:
+    for of_class in (marker, hatch, lambda k: str(look(k)["linestyle"])):
+        assert len({of_class(k) for k in range(COLOURS)}) == COLOURS
+    with style(dark=True):
+        assert [colour(k) for k in (0, 6, 7, 99)] == [
+            DARK["class-0"],
+            DARK["class-6"],
+            DARK["others"],
+            DARK["others"],
+        ]
