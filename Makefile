@@ -1,4 +1,4 @@
-# make demo, make test: from nothing; what is installed and built is kept for the next time.
+# make demo, make docs, make test: from nothing; what is installed and built is kept for the next time.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
@@ -9,11 +9,17 @@ environment := .venv/installed
 tools := .venv/tools
 sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*)
 
-.PHONY: demo test lint pytest sanitize bench clean
+.PHONY: demo docs test lint pytest sanitize bench clean
 
 demo: $(environment)
 	$(bin)/genus demo
 	$(bin)/python examples/demo.py
+
+# The documentation as a site: build/site/index.html. A warning is an error.
+docs: .venv/docs
+	rm -rf build/site docs/api/*.rst
+	$(bin)/sphinx-build -q -E -n -W --keep-going -d build/site-read docs build/site
+	@echo 'The site is in build/site/index.html.'
 
 # The last lines say which tests were skipped, and why.
 test: lint pytest sanitize
@@ -59,6 +65,10 @@ $(environment): $(sources)
 
 $(tools): $(environment)
 	$(bin)/pip install --quiet --no-build-isolation --editable '.[test]'
+	touch $@
+
+.venv/docs: $(environment)
+	$(bin)/pip install --quiet --no-build-isolation --editable '.[docs]'
 	touch $@
 
 build/sanitize/built: $(tools) $(sources)

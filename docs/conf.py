@@ -1,0 +1,196 @@
+"""How the pages in this folder become a site: `make docs` writes it to build/site.
+
+The pages are Markdown that reads well without Sphinx, so what only a site needs is added here: the
+table of contents, the drawing for the theme in use, and the look of formulas.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version as version_of
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from genus.report.palette import DARK
+
+HERE = Path(__file__).parent
+
+project = "genus"
+author = "The genus developers"
+copyright = author
+version = release = version_of("genus")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+]
+root_doc = "index"
+exclude_patterns = ["_templates", "_static"]
+templates_path = ["_templates"]
+
+# Pages
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+highlight_language = "text"  # of indented blocks, which are formulas and drawings
+TEXT = ("crontab", "dovecot", "exim", "fetchmail", "maildrop", "mutt", "postfix", "procmail")
+TEXT += ("sieve", "systemd")  # no lexer, or one that does not know all of it
+
+CONTENTS = {
+    "Start": ["tables", "text", "mail", "models"],
+    "In depth": [
+        "smoothing",
+        "gaussian",
+        "logistic",
+        "discretising",
+        "missing",
+        "merging",
+        "evaluating",
+        "explaining",
+        "plots",
+        "digits",
+        "files",
+    ],
+    "The notes": ["notes/index"],
+    "Comparing": ["compare", "scikit-learn", "benchmarks"],
+    "Reference": ["api", "cli", "design"],
+}
+NOTES = ["bayes", "normal", "gda", "gda-and-logistic", "naive-bayes", "discretising", "smoothing"]
+NOTES += ["event-models", "m-estimates"]
+
+# Reference
+
+default_role = "code"
+smartquotes = False  # "auto" is an option's value
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_class_signature = "mixed"
+add_module_names = False
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!genus\b).*")]  # other libraries' names: no network to look
+
+# Looks
+
+html_theme = "furo"
+html_title = "genus"
+html_css_files = ["site.css"]
+html_theme_options = {"dark_css_variables": {"color-background-primary": DARK["page"]}}
+html_copy_source = False
+html_show_sphinx = False
+
+# Formulas become MathML, which browsers draw by themselves: no script, nothing from the network.
+# Docutils, which Sphinx needs anyway, has the converter. (MathJax is 2 MB beside the site or comes
+# from elsewhere; KaTeX needs Node to build or a script to view.) What a browser needs for good
+# spacing is a font with tables for mathematics: STIX Two Math, copied from the package ziamath.
+ziamath = find_spec("ziamath")
+fonts = Path(ziamath.origin).parent / "fonts" if ziamath and ziamath.origin else HERE / "_static"
+html_static_path = ["_static", str(fonts / "STIXTwoMath-Regular.ttf")]
+html_math_renderer = "mathml"
+THIN = '<mspace width="0.17em"/>'  # as in log p, and not as in exp(x)
+
+
+def formula(translator: Any, node: Any) -> None:
+    from docutils import nodes
+    from docutils.utils.math import MathError
+    from docutils.utils.math.latex2mathml import tex2mathml
+    from sphinx.util.logging import getLogger
+
+    block = isinstance(node, nodes.math_block)
+    try:
+        math = tex2mathml(node.astext(), as_block=block)
+        math = re.sub(r"(ApplyFunction;</mo>)(?!\s*<mo[^>]*>\()", r"\1" + THIN, math)
+    except MathError as error:
+        getLogger(__name__).warning("%s: %s", error, node.astext(), location=node)
+        math = "<math></math>"
+    translator.body.append(f'<div class="formula">{math}</div>\n' if block else math)
+    raise nodes.SkipNode
+
+
+def add_contents(app: Any, page: str, source: list[str]) -> None:
+    """The table of contents, as far as the pages exist, at the end of the two that have one."""
+    if page == "index":
+        trees = CONTENTS.items()
+    elif page == "notes/index":
+        trees = [("", [f"notes/{name}" for name in NOTES])]
+    else:
+        return
+    for caption, pages in trees:
+        there = "\n".join(f"/{name}" for name in pages if (HERE / f"{name}.md").exists())
+        title = f":caption: {caption}\n" if caption else ""
+        source[0] += f"\n```{{toctree}}\n:hidden:\n{title}\n{there}\n```\n"
+
+
+def show_by_theme(app: Any, doctree: Any) -> None:
+    """Replace an image by two where there is another for dark pages: x.svg and x-dark.svg."""
+    from docutils import nodes
+
+    folder = (HERE / app.env.docname).parent
+    for image in list(doctree.findall(nodes.image)):
+        path = Path(image["uri"])
+        dark = path.with_stem(f"{path.stem}-dark")
+        if (folder / dark).exists():
+            other = image.deepcopy()
+            other["uri"] = str(dark)
+            image["classes"].append("only-light")
+            other["classes"].append("only-dark")
+            image.parent.insert(image.parent.index(image) + 1, other)
+
+
+def trim_code(app: Any, doctree: Any) -> None:
+    """The empty line that ends a block with `>>>`, for doctest's sake, is not to be seen."""
+    from docutils import nodes
+
+    for block in doctree.findall(nodes.literal_block):
+        block.rawsource = block.astext().rstrip()
+        block.children[:] = [nodes.Text(block.rawsource)]
+
+
+def list_parameters(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Lines as "alpha : what it does", with or without a heading above, become a list."""
+    heading, listing, code, found = "Parameters", False, False, []
+    for line in lines:
+        code = line.lstrip().startswith(">>>") or (code and bool(line.strip()))
+        listing = listing and bool(line.strip())
+        if re.fullmatch("-{5,}", line):
+            heading = found.pop()
+            continue
+        if code:
+            found.append(line)
+            continue
+        parts = line.split("`")
+        parts[::2] = [re.sub(r"(\w)_(?!\w)", r"\1\_", part) for part in parts[::2]]  # not a link
+        line = "`".join(parts)
+        if entry := re.match(r"([\w\\]+(?:, [\w\\]+)*) : (.+)", line):
+            if not listing:
+                found.append(f":{heading}:")
+            names = ", ".join(f"**{name}**" for name in entry[1].split(", "))
+            line, listing = f"  - {names}: {entry[2]}", True
+        elif listing:
+            line = f"    {line.strip()}"
+        found.append(line)
+    lines[:] = found
+
+
+def leave_out(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """What is inherited from elsewhere is documented there."""
+    module = getattr(obj, "__module__", None) or ""
+    return True if module and not module.startswith("genus") else None
+
+
+def setup(app: Any) -> None:
+    from pygments.lexers.special import TextLexer
+
+    app.add_html_math_renderer("mathml", (formula, None), (formula, None))
+    app.connect("source-read", add_contents)
+    app.connect("doctree-read", show_by_theme, priority=100)  # before images are collected
+    app.connect("doctree-read", trim_code)
+    app.connect("autodoc-process-docstring", list_parameters)
+    app.connect("autodoc-skip-member", leave_out)
+    for name in TEXT:
+        app.add_lexer(name, TextLexer)

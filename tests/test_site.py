@@ -1,0 +1,224 @@
+"""The documentation as a site: no warnings, no dead links, and a browser shows it as it should."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import genus
+
+ROOT = Path(__file__).parents[1]
+
+if os.environ.get("GENUS_SANITIZED") == "1":
+    pytest.skip("the site is built once, without the sanitizer", allow_module_level=True)
+for package in ("sphinx", "myst_parser", "furo", "ziamath"):
+    pytest.importorskip(package, reason=f"{package} is not installed: pip install .[docs]")
+
+
+class Page(HTMLParser):
+    """What a page is made of: its elements, and the names that links can lead to."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.ids: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        self.elements.append((tag, attributes))
+        if "id" in attributes:
+            self.ids.add(attributes["id"])
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """Each tag with what it refers to."""
+        for tag, attributes in self.elements:
+            for name in ("href", "src"):
+                if name in attributes:
+                    yield tag, attributes[name]
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return the folder of the site, built from a copy of docs, and what Sphinx complained of."""
+    folder = tmp_path_factory.mktemp("site")
+    docs, site = folder / "docs", folder / "built"
+    shutil.copytree(ROOT / "docs", docs, ignore=shutil.ignore_patterns("genus*.rst"))
+    run = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", str(docs), str(site)]
+    told = subprocess.run(run, capture_output=True, text=True, encoding="utf-8", check=False)
+    return site, told.stderr
+
+
+@pytest.fixture(scope="module")
+def site(build: tuple[Path, str]) -> Path:
+    """Return the folder of the site."""
+    return build[0]
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    """Return all pages by their paths."""
+    return {path: Page(path) for path in site.rglob("*.html") if "_static" not in path.parts}
+
+
+def test_no_warnings(build: tuple[Path, str]) -> None:
+    assert build[1] == ""
+
+
+def test_every_page_is_there(site: Path, pages: dict[Path, Page]) -> None:
+    written = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
+    assert {site / path.with_suffix(".html") for path in written} <= set(pages)
+
+
+def test_every_link_and_image_leads_somewhere(pages: dict[Path, Page]) -> None:
+    dead = []
+    for path, page in pages.items():
+        for _, link in page.links():
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            other = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            anchor = unquote(parts.fragment)
+            if not other.is_file() or (anchor and anchor not in pages[other].ids):
+                dead.append(f"{path.name}: {link}")
+    assert dead == []
+
+
+def test_nothing_comes_from_the_network(pages: dict[Path, Page]) -> None:
+    for path, page in pages.items():
+        loaded = [link for tag, link in page.links() if tag in ("script", "link", "img")]
+        far = [link for link in loaded if urlsplit(link).netloc]
+        assert far == [], path.name
+
+
+def test_every_public_name_has_its_entry(pages: dict[Path, Page]) -> None:
+    plots = pytest.importorskip("genus.plots")
+    names = {f"genus.{name}" for name in genus.__all__}
+    names |= {f"genus.plots.{name}" for name in plots.__all__}
+    assert names - set().union(*(page.ids for page in pages.values())) == set()
+
+
+def test_images_come_in_pairs_where_there_is_one_for_dark_pages(pages: dict[Path, Page]) -> None:
+    files = {path.name for path in (ROOT / "docs" / "images").rglob("*.*")}
+    for path, page in pages.items():
+        for tag, attributes in page.elements:
+            if tag != "img" or "sidebar-logo" in attributes.get("class", ""):
+                continue
+            name = Path(attributes["src"])
+            if f"{name.stem}-dark{name.suffix}" in files:
+                assert "only-light" in attributes["class"], f"{path.name}: {name}"
+            if name.stem.endswith("-dark"):
+                assert "only-dark" in attributes["class"], f"{path.name}: {name}"
+            assert attributes["alt"], f"{path.name}: {name} has no words"
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return Chromium, driven by selenium."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium or chromedriver is not installed: run scripts/install-chromium")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield made
+    made.quit()
+
+
+LOOK = """
+const done = arguments[0];
+const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+const rgba = colour => {
+  canvas.clearRect(0, 0, 1, 1);
+  canvas.fillStyle = colour;
+  canvas.fillRect(0, 0, 1, 1);
+  const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+  return [r, g, b, a / 255];
+};
+const over = ([r, g, b, a], [R, G, B]) => [r*a + R*(1-a), g*a + G*(1-a), b*a + B*(1-a), 1];
+const behind = element => {
+  if (!element) return [255, 255, 255, 1];
+  const own = rgba(getComputedStyle(element).backgroundColor);
+  return own[3] === 1 ? own : over(own, behind(element.parentElement));
+};
+const light = c => c.slice(0, 3).map(v => v / 255)
+  .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+const contrast = element => {
+  const back = behind(element);
+  const pair = [light(over(rgba(getComputedStyle(element).color), back)), light(back)];
+  return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+};
+document.fonts.ready.then(() => {
+  const words = [...document.querySelectorAll('article *')].filter(e =>
+    e.checkVisibility() && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()));
+  const seen = {};  // the least readable of each kind
+  for (const e of words) {
+    const key = `${e.tagName}.${e.className} in ${e.parentElement.tagName}`;
+    const found = contrast(e);
+    if (!(key in seen) || found < seen[key]) seen[key] = found;
+  }
+  const images = [...document.querySelectorAll('article img')];
+  const prose = document.querySelector('article').cloneNode(true);
+  prose.querySelectorAll('pre, code, math').forEach(e => e.remove());
+  done({
+    width: Math.max(document.documentElement.scrollWidth, document.body.scrollWidth),
+    page: light(behind(document.body)),
+    faint: Object.entries(seen).filter(([, found]) => found < 4.5),
+    math: [...document.querySelectorAll('math')].map(m => m.getBoundingClientRect())
+      .map(box => [box.width, box.height]),
+    font: [...document.fonts].filter(f => f.family === 'Formulas').map(f => f.status),
+    broken: document.querySelectorAll('merror').length,
+    raw: /\\$\\$|\\\\frac|\\\\sum|\\\\mid/.test(prose.textContent),
+    wrong: images.filter(i => i.checkVisibility() && !i.naturalWidth).map(i => i.src),
+    shown: images.filter(i => i.checkVisibility()).map(i => i.className),
+  });
+});
+"""
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(400, "light"), (400, "dark"), (1280, "light"), (1280, "dark")]
+)
+def test_browser_shows_it(browser: Any, site: Path, width: int, scheme: str) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    paths = [*site.glob("*.html"), *site.glob("notes/*.html"), site / "api" / "genus.GDA.html"]
+    troubles = []
+    for path in sorted(set(paths) - {site / "search.html"}):  # which is empty without a question
+        browser.get(path.as_uri())
+        seen = browser.execute_async_script(LOOK)
+        other = "only-dark" if scheme == "light" else "only-light"
+        found = {
+            "console": browser.get_log("browser"),
+            "scrolls": seen["width"] > width,
+            "theme": (seen["page"] > 0.5) != (scheme == "light"),
+            "faint": seen["faint"],
+            "formulas": [box for box in seen["math"] if min(box) < 3]
+            or seen["broken"]
+            or seen["raw"],
+            "font": bool(seen["math"]) and seen["font"] != ["loaded"],
+            "images": seen["wrong"] + [name for name in seen["shown"] if other in name],
+        }
+        troubles += [(path.name, name, what) for name, what in found.items() if what]
+    assert troubles == []
