@@ -8,15 +8,24 @@ from collections.abc import Sequence
 from genus.mail.verdict import Verdict
 
 HEADER = "X-Genus"
+CR = ord("\r")
 # What a message that begins with a folded line gets before it, lest that continue our header.
 FIRST_LINE = b"X-Genus-First-Line:"
-# A header whose name begins so, and the lines that it is folded over. A bare \r ends a line for
-# some programs, so that it must not hide a forged one. In lower case, and what is fixed comes
-# first, to be found fast.
-OURS = re.compile(
-    rb"x-genus(?<![^\r\n]x-genus)(?:-first-line:(?:\r*\n|\r)"
-    rb"|[^:\r\n]*:[^\r\n]*(?:\r*\n|\r|\Z)(?:[ \t][^\r\n]*(?:\r*\n|\r|\Z))*+)"
-)
+LINE_END = rb"(?:\r*\n|\r|\Z)"  # a bare \r is one for some programs: it must not hide a header
+
+
+def headers_named(start: bytes, but: bytes = b"") -> re.Pattern[bytes]:
+    """Headers in a row whose names begin so, in lower case, with the lines they are folded over.
+
+    `but` is another way in which one may go on. The group is how the last begins, if there are
+    several. What is fixed comes first, to be found fast.
+    """
+    parts = (but, LINE_END, LINE_END)
+    rest = rb"(?:%b[^:\r\n]*:[^\r\n]*%b(?:[ \t][^\r\n]*%b)*+)" % parts
+    return re.compile(rb"%b(?<![^\r\n]%b)%b(?:(%b)%b)*+" % (start, start, rest, start, rest))
+
+
+OURS = headers_named(b"x-genus", but=rb"-first-line:(?:\r*\n|\r)|")
 ENVELOPE = re.compile(rb"From [^\r\n]*\r?\n")
 
 
@@ -63,16 +72,19 @@ def unmark(raw: bytes) -> bytes:
 def without(forged: re.Pattern[bytes], raw: bytes) -> bytes:
     """The message without such headers, of which the pattern is in lower case.
 
-    After a bare \\r it is a header for some programs, and part of another for others: such ones get
-    another name, as the line that is left might end differently, and the headers with it.
+    After a bare \\r it is a header for some programs, and part of another for others: there the
+    last in a row gets another name and stays, as without it the line that is left might end
+    differently, and the headers with it.
     """
     kept, start = [], 0
     for found in forged.finditer(raw[: end_of_head(raw)].lower()):
-        kept.append(raw[start : found.start()])
-        start = found.end()
-        if raw[max(found.start() - 1, 0) : found.start()] == b"\r":
-            kept.append(b"Forged-" + raw[found.start() : start])
-    return b"".join([*kept, raw[start:]])
+        begin, end = found.span()
+        kept.append(raw[start:begin])
+        if begin and raw[begin - 1] == CR:
+            kept.append(b"Forged-" + raw[max(found.start(1), begin) : end])
+        start = end
+    kept.append(raw[start:])
+    return b"".join(kept)
 
 
 def end_of_head(raw: bytes) -> int:

@@ -6,7 +6,7 @@ import math
 import re
 
 from genus.mail.evidence import Why
-from genus.mail.marking import envelope_of, header, on_top, unmark, without
+from genus.mail.marking import envelope_of, header, headers_named, on_top, unmark, without
 from genus.mail.spamd.filters import Filters
 from genus.mail.spamd.protocol import PONG, Code, Refusal, Request, answer, with_headers
 from genus.mail.spamfilter import CORRECTED, FORGOTTEN, LEARNED
@@ -17,11 +17,7 @@ PLACES = 6  # spamc reads no more than eight
 WITNESSES = 10  # pieces of evidence that are symbols
 LINES = 20  # pieces of evidence in a report; Exim reads 32 kB of it
 STARS = 50  # as SpamAssassin has them at most
-# As SpamAssassin names its headers; see OURS in marking.py for what the pattern does.
-FORGED = re.compile(
-    rb"x-spam-(?<![^\r\n]x-spam-)[^:\r\n]*:[^\r\n]*(?:\r*\n|\r|\Z)"
-    rb"(?:[ \t][^\r\n]*(?:\r*\n|\r|\Z))*+"
-)
+FORGED = headers_named(b"x-spam-")  # as SpamAssassin names its own
 END = re.compile(rb"\r?\n\r?\n")
 
 
