@@ -806,10 +806,46 @@ def test_links_are_bounded() -> None:
     assert f"h{2 * MOST_LINKS}.example" not in spelt(raw, "links")
 
 
+BULKY = (
+    b"--x\nContent-Type: application/zip\nContent-Transfer-Encoding: base64\n\n"
+    + b"QUJD\n" * 400_000
+)
+LONG_FILE = (
+    b"--x\nContent-Type: text/csv\nContent-Disposition: Attachment; filename=a.csv\n\n"
+    + b"1;2;3\n" * 100_000
+)
+
+
+@pytest.mark.parametrize("first", [BULKY, LONG_FILE], ids=["zip", "csv"])
+def test_an_attachment_hides_no_text_behind_it(first: bytes) -> None:
+    raw = b"Content-Type: multipart/mixed; boundary=x\n\n%b\n--x\n\ncheap viagra\n--x--\n" % first
+    assert {"cheap", "viagra"} <= spelt(raw, "words")
+    assert [part.type for part in read(raw).parts][1] == "text/plain"
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\t\n", "\xa0", "\u3000", "\u200b", " \u2060"])
+@pytest.mark.parametrize("charset", ["utf-8", "utf-16", "utf-7"])
+@pytest.mark.parametrize("size", [LIMITS.text, 3_000_000])
+def test_what_shows_nothing_hides_no_text_behind_it(blank: str, charset: str, size: int) -> None:
+    text = f"hello {blank * (size // len(blank))} cheap viagra".encode(charset)[: LIMITS.size - 99]
+    raw = f"Content-Type: text/plain; charset={charset}\n\n".encode() + text
+    if len(text) < LIMITS.size - 99:
+        assert {"hello", "cheap", "viagra"} <= spelt(raw, "words")
+    assert read(b"\n" + b"a     b\n" * 9).parts[0].text == "a     b\n" * 9
+
+
+def test_text_is_the_same_in_one_piece_and_in_several() -> None:
+    """Characters of several bytes lie across the ends of pieces."""
+    text = "".join(f"w{i}é\u20ac\U0001f600" + " " * 40 for i in range(25_000))
+    for charset in ("utf-8", "utf-16", "gb18030", "utf-7"):
+        raw = f"Content-Type: text/plain; charset={charset}\n\n".encode() + text.encode(charset)
+        assert (read(raw).parts[0].text or "").split() == text.split()
+
+
 @pytest.mark.parametrize(
     ("limit", "raw"),
     [
-        ("size", b"Subject: a\n\n" + b"noon " * (1 << 18)),
+        ("size", b"Subject: a\n\n" + b"noon " * (1 << 21)),
         ("head", b"".join(b"X-%d: abcdefgh\n" % i for i in range(8000)) + b"\nnoon"),
         ("headers", b"A: b\n" * (LIMITS.headers + 1) + b"\nnoon"),
         ("header", b"Subject: " + b"noon " * 1000 + b"\n\nnoon"),

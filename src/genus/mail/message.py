@@ -12,6 +12,7 @@ import binascii
 import codecs
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from email.header import decode_header
 from email.message import Message as Fields
@@ -25,13 +26,13 @@ from itertools import islice
 class Limits:
     """How much of a message is read: bytes, characters, levels and pieces."""
 
-    size: int = 1 << 20  # bytes of the message
+    size: int = 1 << 23  # bytes of the message, in which its parts are found
     head: int = 1 << 16  # bytes of the headers of the message, and again of all its parts
     header: int = 4096  # characters of one header
     headers: int = 1000
     depth: int = 30
     parts: int = 200
-    text: int = 1 << 18  # characters of all texts together
+    text: int = 1 << 18  # characters of all texts together, those that are shown first
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,14 @@ FIELD = re.compile(rb"([^\n]*(?:\n[ \t][^\n]*)*+)\n?")
 FOLD = re.compile(rb"\n[ \t]+")
 NAME = re.compile(rb"[!-9;-~]{1,76}[ \t]*\Z")
 ENCODING = re.compile(r"[A-Za-z0-9-]{1,40}")
+# What shows nothing: white space, and what has no width (Unicode's default ignorable code points,
+# and others). A long run of it in a text of too many characters is left out before others are.
+ZERO_WIDTH = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+)
+BLANK = re.compile(rf"[\s{ZERO_WIDTH}]{{9,}}+")
 HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 # What Python can decode and what mail is written in; others of its codecs are slow or not for text,
 # and every name that it does not know is remembered by it for ever.
@@ -80,6 +89,7 @@ CHARSETS = re.compile(
     r"|ptcp154|kz1048"
 )
 MOST_WORDS = 200  # of a header that are decoded
+PIECE = 1 << 20  # bytes that are decoded at once
 FALLBACK = "cp1252"  # what mail without a (true) character set was most often written in
 
 
@@ -149,7 +159,17 @@ class Reader:
         return found
 
     def leaves(self, headers: list[tuple[str, str]], body: bytes) -> Iterator[Part]:
-        """The parts that have no parts, in their order."""
+        """The parts that have no parts, in their order; of text, what is shown is read first."""
+        found = list(self.bodies(headers, body))
+        read = {}
+        for number in sorted(range(len(found)), key=lambda each: is_attached(found[each][0])):
+            read[number] = self.leaf(*found[number])
+        return (read[number] for number in range(len(found)))
+
+    def bodies(
+        self, headers: list[tuple[str, str]], body: bytes
+    ) -> Iterator[tuple[Fields, str, bytes]]:
+        """What leaves say of themselves, their types, and their bodies, in their order."""
         pending = [(content(headers), body, 0, "text/plain")]
         count = 0
         while pending:
@@ -170,7 +190,7 @@ class Reader:
                 pending += reversed(inner)
                 count += len(inner)
                 continue
-            yield self.leaf(about, kind, body)
+            yield about, kind, body
 
     def part(self, piece: bytes) -> tuple[Fields, bytes]:
         """What a part says of its content, and its body."""
@@ -207,7 +227,7 @@ class Reader:
         name = parameter(about, "filename", "content-disposition") or parameter(about, "name")
         text = None
         if kind.startswith(("text/", "multipart/", "message/", "application/xhtml")):
-            text = characters(transfer_decoded(about, body), charset)
+            text = beginning(transfer_decoded(about, body), charset, self.left)
             if len(text) > self.left:
                 text = text[: self.left]
                 self.cut.append("text")
@@ -222,6 +242,11 @@ def content(headers: list[tuple[str, str]]) -> Fields:
         if name.startswith("content-") and name not in about:
             about[name] = value
     return about
+
+
+def is_attached(about: Fields) -> bool:
+    """Whether a part is not shown but kept as a file, as it says."""
+    return str(about.get("content-disposition", "")).lstrip().lower().startswith("attachment")
 
 
 def type_of(about: Fields, default: str) -> str:
@@ -282,13 +307,37 @@ def characters(data: bytes, charset: str) -> str:
     codec = known(charset)
     if codec is not None and codec not in ("ascii", "utf-8"):
         text = data.decode(codec, "replace")
-        if codec == "utf-7":  # which has room for halves of characters, and those have no bytes
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return text
+        return whole(text) if codec == "utf-7" else text
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("utf-8" if codec == "utf-8" else FALLBACK, "replace")
+
+
+def beginning(data: bytes, charset: str, most: int) -> str:
+    """A text; of one that has more than so many characters enough, less what shows nothing."""
+    if len(data) <= PIECE:
+        text = characters(data, charset)
+        return text if len(text) <= most else BLANK.sub(" ", text)
+    codec = known(charset)
+    if codec in (None, "ascii"):
+        codec = FALLBACK
+        with suppress(UnicodeDecodeError):
+            data.decode("utf-8")
+            codec = "utf-8"
+    decoder = codecs.getincrementaldecoder(str(codec))("replace")
+    text = ""
+    for start in range(0, len(data), PIECE):
+        piece = decoder.decode(data[start : start + PIECE], start + PIECE >= len(data))
+        text = BLANK.sub(" ", text + piece)
+        if len(text) > most:
+            break
+    return whole(text) if codec == "utf-7" else text
+
+
+def whole(text: str) -> str:
+    """A text without halves of characters, for which UTF-7 has room; those have no bytes."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @lru_cache(maxsize=256)

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus.mail.identity import is_added
-from genus.mail.message import LIMITS, Message, Part, read
+from genus.mail.message import LIMITS, ZERO_WIDTH, Message, Part, read
 from genus.mail.store.lessons import Tokens
 from genus.text.hashes import KINDS, WordPlan, ids_of
 from genus.text.html import Page
 
-VERSION = 1  # of the tokens; lessons of another version are learned anew
+VERSION = 2  # of the tokens; lessons of another version are learned anew
 GROUPS = (
     "subject",
     "people",
@@ -78,12 +78,7 @@ PATH_WORD = re.compile(r"[A-Za-z]{3,20}")
 PROGRAM = re.compile(r"[A-Za-z]{2,}|[0-9]+\.[0-9]+")
 ZONE = re.compile(r"[+-][0-9]{4}")
 RATED = re.compile(r"[\[*{(]{0,9}\s{0,9}spam\s{0,9}[\])}*]++", re.IGNORECASE)  # by another filter
-# Unicode's default ignorable code points, and others that show nothing.
-ZERO_WIDTH = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff]"
-)
+NO_WIDTH = re.compile(f"[{ZERO_WIDTH}]")
 STRETCH = re.compile(r"[\x00-\x7f]*[^\x00-\x7f]{1,200}|[\x00-\x7f]+")
 DIGIT, DIGITS = re.compile("[0-9]"), re.compile("[0-9]+")
 CAPITALS, SMALL, MIXED = re.compile("[A-Z]+"), re.compile("[a-z]+"), re.compile("[Aa0]{2,}")
@@ -373,8 +368,8 @@ def normal(text: str, pieces: Pieces, group: int) -> str:
     """One form of what looks the same (NFKC), less what has no width; that there was is noted."""
     if text.isascii():
         return text
-    if ZERO_WIDTH.search(text):
-        text = ZERO_WIDTH.sub("", text)
+    if NO_WIDTH.search(text):
+        text = NO_WIDTH.sub("", text)
         pieces.add(group, "zero width")
     # In stretches, as time is quadratic in marks upon marks, and in letters that become many.
     stretches = (unicodedata.normalize("NFKC", each) for each in STRETCH.findall(text))
