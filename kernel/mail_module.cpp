@@ -26,13 +26,13 @@ nb::tuple read_html(const nb::bytes& text) {
 }
 
 // ids (n,), or ids with starts and ends (n, 3).
-nb::object hash_words(const nb::bytes& text, std::tuple<int, int, int, int, int> kinds,
+nb::object hash_words(const nb::bytes& text, std::tuple<int, int, int, int, int, int> kinds,
                       std::size_t opening_size, bool places) {
-    const auto [word, capitals, mark, pair, opening] = kinds;
-    for (int kind : {word, capitals, mark, pair, opening})
+    const auto [word, capitals, mark, pair, opening, mixed] = kinds;
+    for (int kind : {word, capitals, mark, pair, opening, mixed})
         require(kind < static_cast<int>(shingles::kinds), "There are but 16 kinds of tokens.");
     require(text.size() < (1u << 31), "The text is too long.");
-    const shingles::Plan plan{word, capitals, mark, pair, opening, opening_size};
+    const shingles::Plan plan{word, capitals, mark, pair, opening, mixed, opening_size};
     const auto found = without_gil([&] { return shingles::Reader(view(text), plan).read(); });
     const std::size_t n = found.size(), width = places ? 3 : 1;
     auto ids = zeros<std::uint32_t>(n * width);

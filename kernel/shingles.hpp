@@ -21,6 +21,7 @@ struct Found {
 // Which kinds of tokens there are to be, as numbers below `kinds`; none for negative ones.
 struct Plan {
     int word, capitals, mark, pair, opening;
+    int mixed;                 // one token for all words of mixed scripts
     std::size_t opening_size;  // words from the beginning that count as `opening`, too
 };
 
@@ -90,6 +91,25 @@ inline Character character(std::string_view text, std::size_t at) {
     return {size, Kind::letter};
 }
 
+// What tells words that are to be taken for others: a Latin letter beside one of Cyrillic, or of
+// Greek in the shape of a Latin one, small or great (only small ones come here). Letters for units
+// and quantities are left out: mu, omega, delta, pi.
+enum class Script : std::uint8_t { unknown, latin, look_alike };
+
+inline Script script(std::string_view letter) {
+    if (letter.size() == 1) return Script::latin;
+    if (letter.size() > 2) return Script::unknown;
+    const char32_t code = (static_cast<unsigned char>(letter[0]) & 0x1Fu) << 6 |
+                          (static_cast<unsigned char>(letter[1]) & 0x3Fu);
+    if (code >= 0x400 && code <= 0x52F) return Script::look_alike;
+    constexpr std::u32string_view greek =
+        U"\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03f2"
+        U"\u03f3";
+    const bool is_greek =
+        code >= 0x3B1 && code <= 0x3F3 && greek.find(code) != std::u32string_view::npos;
+    return is_greek ? Script::look_alike : Script::unknown;
+}
+
 class Reader {
 public:
     Reader(std::string_view text, const Plan& plan) : text_(text), plan_(plan) {}
@@ -154,6 +174,8 @@ private:
         const auto start = at_;
         std::size_t length = 0, capitals = 0, small = 0, eighth = 0;
         std::uint64_t hashed = basis;
+        Script before = Script::unknown;
+        bool mixed = false;
         while (at_ < text_.size()) {
             const unsigned char c = static_cast<unsigned char>(text_[at_]);
             const auto next = character(text_, at_);
@@ -165,6 +187,10 @@ private:
             } else if (next.kind == Kind::letter) {
                 ++small;
             }
+            const auto now =
+                next.kind == Kind::letter ? script(text_.substr(at_, next.size)) : Script::unknown;
+            mixed |= now != before && now != Script::unknown && before != Script::unknown;
+            before = now;
             if (length == 8) eighth = at_;
             for (std::size_t i = 0; i < next.size; ++i) {
                 const unsigned char b = static_cast<unsigned char>(text_[at_ + i]);
@@ -176,6 +202,7 @@ private:
         if (length < 2) return;
         if (length > longest_word) hashed = shortened(text_.substr(start, eighth - start), length);
         emit(hashed, plan_.word, start, at_);
+        if (mixed) emit(hash("mixed scripts"), plan_.mixed, start, at_);
         if (capitals > 2 && small == 0) emit(hash("^", hashed), plan_.capitals, start, at_);
         follow(hashed, start, at_);
     }

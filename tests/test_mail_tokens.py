@@ -99,16 +99,26 @@ def characters(text: bytes) -> tuple[str, list[int]]:
     return classes, [*starts, len(text)]
 
 
+LOOK_ALIKE = "[αβεζηικνορτυχϲϳ\u0400-\u052f]"
+MIXED = re.compile(f"[A-Za-z]{LOOK_ALIKE}|{LOOK_ALIKE}[A-Za-z]")
 TOKEN = re.compile(
     r"(?P<word>[Aa](?:[Aa0]|['\-_](?=[Aa0]))*)|(?P<ideographs>i+)"
     r"|(?P<number>(?:\$ ?)?0[0.,:/\-]*%?)|(?P<marks>[!?$*#=_.~\-]+)|(?P<place>\x01p?)"
 )
 
 
+def lenient(character: bytes) -> str:
+    """A character of UTF-8 of one byte or two, also of bytes that are none; others as \\0."""
+    if len(character) == 1:
+        return chr(character[0])
+    code = (character[0] & 0x1F) << 6 | (character[1] & 0x3F)
+    return chr(code) if len(character) == 2 and code > 0x7F else "\0"
+
+
 def hash_words(
     text: bytes, kinds: tuple[int, ...], opening_size: int
 ) -> list[tuple[int, int, int]]:
-    word, capitals, mark, pair, opening = kinds
+    word, capitals, mark, pair, opening, of_scripts = kinds
     classes, starts = characters(text)
     found: list[tuple[int, int, int]] = []
     before: list[tuple[int, int]] = []
@@ -134,6 +144,9 @@ def hash_words(
                 spelt = text[start : starts[token.start() + 8]] + b"~" + size
             hashed = fnv(spelt.lower())
             emit(hashed, word, start, end)
+            places = starts[token.start() : token.end() + 1]
+            if MIXED.search("".join(lenient(text[one:two]) for one, two in pairwise(places))):
+                emit(fnv(b"mixed scripts"), of_scripts, start, end)
             if of_kind.count("A") > 2 and "a" not in of_kind:
                 emit(fnv(b"^", hashed), capitals, start, end)
             follow(hashed, start, end)
@@ -328,10 +341,10 @@ def read_html(text: bytes) -> tuple[bytes, bytes, bytes, int]:
 
 # The kernel
 
-plans = st.tuples(*[st.integers(-1, 15)] * 5)
+plans = st.tuples(*[st.integers(-1, 15)] * 6)
 words = (
     "Free MONEY free-money don't a _x_ $ 12,345.67 50% !!! ? ----- é É Straße 价格 ไทย 한국어 ٣ "
-    "𠀀 \u2014 \ufffd 00000000 1. 1- a--b"
+    "𠀀 v\u0456agra p\u03bfker \u0410-b \u03bcm \u2014 \ufffd 00000000 1. 1- a--b"
 )
 scraps = st.sampled_from(
     [*words.split(), " ", "\n", "\1", "\1u", "$ 5", "x" * 23, "y" * 24, "Z" * 25, "word" * 30]
@@ -341,11 +354,11 @@ broken = st.lists(texts.map(str.encode) | st.binary(max_size=6), max_size=8).map
 
 
 @given(broken, plans, st.integers(0, 5))
-@example(b"\xf0", (0, 1, 2, 3, 4), 1)
-@example(b"ab\xe4\xbb", (0, 1, 2, 3, 4), 1)
-@example("abcdefgé".encode() * 4, (0, 1, 2, 3, 4), 1)
-@example(b"\1", (0, 1, 2, 3, 4), 1)
-@example(b"$ 123456789012345.-%", (0, 1, 2, 3, 4), 1)
+@example(b"\xf0", (0, 1, 2, 3, 4, 5), 1)
+@example(b"ab\xe4\xbb", (0, 1, 2, 3, 4, 5), 1)
+@example("abcdefgé".encode() * 4, (0, 1, 2, 3, 4, 5), 1)
+@example(b"\1", (0, 1, 2, 3, 4, 5), 1)
+@example(b"$ 123456789012345.-%", (0, 1, 2, 3, 4, 5), 1)
 def test_words_are_hashed_as_by_the_twin(text: bytes, kinds: tuple[int, ...], opening: int) -> None:
     found = _kernel.hash_words(text, kinds, opening, True)
     assert found.tolist() == [list(each) for each in hash_words(text, kinds, opening)]
@@ -392,7 +405,7 @@ def test_ids_of_a_text_say_their_kind(text: str) -> None:
 
 def test_more_kinds_than_there_are_are_refused() -> None:
     with pytest.raises(ValueError, match="16 kinds"):
-        _kernel.hash_words(b"a b", (16, 0, 0, 0, 0), 0, False)
+        _kernel.hash_words(b"a b", (16, 0, 0, 0, 0, 0), 0, False)
 
 
 # What a reader sees
@@ -804,6 +817,33 @@ def test_links_are_bounded() -> None:
     assert len(spelt(raw, "links")) <= 3 * MOST_LINKS
     assert "h0.example" in spelt(raw, "links")
     assert f"h{2 * MOST_LINKS}.example" not in spelt(raw, "links")
+
+
+MIXED_SCRIPTS = ids_of([chr(ord("A") + GROUPS.index("structure")) + "mixed scripts"])
+
+
+@pytest.mark.parametrize(
+    "word", ["v\u0456agra", "\u0420ayPal", "Am\u0430zon", "p\u03bfker", "\u0391pple"]
+)
+def test_words_of_two_scripts_are_noted(word: str) -> None:
+    for raw in (f"Subject: {word} here\n\nhello", f"\n\nhello {word} here", f"\n\n<html>{word}"):
+        assert np.isin(MIXED_SCRIPTS, tokens_of(raw.encode())).all()
+        assert word.lower() in {each.lower() for each in spelt(raw.encode(), "structure")}
+    assert word.lower() in {each.lower() for each in spelt(f"\n\nsome {word}".encode(), "words")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u0412 Word \u0438 Excel",
+        "VIP-\u043a\u043b\u0438\u0435\u043d\u0442",
+        "5 \u03bcm, 3 k\u03a9, \u0394t",
+        "na\u00efve caf\u00e9",
+        "10\u043a\u0433",
+    ],
+)
+def test_texts_of_two_scripts_are_not_words_of_two(text: str) -> None:
+    assert not np.isin(MIXED_SCRIPTS, tokens_of(f"\n\n{text}".encode())).any()
 
 
 BULKY = (

@@ -40,10 +40,10 @@ GROUPS = (
 )
 SUBJECT, PEOPLE, ROUTE, FORM, WORDS, STRUCTURE, LINKS, PAIRS, OPENING, HIDDEN = range(10)
 LETTER = [chr(ord("A") + kind) for kind in range(len(GROUPS))]
-IN_SUBJECT = WordPlan(SUBJECT, SUBJECT, SUBJECT, SUBJECT)
-IN_TEXT = WordPlan(WORDS, WORDS, WORDS, PAIRS, OPENING, opening_size=60)
-IN_LATER_TEXT = WordPlan(WORDS, WORDS, WORDS, PAIRS)
-UNSEEN = WordPlan(HIDDEN, -1, HIDDEN, -1)
+IN_SUBJECT = WordPlan(SUBJECT, SUBJECT, SUBJECT, SUBJECT, mixed=STRUCTURE)
+IN_TEXT = WordPlan(WORDS, WORDS, WORDS, PAIRS, OPENING, 60, mixed=STRUCTURE)
+IN_LATER_TEXT = WordPlan(WORDS, WORDS, WORDS, PAIRS, mixed=STRUCTURE)
+UNSEEN = WordPlan(HIDDEN, -1, HIDDEN, -1, mixed=STRUCTURE)
 MOST_TOKENS = 4000  # different ones of a message; if there are more, so many of a group:
 MOST_WORDS, MOST_OTHERS = 1200, 200
 MOST_LINKS = 1000  # different ones of a text; of a page also tags and attributes

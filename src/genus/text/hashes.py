@@ -20,7 +20,8 @@ BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 class WordPlan:
     """The kinds that words, capitals, marks, pairs, and the opening words get; -1 for none.
 
-    Pairs are of neighbours, and the opening is the first `opening_size` words.
+    Pairs are of neighbours, and the opening is the first `opening_size` words. `mixed` is the kind
+    of a token for all words in which Latin letters stand beside others that look like them.
     """
 
     word: int
@@ -29,6 +30,7 @@ class WordPlan:
     pair: int
     opening: int = -1
     opening_size: int = 0
+    mixed: int = -1
 
     def ids(self, text: str) -> Ids:
         """The ids of a text's tokens, in their order.
@@ -45,8 +47,8 @@ class WordPlan:
         return read, hash_words(read, self._kinds, self.opening_size, True)
 
     @property
-    def _kinds(self) -> tuple[int, int, int, int, int]:
-        return self.word, self.capitals, self.mark, self.pair, self.opening
+    def _kinds(self) -> tuple[int, int, int, int, int, int]:
+        return self.word, self.capitals, self.mark, self.pair, self.opening, self.mixed
 
     @staticmethod
     def _bytes(text: str) -> bytes:
