@@ -96,7 +96,7 @@ def test_a_figure_is_small_and_always_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["png", "pdf"])
-@pytest.mark.parametrize("name", ["normal-covariance", "gda-separate", "digits"])
+@pytest.mark.parametrize("name", ["normal-covariance", "gda-separate"])
 def test_other_formats_are_small_and_always_the_same(name: str, format: str) -> None:
     content = notes.drawn(name, format)
     assert content.startswith({"png": b"\x89PNG", "pdf": b"%PDF"}[format])
@@ -104,14 +104,15 @@ def test_other_formats_are_small_and_always_the_same(name: str, format: str) -> 
     assert notes.drawn(name, format) == content
 
 
-def test_another_process_draws_the_same(two_figures: list[str]) -> None:
+def test_another_process_draws_the_same() -> None:
     """Whatever the seed of Python's hashes."""
-    code = "import sys; from genus.plots.notes import drawn; sys.stdout.buffer.write(drawn('{}'))"
-    for name in two_figures:
-        run = [sys.executable, "-c", code.format(name)]
-        environment = {**os.environ, "PYTHONHASHSEED": "7"}
-        told = subprocess.run(run, capture_output=True, check=True, env=environment)
-        assert told.stdout == notes.drawn(name)
+    code = (
+        "import sys; from genus.plots.notes import drawn; sys.stdout.buffer.write(drawn('bells'))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    run = [sys.executable, "-c", code]
+    told = subprocess.run(run, capture_output=True, check=True, env=environment)
+    assert told.stdout == once("bells")
 
 
 @each_figure
@@ -130,7 +131,7 @@ def texts(content: bytes) -> list[str]:
 def test_type_is_legible_at_the_width_of_a_column(name: str) -> None:
     """Of 8 points at least, but for what is below a letter."""
     content = once(name).decode()
-    sizes = [float(size) for size in re.findall(r"font-size: ([\d.]+)px", content)]
+    sizes = [float(size) for size in re.findall(r"font(?:-size)?: ([\d.]+)px", content)]
     width = float(re.findall(r'width="([\d.]+)pt"', content)[0]) / 72
     assert width in (pytest.approx(3.4), pytest.approx(6.8))
     assert sizes

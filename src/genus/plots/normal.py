@@ -117,7 +117,7 @@ class NormalDisplay:
         ax.tick_params(pad=-3)
         ax.tick_params(axis="z", pad=-1)
         ax.view_init(elev=28, azim=-60)
-        ax.set_box_aspect((4, 4, 3), zoom=1.05)
+        ax.set_box_aspect((4, 4, 3), zoom=0.95)
         for axis, ticks in ((ax.xaxis, (4, 4)), (ax.yaxis, (4, 4)), (ax.zaxis, (3, 5))):
             axis.set_pane_color(colours()["panel"])
             axis.set_major_locator(locator(*ticks))
@@ -142,6 +142,10 @@ def locator(most: int, multiple: int) -> Any:
 
 def both(figure: Any, columns: int) -> NDArray[Any]:
     """Axes for surfaces above axes for contours, (2, columns)."""
+    engine = figure.get_layout_engine()
+    if isinstance(engine, library("matplotlib.layout_engine").ConstrainedLayoutEngine):
+        # Older versions of matplotlib do not know how far the numbers of a third axis reach.
+        engine.set(rect=(0, 0, 0.97, 1))
     grid = figure.add_gridspec(2, columns, height_ratios=(1.15, 1))
     return np.array(
         [
