@@ -178,7 +178,7 @@ def test_what_others_wrote_is_escaped(mixed_text: str) -> None:
 def test_figures_are_described(mixed_text: str) -> None:
     found = drawings(mixed_text)
     told = [one for one in found if one.get("role") == "img"]
-    assert len(told) == 7 + 3  # columns but for the text; reliability, ROC and evidence
+    assert len(told) == 7 + 3 + 2  # columns but texts; reliability, ROC, evidence; two curves
     for one in told:
         title, description = one.findtext("title"), one.findtext("desc")
         assert title
@@ -395,7 +395,7 @@ def test_only_some_columns_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("genus.report.page.DETAILED", 2)
     text = written(tmp_path, None, load_iris(as_frame=True).frame, "target")
     assert "2 columns that tell less are in the table above only." in Page(text).text
-    assert len(drawings_with_title(text)) == 2 + 3
+    assert len(drawings_with_title(text)) == 2 + 3 + 2
 
 
 def test_many_columns_are_judged_as_they_were_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -602,3 +602,17 @@ def test_browser_prints_it(browser: Any, page_path: Path) -> None:
     printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
     assert base64.b64decode(printed["data"]).startswith(b"%PDF")
     assert browser.get_log("browser") == []
+
+
+def test_learning_curves_say_which_to_use(tmp_path: Path) -> None:
+    text = Page(written(tmp_path, None, load_iris(as_frame=True).frame, "target")).text
+    assert "With your 150 rows use GDA" in text
+    assert "rows learned from" in text
+    assert "What holds for these rows:" in text
+
+
+def test_few_rows_have_no_learning_curves(tmp_path: Path) -> None:
+    few = load_iris(as_frame=True).frame.iloc[::4]
+    assert (
+        "Learning curves take 50 rows or more." in Page(written(tmp_path, None, few, "target")).text
+    )

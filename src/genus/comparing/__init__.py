@@ -14,7 +14,7 @@ from genus.comparing.fitting import LOGISTIC
 from genus.comparing.material import material
 from genus.comparing.points import Line
 from genus.comparing.reasons import Reasons, reasons
-from genus.comparing.verdict import Advice, advice, told_crossing
+from genus.comparing.verdict import MEASURES, Advice, advice, told_crossing
 from genus.estimators import GenerativeClassifier
 
 __all__ = ["Comparison", "compare"]
@@ -50,13 +50,20 @@ class Comparison:
         """Sentences on what holds for these rows, and what does not."""
         return self.reasons.sentences(self.curves.lines[0].name)
 
+    @property
+    def crossings(self) -> str:
+        """Where the curves cross, or that they do not."""
+        told = {
+            measure: told_crossing(self.curves, measure, found)
+            for measure, found in self.advice.crossings.items()
+        }
+        if len(set(told.values())) == 1:
+            return f"In error and in log loss {told.popitem()[1]}"
+        return " ".join(f"In {MEASURES[measure]} {each}" for measure, each in told.items())
+
     def __str__(self) -> str:
         """The sentence, where the curves cross, the curves as a table, and why."""
-        crossings = [
-            told_crossing(self.curves, measure, found)
-            for measure, found in self.advice.crossings.items()
-        ]
-        parts = [self.advice.sentence, " ".join(crossings), self.table(), self.costs()]
+        parts = [self.advice.sentence, self.crossings, self.table(), self.costs()]
         parts += ["\n".join(f"- {sentence}" for sentence in self.why)]
         parts += ["\n".join(self.notes)]
         return "\n\n".join(part for part in parts if part)

@@ -163,7 +163,9 @@ def affordable(expected: Array, repeats: int, left: float, patience: float) -> i
     """How often the next size can be fitted so that there is time for all of them; 0 if not."""
     if expected[0] * repeats <= min(AT_ONCE * patience, left):
         return repeats
-    share = left / (expected.sum() * repeats)
+    if left <= 0:
+        return 0
+    share = left / max(expected.sum() * repeats, 1e-9)
     times = max(int(min(share, 1.0) * repeats), min(FEWEST_TIMES, repeats))
     return times if expected[0] * times <= left else 0
 

@@ -119,7 +119,7 @@ def read(
     if kinds == {"number"}:
         return Numbers(np.column_stack(frame.columns), names), y, plan, notes
     if kinds == {"text"} and len(names) == 1:
-        return np.array(frame.columns[0].strings(), dtype=object), y, plan, notes
+        return np.array(list(frame.columns[0].strings()), dtype=object), y, plan, notes
     return table, y, plan, notes
 
 
@@ -175,8 +175,9 @@ def encodable(rows: Any, own: Any, fresh: GenerativeClassifier) -> tuple[Any, st
         return rows.values, "numbers", rows.names
     if isinstance(rows, np.ndarray) and rows.ndim == 1:
         return rows, "texts", ()
-    if isinstance(own, Frame):
-        return own, "table", tuple(column.name for column in own.plan.used)
+    if isinstance(own, Frame):  # of which the texts are in words by now
+        frame = Frame.of(rows, own.plan)
+        return frame, "table", tuple(column.name for column in own.plan.used)
     return own, "numbers", tuple(fresh._feature_names())
 
 

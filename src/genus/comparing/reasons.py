@@ -83,13 +83,15 @@ class Pair:
 class Posterior:
     """Whether log-odds are a straight line: `gain` is what a square would gain, in nats a row.
 
-    `slope` is what the model's log-odds are to be multiplied by: below 1 it is too sure.
+    `slope` is what the model's log-odds are to be multiplied by: below 1 it is too sure, unless
+    chance explains that, as `p_slope` has it.
     """
 
     name: str
     gain: float
     p_value: float
     slope: float
+    p_slope: float
 
     @property
     def is_straight(self) -> bool:
@@ -336,8 +338,10 @@ def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
     scale = s.std()
     one, slope = likelihood(s[:, None] / scale, truth)
     two, _ = likelihood(np.column_stack([s, s**2 / scale]) / scale, truth)
+    as_it_is = float(np.sum(truth * s - np.logaddexp(0, s)))
     gain = max(two - one, 0.0)
-    return Posterior(name, gain / len(y), float(chdtrc(1, 2 * gain)), slope / scale)
+    p_slope = float(chdtrc(2, 2 * max(one - as_it_is, 0.0)))  # of a slope and a constant
+    return Posterior(name, gain / len(y), float(chdtrc(1, 2 * gain)), slope / scale, p_slope)
 
 
 def likelihood(X: Array, y: NDArray[np.bool_]) -> tuple[float, float]:
@@ -366,7 +370,8 @@ def of_normality(found: tuple[Normality, ...]) -> str:
 
 def of_covariances(found: Covariances) -> str:
     if found.is_near:
-        return f"The classes are spread alike, as one Σ has it ({p_told(found.p_value)})."
+        but = f", if not quite ({p_told(found.p_value)})" if found.p_value < LEVEL else ""
+        return f"The classes are spread alike, as one Σ has it{but}."
     wide = max(found.spread, key=lambda label: found.spread[label])
     tight = min(found.spread, key=lambda label: found.spread[label])
     return (
@@ -397,7 +402,7 @@ def of_posterior(found: Posterior) -> str:
         else f"The log-odds of {found.name} are bent: a square would gain {found.gain:.3f} nats a "
         f"row ({p_told(found.p_value)})"
     )
-    if 0.8 <= found.slope <= 1.25:
+    if 0.8 <= found.slope <= 1.25 or found.p_slope > LEVEL:
         return f"{bend}."
     how = "too large: it is too sure" if found.slope < 1 else "too small: it could be surer"
     times = max(found.slope, 1 / max(found.slope, 1e-3))

@@ -21,6 +21,7 @@ from genus.statistics import Array
 SURE = 0.9
 AHEAD = 0.8  # how sure it must be on either side of a crossing that one is ahead
 DRAWS = 500
+MEASURES = {"error": "error", "log_loss": "log loss"}
 
 
 @dataclass(frozen=True)
@@ -136,11 +137,9 @@ def advice(curves: Curves, rows: int) -> Advice:
         only = ours.name if not np.isnan(ours.error).all() else theirs.name
         sentence = f"Use {only}: nothing else could be fitted to these rows."
         return Advice(only, sentence, 0.5, (), {})
-    found = [lead(curves, measure, ours, theirs, size) for measure in ("error", "log_loss")]
+    found = [lead(curves, measure, ours, theirs, size) for measure in MEASURES]
     error, loss = found
-    crossings = {
-        measure: crossing(curves, measure, ours, theirs) for measure in ("error", "log_loss")
-    }
+    crossings = {measure: crossing(curves, measure, ours, theirs) for measure in MEASURES}
     leads = tuple(each for each in found if each is not None)
     use, sure, why = chosen(ours.name, theirs.name, error, loss)
     present = int(curves.sizes[size])
@@ -192,21 +191,20 @@ def percent(share: float) -> str:
 
 
 def told_crossing(curves: Curves, measure: str, found: Crossing | None) -> str:
-    """Where the curves cross, or that they do not, in a sentence."""
+    """That the curves cross, and where, or that they do not: the rest of a sentence."""
     ours, theirs = curves.lines[:2]
-    what = {"error": "error", "log_loss": "log loss"}[measure]
     if found is not None:
         return (
-            f"In {what} the curves cross at about {rounded(found.rows)} rows "
+            f"the curves cross at about {rounded(found.rows)} rows "
             f"({rounded(found.low)} to {rounded(found.high)}): fewer and {found.before} is ahead, "
             f"more and {found.after} is."
         )
     ahead = signs(curves, measure, ours, theirs)
     if not ahead.any():
-        return f"In {what} the curves do not cross: neither is clearly ahead anywhere."
+        return "the curves do not cross: neither is clearly ahead anywhere."
     who = ours.name if ahead[np.flatnonzero(ahead)[0]] > 0 else theirs.name
     clear = "at every size" if (ahead != 0).all() else "wherever it is clear"
-    return f"In {what} the curves do not cross: {who} is ahead {clear}."
+    return f"the curves do not cross: {who} is ahead {clear}."
 
 
 def rounded(rows: float) -> str:

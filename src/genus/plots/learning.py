@@ -14,6 +14,7 @@ from genus.plots.style import (
     as_file,
     axes,
     colours,
+    library,
     look,
     marker,
     panels,
@@ -90,6 +91,9 @@ class LearningCurveDisplay:
             ax.fill_between(sizes, low, high, color=style["color"], alpha=0.12, linewidth=0)
             lowest, highest = min(lowest, middle.min()), max(highest, middle.max())
         ax.set(xscale="log", xlabel="rows learned from", ylabel=MEASURES[measure])
+        ax.xaxis.set_major_formatter("{x:,.0f}")
+        if measure == "error":
+            ax.yaxis.set_major_formatter(library("matplotlib.ticker").PercentFormatter(1))
         if measure == "log_loss" and highest > 5 * max(lowest, 1e-3):
             ax.set_yscale("log")
         else:

@@ -13,6 +13,7 @@ from genus.families.marginals import ALONE_NOTHING
 from genus.report import densities, evidence, figures, palette, scores, shown
 from genus.report.comparison import compared
 from genus.report.judging import Judged, judged
+from genus.report.learning import learning
 from genus.table import Frame
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -70,6 +71,7 @@ def context(found: Judged, target: str | None) -> dict[str, Any]:
         if rows is None or outcome is None
         else evidence.mistakes(model, rows, outcome),
         "comparison": compared(found),
+        "learning": learning(found),
         "version": version(),
     }
 

@@ -1,0 +1,72 @@
+"""Learning curves of a plain generative model beside logistic regression, for the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from genus.comparing import Comparison, compare
+from genus.comparing.verdict import mean
+from genus.report.figures import Colours
+from genus.report.judging import Judged
+from genus.report.shown import percent
+from genus.report.svg import Plane, figure
+
+FEWEST, MOST = 50, 2000  # rows
+PATIENCE = 10.0
+COLOURS = Colours(range(3, 0, -1))  # of the lines
+NAMES = {"error": "share of rows wrong", "log_loss": "log loss"}
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """Which to use, in sentences, and a figure for error and one for log loss."""
+
+    told: str
+    figures: tuple[Markup, ...] = ()
+    legend: tuple[dict[str, Any], ...] = ()
+    why: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def learning(found: Judged) -> Learning:
+    """The curves of the rows that a model is judged by, or of some of them."""
+    if found.rows is None or len(found.rows.y) < FEWEST:
+        return Learning(f"Learning curves take {FEWEST} rows or more.")
+    rows = found.rows if len(found.rows.y) <= MOST else found.rows.some(MOST)
+    ignored = [column.name for column in found.model.plan_.left_out]
+    try:
+        compared = compare(rows.table, rows.y, ignore=ignored, repeats=10, patience=PATIENCE)
+    except ValueError as error:
+        return Learning(f"There are no learning curves: {error}")
+    return Learning(
+        f"{compared.advice.sentence} {compared.crossings}",
+        tuple(drawn(compared, measure) for measure in NAMES),
+        tuple(
+            {"name": line.name, "swatch": COLOURS.swatch(k)}
+            for k, line in enumerate(compared.curves.lines)
+        ),
+        tuple(compared.why),
+        compared.notes,
+    )
+
+
+def drawn(compared: Comparison, measure: str) -> Markup:
+    """Means by number of rows, the numbers on a logarithmic axis."""
+    sizes = np.log10(compared.curves.sizes)
+    means = [mean(getattr(line, measure)) for line in compared.curves.lines]
+    shown = [each for each in means if not np.isnan(each).all()]
+    top = 1.05 * min(max(float(np.nanmax(each)) for each in shown), 2.0)
+    plane = Plane.about(float(sizes[0]), float(sizes[-1]) + 1e-9, top, 240)
+    parts = [plane.axes("rows learned from", NAMES[measure], lambda x: f"{10**x:,.0f}", 3)]
+    said = []
+    for k, (line, own) in enumerate(zip(compared.curves.lines, means, strict=True)):
+        there = ~np.isnan(own)
+        if there.any():
+            parts.append(plane.line(sizes[there], own[there], COLOURS.line(k), COLOURS.dash(k)))
+            told = percent(float(own[there][-1])) if measure == "error" else f"{own[there][-1]:.3f}"
+            said.append(f"{line.name} {told} in the end")
+    return figure(f"{NAMES[measure]} by rows", f"{'; '.join(said)}.", plane.height, *parts)

@@ -1,0 +1,535 @@
+"""Which one should I use: curves that are sums, who is ahead, where curves cross, and why."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy import stats
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.metrics import mutual_info_score
+
+from genus import (
+    GDA,
+    BernoulliNB,
+    CategoricalNB,
+    GaussianNB,
+    MultinomialNB,
+    PoissonNB,
+    TableClassifier,
+    TextClassifier,
+    compare,
+)
+from genus.comparing import fitting
+from genus.comparing.curves import Curves, curves
+from genus.comparing.fitting import affordable, cost_ahead
+from genus.comparing.material import material
+from genus.comparing.points import Line, deals, judged, sizes_for
+from genus.comparing.reasons import (
+    conditional_information,
+    equal_covariances,
+    normalities,
+    pairs,
+    straightness,
+)
+from genus.comparing.verdict import advice, crossing, lead, zero
+
+WORDS = ["cash", "prize", "win", "lunch", "noon", "meeting", "now", "the", "you", "see"]
+
+
+def texts(rows: int, seed: int = 0) -> tuple[list[str], list[str]]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, rows)
+    p = np.array([[4, 4, 4, 1, 1, 1, 2, 3, 3, 2], [1, 1, 1, 4, 4, 4, 2, 3, 3, 2]], float)
+    p /= p.sum(axis=1, keepdims=True)
+    lines = [" ".join(rng.choice(WORDS, 8, p=p[k])) for k in y]
+    return lines, ["spam" if k == 0 else "ham" for k in y]
+
+
+def table(rows: int, seed: int = 0) -> dict[str, list[object]]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, rows)
+    age = rng.normal(40 + 8 * y, 10)
+    job = np.array(["a", "b", "c"])[np.minimum(rng.integers(0, 3, rows) + y, 2)]
+    return {
+        "age": [None if i % 17 == 0 else float(a) for i, a in enumerate(age)],
+        "job": job.tolist(),
+        "pays": np.array(["no", "yes"])[y].tolist(),
+    }
+
+
+def normal(rows: int, n: int = 4, shift: float = 1.0, seed: int = 0) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, rows)
+    return rng.normal(size=(rows, n)) + shift * y[:, None] / np.sqrt(n), y
+
+
+def counts(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, rows)
+    return rng.poisson(1 + y[:, None] * [1.0, 0.5, 0.0, 2.0]), y
+
+
+# The curves
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "y"),
+    [
+        (GDA(shrinkage="oas"), *load_wine(return_X_y=True)),
+        (GDA(shared=False, shrinkage="oas"), *load_iris(return_X_y=True)),
+        (GaussianNB(), *load_iris(return_X_y=True)),
+        (PoissonNB(), *counts(150)),
+        (BernoulliNB(binarize=0.5), *counts(150)),
+        (CategoricalNB(), *counts(150)),
+        (MultinomialNB(), *counts(150)),
+        (MultinomialNB(), scipy.sparse.csr_array(counts(150)[0]), counts(150)[1]),
+        (TextClassifier(), *texts(120)),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, list | np.ndarray) else "",
+)
+def test_a_point_of_the_curve_is_what_a_fit_to_its_rows_says(model, X, y):
+    given = material(X, y, None, model)
+    found = curves(given, repeats=10)
+    at = sizes_for(len(given.y), len(given.classes), 10)
+    y, source = np.asarray(y), np.asarray(X, dtype=object) if isinstance(X, list) else X
+    for r, deal in enumerate(deals(given.y, 10, 1, 0)):
+        if r % 4:
+            continue
+        for s, (size, blocks) in enumerate(at):
+            rows = deal.rows(size, blocks)
+            alone = clone(model).fit(source[rows], y[rows])
+            p = np.zeros((len(deal.test), len(given.classes)))
+            p[:, np.searchsorted(given.classes, alone.classes_)] = alone.predict_proba(
+                source[deal.test]
+            )
+            error, loss = judged(p, given.y[deal.test])
+            assert found.lines[0].error[s, r] == pytest.approx(error)
+            assert found.lines[0].log_loss[s, r] == pytest.approx(loss, rel=1e-6)
+
+
+def test_sets_of_rows_are_nested_and_never_hold_what_is_tested():
+    y = np.random.default_rng(0).integers(0, 3, 437)
+    tested = []
+    for deal in deals(y, 10, 1, 3):
+        before: set[int] = set()
+        for size, blocks in sizes_for(len(y), 3, 10):
+            rows = deal.rows(size, blocks)
+            assert (np.diff(rows) > 0).all()
+            assert abs(len(rows) - size) <= 3 + blocks
+            assert before <= set(rows.tolist())
+            assert not set(rows.tolist()) & set(deal.test.tolist())
+            assert len(np.unique(y[rows])) == 3
+            before = set(rows.tolist())
+        tested += deal.test.tolist()
+    assert sorted(tested) == list(range(len(y)))
+
+
+@pytest.mark.parametrize("rows", [8, 9, 20, 21, 50, 100, 1000, 1_000_000])
+@pytest.mark.parametrize("classes", [2, 3, 26])
+def test_sizes_ascend_from_a_handful_to_all_but_a_block(rows, classes):
+    blocks = min(10, max(2, rows // 4))
+    sizes = [size for size, _ in sizes_for(rows, classes, blocks)]
+    assert sizes == sorted(set(sizes))
+    assert sizes[-1] == round(rows * (blocks - 1) / blocks)
+    assert sizes[0] <= max(rows / blocks, 2 * max(classes, 4))
+
+
+def test_all_learners_see_the_same_rows():
+    """With one informative column and a mile between classes no learner is ever wrong."""
+    X, y = normal(200, n=1, shift=1000.0)
+    found = compare(X, y, repeats=10)
+    for line in found.curves.lines:
+        assert (line.error == 0).all()
+    assert "Logistic regression tells the rows" in " ".join(found.notes)
+
+
+def test_memory_and_seconds_are_told():
+    found = compare(*load_iris(return_X_y=True), repeats=10)
+    for line in found.curves.lines:
+        assert (line.seconds > 0).all()
+        if sys.platform == "linux":
+            assert line.memory is not None
+    assert found.curves.counting > 0
+    assert "as counts add" in str(found)
+
+
+def test_patience_ends():
+    given = material(*load_breast_cancer(return_X_y=True), None, None)
+    found = curves(given, repeats=10, patience=1e-6)
+    ours, theirs, _ = found.lines
+    assert not np.isnan(ours.error).any()
+    assert np.isnan(theirs.error[1:]).all()
+    assert "stops at" in theirs.notes[0]
+    assert "Use" in advice(found, 569).sentence or "use" in advice(found, 569).sentence
+
+
+def test_time_is_shared_among_sizes():
+    assert cost_ahead([10, 100, 1000, 10_000], np.array([0.1, 0.2, 1.2])) == pytest.approx(
+        11.2, 0.1
+    )
+    assert cost_ahead([10, 100], np.empty(0)).tolist() == [0, 0]
+    assert affordable(np.array([0.0, 0.0]), 10, 60, 60) == 10
+    assert affordable(np.array([1.0, 10.0]), 10, 55, 60) == 5
+    assert affordable(np.array([10.0, 100.0]), 10, 40, 60) == 3
+    assert affordable(np.array([30.0]), 10, 40, 60) == 0
+
+
+def test_progress_is_told_of_every_point():
+    seen: list[tuple[int, int]] = []
+    compare(*load_iris(return_X_y=True), repeats=10, progress=lambda *told: seen.append(told))
+    totals = {total for _, total in seen}
+    assert len(totals) == 1
+    assert sum(done for done, _ in seen) == totals.pop()
+
+
+# Who is ahead
+
+
+def line_of(name: str, means: list[float], seed: int, repeats: int = 10, noise: float = 0.01):
+    rng = np.random.default_rng(seed)
+    values = np.array(means)[:, None] + noise * rng.normal(size=(len(means), repeats))
+    return Line(name, values, values, np.ones(len(means)))
+
+
+def curves_of(a: list[float], b: list[float], **options: float) -> Curves:
+    lines = (line_of("GDA", a, 1, **options), line_of("logistic regression", b, 2, **options))
+    sizes = 10 * 2 ** np.arange(len(a))
+    return Curves(sizes, lines, 10, 1.0, 1.0, np.empty(0, np.intp))
+
+
+def test_a_lead_is_as_sure_as_the_corrected_t_test_is():
+    found = curves_of([0.3, 0.25], [0.31, 0.24])
+    a, b = found.lines
+    gaps = b.error[1] - a.error[1]
+    t = gaps.mean() / (gaps.std(ddof=1) * np.sqrt(1 / 10 + 10 / 20))
+    one = lead(found, "error", a, b)
+    assert one is not None
+    assert one.sure == pytest.approx(stats.t.cdf(abs(t), 9))
+    assert one.gap == pytest.approx(gaps.mean())
+    other = lead(found, "error", b, a)
+    assert other is not None
+    assert (other.gap, other.sure) == pytest.approx((-one.gap, one.sure))
+
+
+def test_equal_learners_are_seldom_told_apart():
+    """Of pairs that do not differ, a lead of 90 % is found about as often as it should be."""
+    clear = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        errors = rng.integers(0, 2, (2, 200))  # of two guesses
+        values = [np.array([[np.mean(each[fold::10]) for fold in range(10)]]) for each in errors]
+        lines = tuple(Line(str(k), v, v, np.ones(1)) for k, v in enumerate(values))
+        found = Curves(np.array([180]), lines, 20, 1.0, 1.0, np.empty(0, np.intp))
+        one = lead(found, "error", *lines)
+        clear += one is not None and one.is_clear
+    assert clear <= 0.25 * 200
+
+
+def test_curves_that_cross_are_seen_to():
+    found = curves_of([0.2, 0.19, 0.18, 0.175, 0.17], [0.4, 0.3, 0.2, 0.12, 0.08])
+    at = crossing(found, "error", *found.lines)
+    assert at is not None
+    assert (at.before, at.after) == ("GDA", "logistic regression")
+    assert 40 < at.rows < 80  # between 0.18 < 0.2 and 0.175 > 0.12
+    assert at.low <= at.rows <= at.high
+    assert "use logistic regression" in advice(found, 200).sentence
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [([0.3, 0.2, 0.1], [0.4, 0.3, 0.2]), ([0.3, 0.2, 0.1], [0.3, 0.2, 0.1])]
+)
+def test_curves_that_do_not_cross_are_not(a, b):
+    found = curves_of(a, b)
+    assert crossing(found, "error", *found.lines) is None
+
+
+def test_where_a_line_is_zero():
+    x = np.array([0.0, 1.0, 2.0, 3.0])
+    assert zero(x, np.array([1.0, 1.0, -1.0, -1.0])) == 1.5
+    assert zero(x, np.array([1.0, -1.0, 1.0, -3.0])) == 2.25
+    assert np.isnan(zero(x, np.ones(4)))
+
+
+def test_neither_ahead_is_said_so():
+    found = curves_of([0.3, 0.2], [0.3, 0.2])
+    assert "equally often" in advice(found, 40).sentence
+    assert advice(found, 40).use == "GDA"
+
+
+def test_better_probabilities_decide_between_equals():
+    same, other = line_of("GDA", [0.3, 0.2], 1), line_of("logistic regression", [0.3, 0.2], 1)
+    theirs = Line("logistic regression", other.error, other.log_loss / 2, other.seconds)
+    found = Curves(np.array([10, 20]), (same, theirs), 2, 1.0, 1.0, np.empty(0, np.intp))
+    told = advice(found, 22)
+    assert told.use == "logistic regression"
+    assert "its probabilities are better" in told.sentence
+
+
+# Why
+
+
+def test_normal_classes_are_near_to_normal():
+    X, y = normal(2000)
+    for found in normalities(X, y, np.array([0, 1]), list("abcd")):
+        assert found.is_near
+        assert found.kurtosis == pytest.approx(1, abs=0.1)
+
+
+def test_the_test_of_normality_holds_its_level():
+    rng = np.random.default_rng(0)
+    y = np.zeros(200, int)
+    p = [
+        normalities(rng.normal(size=(200, 3)), y, np.array([0]), list("abc"))[0].p_value
+        for _ in range(200)
+    ]
+    assert np.mean(np.array(p) < 0.05) < 0.15  # the least of two tests
+    skewed = normalities(rng.exponential(size=(200, 3)), y, np.array([0]), list("abc"))[0]
+    assert skewed.p_value < 1e-6
+    assert not skewed.is_near
+
+
+def test_boxs_m_holds_its_level_and_finds_what_differs():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 150)
+    p = []
+    for _ in range(200):
+        found = equal_covariances(rng.normal(size=(300, 3)), y, np.array([0, 1]))
+        assert found is not None
+        p.append(found.p_value)
+    assert 0.01 < np.mean(np.array(p) < 0.05) < 0.11
+    wide = rng.normal(size=(300, 3)) * np.where(y, 2.0, 1.0)[:, None]
+    found = equal_covariances(wide, y, np.array(["a", "b"]))
+    assert found is not None
+    assert found.p_value < 1e-6
+    assert found.spread["b"] / found.spread["a"] == pytest.approx(2, rel=0.1)
+
+
+def test_boxs_m_is_that_of_the_textbook():
+    """Two classes in one dimension: Bartlett's test is Box's M with n = 1."""
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(60, 1)), 1.3 * rng.normal(size=(80, 1))
+    found = equal_covariances(np.vstack([a, b]), np.repeat([0, 1], [60, 80]), np.array([0, 1]))
+    assert found is not None
+    assert found.p_value == pytest.approx(stats.bartlett(a[:, 0], b[:, 0]).pvalue, rel=1e-3)
+
+
+def test_mutual_information_is_scikit_learns_less_chance():
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 3, 5000)
+    b = np.where(rng.random(5000) < 0.5, a, rng.integers(0, 4, 5000))
+    bits, p = conditional_information(a, b, np.zeros(5000, int), 1)
+    freedom = 2 * 3
+    expected = mutual_info_score(a, b) / np.log(2) - freedom / (2 * 5000 * np.log(2))
+    assert bits == pytest.approx(expected)
+    assert p < 1e-10
+
+
+def test_what_depends_only_through_the_class_is_independent_given_it():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 4000)
+    X = rng.normal(size=(4000, 3)) + 3 * y[:, None]  # correlated, but not given y
+    assert np.corrcoef(X.T)[0, 1] > 0.5
+    given = material(X, y, None, None)
+    assert pairs(given.raw, given.y, given) == ((), 3)
+    X[:, 2] = X[:, 0] + 0.1 * rng.normal(size=4000)
+    given = material(X, y, None, None)
+    found, compared = pairs(given.raw, given.y, given)
+    assert [{pair.first, pair.second} for pair in found] == [{"x0", "x2"}]
+    assert compared == 3
+
+
+@pytest.mark.parametrize("times", [0.5, 1.0, 3.0])
+def test_log_odds_that_are_too_large_are_told_by_their_slope(times):
+    rng = np.random.default_rng(0)
+    s = rng.normal(0, 2, 20_000)
+    y = (rng.random(20_000) < 1 / (1 + np.exp(-s))).astype(int)
+    own = 1 / (1 + np.exp(-times * s))
+    found = straightness("GDA", np.column_stack([1 - own, own]), y)
+    assert found is not None
+    assert found.slope == pytest.approx(1 / times, rel=0.05)
+    assert found.is_straight
+    assert (found.p_slope < 0.01) == (times != 1)
+    bent = 1 / (1 + np.exp(-(s - 0.4 * s**2)))
+    found = straightness("GDA", np.column_stack([1 - bent, bent]), y)
+    assert found is not None
+    assert not found.is_straight
+
+
+# What the notes claim
+
+
+def test_gda_needs_fewer_rows_if_it_is_right():
+    X, y = normal(600, n=10, shift=2.0)
+    found = compare(X, y)
+    ours, theirs = (line.log_loss.mean(axis=1) for line in found.curves.lines[:2])
+    middle = np.flatnonzero((found.curves.sizes >= 100) & (found.curves.sizes < 400))
+    assert (ours[middle] < theirs[middle]).all()
+    assert all(each.is_near for each in found.reasons.normality)
+
+
+def test_logistic_regression_wins_where_gda_is_wrong():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 4000)
+    X = rng.poisson(np.where(y[:, None], [0.6, 8.0], [0.3, 4.0]))
+    X = np.column_stack([X, np.exp(X[:, 1] / 3)])
+    found = compare(X.astype(float), y, repeats=10)
+    assert found.advice.use == "logistic regression"
+    assert "far from normal" in " ".join(found.why)
+
+
+# What people give
+
+
+def test_tables_with_holes_and_categories():
+    found = compare(table(300), target="pays", repeats=10)
+    assert list(found.lines) == ["naive Bayes", "logistic regression", "perceptron"]
+    assert (found.lines["naive Bayes"].error[-1] < 0.5).all()
+    assert found.rows == 300
+    again = compare({k: v for k, v in table(300).items() if k != "pays"}, table(300)["pays"])
+    assert again.rows == 300
+
+
+def test_texts():
+    found = compare(*texts(200), repeats=10)
+    assert "naive Bayes" in found.lines
+    assert found.lines["naive Bayes"].error[-1].mean() < 0.2
+
+
+def test_a_column_of_texts():
+    lines, y = texts(120)
+    long = [f"{line} and so on and on {i}" for i, line in enumerate(lines)]
+    found = compare({"text": long, "label": y}, target="label", repeats=10)
+    assert found.lines["naive Bayes"].error[-1].mean() < 0.3
+
+
+def test_texts_beside_other_columns():
+    lines, y = texts(120)
+    notes = [f"{line} and so on and on {i}" for i, line in enumerate(lines)]
+    age = np.random.default_rng(0).normal(size=120)
+    found = compare({"notes": notes, "age": age, "label": y}, target="label", repeats=10)
+    for line in found.curves.lines:
+        assert line.error[-1].mean() < 0.4
+
+
+def test_any_classifier_may_be_compared():
+    X, y = counts(200)
+    assert "PoissonNB" in compare(X, y, model=PoissonNB(), repeats=10).lines
+    with pytest.raises(ValueError, match="calibrate=False"):
+        compare(table(100), target="pays", model=TableClassifier())
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        (np.ones((4, 2)), [0, 0, 1, 1], "4 rows"),
+        (np.eye(20), [1] * 20, "only one class"),
+        (np.eye(20), list(range(20)), "two rows or more"),
+        (np.eye(20), [0] * 19 + [1], "Fewer than two classes have two rows"),
+        (np.eye(20), None, "labels are missing"),
+        (np.full((20, 2), np.inf), [0, 1] * 10, "inf"),
+    ],
+)
+def test_bad_input_gets_a_sentence(X, y, said):
+    with pytest.raises(ValueError, match=said):
+        compare(X, y)
+
+
+@pytest.mark.parametrize("repeats", [0, -1, 2.5, True, "10"])
+def test_repeats_is_a_whole_number(repeats):
+    with pytest.raises(ValueError, match="repeats is a whole number"):
+        compare(*load_iris(return_X_y=True), repeats=repeats)
+
+
+def test_a_class_with_a_single_row_is_left_out_and_said():
+    X, y = load_iris(return_X_y=True)
+    y = y.copy()
+    y[0] = 7
+    found = compare(X, y, repeats=10)
+    assert found.rows == 149
+    assert "Classes with a single row, left out: 7." in found.notes
+
+
+def test_columns_that_say_nothing_are_no_obstacle():
+    X, y = normal(100)
+    X = np.column_stack([X, np.ones(100), np.where(np.arange(100) % 2, np.nan, X[:, 0])])
+    found = compare(X, y, repeats=10)
+    assert not np.isnan(found.lines["GDA"].error[1:]).any()
+    assert "leaves no scatter" in " ".join(found.notes)  # of few rows half of which have holes
+
+
+def test_what_does_not_converge_is_said(monkeypatch):
+    monkeypatch.setattr(fitting, "MOST_STEPS", 2)
+    found = compare(*load_breast_cancer(return_X_y=True), repeats=10)
+    assert "did not converge within 2 steps" in " ".join(found.notes)
+    assert not np.isnan(found.lines["logistic regression"].error).any()
+
+
+def test_eight_rows_are_enough():
+    X, y = normal(8, shift=5.0)
+    y = np.arange(8) % 2
+    assert "use" in compare(X, y).advice.sentence
+
+
+# The command
+
+
+def genus(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "genus.cli", "compare", *map(str, arguments)],
+        cwd=cwd, capture_output=True, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.csv"
+    columns = table(120)
+    lines = [",".join(columns)]
+    lines += [
+        ",".join("" if value is None else str(value) for value in row)
+        for row in zip(*columns.values(), strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_the_command_says_which_and_why_and_draws(data):
+    done = genus(data, "--target", "pays", "--repeats", "10", "-o", "c.svg", cwd=data.parent)
+    assert done.returncode == 0
+    first = done.stdout.splitlines()[0]
+    assert first.startswith("With your 120 rows use ")
+    assert "perceptron" in done.stdout
+    assert done.stderr == "Wrote c.svg.\n"
+    drawn = (data.parent / "c.svg").read_text()
+    assert drawn.count("logistic regression") == 1
+    assert "rows learned from" in drawn
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["rows.csv"], 2, "--target"),
+        (["rows.csv", "--target", "nothing"], 1, "no column 'nothing'"),
+        (["none.csv", "--target", "pays"], 1, "none.csv"),
+        (["rows.csv", "--target", "pays", "-o", "c.txt"], 2, ".svg, .png, .pdf"),
+        (["rows.csv", "--target", "pays", "-o", "rows.csv"], 2, ".svg, .png, .pdf"),
+        (["rows.csv", "--target", "pays", "--repeats", "0"], 2, "--repeats"),
+        (["rows.csv", "--target", "pays", "--patience", "0"], 2, "--patience"),
+        (["rows.csv", "--target", "pays", "--ignore", "age", "--ignore", "job"], 1, "No column"),
+        (["rows.csv", "--target", "pays", "-o", "nowhere/c.svg"], 1, "nowhere"),
+    ],
+)
+def test_the_command_takes_bad_input_with_a_sentence(data, arguments, code, said):
+    done = genus(*arguments, cwd=data.parent)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert sorted(each.name for each in data.parent.iterdir()) == ["rows.csv"]
