@@ -5,20 +5,18 @@
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from benchmarks.jobs import Job
 from benchmarks.suites import JOBS
+from genus.comparing.cost import measured
 
 ROOT = Path(__file__).parents[1]
 
@@ -60,29 +58,8 @@ def here(job: Job, side: int, divisor: int) -> Measurement:
     share = rows / len(y)
     X, y = X[:rows], y[:rows]
     call = chosen.prepare(X, y)
-    before = reset_peak()
-    start = perf_counter()
-    result = call()
-    seconds = perf_counter() - start
-    peak = None if before is None or share < 1 else max(memory("VmHWM") - before, 0)
-    return Measurement(seconds / share, peak, accuracy(result, X, y))
-
-
-def reset_peak() -> int | None:
-    """Let the peak be what is in memory now, which is returned; None where this is not Linux."""
-    gc.collect()
-    try:
-        ctypes.CDLL(None).malloc_trim(0)  # else what was freed before is used again unseen
-        Path("/proc/self/clear_refs").write_text("5")
-    except (OSError, AttributeError):
-        return None
-    return memory("VmRSS")
-
-
-def memory(name: str) -> int:
-    """A line of /proc/self/status, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(name)) * 1024
+    result, seconds, peak = measured(call)
+    return Measurement(seconds / share, peak if share == 1 else None, accuracy(result, X, y))
 
 
 def accuracy(result: Any, X: Any, y: Any, head: int = 2000) -> float | None:
