@@ -22,12 +22,13 @@ from pathlib import Path
 import pytest
 
 import servers
+from genus.mail import identity, message
 from genus.mail.boxes import messages_at
 from genus.mail.judgement import FEWEST, GROWTH, HAM_LOSS
 from genus.mail.marking import mark
 from genus.mail.message import LIMITS
 from genus.mail.spamfilter import MOST_HALVINGS, MOST_LESSONS, SpamFilter
-from genus.mail.tokens import GROUPS, MOST_OTHERS, MOST_TOKENS, MOST_WORDS
+from genus.mail.tokens import GROUPS, IN_TEXT, MOST_LINKS, MOST_OTHERS, MOST_TOKENS, MOST_WORDS
 from servers import HOST, MAIL_GROUP, MAIL_USER, Dovecot, Postfix, Server, in_maildir, program
 from servers import run as run_program
 
@@ -100,8 +101,16 @@ def test_figures_of_the_page() -> None:
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     for what, number in (
         ("bytes of a message", LIMITS.size),
-        ("bytes of the headers of a message or a part", LIMITS.head),
+        ("bytes of the headers of a message", LIMITS.head),
+        ("bytes of the headers of all parts together", LIMITS.head),
+        ("lines of headers, folded ones as one", message.MOST_LINES),
         ("headers", LIMITS.headers),
+        ("encoded words of a header", message.MOST_WORDS),
+        ("headers in the digest of a message", identity.MOST),
+        ("bytes of a header in the digest", identity.LONGEST),
+        ("words that are an opening", IN_TEXT.opening_size),
+        ("different links of a text, tags and attributes of a page", MOST_LINKS),
+        ("different tokens of a message", MOST_TOKENS),
         ("characters of one header", LIMITS.header),
         ("parts", LIMITS.parts),
         ("levels of parts in parts", LIMITS.depth),
@@ -109,7 +118,7 @@ def test_figures_of_the_page() -> None:
     ):
         assert f"| {what} | {number:,} |" in text
     words = f"{MOST_WORDS:,} words, {MOST_WORDS:,} pairs and {MOST_OTHERS} of every other group"
-    assert f"| {MOST_TOKENS:,}; of more than that {words} |" in text
+    assert f"| {words} stay, the first ones; noted |" in text
     assert f"less than {FEWEST} messages of either class" in text
     assert f"ham loss of {HAM_LOSS * 100:g} %" in text
     assert f"of more than {MOST_LESSONS:,} messages" in text
