@@ -54,7 +54,7 @@ CONTENTS = {
         "files",
     ],
     "The notes": ["notes/index"],
-    "Comparing": ["compare", "scikit-learn", "benchmarks"],
+    "Comparing": ["compare*", "scikit-learn", "benchmarks"],
     "Reference": ["api", "cli", "design"],
 }
 NOTES = ["bayes", "normal", "gda", "gda-and-logistic", "naive-bayes", "discretising", "smoothing"]
@@ -119,7 +119,9 @@ def add_contents(app: Any, page: str, source: list[str]) -> None:
     else:
         return
     for caption, pages in trees:
-        there = "\n".join(f"/{name}" for name in pages if (HERE / f"{name}.md").exists())
+        found = [sorted(HERE.glob(f"{name}.md"), key=lambda path: path.stem) for name in pages]
+        names = [path.relative_to(HERE).with_suffix("") for paths in found for path in paths]
+        there = "\n".join(f"/{name}" for name in names)
         title = f":caption: {caption}\n" if caption else ""
         source[0] += f"\n```{{toctree}}\n:hidden:\n{title}\n{there}\n```\n"
 
