@@ -29,6 +29,11 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+# Pictures and pages take minutes under the sanitizer, and call nothing that other tests do not.
+if os.environ.get("GENUS_SANITIZED") == "1":
+    collect_ignore = ["test_figures.py", "test_ng_jordan.py", "test_site.py"]
+
+
 def load_sanitized_kernel() -> None:
     """Let `genus._kernel` be the one that `make sanitize` builds."""
     suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
