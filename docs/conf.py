@@ -81,6 +81,7 @@ html_css_files = ["site.css"]
 html_theme_options = {"dark_css_variables": {"color-background-primary": DARK["page"]}}
 html_copy_source = False
 html_show_sphinx = False
+html_show_search_summary = False  # which asks for pages, and of files a browser gives none
 
 # Formulas become MathML, which browsers draw by themselves: no script, nothing from the network.
 # Docutils, which Sphinx needs anyway, has the converter. (MathJax is 2 MB beside the site or comes

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -231,3 +232,14 @@ def test_browser_shows_it(browser: Any, site: Path, width: int, scheme: str) -> 
         }
         troubles += [(path.name, name, what) for name, what in found.items() if what]
     assert troubles == []
+
+
+def test_search_finds_a_word(browser: Any, site: Path) -> None:
+    browser.get_log("browser")
+    browser.get(f"{(site / 'search.html').as_uri()}?q=nips")
+    titles = "return [...document.querySelectorAll('#search-results li a')].map(a => a.textContent)"
+    end = time.monotonic() + 10
+    while (found := browser.execute_script(titles)) == [] and time.monotonic() < end:
+        time.sleep(0.1)
+    assert found[0] == "Laplace smoothing"
+    assert browser.get_log("browser") == []
