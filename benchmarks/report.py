@@ -118,7 +118,7 @@ class Result:
 
 def line(cells: Sequence[str]) -> str:
     """One row of the table; text to the left, numbers to the right."""
-    cells = [*cells, *[""] * (len(HEADS) - len(cells))]
+    cells = [cell.replace("|", r"\|") for cell in cells] + [""] * (len(HEADS) - len(cells))
     padded = (
         f"{cell:>{width}}" if i else f"{cell:<{width}}"
         for i, (cell, width) in enumerate(zip(cells, WIDTHS, strict=True))
