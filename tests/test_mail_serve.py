@@ -13,6 +13,7 @@ import subprocess
 import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -639,15 +640,20 @@ def test_a_lesson_that_is_cut_short_is_told_so(serve):
     until(lambda: len(server.members()) == 2, "both processes")
     teacher = min(server.members())  # which is started first
 
-    def has_the_store():
-        files = Path(f"/proc/{teacher}/fd").iterdir()
-        return any(os.readlink(file) == str(server.store) for file in files)
+    def files():
+        found = []
+        for file in Path(f"/proc/{teacher}/fd").iterdir():
+            with suppress(FileNotFoundError):  # closed meanwhile
+                found.append(os.readlink(file))
+        return found
 
     told = [SPAM, "Message-class: spam", "Set: local"]
+    until(lambda: str(server.store) in files(), "it has the store")
+    before = sum(each.startswith("socket:") for each in files())
     spam_filter = SpamFilter.open(server.store)
     with ThreadPoolExecutor() as pool, spam_filter.store.change():  # so that it waits
         answer = pool.submit(server.request, "TELL", *told)
-        until(has_the_store, "it wants to learn")
+        until(lambda: sum(e.startswith("socket:") for e in files()) > before, "it wants to learn")
         os.kill(teacher, signal.SIGKILL)
         assert b" 75 EX_TEMPFAIL" in answer.result(60)
     assert spam_filter.label(SPAM) is None

@@ -61,8 +61,10 @@ class SQLiteStore:
         self._opened: sqlite3.Connection | None = None
         try:
             self._frozen = frozen(self.path)
+            there = identity(self.path)  # before it is opened: another may come at any time
             self._opened = connect(self.path, self._create, self._frozen is not None)
-            self._file, self._log = identity(self.path), identity(beside(self.path, "-wal"))
+            self._file = there or identity(self.path)
+            self._log = identity(beside(self.path, "-wal"))
         except (OSError, sqlite3.Error) as error:
             raise sentence(self.path, error) from error
 
