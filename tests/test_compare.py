@@ -418,9 +418,28 @@ def test_texts_beside_other_columns():
         assert line.error[-1].mean() < 0.4
 
 
+@pytest.mark.parametrize("kind", [int, str, object])
+def test_codes_of_categories_are_categories_to_both(kind):
+    """Code 1 is one class, 0 and 2 the other: no straight line over codes tells them apart."""
+    codes = np.random.default_rng(0).integers(0, 3, (300, 3))
+    found = compare(codes.astype(kind), codes[:, 0] == 1, model=CategoricalNB(), repeats=10)
+    assert found.lines["logistic regression"].error[-1].max() == 0
+    assert found.lines["CategoricalNB"].error[-1].max() == 0
+
+
+def test_a_model_that_cannot_be_fitted_is_said_so():
+    X, y = normal(100)
+    X = np.column_stack([X, np.ones(100)])
+    found = compare(X, y, model=GDA(diagonal=True), repeats=10)
+    assert found.advice.use == "logistic regression"
+    assert "no variance within any class" in " ".join(found.notes)
+    assert "as counts add" not in str(found)
+
+
 def test_any_classifier_may_be_compared():
     X, y = counts(200)
     assert "PoissonNB" in compare(X, y, model=PoissonNB(), repeats=10).lines
+    assert "GDA(shared=False)" in compare(X, y, model=GDA(shared=False), repeats=10).lines
     with pytest.raises(ValueError, match="calibrate=False"):
         compare(table(100), target="pays", model=TableClassifier())
 

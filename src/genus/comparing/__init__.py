@@ -93,7 +93,7 @@ class Comparison:
                 )
         c = self.curves
         points = len(c.sizes) * c.lines[0].error.shape[1]
-        if c.counting > 0:
+        if c.counting > 0 and not np.isnan(c.lines[0].error).all():
             times = c.refitting / c.counting
             longer = f"{times:.1f} times as long" if times > 1.2 else "as long with so few rows"
             told.append(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from genus import labels, matrix
 from genus.comparing.cost import measured
-from genus.comparing.material import Material, named
+from genus.comparing.material import Material
 from genus.comparing.points import Deal, Line, Sizes, judged, stacked, unique
 from genus.model import Model
 from genus.statistics import Array
@@ -45,7 +45,7 @@ def generative(
                 spent += perf_counter() - start
                 p = posterior(given, solved, test)
             except ValueError as problem:
-                notes.append(f"{named(given.estimator)}: {problem}")
+                notes.append(f"{given.name}: {problem}")
                 continue
             finally:
                 told(1)
@@ -60,7 +60,7 @@ def generative(
         except ValueError:
             continue  # said above
     line = Line(
-        named(given.estimator),
+        given.name,
         error,
         loss,
         seconds,

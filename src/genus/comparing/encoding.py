@@ -31,6 +31,8 @@ def encoding_for(X: Any) -> Encoding:
         return OfTables()
     if isinstance(X, np.ndarray) and X.ndim == 1:
         return OfTexts()
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O":
+        return OfCategories()
     return OfNumbers()
 
 
@@ -57,6 +59,21 @@ def plain(X: Any) -> Any:
     return SparseRows.of(X).to_scipy() if is_sparse(X) else X
 
 
+class OfCategories:
+    """A matrix of categories: a column for each of them."""
+
+    def fit(self, X: Any) -> OfCategories:
+        self.step = one_by_one().fit(X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return self.step.transform(X)
+
+
+def one_by_one() -> Any:
+    return OneHotEncoder(handle_unknown="ignore", max_categories=200)
+
+
 class OfTexts:
     """Strings: their words, by tf-idf."""
 
@@ -77,7 +94,7 @@ class OfTables:
             if column.kind == "number":
                 step: Any = filled_and_scaled()
             elif column.kind == "category":
-                step = OneHotEncoder(handle_unknown="ignore", max_categories=200)
+                step = one_by_one()
             else:
                 step = TfidfVectorizer(sublinear_tf=True)
             self.steps.append(step.fit(raw(values, column.kind)))

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from genus import labels, matrix
 from genus.estimators import (
     GDA,
+    CategoricalNB,
     GenerativeClassifier,
     MultinomialNB,
     TableClassifier,
@@ -31,10 +31,11 @@ FEWEST_ROWS = 8
 class Material:
     """m labelled rows for two: `X` as the generative model counts them, `raw` to be encoded.
 
-    `estimator` is a fresh copy that knows the columns; `kind` is "numbers", "table" or "texts".
-    `notes` say what was left out.
+    `estimator` is a fresh copy that knows the columns, and is called `name`; `kind` is "numbers",
+    "table" or "texts". `notes` say what was left out.
     """
 
+    name: str
     estimator: GenerativeClassifier
     X: Any
     raw: Any
@@ -64,6 +65,7 @@ def material(
     rows, y, plan, notes = read(X, None if isinstance(y, str) else y, target, ignore)
     rows, y, few = without_single(rows, y)
     notes += few
+    name = None if model is None else repr(model).removesuffix("()")
     if model is None:
         model = usual(rows, plan, ignore)
     elif getattr(model, "_chooses", False):
@@ -71,6 +73,8 @@ def material(
             f"{model} learns weights from rows out of fold, and a curve of it cannot be summed up. "
             "Use calibrate=False, or see genus report."
         )
+    if isinstance(model, CategoricalNB):
+        rows = categories(rows, plan)
     given = rows if not isinstance(rows, Numbers) else rows.values
     fresh, own, codes, classes, _ = checked(model, given, y, None)
     if len(codes) < FEWEST_ROWS:
@@ -79,7 +83,8 @@ def material(
             f"by others. Give {FEWEST_ROWS} or more."
         )
     raw, kind, names = encodable(rows, own, fresh)
-    return Material(fresh, own, raw, codes, classes, kind, names, tuple(notes))
+    name = name or named(fresh)
+    return Material(name, fresh, own, raw, codes, classes, kind, names, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +126,13 @@ def read(
     if kinds == {"text"} and len(names) == 1:
         return np.array(list(frame.columns[0].strings()), dtype=object), y, plan, notes
     return table, y, plan, notes
+
+
+def categories(rows: Any, plan: Any) -> NDArray[Any]:
+    """Rows as a matrix of objects, each a category."""
+    if isinstance(rows, Numbers):
+        return np.array(rows.values, dtype=object)
+    return Frame.of(rows, plan).values() if hasattr(rows, "schema") else np.asarray(rows, object)
 
 
 def is_texts(X: Any) -> bool:
@@ -175,6 +187,8 @@ def encodable(rows: Any, own: Any, fresh: GenerativeClassifier) -> tuple[Any, st
         return rows.values, "numbers", rows.names
     if isinstance(rows, np.ndarray) and rows.ndim == 1:
         return rows, "texts", ()
+    if isinstance(rows, np.ndarray):  # whatever is missing is a category, too
+        return np.where(rows == None, "(missing)", rows), "table", tuple(fresh._feature_names())  # noqa: E711
     if isinstance(own, Frame):  # of which the texts are in words by now
         frame = Frame.of(rows, own.plan)
         return frame, "table", tuple(column.name for column in own.plan.used)
@@ -182,7 +196,5 @@ def encodable(rows: Any, own: Any, fresh: GenerativeClassifier) -> tuple[Any, st
 
 
 def named(model: GenerativeClassifier) -> str:
-    """What people call the model."""
-    if isinstance(model, TableClassifier | TextClassifier):
-        return "naive Bayes"
-    return "GDA" if isinstance(model, GDA) else type(clone(model)).__name__
+    """What people call a model that `usual` chose."""
+    return "GDA" if isinstance(model, GDA) else "naive Bayes"

@@ -276,8 +276,8 @@ def columns_in_bins(raw: Any, names: tuple[str, ...]) -> dict[str, NDArray[np.in
 
 def in_bins(values: Any) -> NDArray[np.int64]:
     """Numbers by their quantiles, the commonest categories by themselves, others together."""
-    if isinstance(values, Values):
-        codes = values.codes + 1
+    if isinstance(values, Values) or values.dtype.kind == "O":
+        codes = values.codes + 1 if isinstance(values, Values) else labels.factorize(values)[1]
         common = np.argsort(-np.bincount(codes), kind="stable")[: BINS * 2]
         place = np.full(codes.max() + 1, len(common))
         place[common] = np.arange(len(common))

@@ -1,8 +1,9 @@
 """Which to use: where two curves cross, who is ahead at the present size, and how sure that is.
 
 Repeats share rows, so that their differences vary less than those of new data would. The variance
-of a mean of R differences is taken for (1/R + test rows / training rows) times theirs (Nadeau &
-Bengio 2003), and the mean is compared with Student's t.
+of a mean of R differences is taken for (1/R + test rows / all other rows) times theirs (Nadeau &
+Bengio 2003), and the mean is compared with Student's t. Where few of the other rows are learned
+from, repeats share less, and this is cautious.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from genus.comparing.points import Line
 from genus.statistics import Array
 
 SURE = 0.9
-AHEAD = 0.8  # how sure it must be on either side of a crossing that one is ahead
+AHEAD = 0.9  # how sure it must be on either side of a crossing that one is ahead
 DRAWS = 500
 MEASURES = {"error": "error", "log_loss": "log loss"}
 
@@ -61,7 +62,7 @@ def lead(curves: Curves, measure: str, a: Line, b: Line, size: int = -1) -> Lead
         return None
     gaps = yours[both] - mine[both]
     gap, spread = float(gaps.mean()), float(gaps.std(ddof=1))
-    share = 1 / len(gaps) + curves.tested / float(curves.sizes[size])
+    share = 1 / len(gaps) + curves.tested / float(curves.sizes[-1])
     if spread > 0:
         sure = float(stdtr(len(gaps) - 1, abs(gap) / (spread * np.sqrt(share))))
     else:
@@ -69,12 +70,16 @@ def lead(curves: Curves, measure: str, a: Line, b: Line, size: int = -1) -> Lead
     return Lead(measure, float(mine[both].mean()), float(yours[both].mean()), gap, sure)
 
 
-def signs(curves: Curves, measure: str, a: Line, b: Line) -> NDArray[np.int64]:
-    """At each size 1 if the first is ahead, -1 if the second, 0 if that is not clear."""
+def signs(curves: Curves, measure: str, a: Line, b: Line, sure: float = AHEAD) -> NDArray[np.int64]:
+    """At each size 1 if the first is ahead, -1 if the second, 0 if that is not clear.
+
+    Of curves that are the same but for chance, one in ten has a lead of 90 % somewhere, and two in
+    three one of 80 %.
+    """
     found = []
     for size in range(len(curves.sizes)):
         one = lead(curves, measure, a, b, size)
-        clear = one is not None and one.sure >= AHEAD
+        clear = one is not None and one.sure >= sure
         found.append(int(np.sign(one.gap)) if one is not None and clear else 0)
     return np.array(found)
 
