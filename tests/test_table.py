@@ -910,3 +910,24 @@ def test_numbers_may_be_modelled_together(tmp_path: Path) -> None:
         TableClassifier({("height",): "gaussian"}).fit(frame, y)
     with pytest.raises(ValueError, match="'weight' has two families"):
         TableClassifier({("height", "weight"): "gaussian", "weight": "poisson"}).fit(frame, y)
+
+
+@pytest.mark.parametrize("period", [2, 4, 8])
+def test_labels_that_come_in_turns_are_all_weighed(
+    period: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that weights are learned from are scattered: every other one may be of one class."""
+    monkeypatch.setattr("genus.estimators.table.MOST_WEIGHED", 200)
+    rng = np.random.default_rng(0)
+    y = (np.arange(4000) % period == 0).astype(int)
+    X = rng.normal(size=(4000, 2)) + 1.5 * y[:, None]
+    for fitted in (TableClassifier().fit(X, y), streamed(X, y)):
+        outcome = fitted.weighing_.outcome
+        assert 100 < len(outcome.y) <= 400
+        assert np.mean(outcome.y) == pytest.approx(1 / period, abs=0.08)
+        assert 0.6 < outcome.accuracy < 0.95
+
+
+def streamed(X: Any, y: Any) -> TableClassifier:
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "y": y})
+    return TableClassifier().fit(table, target="y")

@@ -16,17 +16,17 @@ from genus.cli.arguments import File
 )
 @click.option(
     "--repeats",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1000),
     metavar="N",
     help="How often rows are split, in tens.  [default: 30, or 10 of more than 2,000 rows]",
 )
 @click.option(
     "--patience",
     type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
+    default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long either of the others may take.",
+    help="How long each of them may take.",
 )
 @arguments.ignore
 @arguments.encoding
@@ -87,6 +87,8 @@ def format_of(output: str) -> str:
     from genus.plots.style import FORMATS, library
 
     kind = Path(output).suffix.removeprefix(".").lower()
+    if Path(output).is_dir() or not Path(output).absolute().parent.is_dir():
+        raise ValueError(f"Cannot write {output}: its folder is missing, or it is one itself.")
     if kind not in FORMATS:
         raise click.UsageError(f"A picture is .{', .'.join(FORMATS)}; {output!r} is none.")
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from genus.comparing.curves import Curves, Progress, curves
 from genus.comparing.fitting import LOGISTIC
 from genus.comparing.material import material
-from genus.comparing.points import Line
+from genus.comparing.points import Line, shared
 from genus.comparing.reasons import Reasons, reasons
-from genus.comparing.verdict import MEASURES, Advice, advice, told_crossing
+from genus.comparing.verdict import MEASURES, Advice, advice, percent, told_crossing
+from genus.comparing.weighed import Weighed, weighed
 from genus.estimators import GenerativeClassifier
 
 __all__ = ["Comparison", "compare"]
@@ -31,6 +32,7 @@ class Comparison:
     reasons : whether what the generative model assumes holds for these rows.
     rows, classes : how many rows there are, and of what.
     notes : what was left out, and what did not work.
+    weighed : what `genus fit` makes of a table is worth, out of fold.
     """
 
     curves: Curves
@@ -39,6 +41,7 @@ class Comparison:
     rows: int
     classes: Any
     notes: tuple[str, ...]
+    weighed: Weighed | None = None
 
     @property
     def lines(self) -> dict[str, Line]:
@@ -49,6 +52,17 @@ class Comparison:
     def why(self) -> list[str]:
         """Sentences on what holds for these rows, and what does not."""
         return self.reasons.sentences(self.curves.lines[0].name)
+
+    @property
+    def beyond(self) -> str:
+        """What `genus fit` would make of these rows, beside the plain models compared here."""
+        if self.weighed is None:
+            return ""
+        return (
+            "These are plain models. What genus fit makes of rows (TableClassifier), which weighs "
+            f"evidence, is wrong in {percent(self.weighed.error)} of them, with a log loss of "
+            f"{self.weighed.log_loss:.3f}{self.weighed.of_rows}."
+        )
 
     @property
     def crossings(self) -> str:
@@ -63,7 +77,7 @@ class Comparison:
 
     def __str__(self) -> str:
         """The sentence, where the curves cross, the curves as a table, and why."""
-        parts = [self.advice.sentence, self.crossings, self.table(), self.costs()]
+        parts = [self.advice.sentence, self.beyond, self.crossings, self.table(), self.costs()]
         parts += ["\n".join(f"- {sentence}" for sentence in self.why)]
         parts += ["\n".join(self.notes)]
         return "\n\n".join(part for part in parts if part)
@@ -74,7 +88,7 @@ class Comparison:
         head = f"{'rows':>9}" + "".join(f"  {name:>25}" for name in names)
         lines = [head]
         for s, size in enumerate(self.curves.sizes):
-            both = common(self.curves.lines, s)
+            both = shared(self.curves.lines, s)
             cells = "".join(f"  {cell(line, s, both):>25}" for line in self.curves.lines)
             lines.append(f"{size:>9,}{cells}")
         return "\n".join([*lines, f"{'':9}  wrong, and log loss; ± is the deviation of repeats"])
@@ -103,12 +117,6 @@ class Comparison:
         return "\n".join(f"{one}." for one in told)
 
 
-def common(lines: Sequence[Line], s: int) -> NDArray[np.bool_]:
-    """The repeats at a size that all lines have, but for those that have none."""
-    there = [~np.isnan(line.error[s]) for line in lines]
-    return np.logical_and.reduce([each for each in there if each.any()] or there)
-
-
 def cell(line: Line, s: int, both: NDArray[np.bool_]) -> str:
     error, loss = line.error[s, both], line.log_loss[s, both]
     error, loss = error[~np.isnan(error)], loss[~np.isnan(loss)]
@@ -126,7 +134,7 @@ def compare(
     model: GenerativeClassifier | None = None,
     ignore: Collection[str] = (),
     repeats: int | None = None,
-    patience: float = 60.0,
+    patience: float = 30.0,
     random_state: int | None = 0,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -151,5 +159,7 @@ def compare(
     }
     whole = {name: p for name, p in held.items() if len(p) == len(found.judged)}
     why = reasons(given, found.judged, whole)
+    by_fit = weighed(given) if model is None else None
     notes = (*given.notes, *(note for line in found.lines for note in line.notes))
-    return Comparison(found, advice(found, len(given.y)), why, len(given.y), given.classes, notes)
+    told = advice(found, len(given.y))
+    return Comparison(found, told, why, len(given.y), given.classes, notes, by_fit)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from genus import labels, matrix
 from genus.comparing.cost import measured
 from genus.comparing.material import Material
-from genus.comparing.points import Deal, Line, Sizes, judged, stacked, unique
+from genus.comparing.points import FEWEST_TIMES, Deal, Line, Sizes, judged, notes_of, stacked
 from genus.model import Model
 from genus.statistics import Array
 
@@ -22,15 +22,22 @@ def generative(
     given: Material,
     at: Sizes,
     dealt: Sequence[Deal],
+    patience: float,
     told: Callable[[int], None],
 ) -> tuple[Line, float, float]:
     """The line of the generative model, the seconds it took, and those of fitting each anew."""
     error, loss = np.full((2, len(at), len(dealt)), np.nan)
+    problems: list[str] = []
     notes: list[str] = []
+    started = perf_counter()
     out: list[Array] = []
     counted: dict[int, list[Model]] = {}
     spent = 0.0
     for r, deal in enumerate(dealt):
+        if r >= FEWEST_TIMES and perf_counter() - started > patience:
+            notes.append(f"{given.name} was fitted {r} times at each size, for want of patience.")
+            told((len(dealt) - r) * len(at))
+            break
         start = perf_counter()
         if deal.number not in counted:
             counted = {deal.number: blocks_of(given, deal)}
@@ -45,7 +52,7 @@ def generative(
                 spent += perf_counter() - start
                 p = posterior(given, solved, test)
             except ValueError as problem:
-                notes.append(f"{given.name}: {problem}")
+                problems.append(str(problem))
                 continue
             finally:
                 told(1)
@@ -66,7 +73,7 @@ def generative(
         seconds,
         memory,
         stacked(out, len(given.classes)),
-        unique(notes),
+        notes_of(given.name, problems, notes),
     )
     return line, spent, float(np.nansum(seconds)) * len(dealt)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,25 @@ from numpy.typing import NDArray
 from genus.comparing.counting import generative
 from genus.comparing.fitting import LOGISTIC, PERCEPTRON, Encodings, discriminative
 from genus.comparing.material import Material
-from genus.comparing.points import BLOCKS, Line, deals, sizes_for
+from genus.comparing.points import Line, blocks_for, deals, shared, sizes_for
+from genus.statistics import Array
 
-MANY_ROWS = 2000  # up to which blocks are dealt three times
+MANY_ROWS = 1000  # up to which blocks are dealt three times
 Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What it is worth to name the commonest class, and to say how common each is."""
+
+    error: float
+    log_loss: float
+
+    @classmethod
+    def of(cls, y: NDArray[Any]) -> Guess:
+        share = np.bincount(y) / len(y)
+        share = share[share > 0]
+        return cls(float(1 - share.max()), float(-share @ np.log(share)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +55,12 @@ class Curves:
     counting: float
     refitting: float
     judged: NDArray[np.intp]  # rows that `probabilities` are of
+    guess: Guess | None = None
+
+    def compared(self, measure: str) -> list[Array]:
+        """Error or log loss of each line, (S, R), where all lines have been fitted."""
+        both = np.array([shared(self.lines, s) for s in range(len(self.sizes))])
+        return [np.where(both, getattr(line, measure), np.nan) for line in self.lines]
 
 
 def curves(
@@ -50,7 +72,9 @@ def curves(
 ) -> Curves:
     """The curves of the generative model, of logistic regression, and of the perceptron."""
     rows = len(given.y)
-    blocks = min(BLOCKS, max(2, rows // 4))
+    if isinstance(patience, bool) or not patience > 0:
+        raise ValueError(f"patience is a number of seconds above 0, got {patience!r}.")
+    blocks = blocks_for(given.y)
     times = repeats_to_times(repeats, rows, blocks)
     at = sizes_for(rows, len(given.classes), blocks)
     dealt = list(deals(given.y, blocks, times, seed))
@@ -60,7 +84,7 @@ def curves(
         if progress is not None:
             progress(points, total)
 
-    ours, counting, refitting = generative(given, at, dealt, told)
+    ours, counting, refitting = generative(given, at, dealt, patience, told)
     encodings = Encodings(given)
     theirs = [
         discriminative(encodings, name, at, dealt, patience, told)
@@ -74,6 +98,7 @@ def curves(
         counting,
         refitting,
         np.concatenate([deal.test for deal in first]),
+        Guess.of(given.y),
     )
 
 

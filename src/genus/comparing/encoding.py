@@ -55,8 +55,12 @@ class OfNumbers:
 
 
 def plain(X: Any) -> Any:
-    """A sparse matrix as scikit-learn has it."""
-    return SparseRows.of(X).to_scipy() if is_sparse(X) else X
+    """A sparse matrix as scikit-learn has it: its perceptron takes indices of 32 bits only."""
+    if not is_sparse(X):
+        return X
+    made = SparseRows.of(X).to_scipy()
+    made.indices, made.indptr = made.indices.astype(np.int32), made.indptr.astype(np.int32)
+    return made
 
 
 class OfCategories:

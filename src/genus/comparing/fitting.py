@@ -18,7 +18,16 @@ from genus import labels
 from genus.comparing.cost import measured
 from genus.comparing.encoding import encoding_for
 from genus.comparing.material import Material
-from genus.comparing.points import MOST_TESTED, Deal, Line, Sizes, judged, stacked, unique
+from genus.comparing.points import (
+    FEWEST_TIMES,
+    MOST_TESTED,
+    Deal,
+    Line,
+    Sizes,
+    judged,
+    notes_of,
+    stacked,
+)
 from genus.matrix import ONE_BLAS_THREAD
 from genus.statistics import Array
 
@@ -26,7 +35,6 @@ LOGISTIC, PERCEPTRON = "logistic regression", "perceptron"
 MOST_STEPS = 300
 # scikit-learn's own; of tf-idf, whose rows have length 1, it would leave next to nothing.
 PENALTY = {"numbers": 1.0, "table": 1.0, "texts": 100.0}
-FEWEST_TIMES = 3  # that a point is fitted, or not at all
 AT_ONCE = 0.05  # of the patience that a size may take without a thought of those to come
 MOST_KEPT = 100_000_000  # bytes of encoded rows, about
 FEW_CELLS = 1_000_000  # of a matrix, below which threads get in each other's way
@@ -71,11 +79,14 @@ class Encodings:
     def made(self, deal: Deal, rows: NDArray[np.intp]) -> Encoded:
         given = self.given
         (_, raw), (_, tested) = given.take(rows), given.take(deal.test)
-        start = perf_counter()
-        encoding = encoding_for(given.raw).fit(raw)
-        X = encoding.transform(raw)
-        seconds = perf_counter() - start
-        return Encoded(X, given.y[rows], encoding.transform(tested), given.y[deal.test], seconds)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            start = perf_counter()
+            encoding = encoding_for(given.raw).fit(raw)
+            X = encoding.transform(raw)
+            seconds = perf_counter() - start
+            test = encoding.transform(tested)
+        return Encoded(X, given.y[rows], test, given.y[deal.test], seconds)
 
 
 def discriminative(
@@ -91,16 +102,19 @@ def discriminative(
     error, loss = np.full((2, len(at), len(dealt)), np.nan)
     seconds, memory = np.full(len(at), np.nan), None
     out: list[Array] = []
+    problems: list[str] = []
     notes: list[str] = []
     unconverged, separated, started = 0, 0, perf_counter()
     for s, (size, blocks) in enumerate(at):
         left = patience - (perf_counter() - started)
         expected = cost_ahead([n for n, _ in at], seconds[:s])
         times = affordable(expected, len(dealt), left, patience)
+        if times == 0 and s == 0:
+            times = min(FEWEST_TIMES, len(dealt))
         if times == 0:
             notes.append(
                 f"{name.capitalize()} stops at {at[s - 1][0]:,} rows: {size:,} would take it "
-                f"{expected[0]:,.1f} seconds each time."
+                f"{expected[0]:,.2g} seconds each time, more than --patience leaves."
             )
             told((len(at) - s) * len(dealt))
             break
@@ -114,7 +128,7 @@ def discriminative(
                 model, converged = work()
                 took.append(perf_counter() - start + encoded.seconds)
             except ValueError as problem:
-                notes.append(f"{name.capitalize()}: {problem}")
+                problems.append(str(problem))
                 continue
             finally:
                 told(1)
@@ -128,6 +142,11 @@ def discriminative(
                 if deal.number == 0:
                     out.append(p)
         told(len(dealt) - times)
+        if times < len(dealt) and not any("in time" in note for note in notes):
+            notes.append(
+                f"From {size:,} rows on {name} could not be fitted in all {len(dealt)} repeats in "
+                f"time, but in {times} or fewer; more --patience allows more."
+            )
         if took:
             seconds[s] = float(np.median(took))
             if s == len(at) - 1:
@@ -143,7 +162,8 @@ def discriminative(
             "Logistic regression tells the rows that it learns from apart without a mistake: how "
             "sure it is depends on its penalty alone."
         )
-    return Line(name, error, loss, seconds, memory, stacked(out, len(given.classes)), unique(notes))
+    p, told_of = stacked(out, len(given.classes)), notes_of(name, problems, notes)
+    return Line(name, error, loss, seconds, memory, p, told_of)
 
 
 def cost_ahead(sizes: Sequence[int], seconds: Array) -> Array:
@@ -195,6 +215,6 @@ def answers(model: Any, X: Any, classes: int) -> Array:
 
 
 def is_separated(model: Any, encoded: Encoded) -> bool:
-    """Whether a model makes no mistake among the rows that it was fitted to, or the first."""
-    X, y = encoded.X[:MOST_TESTED], encoded.y[:MOST_TESTED]
-    return bool((model.predict(X) == y).all())
+    """Whether a model makes no mistake among the rows that it was fitted to, or many of them."""
+    step = -(-len(encoded.y) // MOST_TESTED)
+    return all((model.predict(encoded.X[i::step]) == encoded.y[i::step]).all() for i in range(step))

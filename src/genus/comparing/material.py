@@ -14,17 +14,21 @@ from genus import labels, matrix
 from genus.estimators import (
     GDA,
     CategoricalNB,
+    GaussianNB,
     GenerativeClassifier,
     MultinomialNB,
     TableClassifier,
     TextClassifier,
 )
+from genus.estimators.inputs import refuse_missing_labels
 from genus.estimators.table_rows import labelled
 from genus.evaluate import checked
 from genus.matrix import Codes
 from genus.table import Frame, TableError, look, open_table
 
 FEWEST_ROWS = 8
+MANY_COLUMNS = 500
+MANY_CLASSES = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,7 @@ class Material:
     kind: str
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    table: Any = None  # rows as TableClassifier takes them, if it does
 
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Any]:
         """Some rows, in ascending order, for both."""
@@ -61,10 +66,16 @@ def material(
     ignore: Collection[str] = (),
 ) -> Material:
     """What X and y hold, and a model of their kind unless one is given."""
-    target = y if target is None and isinstance(y, str) else target
-    rows, y, plan, notes = read(X, None if isinstance(y, str) else y, target, ignore)
+    if target is not None and y is not None:
+        raise ValueError("Give the labels as y, or the name of their column as target; not both.")
+    target = y if isinstance(y, str) else target
+    y = None if y is None or isinstance(y, str) else one_label_each(y)
+    rows, y, plan, notes = read(X, y, target, ignore)
     rows, y, few = without_single(rows, y)
     notes += few
+    rows, empty = without_empty(rows)
+    notes += empty
+    notes += many_classes(y)
     name = None if model is None else repr(model).removesuffix("()")
     if model is None:
         model = usual(rows, plan, ignore)
@@ -84,7 +95,8 @@ def material(
         )
     raw, kind, names = encodable(rows, own, fresh)
     name = name or named(fresh)
-    return Material(name, fresh, own, raw, codes, classes, kind, names, tuple(notes))
+    table = rows.values if isinstance(rows, Numbers) else rows if hasattr(rows, "schema") else None
+    return Material(name, fresh, own, raw, codes, classes, kind, names, tuple(notes), table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +113,13 @@ def read(
     """Rows that a classifier takes, their labels, the plan of a table, and notes."""
     if target is None and y is None:
         raise ValueError("The labels are missing: give y, or the name of their column, target=.")
-    if target is None and (scipy.sparse.issparse(X) or is_texts(X)):
-        return X if scipy.sparse.issparse(X) else np.asarray(X, dtype=object), y, None, []
+    is_matrix = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim == 2
+    if target is None and ignore and (scipy.sparse.issparse(X) or is_texts(X) or is_matrix):
+        raise ValueError("ignore names columns of a table, and these rows have no names.")
+    if target is None and scipy.sparse.issparse(X):
+        return X.tocsr(), y, None, []
+    if target is None and is_texts(X):
+        return np.asarray(X, dtype=object), y, None, []
     if target is None and isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim == 2:
         return Numbers(X.astype(np.float64), tuple(f"x{j}" for j in range(X.shape[1]))), y, None, []
     notes = []
@@ -135,8 +152,42 @@ def categories(rows: Any, plan: Any) -> NDArray[Any]:
     return Frame.of(rows, plan).values() if hasattr(rows, "schema") else np.asarray(rows, object)
 
 
+def one_label_each(y: Any) -> NDArray[Any]:
+    """y as it is given, one label for each row."""
+    y = np.asarray(refuse_missing_labels(y))
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"y has one label for each row; this one has the shape {y.shape}.")
+    return y
+
+
+def without_empty(rows: Any) -> tuple[Any, list[str]]:
+    """Numbers without the columns that have none."""
+    if not isinstance(rows, Numbers):
+        return rows, []
+    empty = np.atleast_1d(np.isnan(rows.values).all(axis=0))
+    if not empty.any() or empty.all():
+        return rows, []
+    names = [name for name, none in zip(rows.names, empty, strict=True) if none]
+    kept = tuple(name for name, none in zip(rows.names, empty, strict=True) if not none)
+    note = f"Columns without any number, left out: {', '.join(map(repr, names[:5]))}."
+    return Numbers(rows.values[:, ~empty], kept), [note]
+
+
+def many_classes(y: NDArray[Any]) -> list[str]:
+    """What to say of labels that may be none."""
+    number = len(labels.factorize(y)[0])
+    if number <= max(MANY_CLASSES, len(y) / 10):
+        return []
+    return [f"There are {number:,} classes in {len(y):,} rows. Are these numbers, or names?"]
+
+
 def is_texts(X: Any) -> bool:
     """Whether rows are strings."""
+    if getattr(X, "ndim", 0) == 1 and hasattr(X, "to_numpy"):  # a column of pandas or polars
+        X = X.to_numpy()
+        return X.dtype.kind in "OU" and all(isinstance(text, str) for text in X[:100])
     if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
         return False
     if isinstance(X, np.ndarray):
@@ -149,6 +200,10 @@ def without_single(rows: Any, y: Any) -> tuple[Any, Any, list[str]]:
     y = np.asarray(y)
     classes, codes = labels.factorize(y)
     number = np.bincount(codes, minlength=len(classes))
+    if len(classes) == 1:
+        raise ValueError(
+            f"There is only one class, {labels.show(classes[0])}; nothing can be told apart."
+        )
     alone = number < 2
     if not alone.any():
         return rows, y, []
@@ -171,9 +226,15 @@ def some(rows: Any, kept: NDArray[np.intp]) -> Any:
 
 
 def usual(rows: Any, plan: Any, ignore: Collection[str]) -> GenerativeClassifier:
-    """GDA for numbers, naive Bayes for categories and mixed columns, and for texts and counts."""
+    """GDA for numbers, naive Bayes for categories and mixed columns, and for texts and counts.
+
+    And for numbers of many columns, whose Σ would take long, or with many holes: GDA learns from
+    rows without any.
+    """
     if isinstance(rows, Numbers):
-        return GDA(shrinkage="oas")
+        whole = np.mean(~np.isnan(rows.values).any(axis=1))
+        is_gda = rows.values.shape[1] <= MANY_COLUMNS and whole > 0.5
+        return GDA(shrinkage="oas") if is_gda else GaussianNB()
     if scipy.sparse.issparse(rows):
         return MultinomialNB()
     if plan is None or isinstance(rows, np.ndarray):

@@ -19,6 +19,7 @@ BLOCKS = 10
 WHOLE_BLOCKS = (1, 2, 3, 4, 6, 9)  # that are learned from, of ten
 MOST_TESTED = 10_000  # rows of a block that models are judged by
 LEAST_P = 1e-15
+FEWEST_TIMES = 3  # that a point is fitted, or not at all
 Sizes = Sequence[tuple[int, int]]  # each with how many whole blocks it is; 0 for a part of one
 
 
@@ -60,6 +61,15 @@ class Line:
     notes: tuple[str, ...] = ()
 
 
+def blocks_for(y: NDArray[Any]) -> int:
+    """How many blocks rows are dealt into: ten, or as many as nearly all rows' classes have rows.
+
+    With more, a class would have fewer rows to learn from whenever one is tested.
+    """
+    number = np.bincount(y)[y]
+    return int(min(BLOCKS, max(2, np.quantile(number, 0.1))))
+
+
 def sizes_for(rows: int, classes: int, blocks: int) -> Sizes:
     """Sizes, ascending, and how many whole blocks that is; 0 for a part of the first."""
     block = rows / blocks
@@ -93,6 +103,12 @@ def deals(y: NDArray[Any], blocks: int, times: int, seed: int | None) -> Iterato
             )
 
 
+def shared(lines: Sequence[Line], s: int) -> NDArray[np.bool_]:
+    """The repeats at a size that all lines have, but for lines that have none."""
+    there = [~np.isnan(line.error[s]) for line in lines]
+    return np.logical_and.reduce([each for each in there if each.any()] or there)
+
+
 def judged(p: Array, y: NDArray[Any]) -> tuple[float, float]:
     """The share of rows whose likeliest class is another, and the mean of -log p of their own."""
     own = p[np.arange(len(y)), y]
@@ -105,6 +121,10 @@ def stacked(out: Sequence[Array], classes: int) -> Array:
     return np.concatenate(out) if out else np.empty((0, classes))
 
 
-def unique(notes: Sequence[str]) -> tuple[str, ...]:
-    """Each once, in their order."""
-    return tuple(dict.fromkeys(notes))
+def notes_of(name: str, problems: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """What else is to be said of a line, and the first of the problems that it had."""
+    if not problems:
+        return tuple(others)
+    why = " ".join(problems[0].split())[:300]
+    first = f"{name[0].upper()}{name[1:]} could not be fitted {len(problems):,} times: {why}"
+    return (first, *others)

@@ -4,16 +4,19 @@ Tests reject anything once there are rows enough, so that each comes with the si
 
     normality     Mardia's (1970) kurtosis of each class, b = mean of d⁴, d² = (x - μ)ᵀ Σ⁻¹ (x - μ),
                   which is n(n + 2) if x is normal; D'Agostino & Pearson's test of each column
-    covariances   Box's (1949) M, and how far each class is spread compared with all
-    independence  the mutual information of two columns given the class, by their bins (a G-test)
-    logistic      a square of the log-odds out of fold, added to a regression on them (Pregibon
-                  1980); their slope tells whether a model is too sure of itself
+    covariances   Box's (1949) M, and how far each class is spread compared with all, in the
+                  direction in which that differs most
+    independence  the mutual information of two columns given the class, by their bins, and a χ²
+    logistic      logistic regression with squares and products of columns, out of fold, beside one
+                  without; and with a square of the log-odds beside these (Pregibon 1980), whose
+                  slope tells whether a model is too sure of itself
 
 Symbols: m rows, n columns, K classes.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -23,15 +26,20 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr
 from scipy.stats import kurtosis, normaltest, skew
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 
 from genus import labels
 from genus.comparing.material import Material
+from genus.matrix import ONE_BLAS_THREAD
 from genus.statistics import Array
 from genus.table import Frame
 from genus.table.frame import Values
 
 MOST_ROWS = 20_000  # that are looked at
 MOST_COLUMNS = 40  # of which pairs are
+MOST_BENT = 3_000  # rows that a curved regression is fitted to
 BINS = 4
 FEWEST = 20  # rows of a class for a test of normality
 LEVEL = 0.01
@@ -53,20 +61,25 @@ class Normality:
 
     @property
     def is_near(self) -> bool:
-        return abs(self.skewness) < SKEW and abs(self.excess) < TAILS
+        slight = abs(self.skewness) < SKEW and abs(self.excess) < TAILS
+        return slight or self.p_value > LEVEL
 
 
 @dataclass(frozen=True)
 class Covariances:
-    """Whether classes have one Σ: Box's M, and each class's spread over that of all."""
+    """Whether classes have one Σ: Box's M, and where they differ most.
+
+    `label` is the class that is spread `times` as far in some direction as all of them, or as far
+    short of it if that is below 1.
+    """
 
     p_value: float
-    spread: dict[Any, float]
+    label: Any
+    times: float
 
     @property
     def is_near(self) -> bool:
-        ratios = list(self.spread.values())
-        return max(ratios) < SPREAD and min(ratios) > 1 / SPREAD
+        return self.p_value > LEVEL or 1 / SPREAD < self.times < SPREAD
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,18 @@ class Pair:
     second: str
     bits: float
     p_value: float
+
+
+@dataclass(frozen=True)
+class Bend:
+    """What squares and products of columns would gain logistic regression, in nats a row."""
+
+    gain: float
+    error: float
+
+    @property
+    def is_clear(self) -> bool:
+        return self.gain > 2.6 * self.error and self.gain > 0.005
 
 
 @dataclass(frozen=True)
@@ -106,6 +131,7 @@ class Reasons:
     covariances: Covariances | None
     pairs: tuple[Pair, ...]
     compared: int  # pairs
+    bend: Bend | None
     posteriors: tuple[Posterior, ...]
     distances: dict[Any, Array]  # d² of each class by the Σ of all, ascending, for a plot
     columns: int
@@ -119,14 +145,17 @@ class Reasons:
             told.append(of_covariances(self.covariances))
         if self.compared:
             told.append(of_pairs(self.pairs, self.compared, generative))
-        told += [of_posterior(each) for each in self.posteriors]
-        return told
+        if self.bend is not None:
+            told.append(of_bend(self.bend))
+        return told + [sentence for each in self.posteriors if (sentence := of_posterior(each))]
 
 
 def reasons(given: Material, rows: NDArray[np.intp], probabilities: dict[str, Array]) -> Reasons:
     """All that can be found: `probabilities` of `rows`, out of fold, by the name of the model."""
-    step = max(1, -(-len(given.y) // MOST_ROWS))
-    some = np.arange(0, len(given.y), step)
+    rng = np.random.default_rng(0)
+    some = np.arange(len(given.y))
+    if len(some) > MOST_ROWS:  # at random: rows may have an order
+        some = np.sort(rng.choice(some, MOST_ROWS, replace=False))
     _, raw = given.take(some)
     y = given.y[some]
     normality: tuple[Normality, ...] = ()
@@ -144,7 +173,8 @@ def reasons(given: Material, rows: NDArray[np.intp], probabilities: dict[str, Ar
         for name, p in probabilities.items()
         if len(p) and (one := straightness(name, p, given.y[rows])) is not None
     )
-    return Reasons(normality, covariances, found, compared, straight, distances, columns)
+    bend = bent(X, own) if columns else None
+    return Reasons(normality, covariances, found, compared, bend, straight, distances, columns)
 
 
 # Normal, with one Σ?
@@ -174,19 +204,26 @@ def normalities(
         own = own[:, varies]
         kept = [name for name, there in zip(names, varies, strict=True) if there]
         lean, tails = skew(own, axis=0), kurtosis(own, axis=0)
-        p = float(min(normaltest(own, axis=0).pvalue.min() * own.shape[1], 1.0))
+        p = float(normaltest(own, axis=0).pvalue.min() * own.shape[1])
         ratio = np.nan
         if len(own) > 3 * own.shape[1]:
             width = own.shape[1]
             d = mahalanobis(own, np.cov(own.T, bias=True).reshape(width, width))
-            ratio = float(np.mean(d**2) / (width * (width + 2)))
+            expected = width * (width + 2) * (len(own) - 1) / (len(own) + 1)
+            ratio = float(np.mean(d**2) / expected)
             deviation = np.sqrt(8 * width * (width + 2) / len(own))
-            z = abs(np.mean(d**2) - width * (width + 2)) / deviation
-            p = min(p, float(2 * ndtr(-z)))
+            z = abs(np.mean(d**2) - expected) / deviation
+            p = 2 * min(p, float(2 * ndtr(-z)))  # the less of two
         worst = int(np.argmax(np.maximum(np.abs(lean) / SKEW, np.abs(tails) / TAILS)))
         found.append(
             Normality(
-                label, len(own), ratio, p, kept[worst], float(lean[worst]), float(tails[worst])
+                label,
+                len(own),
+                ratio,
+                min(p, 1.0),
+                kept[worst],
+                float(lean[worst]),
+                float(tails[worst]),
             )
         )
     return found
@@ -229,8 +266,17 @@ def equal_covariances(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> Covar
     c = (np.sum(1 / v) - 1 / v.sum()) * (2 * n * n + 3 * n - 1) / (6 * (n + 1) * (len(used) - 1))
     freedom = n * (n + 1) * (len(used) - 1) / 2
     p = float(chdtrc(freedom, max(M * (1 - c), 0.0)))
-    ratios = np.exp((logs[1:] - logs[0]) / (2 * n))
-    return Covariances(p, {classes[k]: float(r) for k, r in zip(used, ratios, strict=True)})
+    # Spread along directions in which that of all is 1; by chance alone it is 1 ± √(n/m).
+    whitening = np.linalg.inv(np.linalg.cholesky(Σ))
+    far = []
+    for k, own_Σ, m in zip(used, each, number, strict=True):
+        values = np.sqrt(np.linalg.eigvalsh(whitening @ own_Σ @ whitening.T))
+        chance = np.sqrt(n / m)
+        wide, tight = values[-1] / (1 + chance), values[0] / max(1 - chance, 0.1)
+        times = wide if wide >= 1 / max(tight, 1e-9) else tight
+        far.append((abs(float(np.log(max(times, 1e-9)))), classes[k], float(times)))
+    _, label, times = max(far, key=lambda one: one[0])
+    return Covariances(p, label, times)
 
 
 def spreads(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> dict[Any, Array]:
@@ -248,7 +294,10 @@ def spreads(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> dict[Any, Array
 
 def pairs(raw: Any, y: NDArray[Any], given: Material) -> tuple[tuple[Pair, ...], int]:
     """The pairs of columns that depend on each other most, and how many were compared."""
-    binned = columns_in_bins(raw, given.names)
+    bins = bins_for(len(y), len(given.classes))
+    if bins < 2:
+        return (), 0
+    binned = columns_in_bins(raw, given.names, bins)
     ranked = sorted(binned, key=lambda name: -information(binned[name], y))[:MOST_COLUMNS]
     compared = list(combinations(ranked, 2))
     found = []
@@ -259,7 +308,12 @@ def pairs(raw: Any, y: NDArray[Any], given: Material) -> tuple[tuple[Pair, ...],
     return tuple(sorted(found, key=lambda pair: -pair.bits)), len(compared)
 
 
-def columns_in_bins(raw: Any, names: tuple[str, ...]) -> dict[str, NDArray[np.int64]]:
+def bins_for(rows: int, classes: int) -> int:
+    """Bins of a column, so that there are ten rows for each freedom of a test; 0 if none is."""
+    return next((b for b in (BINS, 3, 2) if rows >= 10 * classes * (b - 1) ** 2), 0)
+
+
+def columns_in_bins(raw: Any, names: tuple[str, ...], bins: int) -> dict[str, NDArray[np.int64]]:
     """Codes from 0 on of each column of numbers and categories; none of texts."""
     if isinstance(raw, Frame):
         kinds = zip(raw.columns, (column.name for column in raw.plan.used), strict=True)
@@ -270,22 +324,22 @@ def columns_in_bins(raw: Any, names: tuple[str, ...]) -> dict[str, NDArray[np.in
         columns = {name: raw[:, j] for j, name in enumerate(names)}
     else:
         return {}
-    made = {name: in_bins(values) for name, values in columns.items()}
+    made = {name: in_bins(values, bins) for name, values in columns.items()}
     return {name: codes for name, codes in made.items() if codes.max(initial=0) > 0}
 
 
-def in_bins(values: Any) -> NDArray[np.int64]:
+def in_bins(values: Any, bins: int) -> NDArray[np.int64]:
     """Numbers by their quantiles, the commonest categories by themselves, others together."""
     if isinstance(values, Values) or values.dtype.kind == "O":
         codes = values.codes + 1 if isinstance(values, Values) else labels.factorize(values)[1]
-        common = np.argsort(-np.bincount(codes), kind="stable")[: BINS * 2]
+        common = np.argsort(-np.bincount(codes), kind="stable")[: bins - 1]
         place = np.full(codes.max() + 1, len(common))
         place[common] = np.arange(len(common))
         return place[codes]
     missing = np.isnan(values)
     if missing.all():
         return np.zeros(len(values), np.int64)
-    edges = np.unique(np.nanquantile(values, np.arange(1, BINS) / BINS))
+    edges = np.unique(np.nanquantile(values, np.arange(1, bins) / bins))
     codes = np.searchsorted(edges, values, side="right")
     codes[missing] = len(edges) + 1
     return labels_in_order(codes)
@@ -303,7 +357,10 @@ def information(codes: NDArray[np.int64], y: NDArray[Any]) -> float:
 def conditional_information(
     a: NDArray[np.int64], b: NDArray[np.int64], y: NDArray[Any], K: int
 ) -> tuple[float, float]:
-    """I(a; b | y) in bits without what chance brings, and the p-value of its G-test."""
+    """I(a; b | y) in bits without what chance brings, and the p-value of a χ² test.
+
+    Of few rows in a class, χ² is Pearson's times (N - 1)/N, whose mean is right.
+    """
     rows, wide, high = len(y), int(a.max()) + 1, int(b.max()) + 1
     table = np.bincount((y * wide + a) * high + b, minlength=K * wide * high)
     n = table.reshape(K, wide, high).astype(float)
@@ -317,10 +374,39 @@ def conditional_information(
     seen = n > 0
     G = 2 * float((n[seen] * np.log(n[seen] / expected[seen])).sum())
     bits = max(G - freedom, 0.0) / (2 * rows * np.log(2))
-    return bits, float(chdtrc(freedom, max(G, 0.0)))
+    there = expected > 0
+    cells = np.divide((n - expected) ** 2, expected, out=np.zeros_like(n), where=there)
+    scale = (of_class - 1) / np.maximum(of_class, 1)
+    return bits, float(chdtrc(freedom, float(cells.sum(axis=(1, 2)) @ scale)))
 
 
 # Logistic?
+
+
+def bent(X: Array, y: NDArray[Any]) -> Bend | None:
+    """Logistic regression of columns, and with their squares and products, or squares alone."""
+    if len(y) > MOST_BENT:
+        some = np.sort(np.random.default_rng(0).choice(len(y), MOST_BENT, replace=False))
+        X, y = X[some], y[some]
+    if np.bincount(y)[np.unique(y)].min() < 6 or X.shape[1] > MOST_COLUMNS:
+        return None
+    few = X.shape[1] <= 10
+    curved = PolynomialFeatures(2, include_bias=False) if few else FunctionTransformer(squares)
+    losses = []
+    for steps in ((), (curved, StandardScaler())):
+        model = make_pipeline(StandardScaler(), *steps, LogisticRegression(max_iter=300))
+        with warnings.catch_warnings(), ONE_BLAS_THREAD:
+            warnings.simplefilter("ignore")
+            p = cross_val_predict(model, X, y, cv=3, method="predict_proba")
+        own = p[np.arange(len(y)), np.searchsorted(np.unique(y), y)]
+        losses.append(-np.log(np.maximum(own, 1e-9)))
+    gain = losses[0] - losses[1]
+    return Bend(float(gain.mean()), float(gain.std() / np.sqrt(len(gain))))
+
+
+def squares(X: Array) -> Array:
+    """Columns, and their squares."""
+    return np.hstack([X, X**2])
 
 
 def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
@@ -372,18 +458,19 @@ def of_covariances(found: Covariances) -> str:
     if found.is_near:
         but = f", if not quite ({p_told(found.p_value)})" if found.p_value < LEVEL else ""
         return f"The classes are spread alike, as one Σ has it{but}."
-    wide = max(found.spread, key=lambda label: found.spread[label])
-    tight = min(found.spread, key=lambda label: found.spread[label])
     return (
-        f"The classes do not share one Σ: class {labels.show(wide)} is spread "
-        f"{found.spread[wide] / found.spread[tight]:.1f} times as far as class "
-        f"{labels.show(tight)} ({p_told(found.p_value)}); GDA(shared=False) has one for each."
+        f"The classes do not share one Σ: class {labels.show(found.label)} is spread "
+        f"{found.times:.2g} times as far in some direction as all are ({p_told(found.p_value)}); "
+        "GDA(shared=False) has a Σ for each."
     )
 
 
 def of_pairs(found: tuple[Pair, ...], compared: int, generative: str) -> str:
     if not found:
-        return f"No pair of columns, of {compared:,}, depends on each other given the class."
+        return (
+            f"No pair of columns, of {compared:,}, depends on each other given the class by more "
+            f"than {BITS} bits."
+        )
     listed = ", ".join(
         f"{pair.first!r} and {pair.second!r} ({pair.bits:.2f} bits)" for pair in found[:SHOWN]
     )
@@ -395,18 +482,27 @@ def of_pairs(found: tuple[Pair, ...], compared: int, generative: str) -> str:
     )
 
 
-def of_posterior(found: Posterior) -> str:
-    bend = (
-        f"The log-odds of {found.name} are straight where they should be"
-        if found.is_straight
-        else f"The log-odds of {found.name} are bent: a square would gain {found.gain:.3f} nats a "
-        f"row ({p_told(found.p_value)})"
+def of_bend(found: Bend) -> str:
+    if not found.is_clear:
+        return "A logistic posterior fits: squares and products of columns gain it nothing clear."
+    return (
+        "The posterior is not logistic in these columns: their squares and products would gain "
+        f"logistic regression {found.gain:.2f} nats a row; it, too, is a straight line."
     )
-    if 0.8 <= found.slope <= 1.25 or found.p_slope > LEVEL:
-        return f"{bend}."
-    how = "too large: it is too sure" if found.slope < 1 else "too small: it could be surer"
-    times = max(found.slope, 1 / max(found.slope, 1e-3))
-    return f"{bend}, and {times:.1f} times {how}."
+
+
+def of_posterior(found: Posterior) -> str:
+    """Whether a model is too sure, or not sure enough; nothing if it is as it should be."""
+    if found.p_slope <= LEVEL and found.slope <= 0.05:
+        return f"What {found.name} says of rows that it has not seen is in no right order."
+    told = []
+    if found.p_slope <= LEVEL and not 0.8 <= found.slope <= 1.25:
+        times = max(found.slope, 1 / found.slope)
+        how = "too large: it is too sure" if found.slope < 1 else "too small: it could be surer"
+        told.append(f"{times:.1f} times {how}")
+    if not found.is_straight:
+        told.append(f"bent: a square would gain {found.gain:.3f} nats a row")
+    return f"The log-odds of {found.name} are {', and '.join(told)}." if told else ""
 
 
 def p_told(p: float) -> str:

@@ -139,9 +139,7 @@ def advice(curves: Curves, rows: int) -> Advice:
     ours, theirs = curves.lines[:2]
     size = last_common(ours, theirs)
     if size is None:
-        only = ours.name if not np.isnan(ours.error).all() else theirs.name
-        sentence = f"Use {only}: nothing else could be fitted to these rows."
-        return Advice(only, sentence, 0.5, (), {})
+        return without_common(ours, theirs)
     found = [lead(curves, measure, ours, theirs, size) for measure in MEASURES]
     error, loss = found
     crossings = {measure: crossing(curves, measure, ours, theirs) for measure in MEASURES}
@@ -151,7 +149,40 @@ def advice(curves: Curves, rows: int) -> Advice:
     sentence = f"With your {rows:,} rows use {use}: {why}."
     if size < len(curves.sizes) - 1:
         sentence = f"By {present:,} of your {rows:,} rows, use {use}: {why}."
+    if curves.guess is not None and not beats_a_guess(curves, size):
+        sentence = (
+            f"Neither {ours.name} nor {theirs.name} is clearly better than a guess: to name the "
+            f"commonest class is wrong in {percent(curves.guess.error)} of rows, they are in "
+            f"{percent(error.first)} and {percent(error.second)}."
+            if error is not None
+            else sentence
+        )
     return Advice(use, sentence, sure, leads, crossings)
+
+
+def without_common(ours: Line, theirs: Line) -> Advice:
+    """If there is no size at which both were fitted often enough."""
+    fitted = [line for line in (ours, theirs) if not np.isnan(line.error).all()]
+    if not fitted:
+        told = " ".join((*ours.notes, *theirs.notes))
+        raise ValueError(f"Nothing could be fitted to these rows. {told}")
+    only = fitted[0].name
+    why = "nothing else could be fitted" if len(fitted) == 1 else "others took too long"
+    return Advice(only, f"Use {only}: {why} to these rows.", 0.5, (), {})
+
+
+def beats_a_guess(curves: Curves, size: int) -> bool:
+    """Whether one of both is clearly ahead of naming the commonest class, or of its share."""
+    assert curves.guess is not None
+    for line in curves.lines[:2]:
+        for measure in MEASURES:
+            values = getattr(line, measure)
+            same = np.where(np.isnan(values), np.nan, getattr(curves.guess, measure))
+            guess = Line("a guess", same, same, line.seconds)
+            found = lead(curves, measure, line, guess, size)
+            if found is not None and found.gap > 0 and found.is_clear:
+                return True
+    return False
 
 
 def last_common(a: Line, b: Line) -> int | None:
@@ -171,14 +202,17 @@ def chosen(ours: str, theirs: str, error: Lead | None, loss: Lead | None) -> tup
         if loss is not None and loss.is_clear and loss.gap * error.gap < 0:
             why += f"; but the probabilities of {other} are the better ones ({losses(loss)})"
         return use, error.sure, why
-    same = "both are wrong about equally often"
+    same = ""
     if error is not None:
-        same += f" ({percent(error.first)} and {percent(error.second)})"
+        same = (
+            f"{ours} is wrong in {percent(error.first)} of rows and {theirs} in "
+            f"{percent(error.second)}, which chance may explain; "
+        )
     if loss is not None and loss.is_clear:
         use = ours if loss.gap > 0 else theirs
-        return use, loss.sure, f"{same}, and its probabilities are better ({losses(loss)})"
+        return use, loss.sure, f"{same}but its probabilities are better ({losses(loss)})"
     sure = max((each.sure for each in (error, loss) if each is not None), default=0.5)
-    return ours, sure, f"{same}, and it is the one that adds, forgets and explains"
+    return ours, sure, f"{same}it is the one that adds, forgets and explains"
 
 
 def losses(loss: Lead) -> str:
@@ -188,7 +222,7 @@ def losses(loss: Lead) -> str:
 
 def surely(sure: float) -> str:
     """How sure, in per cent that never are a hundred."""
-    return f"{min(100 * sure, 99):.0f} % sure" if sure < 0.999 else "sure"
+    return f"{min(100 * sure, 99):.0f} % sure" if sure < 0.995 else "more than 99 % sure"
 
 
 def percent(share: float) -> str:
@@ -206,10 +240,11 @@ def told_crossing(curves: Curves, measure: str, found: Crossing | None) -> str:
         )
     ahead = signs(curves, measure, ours, theirs)
     if not ahead.any():
-        return "the curves do not cross: neither is clearly ahead anywhere."
+        return "no crossing can be told: neither is clearly ahead anywhere."
     who = ours.name if ahead[np.flatnonzero(ahead)[0]] > 0 else theirs.name
-    clear = "at every size" if (ahead != 0).all() else "wherever it is clear"
-    return f"the curves do not cross: {who} is ahead {clear}."
+    if (ahead != 0).all():
+        return f"the curves do not cross: {who} is ahead at every size."
+    return f"no crossing can be told: {who} is ahead wherever that is clear."
 
 
 def rounded(rows: float) -> str:

@@ -21,7 +21,7 @@ from genus.estimators.table_rows import (
     labelled,
     labelled_rows,
     labels_of,
-    step_for,
+    some_of,
     unlabelled,
 )
 from genus.estimators.table_summary import Summary
@@ -179,10 +179,9 @@ class TableClassifier(GenerativeClassifier):
             classes, codes = labels.factorize(values)
             evidence = 2 * len(self.plan_) + len(self._family().names)
             most = max(WEIGH_CELLS // (len(classes) * evidence), FEWEST_WEIGHED)
-            step = step_for(len(codes), min(most, MOST_WEIGHED))
-            X, codes = (
-                (X, codes) if step == 1 else (X[np.arange(0, len(codes), step)], codes[::step])
-            )
+            some = some_of(len(codes), min(most, MOST_WEIGHED))
+            if len(some) < len(codes):
+                X, codes = X[some], codes[some]
             X = self._encoded(X)
             whole = None if len(X) == model.weights["rows"].sum() else model
             self._weigh(self._folds(X, codes, classes, None, whole))
@@ -436,8 +435,8 @@ class TableClassifier(GenerativeClassifier):
         if reset:
             if table.num_rows == 0:
                 raise TableError("There are no rows to learn from.")
-            step = -(-table.num_rows // LOOK)
-            some = table if step == 1 else table.take(np.arange(0, table.num_rows, step))
+            rows = some_of(table.num_rows, LOOK)
+            some = table if len(rows) == table.num_rows else table.take(rows)
             self._look(some, None, 2 if y is None else len(set(np.asarray(y).tolist())))
         frame = Frame.of(table, self.plan_)
         if y is None:
@@ -469,10 +468,10 @@ class TableClassifier(GenerativeClassifier):
         if not self._chooses:
             return X
         refuse_single_class(classes)
-        # Every so-many-th row, as of a stream, and fewer where each takes more room.
+        # Some rows of many, as of a stream, and fewer where each takes more room.
         evidence = 2 * len(self.plan_) + len(self._family().names)
         most = max(WEIGH_CELLS // (len(classes) * evidence), FEWEST_WEIGHED)
-        rows = np.arange(0, len(codes), step_for(len(codes), min(most, MOST_WEIGHED)))
+        rows = some_of(len(codes), min(most, MOST_WEIGHED))
         some = self._encoded(X if len(rows) == len(codes) else X[rows])
         w = None if weight is None else weight[rows]
         whole = None

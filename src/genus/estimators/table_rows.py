@@ -124,16 +124,31 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
     return names[order], place[coded.indices.to_numpy(zero_copy_only=False)], there
 
 
-def step_for(rows: int, size: int) -> int:
-    """The power of two that leaves at most twice `size` of so many rows, taken by that step."""
-    step = 1
-    while -(-rows // step) > 2 * size:
+def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:
+    """Where those are of rows with such numbers that are one in `step`, a power of two.
+
+    By a hash of the number (Steele et al. 2014), whatever is periodic among rows, and each is among
+    those of half the step.
+    """
+    if step == 1:
+        return np.arange(len(numbers))
+    z = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return np.flatnonzero(z & np.uint64(step - 1) == 0)
+
+
+def some_of(rows: int, size: int) -> NDArray[np.intp]:
+    """The numbers of at most twice `size` of so many rows, scattered; all if these are no more."""
+    numbers, step = np.arange(rows), 1
+    while len(chosen := scattered(numbers, step)) > 2 * size:
         step *= 2
-    return step
+    return chosen
 
 
 class Reservoir:
-    """Every so-many-th of the rows that have passed: at most twice `size` of them."""
+    """Some of the rows that have passed, scattered: at most twice `size` of them."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -143,8 +158,7 @@ class Reservoir:
 
     def add(self, X: Frame, classes: Axis, codes: Codes) -> None:
         """Let rows pass."""
-        first = -self.passed % self.step
-        at = np.arange(first, len(codes), self.step)
+        at = scattered(self.passed + np.arange(len(codes)), self.step)
         if len(at):
             rows = X if self.step == 1 else X[at]
             self.parts.append((self.passed + at, rows, classes[codes[at]]))
@@ -153,7 +167,7 @@ class Reservoir:
             self.step *= 2
             before, self.parts = self.parts, []
             for numbers, rows, y in before:
-                at = np.flatnonzero(numbers % self.step == 0)
+                at = scattered(numbers, self.step)
                 if len(at):
                     self.parts.append((numbers[at], rows[at], y[at]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -22,13 +23,15 @@ from genus.plots.style import (
     sheet,
     style,
 )
+from genus.report.palette import COLOURS
 
 MEASURES = {"error": "wrong", "log_loss": "log loss"}
 
 
 def picture(comparison: Comparison, format: str = "svg", dark: bool = False) -> bytes:
-    """The curves, and how normal classes of numbers are, as a file of a format."""
-    with style(dark):
+    """The curves, and how normal classes of numbers are, as a file of one of FORMATS."""
+    with style(dark), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of letters that the font lacks
         normal = bool(comparison.reasons.distances)
         figure = sheet(WIDE * (1.5 if normal else 1), 2.8)
         both = figure.subplots(1, 3 if normal else 2)
@@ -78,8 +81,9 @@ class LearningCurveDisplay:
     def _draw(self, ax: Any, measure: str, options: dict[str, Any]) -> None:
         curves = self.comparison.curves
         lowest, highest = np.inf, 0.0
-        for k, line in enumerate(curves.lines):
-            values = getattr(line, measure)
+        for k, (line, values) in enumerate(
+            zip(curves.lines, curves.compared(measure), strict=True)
+        ):
             there = ~np.isnan(values).all(axis=1)
             if not there.any():
                 continue
@@ -92,12 +96,13 @@ class LearningCurveDisplay:
             lowest, highest = min(lowest, middle.min()), max(highest, middle.max())
         ax.set(xscale="log", xlabel="rows learned from", ylabel=MEASURES[measure])
         ax.xaxis.set_major_formatter("{x:,.0f}")
+        ax.xaxis.set_minor_formatter("")
         if measure == "error":
             ax.yaxis.set_major_formatter(library("matplotlib.ticker").PercentFormatter(1))
         if measure == "log_loss" and highest > 5 * max(lowest, 1e-3):
             ax.set_yscale("log")
         else:
-            ax.set_ylim(0, 1.1 * highest)
+            ax.set_ylim(0, max(1.1 * highest, 0.01))
         crossing = self.comparison.advice.crossings.get(measure)
         if crossing is not None:
             ax.axvspan(crossing.low, crossing.high, color=colours()["bar"], zorder=0, linewidth=0)
@@ -139,7 +144,8 @@ class NormalityDisplay:
             share = (np.arange(len(distances)) + 0.5) / len(distances)
             expected = np.sqrt(chdtri(found.columns, 1 - share))
             drawn = {**look(k), **options}
-            self.ax_.plot(expected, np.sqrt(distances), label=plain(label), **drawn)
+            named = {"label": plain(label)} if k < COLOURS else {}
+            self.ax_.plot(expected, np.sqrt(distances), **named, **drawn)
             most = max(most, float(expected[-1]))
         ends = [0, most]
         self.ax_.plot(ends, ends, color=colours()["axis"], linewidth=0.8, linestyle=":")

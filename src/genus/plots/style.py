@@ -170,4 +170,5 @@ def ramp(end: str = "class-0") -> Any:
 
 def plain(text: Any) -> str:
     """Text in which matplotlib sees no formula."""
-    return name(text).replace("$", r"\$")
+    shown = name(text).replace("$", r"\$")
+    return f"\u2009{shown}" if shown.startswith("_") else shown  # else it is in no legend

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from genus import labels
 from genus.estimators import TableClassifier
-from genus.estimators.table_rows import labelled_rows, unlabelled
+from genus.estimators.table_rows import labelled_rows, scattered, unlabelled
 from genus.evaluate import cross_validate
 from genus.outcome import CrossValidation
 from genus.table import Source, open_table
@@ -37,8 +37,8 @@ class Rows:
     unlabelled: int
 
     def some(self, most: int) -> Rows:
-        """So many of them, evenly spread."""
-        at = np.linspace(0, len(self.y) - 1, most).astype(np.intp)
+        """So many of them, at random."""
+        at = np.sort(np.random.default_rng(0).choice(len(self.y), most, replace=False))
         return replace(self, table=self.table.take(at), y=self.y[at], numbers=self.numbers[at])
 
 
@@ -121,7 +121,7 @@ def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
         started = time.perf_counter()
         judge = clone(fresh).fit(rows.table, rows.y)
         seconds = time.perf_counter() - started
-        how = f"Judged are {len(rows.y):,} of {rows.total:,} rows, evenly spread, by models of "
+        how = f"Judged are {len(rows.y):,} of {rows.total:,} rows, drawn at random, by models of "
         how += "these alone; the model of all rows may be better."
     is_small = len(rows.y) <= FEW_ROWS and len(model.plan_) <= MANY_COLUMNS
     outcome = None if is_small else of_all(judge, rows)
@@ -141,7 +141,7 @@ def of_all(model: TableClassifier, rows: Rows) -> CrossValidation | None:
 
 
 def read(source: Source, target: str, known: NDArray[Any] | None = None) -> Rows:
-    """The rows that have a label, or evenly spread ones of many."""
+    """The rows that have a label, or some of many."""
     import pyarrow as pa
 
     step, labelled, seen = 1, 0, 0
@@ -173,9 +173,9 @@ Kept = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any], Any]
 
 
 def thinned(part: Kept, step: int) -> Kept:
-    """Every step-th of the labelled rows."""
+    """One in so many of the labelled rows, scattered."""
     order, numbers, y, batch = part
-    at = np.flatnonzero(order % step == 0)
+    at = scattered(order, step)
     return part if len(at) == len(order) else (order[at], numbers[at], y[at], batch.take(at))
 
 

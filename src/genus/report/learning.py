@@ -57,9 +57,9 @@ def learning(found: Judged) -> Learning:
 def drawn(compared: Comparison, measure: str) -> Markup:
     """Means by number of rows, the numbers on a logarithmic axis."""
     sizes = np.log10(compared.curves.sizes)
-    means = [mean(getattr(line, measure)) for line in compared.curves.lines]
+    means = [mean(values) for values in compared.curves.compared(measure)]
     shown = [each for each in means if not np.isnan(each).all()]
-    top = 1.05 * min(max(float(np.nanmax(each)) for each in shown), 2.0)
+    top = max(1.05 * min(max(float(np.nanmax(each)) for each in shown), 2.0), 0.01)
     plane = Plane.about(float(sizes[0]), float(sizes[-1]) + 1e-9, top, 240)
     parts = [plane.axes("rows learned from", NAMES[measure], lambda x: f"{10**x:,.0f}", 3)]
     said = []
