@@ -20,6 +20,7 @@ struct Page {
     std::string seen, hidden;
     std::string marks;  // one a line: <tag, tag.attribute, attribute=value, or =URL
     std::size_t comments = 0;
+    std::size_t lost = 0;  // characters of what is seen that were cut off
 };
 
 constexpr std::size_t deepest = 200;  // elements that are remembered as open
@@ -219,6 +220,82 @@ struct Look {
                is_same(value, "1");
     }
 };
+
+// White space and what has no width, but for what is rare.
+inline bool is_blank(std::uint32_t code) {
+    return (code >= 9 && code <= 13) || code == ' ' || code == 0xA0 || code == 0xAD ||
+           code == 0x34F || code == 0x61C || (code >= 0x2000 && code <= 0x200F) ||
+           (code >= 0x2028 && code <= 0x202F) || (code >= 0x205F && code <= 0x206F) ||
+           code == 0x2800 || code == 0x3000 || code == 0x3164 || code == 0xFEFF;
+}
+
+// How many bytes the character or reference has with which a text begins, if it is blank, or 0.
+inline std::size_t blank_size(std::string_view text) {
+    constexpr std::array<std::string_view, 9> names{"&nbsp", "&zwnj",   "&zwj", "&shy",    "&ensp",
+                                                    "&emsp", "&thinsp", "&tab", "&newline"};
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    if (byte(0) < 0x80 && text[0] != '&') return is_space(text[0]);
+    if (text[0] != '&') {
+        if (byte(0) >> 5 == 6 && text.size() > 1)
+            return is_blank((byte(0) & 31u) << 6 | (byte(1) & 63u)) ? 2 : 0;
+        if (byte(0) >> 4 == 14 && text.size() > 2)
+            return is_blank((byte(0) & 15u) << 12 | (byte(1) & 63u) << 6 | (byte(2) & 63u)) ? 3 : 0;
+        return 0;
+    }
+    std::size_t size = 0;
+    if (text.size() > 2 && text[1] == '#') {
+        const bool hex = lower(text[2]) == 'x';
+        size = hex ? 3 : 2;
+        std::uint32_t code = 0;
+        for (; size < std::min<std::size_t>(text.size(), 10); ++size) {
+            const int value = digit(text[size]);
+            if (value < 0 || (!hex && value > 9)) break;
+            code = code * (hex ? 16 : 10) + static_cast<std::uint32_t>(value);
+        }
+        if (!is_blank(code)) return 0;
+    } else {
+        for (auto name : names)
+            if (starts(text, name)) size = name.size();
+    }
+    return size + (size && size < text.size() && text[size] == ';');
+}
+
+// Runs of nine blanks and more become one.
+inline void squeeze(std::string& text) {
+    std::size_t out = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const auto start = at;
+        std::size_t blanks = 0;
+        while (at < text.size()) {
+            const auto size = blank_size(std::string_view(text).substr(at));
+            if (size == 0) break;
+            at += size;
+            ++blanks;
+        }
+        if (blanks >= 9) {
+            text[out++] = ' ';
+        } else {
+            at = std::max(at, start + 1);
+            for (auto i = start; i < at; ++i) text[out++] = text[i];
+        }
+    }
+    text.resize(out);
+}
+
+// A text of no more than so many bytes, less runs of blanks if it has more; how many characters
+// were cut off.
+inline std::size_t bound(std::string& text, std::size_t most) {
+    const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+    if (text.size() <= most) return 0;
+    squeeze(text);
+    if (text.size() <= most) return 0;
+    for (int back = 0; back < 3 && most > 0 && is_inside(text[most]); ++back) --most;
+    const auto rest = std::string_view(text).substr(most);
+    const auto inside = std::count_if(rest.begin(), rest.end(), is_inside);
+    const auto lost = std::max(rest.size() - static_cast<std::size_t>(inside), rest.size() / 4);
+    text.resize(most);
+    return lost;
+}
 
 class Scanner {
 public:

@@ -20,9 +20,18 @@ nb::bytes bytes(const std::string& text) {
     return nb::bytes(text.data(), text.size());
 }
 
-nb::tuple read_html(const nb::bytes& text) {
-    const auto page = without_gil([&] { return html::Scanner(view(text)).scan(); });
-    return nb::make_tuple(bytes(page.seen), bytes(page.hidden), bytes(page.marks), page.comments);
+// At most so many bytes of what is seen, and of what is not, and of marks.
+nb::tuple read_html(const nb::bytes& text, std::size_t most_seen, std::size_t most_others) {
+    const auto page = without_gil([&] {
+        auto found = html::Scanner(view(text)).scan();
+        found.lost = html::bound(found.seen, most_seen);
+        html::bound(found.hidden, most_others);
+        if (found.marks.size() > most_others)
+            found.marks.resize(found.marks.rfind('\n', most_others - 1) + 1);
+        return found;
+    });
+    return nb::make_tuple(bytes(page.seen), bytes(page.hidden), bytes(page.marks), page.comments,
+                          page.lost);
 }
 
 // ids (n,), or ids with starts and ends (n, 3).
@@ -53,7 +62,7 @@ nb::object hash_lines(const nb::bytes& lines) {
 }  // namespace
 
 void bind_mail(nb::module_& m) {
-    m.def("read_html", &read_html, "text"_a);
+    m.def("read_html", &read_html, "text"_a, "most_seen"_a, "most_others"_a);
     m.def("hash_words", &hash_words, "text"_a, "kinds"_a, "opening_size"_a, "places"_a);
     m.def("hash_lines", &hash_lines, "lines"_a);
 }

@@ -37,7 +37,7 @@ MEGABYTE = 1 << 20
 MUCH = MEGABYTE >> 4 if SANITIZED else MEGABYTE
 OURS = re.compile(
     rb"X-Genus: (ham|unsure|spam); probability=0?\.?[0-9]+(\.[0-9]+)?(e-[0-9]+)?"
-    rb"; score=-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?"
+    rb"; score=-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?(; reason=mostly-unread)?"
 )
 T = TypeVar("T")
 

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from binascii import b2a_base64
 from itertools import pairwise
 
 import numpy as np
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from genus import _kernel
 from genus.mail.evidence import spellings
 from genus.mail.identity import digest
+from genus.mail.marking import unmark
 from genus.mail.message import LIMITS, read
 from genus.mail.tokens import (
     GROUPS,
@@ -394,7 +396,27 @@ pages = st.lists(tags | st.text(max_size=4), max_size=40).map("".join)
 @example(b"<script>a</scripty b>c</script>d")
 @example(b"<x>" * 300 + b"</x>" * 300 + b"y")
 def test_pages_are_read_as_by_the_twin(text: bytes) -> None:
-    assert _kernel.read_html(text) == read_html(text)
+    assert _kernel.read_html(text, 1 << 30, 1 << 30) == (*read_html(text), 0)
+
+
+blanks = "&nbsp;|&NBSP|&#160;|&#xA0;|&#8203;|&zwnj;| |\n|\xa0|\u200b|\u3000|&shy;|&zwj;|&#65279"
+
+
+@given(st.lists(st.sampled_from(blanks.split("|")), min_size=9, max_size=30).map("".join))
+def test_of_too_long_a_page_blanks_become_one(blank: str) -> None:
+    text = f"noon{blank}now"
+    assert Page.read(text, len(text.encode())).seen == Page.read(text).seen
+    assert Page.read(text, 10).seen == "noon now"
+    assert Page.read(text, 10).lost == 0
+
+
+@given(st.text(max_size=60), st.integers(0, 60))
+def test_a_page_is_cut_between_characters(text: str, most: int) -> None:
+    text = text.replace("<", "").replace("&", "")
+    found = Page.read(text, most)
+    if found.lost:
+        assert text.encode("utf-8", "replace").startswith(found.seen.encode())
+        assert most - 4 < len(found.seen.encode()) <= most
 
 
 @given(texts)
@@ -861,6 +883,81 @@ def test_an_attachment_hides_no_text_behind_it(first: bytes) -> None:
     raw = b"Content-Type: multipart/mixed; boundary=x\n\n%b\n--x\n\ncheap viagra\n--x--\n" % first
     assert {"cheap", "viagra"} <= spelt(raw, "words")
     assert [part.type for part in read(raw).parts][1] == "text/plain"
+
+
+UNSEEN = {
+    "comment": "<!--" + "lunch " * 60_000 + "-->",
+    "comments": "<!-- lunch -->" * 30_000,
+    "style": "<style>" + "p { color: red }" * 20_000 + "</style>",
+    "script": "<script>" + "lunch();" * 50_000 + "</script>",
+    "not displayed": "<div style='display:none'>" + "lunch " * 60_000 + "</div>",
+    "references": "&nbsp;" * 60_000,
+    "mixed blanks": "&#160; &zwnj;\n" * 40_000,
+    "image": "<img src='data:image/png;base64," + "QUJD" * 100_000 + "'>",
+    "empty elements": "<div></div>" * 40_000,
+    "megabytes": "<!-- lunch -->" * 400_000,
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+@pytest.mark.parametrize("charset", ["utf-8", "windows-1251", "none"])
+def test_what_a_page_does_not_show_hides_no_text_behind_it(name: str, charset: str) -> None:
+    head = f"Content-Type: text/html; charset={charset}\n\n<html>".encode()
+    raw = head + UNSEEN[name].encode() + b"<p>cheap viagra"
+    assert {"cheap", "viagra"} <= spelt(raw, "words")
+    assert not read(raw).mostly_unread
+
+
+@pytest.mark.parametrize("kind", ["plain", "html"])
+@pytest.mark.parametrize("before", [1, 3])
+def test_a_long_text_hides_no_text_behind_it(kind: str, before: int) -> None:
+    long = " ".join(f"w{i}" for i in range(150_000)).encode()
+    part = b"--x\nContent-Type: text/%b\nContent-Disposition: inline\n\n%b\n" % (
+        kind.encode(),
+        long,
+    )
+    raw = b"Content-Type: multipart/mixed; boundary=x\n\n" + part * before
+    raw += b"--x\n\ncheap viagra\n--x--\n"
+    assert {"cheap", "viagra"} <= spelt(raw, "words")
+    assert read(raw).mostly_unread
+    assert "mostly unread" in spelt(raw, "structure")
+
+
+def test_a_long_attachment_leaves_nothing_unread() -> None:
+    raw = (
+        b"Content-Type: multipart/mixed; boundary=x\n\n--x\n\nsee you at noon\n--x\n"
+        b"Content-Disposition: attachment\n\n" + b"lunch " * 500_000 + b"\n--x--\n"
+    )
+    assert read(raw).cut == ("text",)
+    assert not read(raw).mostly_unread
+
+
+# Line ends
+
+
+HIDING = [b"X-A: b\r\rc\n", b"X-A: b\r\r\n", b"X-A: b\r\r\r\n", b"\r\rX-A: b\n", b"X-A:\rb\r\n"]
+
+
+@pytest.mark.parametrize("first", HIDING)
+def test_a_bare_cr_ends_no_headers(first: bytes) -> None:
+    rest = b"Subject: noon\nContent-Transfer-Encoding: base64\n\n" + b2a_base64(b"cheap viagra")
+    for end in (b"\n", b"\r\n"):
+        raw = first + rest.replace(b"\n", end)
+        assert read(raw).parts[0].text == "cheap viagra"
+        assert ("subject", "noon") in read(raw).headers
+        inner = b"Content-Type: multipart/mixed; boundary=x\n\n--x\n" + raw + b"\n--x--\n"
+        assert read(inner).parts[0].text == "cheap viagra"
+        ours = b"X-Genus: ham\n"
+        assert unmark(first + ours + rest).replace(b"Forged-", b"") != first + ours + rest
+        assert not re.search(rb"(?m)^X-Genus", unmark(first + ours + rest))
+
+
+def test_lines_may_end_in_any_way() -> None:
+    raw = b"Subject: noon\nContent-Transfer-Encoding: base64\n\n" + b2a_base64(b"cheap viagra")
+    for end in (b"\n", b"\r\n", b"\r", b"\r\r\n"):
+        for start in (b"", b"From ann Mon Jan  1 12:00:00 2024\n", b"From ann\r\n"):
+            assert read(start + raw.replace(b"\n", end)) == read(raw)
+            assert digest(start + raw.replace(b"\n", end)) == digest(raw)
 
 
 @pytest.mark.parametrize("blank", [" ", "\n", "\t\n", "\xa0", "\u3000", "\u200b", " \u2060"])

@@ -240,7 +240,9 @@ def merge_words(
 
 # Mail: a page's text that is seen and that is hidden, its marks (one a line), and its comments;
 # ids of words (n,), or with their places (n, 3); ids of lines (n,).
-def read_html(text: bytes) -> tuple[bytes, bytes, bytes, int]: ...
+def read_html(
+    text: bytes, most_seen: int, most_others: int
+) -> tuple[bytes, bytes, bytes, int, int]: ...
 def hash_words(
     text: bytes, kinds: tuple[int, int, int, int, int, int], opening_size: int, places: bool
 ) -> NDArray[np.uint32]: ...

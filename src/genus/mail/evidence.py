@@ -11,7 +11,7 @@ from genus.mail.marking import shown
 from genus.mail.message import read
 from genus.mail.store import UNIT, Store
 from genus.mail.store.lessons import Tokens
-from genus.mail.tokens import GROUPS, LETTER, clean, groups_of, pieces_of, tokens_of
+from genus.mail.tokens import CUT_TOKENS, GROUPS, LETTER, clean, groups_of, pieces_of, tokens_of
 from genus.mail.verdict import Verdict, printable
 from genus.text.hashes import KINDS, ids_of
 
@@ -90,7 +90,8 @@ def spellings(raw: bytes, tokens: Tokens) -> dict[int, tuple[str, str, str]]:
     """What ids stand for in a message: the token, its group, and where it stood first."""
     pieces = pieces_of(read(raw))
     found: dict[int, tuple[str, str, str]] = {}
-    for token, each in zip(pieces.tokens, ids_of(pieces.tokens).tolist(), strict=True):
+    whole = [*pieces.tokens, CUT_TOKENS]
+    for token, each in zip(whole, ids_of(whole).tolist(), strict=True):
         group = GROUPS[LETTER.index(token[0])]
         found.setdefault(each, (printable(token[1:][:LONGEST]), group, group))
     for stretch in pieces.texts:

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 from genus.mail.store import UNIT, Lesson, Store, Totals
 from genus.mail.store.lessons import Counts, Tokens
-from genus.mail.tokens import GROUPS, groups_of
-from genus.mail.verdict import HAM, SPAM, UNSURE, Verdict
+from genus.mail.tokens import GROUPS, groups_of, is_mostly_unread
+from genus.mail.verdict import HAM, SPAM, UNREAD, UNSURE, Verdict
 
 Array = NDArray[np.float64]
 PSEUDO = 0.03  # λ
@@ -144,6 +144,17 @@ class Judgement:
         doubt = min(LEAST_SURE * ham_loss, 0.1)
         return float(max(reach, np.log((1 - doubt) / doubt), self.constant))
 
+    def loss_beyond(self, score: float) -> float:
+        """The share of ham that is to be expected beyond a score: `threshold` the other way."""
+        beyond = max(score - self.tail_start, 0.0) / self.tail_excess
+        share = self.tail_share * np.exp(-beyond)
+        if 1 < self.scored < FEWEST_IN_TAIL / TAIL and self.ham_deviation > 0:
+            from scipy.special import stdtr
+
+            spread = self.ham_deviation * np.sqrt(1 + 1 / self.scored)
+            share = min(share, stdtr(self.scored - 1, (self.ham_mean - score) / spread))
+        return float(share)
+
     def caught(self, ham_loss: float = HAM_LOSS) -> float:
         """The share of spam beyond the threshold, of messages that were left out."""
         below = np.interp(
@@ -162,6 +173,8 @@ class Judgement:
         if reason:
             return Verdict(UNSURE, probability, score, reason)
         verdict = SPAM if score > self.threshold(ham_loss) else HAM if score <= 0 else UNSURE
+        if verdict == HAM and is_mostly_unread(tokens):
+            return Verdict(UNSURE, probability, score, UNREAD)
         return Verdict(verdict, probability, score)
 
     def shares(self, tokens: Tokens, odds: Array) -> Array:

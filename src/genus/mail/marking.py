@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from genus.mail.verdict import Verdict
+from genus.mail.verdict import UNREAD, Verdict
 
 HEADER = "X-Genus"
 CR = ord("\r")
@@ -53,7 +53,8 @@ def header(verdict: Verdict) -> str:
     """`X-Genus: spam; probability=0.998; score=6.2`; nothing of the message is in it."""
     probability = shown(verdict.probability)
     told = f"{HEADER}: {verdict.verdict}; probability={probability}; score={verdict.score:.4g}"
-    return told + "; reason=too-little-learned" * bool(verdict.reason)
+    reason = "mostly-unread" if verdict.reason == UNREAD else "too-little-learned"
+    return told + f"; reason={reason}" * bool(verdict.reason)
 
 
 def shown(probability: float) -> str:

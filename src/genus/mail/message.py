@@ -13,13 +13,15 @@ import codecs
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.header import decode_header
 from email.message import Message as Fields
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 from functools import lru_cache
 from itertools import islice
+
+from genus.text.html import Page
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,16 @@ class Limits:
     headers: int = 1000
     depth: int = 30
     parts: int = 200
-    text: int = 1 << 18  # characters of all texts together, those that are shown first
+    text: int = 1 << 18  # characters of all texts together, those that are shown first; and of
+    # what pages hide
 
 
 @dataclass(frozen=True)
 class Part:
-    """A leaf: its type, character set, encoding, name, and its text if it is text."""
+    """A leaf: its type, character set, encoding, name, and its text if it is text.
+
+    Of HTML, or what a mail reader shows as HTML, the text is what is seen of the page.
+    """
 
     type: str
     charset: str = ""
@@ -45,25 +51,26 @@ class Part:
     name: str = ""
     disposition: str = ""
     text: str | None = None
-
-    @property
-    def is_html(self) -> bool:
-        """Whether a mail reader shows it as HTML, or would if the type were right."""
-        if self.type in ("text/html", "application/xhtml+xml"):
-            return True
-        return self.text is not None and HTML.search(self.text, 0, 1000) is not None
+    page: Page | None = None
 
 
 @dataclass(frozen=True)
 class Message:
-    """Headers in their order, names in lower case, and leaves; `cut` says which limits it met."""
+    """Headers in their order, names in lower case, and leaves; `cut` says which limits it met.
+
+    `mostly_unread` is whether more of the text that is shown was left out than was read.
+    """
 
     headers: tuple[tuple[str, str], ...]
     parts: tuple[Part, ...]
     cut: tuple[str, ...] = ()
+    mostly_unread: bool = False
 
 
 LIMITS = Limits()
+TYPES_OF_HTML = ("text/html", "application/xhtml+xml")
+LF_ENVELOPE = re.compile(rb"(?:>?From [^\r\n]*\r?\n){1,9}")
+CRS = re.compile(rb"(?<!\r)\r++\n")
 ENVELOPE = re.compile(rb"(?:>?From [^\n]*(?:\n|\Z)){1,9}")  # some mailboxes quote another's
 MOST_LINES = 10_000  # of headers, folded ones as one, that are looked at
 FIELD = re.compile(rb"([^\n]*(?:\n[ \t][^\n]*)*+)\n?")
@@ -90,6 +97,8 @@ CHARSETS = re.compile(
 )
 MOST_WORDS = 200  # of a header that are decoded
 PIECE = 1 << 20  # bytes that are decoded at once
+NOT_LIKE_ASCII = re.compile(r"utf-?(7|16|32)|hz|iso2022|johab")  # < may be a part of a character
+PER_CHARACTER = 4  # bytes of a page that are looked at for each character that may be read
 FALLBACK = "cp1252"  # what mail without a (true) character set was most often written in
 
 
@@ -108,15 +117,33 @@ def read(raw: bytes, limits: Limits = LIMITS) -> Message:
     reader = Reader(limits, cut)
     headers = reader.headers(head, limits.head)
     parts = tuple(reader.leaves(headers, body))
-    return Message(tuple(headers), parts, tuple(dict.fromkeys(cut)))
+    unread = reader.lost > reader.shown or ("size" in cut and not reader.shown)
+    return Message(tuple(headers), parts, tuple(dict.fromkeys(cut)), unread)
 
 
 def lines_of(raw: bytes) -> bytes:
     """The bytes with \\n at the end of each line, less a line with which mailboxes begin one."""
     if b"\r" in raw:
-        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        found = LF_ENVELOPE.match(raw)
+        raw = with_line_ends(raw if found is None else raw[found.end() :])
     found = ENVELOPE.match(raw)
     return raw if found is None else raw[found.end() :]
+
+
+def with_line_ends(raw: bytes) -> bytes:
+    """The bytes with \\n at the end of each line, which may have been \\r\\n, or \\r alone.
+
+    Where there is any \\n, a \\r before something else ends no line: to most programs it does not,
+    and a header must not be able to end the headers for this one.
+    """
+    if b"\n" not in raw:
+        return raw.replace(b"\r", b"\n")
+    raw = raw.replace(b"\r\n", b"\n")
+    if b"\r" not in raw:
+        return raw
+    if b"\n\n" not in raw and not raw.startswith(b"\n"):  # each \n may have become \r\n twice
+        raw = CRS.sub(b"\n", raw)
+    return raw.replace(b"\r", b" ")
 
 
 def divide(raw: bytes) -> tuple[bytes, bytes]:
@@ -141,6 +168,8 @@ class Reader:
     def __init__(self, limits: Limits, cut: list[str]) -> None:
         self.limits, self.cut = limits, cut
         self.left, self.room = limits.text, limits.head
+        self.left_hidden = limits.text
+        self.shown = self.lost = 0  # characters of texts that are shown: read, and left out
 
     def headers(self, head: bytes, room: int) -> list[tuple[str, str]]:
         """Decoded headers, of so many bytes."""
@@ -161,9 +190,10 @@ class Reader:
     def leaves(self, headers: list[tuple[str, str]], body: bytes) -> Iterator[Part]:
         """The parts that have no parts, in their order; of text, what is shown is read first."""
         found = list(self.bodies(headers, body))
-        read = {}
+        read, texts = {}, sum(is_text(kind) for about, kind, _ in found if not is_attached(about))
         for number in sorted(range(len(found)), key=lambda each: is_attached(found[each][0])):
-            read[number] = self.leaf(*found[number])
+            texts -= is_text(found[number][1])
+            read[number] = self.leaf(*found[number], self.left // 2 if texts > 0 else self.left)
         return (read[number] for number in range(len(found)))
 
     def bodies(
@@ -184,7 +214,7 @@ class Reader:
                 for piece in self.split(body, parameter(about, "boundary"), room):
                     inner.append((*self.part(piece), depth + 1, below))
             elif kind in ("message/rfc822", "message/global"):
-                piece = transfer_decoded(about, body).replace(b"\r\n", b"\n")
+                piece = with_line_ends(transfer_decoded(about, body))
                 inner.append((*self.part(piece), depth + 1, "text/plain"))
             if inner:
                 pending += reversed(inner)
@@ -219,20 +249,27 @@ class Reader:
             at = body.find(mark, line)
             yield body[line + 1 : at if at >= 0 else len(body)]
 
-    def leaf(self, about: Fields, kind: str, body: bytes) -> Part:
-        """A part as what it says of itself, and its text."""
+    def leaf(self, about: Fields, kind: str, body: bytes, most: int) -> Part:
+        """A part as what it says of itself, and so many characters of its text."""
         charset = parameter(about, "charset").lower()[:40]
         encoding = encoding_of(about)
         shown = str(about.get("content-disposition", "")).partition(";")[0].strip().lower()[:40]
         name = parameter(about, "filename", "content-disposition") or parameter(about, "name")
-        text = None
-        if kind.startswith(("text/", "multipart/", "message/", "application/xhtml")):
-            text = beginning(transfer_decoded(about, body), charset, self.left)
-            if len(text) > self.left:
-                text = text[: self.left]
+        text = page = None
+        if is_text(kind):
+            text, page, lost = text_of(transfer_decoded(about, body), kind, charset, most)
+            if len(text) > most:
+                lost += len(text) - most
+                text = text[:most]
+            if lost:
                 self.cut.append("text")
+            if page is not None and page.hidden:
+                page = replace(page, hidden=page.hidden[: self.left_hidden])
+                self.left_hidden -= len(page.hidden)
             self.left -= len(text)
-        return Part(kind, charset, encoding, name[:200], shown, text)
+            if not is_attached(about):
+                self.shown, self.lost = self.shown + len(text), self.lost + lost
+        return Part(kind, charset, encoding, name[:200], shown, text, page)
 
 
 def content(headers: list[tuple[str, str]]) -> Fields:
@@ -247,6 +284,11 @@ def content(headers: list[tuple[str, str]]) -> Fields:
 def is_attached(about: Fields) -> bool:
     """Whether a part is not shown but kept as a file, as it says."""
     return str(about.get("content-disposition", "")).lstrip().lower().startswith("attachment")
+
+
+def is_text(kind: str) -> bool:
+    """Whether a part of that type is read; of parts that have parts, what could not be divided."""
+    return kind.startswith(("text/", "multipart/", "message/", "application/xhtml"))
 
 
 def type_of(about: Fields, default: str) -> str:
@@ -314,11 +356,29 @@ def characters(data: bytes, charset: str) -> str:
         return data.decode("utf-8" if codec == "utf-8" else FALLBACK, "replace")
 
 
-def beginning(data: bytes, charset: str, most: int) -> str:
-    """A text; of one that has more than so many characters enough, less what shows nothing."""
-    if len(data) <= PIECE:
-        text = characters(data, charset)
-        return text if len(text) <= most else BLANK.sub(" ", text)
+def text_of(data: bytes, kind: str, charset: str, most: int) -> tuple[str, Page | None, int]:
+    """What is shown of a text; the page, if it is one; how many characters it has beyond.
+
+    It has more than so many characters only if there are more, less what shows nothing.
+    """
+    short = len(data) <= PIECE
+    start = characters(data if short else data[:PIECE], charset)
+    if kind not in TYPES_OF_HTML and HTML.search(start, 0, 1000) is None:
+        if not short:
+            text, lost = beginning(data, charset, most)
+            return text, None, lost
+        return start if len(start) <= most else BLANK.sub(" ", start), None, 0
+    if short or NOT_LIKE_ASCII.match(known(charset) or ""):
+        page, lost = Page.read(start, PER_CHARACTER * most), max(len(data) - PIECE, 0)
+    else:
+        page = Page.read(data, PER_CHARACTER * most, lambda each: characters(each, charset))
+        lost = 0
+    seen = page.seen if len(page.seen) <= most else BLANK.sub(" ", page.seen)
+    return seen, page, page.lost + lost
+
+
+def beginning(data: bytes, charset: str, most: int) -> tuple[str, int]:
+    """Enough of a long text, less what shows nothing; about how many characters it has beyond."""
     codec = known(charset)
     if codec in (None, "ascii"):
         codec = FALLBACK
@@ -332,7 +392,8 @@ def beginning(data: bytes, charset: str, most: int) -> str:
         text = BLANK.sub(" ", text + piece)
         if len(text) > most:
             break
-    return whole(text) if codec == "utf-7" else text
+    beyond = max(len(data) - start - PIECE, 0)
+    return whole(text) if codec == "utf-7" else text, beyond
 
 
 def whole(text: str) -> str:

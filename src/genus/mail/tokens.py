@@ -23,7 +23,6 @@ from genus.mail.identity import is_added
 from genus.mail.message import LIMITS, ZERO_WIDTH, Message, Part, read
 from genus.mail.store.lessons import Tokens
 from genus.text.hashes import KINDS, WordPlan, ids_of
-from genus.text.html import Page
 
 VERSION = 2  # of the tokens; lessons of another version are learned anew
 GROUPS = (
@@ -46,6 +45,8 @@ IN_LATER_TEXT = WordPlan(WORDS, WORDS, WORDS, PAIRS, mixed=STRUCTURE)
 UNSEEN = WordPlan(HIDDEN, -1, HIDDEN, -1, mixed=STRUCTURE)
 MOST_TOKENS = 4000  # different ones of a message; if there are more, so many of a group:
 MOST_WORDS, MOST_OTHERS = 1200, 200
+CUT_TOKENS, MOSTLY_UNREAD = LETTER[STRUCTURE] + "cut:tokens", LETTER[STRUCTURE] + "mostly unread"
+MOSTLY_UNREAD_ID = ids_of([MOSTLY_UNREAD])[0]
 MOST_LINKS = 1000  # different ones of a text; of a page also tags and attributes
 
 EXPECTED = [
@@ -125,17 +126,28 @@ def groups_of(ids: Tokens) -> NDArray[np.intp]:
     return np.minimum(ids & (KINDS - 1), len(GROUPS) - 1).astype(np.intp)
 
 
+def is_mostly_unread(ids: Tokens) -> bool:
+    """Whether more of a message's text was left out than was read."""
+    at = ids.searchsorted(MOSTLY_UNREAD_ID)
+    return bool(at < len(ids) and ids[at] == MOSTLY_UNREAD_ID)
+
+
 def fewer(found: list[Tokens]) -> Tokens:
-    """The first different ids of each group, ascending: no group may crowd out the others."""
-    ids, first = np.unique(np.concatenate(found), return_index=True)
+    """The first different ids of each group, ascending: no group may crowd out the others.
+
+    First is what is near to the beginning of its text, so that no text crowds out the next.
+    """
+    every = np.concatenate(found)
+    every = every[np.argsort(np.concatenate([np.arange(len(each)) for each in found]), stable=True)]
+    ids, first = np.unique(every, return_index=True)
     ids = ids[np.argsort(first)]
     groups = groups_of(ids)
     kept = [
         ids[groups == group][: MOST_WORDS if group in (WORDS, PAIRS) else MOST_OTHERS]
         for group in range(len(GROUPS))
     ]
-    cut = ids_of([LETTER[STRUCTURE] + "cut:tokens"])
-    return np.unique(np.concatenate([cut, *kept])[: MOST_TOKENS + 1])[:MOST_TOKENS]
+    cut = np.append(ids_of([CUT_TOKENS]), ids[ids == MOSTLY_UNREAD_ID])
+    return np.unique(np.concatenate([cut, *kept])[:MOST_TOKENS])
 
 
 def pieces_of(message: Message) -> Pieces:
@@ -146,11 +158,14 @@ def pieces_of(message: Message) -> Pieces:
     for number, part in enumerate(message.parts, 1):
         of_part(part, pieces)
         if part.text:
-            plan = IN_LATER_TEXT if part.is_html in opened else IN_TEXT
+            is_page = part.page is not None
+            plan = IN_LATER_TEXT if is_page in opened else IN_TEXT
             pieces.texts += of_text(part, pieces, f"part {number}", plan)
-            opened.add(part.is_html)
+            opened.add(is_page)
     for limit in message.cut:
         pieces.add(STRUCTURE, f"cut:{limit}")
+    if message.mostly_unread:
+        pieces.tokens.append(MOSTLY_UNREAD)
     size = sum(len(each.text) for each in pieces.texts)
     pieces.add(STRUCTURE, f"size:{size.bit_length()}")
     return pieces
@@ -263,10 +278,8 @@ def of_part(part: Part, pieces: Pieces) -> None:
 
 def of_text(part: Part, pieces: Pieces, where: str, plan: WordPlan) -> Iterator[Stretch]:
     """The text of a part, and what cannot be seen of it."""
-    text = part.text or ""
-    if part.is_html:
-        page = Page.read(text)
-        text = page.seen
+    text, page = part.text or "", part.page
+    if page is not None:
         if page.comments:
             pieces.add(STRUCTURE, "<!--")
         of_marks(page.marks, pieces)

@@ -6,13 +6,14 @@ import json
 from dataclasses import dataclass
 
 HAM, UNSURE, SPAM = "ham", "unsure", "spam"
+UNREAD = "More of the text is beyond the limits, and was not read, than was read."  # a reason
 
 
 @dataclass(frozen=True)
 class Verdict:
     """ham, unsure or spam; how probable spam is, and the log-odds, which never saturate.
 
-    `reason` says why the answer is unsure when that is not for the message's sake.
+    `reason` says why the answer is unsure when that is not for what the message says.
     """
 
     verdict: str
