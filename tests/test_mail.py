@@ -1,5 +1,6 @@
 """The spam filter: what it learns and says, in Python and on the command line."""
 
+import errno
 import json
 import os
 import random
@@ -7,6 +8,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,9 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
+from genus.mail import sorting
 from genus.mail.judgement import Judgement, likely, tail
+from genus.mail.sorting import sort_maildir
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.store import Totals
 
@@ -88,6 +92,18 @@ def test_a_message_is_the_same_whatever_was_added_on_the_way(empty):
 
 
 # Saying
+
+
+def test_what_is_lost_is_what_is_beyond_the_threshold():
+    for scored in (0, 60, 5000):
+        told = Judgement(
+            tail_start=4.0, tail_excess=1.0, tail_share=0.02, ham_mean=-4.0, ham_deviation=3.0,
+            scored=scored,
+        )  # fmt: skip
+        for loss in (1e-4, 1e-3, 1e-2):
+            assert told.loss_beyond(told.threshold(loss)) <= loss * 1.001
+        assert told.loss_beyond(told.threshold(0.001)) == pytest.approx(0.001)
+        assert told.loss_beyond(told.threshold(0.5)) <= 0.02
 
 
 @pytest.mark.parametrize(("hams", "spams"), [(0, 0), (60, 0), (0, 60), (3, 60)])
@@ -444,6 +460,71 @@ def test_filter_marks_and_passes(home):
     assert body == raw.partition(b"\n\n")[2]
 
 
+def piped(home, raw, read, **settings):
+    """Runs filter with a pipe of its own for what it writes, which `read` is given the end of."""
+    end, start = os.pipe()
+    if settings.pop("waits", True) is False:
+        os.set_blocking(start, False)
+    (home / "one.eml").write_bytes(raw)
+    with (home / "one.eml").open("rb") as file:
+        running = subprocess.Popen(
+            [sys.executable, "-m", "genus.cli", "mail", "filter"],
+            stdin=file, stdout=start, stderr=subprocess.PIPE,
+            env={**os.environ, "GENUS_HOME": str(home), **settings},
+        )  # fmt: skip
+    os.close(start)
+    found = read(end)
+    _, err = running.communicate(timeout=60)
+    return running.returncode, found, err.decode()
+
+
+def read_slowly(end):
+    time.sleep(1.5)
+    with open(end, "rb") as file:
+        return file.read()
+
+
+@pytest.mark.parametrize("settings", [{"PYTHONUNBUFFERED": "1"}, {"waits": False}, {}])
+@pytest.mark.parametrize("size", [3_000_000])
+def test_filter_passes_all_of_a_message(home, settings, size):
+    raw = spam(100) + b"\n" + b"noon \n" * (size // 6)
+    code, out, err = piped(home, raw, read_slowly, **settings)
+    assert (code, err) == (0, "")
+    assert out.endswith(raw)
+    assert out.startswith(b"X-Genus: ")
+
+
+def test_filter_says_if_nobody_takes_the_message(home):
+    code, _, err = piped(home, spam(100) + b"noon " * 100_000, os.close)
+    assert code == 1
+    assert "The message was not passed on." in err
+
+
+def test_nothing_is_no_message(home):
+    code, out, err = genus("filter", stdin=b"", home=home)
+    assert (code, out, err) == (1, b"", "Error: There is no message in stdin.\n")
+    for arguments in (["learn", "--spam", "-"], ["forget", "-"], ["why", "-"]):
+        code, out, err = genus(*arguments, stdin=b"", home=home)
+        assert code == 1
+        assert b"1 " not in out
+        assert "There is no message in stdin." in err
+
+
+def test_what_is_mostly_unread_is_not_ham(home):
+    raw = ham(100) + b"\n" + b"lunch meeting agenda report " * 40_000
+    code, out, err = genus("check", stdin=raw, home=home)
+    assert (code, out[:6]) == (2, b"unsure")
+    assert "was not read" in err
+    code, out, err = genus("why", stdin=raw, home=home)
+    assert b"was not read" in out
+    _, out, _ = genus("filter", stdin=raw, home=home)
+    assert re.match(rb"X-Genus: unsure; .*; reason=mostly-unread\n", out)
+    code, out, _ = genus("check", stdin=ham(100) + b" lunch" * 40_000, home=home)
+    assert (code, out[:3]) == (1, b"ham")
+    code, out, _ = genus("check", stdin=spam(100) + b" casino jackpot" * 40_000, home=home)
+    assert (code, out[:4]) == (0, b"spam")
+
+
 def test_filter_passes_a_message_whatever_happens(tmp_path):
     raw = spam(1).replace(b"\n", b"\r\n") + b"\0\xff"
     (tmp_path / "mail.sqlite").write_bytes(b"this is no store, and never was one" * 100)
@@ -502,7 +583,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_done(home, maildir):
         found, out, err = genus(*arguments, home=home)
         assert found == code
         assert done in out
-        assert "Error: Cannot read or write: Input/output error." in err
+        assert "2.broken:2,S: Input/output error." in err
         assert ("There is no nowhere" in err) == ("nowhere" in arguments)
 
 
@@ -538,7 +619,83 @@ def test_why_and_stats(home):
     assert (code, "There is no message 3 in" in err) == (1, True)
     code, out, _ = genus("stats", "--ham-loss", "0.01", home=home)
     assert "ham known   60 messages" in out.decode()
-    assert "about 1 % of ham" in out.decode()
+    assert "less than 0.001 % of ham is lost" in out.decode()  # by the bound of probability
+
+
+def test_a_message_of_an_mbox_has_a_name(home):
+    box = home / "two.mbox"
+    box.write_bytes(b"From a\n" + ham(100) + b"\n\nFrom b\n" + spam(100) + b"\n")
+    code, out, err = genus("check", f"{box}#2", home=home)
+    assert (code, out[:4], out.count(b"\n"), err) == (0, b"spam", 1, "")
+    assert out.endswith(b"two.mbox#2\n")
+    code, out, _ = genus("learn", "--spam", f"{box}#2", "--ham", f"{box}#1", home=home)
+    assert (code, out.count(b" 1 learned")) == (0, 2)
+    code, out, _ = genus("forget", f"{box}#2", home=home)
+    assert (code, out) == (0, b"1 forgotten, 0 not known\n")
+    for number in ("0", "3"):
+        code, _, err = genus("learn", "--spam", f"{box}#{number}", home=home)
+        assert (code, f"There is no message {number} in" in err) == (1, True)
+    (home / "two.mbox#2").write_bytes(ham(101))  # a file that is called so is meant
+    code, out, _ = genus("check", f"{box}#2", home=home)
+    assert (code, out[:3]) == (1, b"ham")
+
+
+def test_why_says_which_message_of_a_maildir_it_is_of(home, maildir):
+    code, _, err = genus("why", maildir, home=home)
+    assert code == 0
+    assert "2.host:2,S, the first of several messages in" in err
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no file that cannot be read")
+def test_why_names_what_cannot_be_read(home):
+    (home / "broken.eml").symlink_to("/proc/self/mem")
+    code, _, err = genus("why", home / "broken.eml", home=home)
+    assert (code, "broken.eml: Input/output error." in err) == (1, True)
+
+
+def test_why_spells_that_tokens_were_cut(trained):
+    long = b"Subject: lunch\n\n" + b" ".join(b"w%dx" % i for i in range(9000))
+    trained.learn([long], False)
+    tokens = [clue.token for clue in trained.why(long).evidence]
+    assert "cut:tokens" in tokens
+    assert "?" not in tokens
+
+
+def test_sort_takes_a_folder_with_a_slash(home, maildir):
+    code, _, _ = genus("sort", maildir, "--junk", ".Junk/", home=home)
+    assert code == 0
+    assert len(list((maildir / ".Junk" / "new").iterdir())) == 1
+    assert not Path(".Junk").exists()
+    code, _, err = genus("sort", maildir, "--junk", "cur/", home=home)
+    assert (code, "is a part of the Maildir" in err) == (1, True)
+
+
+def test_sort_leaves_no_part_of_a_message_on_a_full_disk(trained, maildir, monkeypatch):
+    def full(source, target):
+        target.write(source.read(10))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def elsewhere(source, target):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(sorting.os, "rename", elsewhere)
+    monkeypatch.setattr(sorting.shutil, "copyfileobj", full)
+    missed = []
+    told = lambda path, error: missed.append((path, error.filename))  # noqa: E731
+    assert [each.target for each in sort_maildir(trained, maildir, ".Junk", missed=told)] == [None]
+    assert [path == name for path, name in missed] == [True, True]
+    assert list((maildir / ".Junk" / "tmp").iterdir()) == []
+    assert (maildir / "new" / "1.host").read_bytes() == spam(100)
+
+
+def test_sort_is_silent_of_what_another_run_has_moved(maildir):
+    junk = maildir / ".Junk"
+    sorting.make_maildir(junk)
+    source, place = maildir / "new" / "1.host", junk / "new" / "1.host"
+    source.rename(place)
+    assert not sorting.move(source, place)
+    assert not sorting.carry(source, junk / "new" / "other")
+    assert list((junk / "tmp").iterdir()) == []
 
 
 def test_expire(home):

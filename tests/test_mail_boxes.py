@@ -433,11 +433,10 @@ def stdin(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (b"", []),
         (ONE, [("stdin", ONE)]),
         (mbox_of(BOTH), [("stdin", mbox_of(BOTH))]),
     ],
-    ids=["nothing", "message", "what might be an mbox"],
+    ids=["message", "what might be an mbox"],
 )
 def test_stdin_is_one_message_whatever_it_holds(
     data: bytes, expected: list[tuple[str, bytes]], stdin: io.BytesIO
@@ -445,3 +444,11 @@ def test_stdin_is_one_message_whatever_it_holds(
     stdin.write(data)
     stdin.seek(0)
     assert list(messages_at("-")) == expected
+
+
+def test_an_empty_stdin_holds_no_message(stdin: io.BytesIO) -> None:
+    missed: list[str] = []
+    assert list(messages_in(["-"], lambda path, error: missed.append(str(error)))) == []
+    assert missed == ["There is no message in stdin."]
+    with pytest.raises(FileNotFoundError, match="no message in stdin"):
+        list(messages_in(["-"]))

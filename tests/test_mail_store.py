@@ -12,22 +12,24 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import count
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import quote
 
 import numpy as np
 import pytest
 
 import servers
+from genus.mail import spamfilter
 from genus.mail.identity import digest
 from genus.mail.spamfilter import SpamFilter
-from genus.mail.store import StoreError, default_place, open_store
+from genus.mail.store import Lesson, StoreError, default_place, open_store
 from test_mail_laws import known
 
 pytest_plugins = ("servers",)
@@ -288,7 +290,7 @@ def test_a_full_disk_is_an_error(small_disk: Path) -> None:
                 spam_filter.learn([message(number)], is_spam(number))
                 said.append(number)
 
-    with pytest.raises(StoreError, match="is full; nothing was changed"):
+    with pytest.raises(StoreError, match=r"is full\. Make room, and try again\."):
         learn_on()
     assert said
     fill(small_disk / "filler")
@@ -408,6 +410,54 @@ def test_files_that_are_no_store(tmp_path: Path) -> None:
         spam_filter.learn([message(1)], True)
     with pytest.raises(StoreError, match="no store at"):
         SpamFilter.open(tmp_path / "mine", tmp_path / "no site")
+
+
+@pytest.mark.parametrize("tokens", [b"abc", "text", 7, b"abcde"])
+def test_a_damaged_lesson_is_said_to_be_one(tmp_path: Path, tokens: object) -> None:
+    name = tmp_path / "mail.sqlite"
+    with opened(name) as spam_filter:
+        spam_filter.learn(map(message, range(10)), False)
+    with closing(sqlite3.connect(name)) as connection, connection:
+        connection.execute("UPDATE lessons SET tokens = ?", (tokens,))
+    with opened(name) as spam_filter:
+        for use in (
+            lambda: spam_filter.learn([message(0)], True),
+            lambda: spam_filter.forget([message(0)]),
+            lambda: spam_filter.rejudge(anew=True),
+            lambda: spam_filter.expire(keep=5),
+        ):
+            with pytest.raises(StoreError, match="is no store, or it is damaged"):
+                use()
+
+
+def test_an_empty_file_that_becomes_a_store_is_private(tmp_path: Path) -> None:
+    name = tmp_path / "mail.sqlite"
+    name.touch()
+    name.chmod(0o644)
+    with opened(name) as spam_filter:
+        spam_filter.learn([message(0)], False)
+    assert stat.S_IMODE(name.stat().st_mode) == 0o600
+
+
+def test_an_error_says_what_was_learned_before(tmp_path: Path) -> None:
+    with opened(tmp_path / "mail.sqlite") as spam_filter:
+        spam_filter.learn(map(message, range(5)), False)
+        whole, times = spam_filter._learn, iter(range(9))
+
+        def failing(lessons: Sequence[Lesson]) -> list[str]:
+            if next(times) == 2:
+                raise StoreError("The disk is full.")
+            return whole(lessons)
+
+        said = r"full\. Before.* given: 17 learned, 3 corrected\.$"
+        with (
+            mock.patch.object(spam_filter, "_learn", failing),
+            mock.patch.object(spamfilter, "BATCH", 10),
+            pytest.raises(StoreError, match=said),
+        ):
+            spam_filter.learn(map(message, range(2, 40)), True)
+        with mock.patch.object(spam_filter, "_learn", failing):
+            spam_filter.learn(map(message, range(40, 50)), True)
 
 
 def test_a_damaged_store_is_an_error_at_worst(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def sentence(error: Exception) -> str:
         todo = " Make room, or write elsewhere." if error.errno in FULL else ""
         return f"Cannot read or write{where}: {error.strerror}.{todo}"
     if isinstance(error, MemoryError):
-        return "There is not enough memory for this. Give fewer rows or columns."
+        return "There is not enough memory for this. Give less at once."
     told = " ".join(str(error).split())
     if isinstance(error, ValueError | OSError) and told:
         return told

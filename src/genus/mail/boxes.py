@@ -33,25 +33,33 @@ def messages_in(paths: Iterable[str], missed: Missed | None = None) -> Iterator[
 
 @contextmanager
 def passing_over(path: str | Path, missed: Missed | None) -> Iterator[None]:
+    """What an error is about is said in it; given `missed`, that is told, and all goes on."""
     try:
         yield
     except OSError as error:
+        if error.strerror and not error.filename:  # as of a file that opens, and cannot be read
+            error.filename = str(path)
         if missed is None:
             raise
         missed(str(path), error)
 
 
 def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
-    """The messages at one place, in the order of their names."""
+    """The messages at one place, in the order of their names; or one that has such a name."""
     if path == STDIN:
         # One message, whatever it holds: a text with "From " in it must not pass for several.
         raw = sys.stdin.buffer.read(MOST)
-        if raw:
-            yield "stdin", raw
+        if not raw:
+            raise FileNotFoundError("There is no message in stdin.")
+        yield "stdin", raw
         return
     try:
         os.stat(path)
     except FileNotFoundError:
+        place, _, number = path.rpartition("#")
+        if number.isdecimal() and os.path.isfile(place):
+            yield path, message_of_mbox(place, int(number))
+            return
         raise FileNotFoundError(
             f"There is no {path}. Name a message, an mbox, a Maildir or a folder of messages."
         ) from None
@@ -65,16 +73,19 @@ def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
 
 def message_named(path: str) -> tuple[str, bytes, bool]:
     """The message of a name that `messages_at` gives; whether the path names no other one, too."""
-    place, mark, number = path.rpartition("#")
-    if mark and number.isdecimal() and not os.path.exists(path):
-        for name, raw in messages_at(place):
-            if name == path:
-                return name, raw, True
-        raise ValueError(f"There is no message {number} in {place}.")
-    found = list(islice(messages_at(path), 2))
+    with passing_over(path, None):
+        found = list(islice(messages_at(path), 2))
     if not found:
         raise ValueError(f"There is no message in {path}.")
     return *found[0], len(found) == 1
+
+
+def message_of_mbox(path: str, number: int) -> bytes:
+    """The first message of a file has number 1."""
+    if number > 0:
+        for _, raw in islice(messages_of_file(path), number - 1, None):
+            return raw
+    raise FileNotFoundError(f"There is no message {number} in {path}.")
 
 
 def files_in(folder: Path, missed: Missed | None = None) -> Iterator[Path]:

@@ -65,9 +65,10 @@ def sort_maildir(
 
 def folder_of(maildir: Path, name: str) -> Path:
     """A folder of the Maildir by its name, or any by its path."""
-    if name in ("cur", "new", "tmp", ".", "..", ""):
+    bare = name.rstrip(os.sep)
+    if bare in ("cur", "new", "tmp", ".", "..", ""):
         raise ValueError(f"{name!r} is a part of the Maildir. Name a folder such as .Junk.")
-    found = Path(name).expanduser() if os.sep in name else maildir / name
+    found = Path(name).expanduser() if os.sep in bare else maildir / bare
     if found.exists() and found.resolve() == maildir.resolve():
         raise ValueError(f"The folder {name!r} is the Maildir itself. Name another.")
     return found
@@ -90,6 +91,8 @@ def make_maildir(folder: Path) -> None:
 def move(path: Path, place: Path) -> bool:
     """Move a file unless that name is taken; whether it was still there."""
     if os.path.lexists(place):
+        if not os.path.lexists(path):  # another run has moved it
+            return False
         raise FileExistsError(f"{path} stays where it is: {place} is there already.")
     try:
         os.rename(path, place)
@@ -107,11 +110,20 @@ def move(path: Path, place: Path) -> bool:
 def carry(path: Path, place: Path) -> bool:
     """Move a file to another file system as mail is delivered: written apart, then renamed."""
     apart = place.parent.parent / "tmp" / f"{secrets.token_hex(8)}.{place.name}"[:200]
-    with path.open("rb") as source, apart.open("xb") as file:
-        shutil.copyfileobj(source, file)
-        file.flush()
-        os.fsync(file.fileno())
-    shutil.copystat(path, apart)  # the time of a file is when the message arrived
-    os.rename(apart, place)
+    try:
+        with path.open("rb") as source, apart.open("xb") as file:
+            shutil.copyfileobj(source, file)
+            file.flush()
+            os.fsync(file.fileno())
+        shutil.copystat(path, apart)  # the time of a file is when the message arrived
+        os.rename(apart, place)
+    except FileNotFoundError:
+        apart.unlink(missing_ok=True)
+        if path.exists():
+            raise
+        return False
+    except BaseException:
+        apart.unlink(missing_ok=True)
+        raise
     path.unlink(missing_ok=True)
     return True

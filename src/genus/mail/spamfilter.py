@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Self, TypeVar
@@ -95,23 +97,25 @@ class SpamFilter:
     def learn(self, messages: Iterable[bytes], spam: bool) -> list[str]:
         """Learn messages as spam or as ham: "learned", "known" or "corrected" of each."""
         outcomes: list[str] = []
-        for batch in batches(messages):
-            outcomes += self._learn(self._lessons(batch, spam))
-        self._keep_bounds()
-        self.rejudge()
+        with saying_what_was_done(outcomes):
+            for batch in batches(messages):
+                outcomes += self._learn(self._lessons(batch, spam))
+            self._keep_bounds()
+            self.rejudge()
         return outcomes
 
     def forget(self, messages: Iterable[bytes]) -> list[str]:
         """Undo what was learned of messages: "forgotten" or "unknown" of each."""
-        outcomes = []
-        for batch in batches(messages):
-            digests = [digest(raw) for raw in batch]
-            with self.store.change() as change:
-                known = change.find(digests)
-                unlearn(change, list(known.values()))
-            for each in digests:
-                outcomes.append(UNKNOWN if known.pop(each, None) is None else FORGOTTEN)
-        self.rejudge()
+        outcomes: list[str] = []
+        with saying_what_was_done(outcomes):
+            for batch in batches(messages):
+                digests = [digest(raw) for raw in batch]
+                with self.store.change() as change:
+                    known = change.find(digests)
+                    unlearn(change, list(known.values()))
+                for each in digests:
+                    outcomes.append(UNKNOWN if known.pop(each, None) is None else FORGOTTEN)
+            self.rejudge()
         return outcomes
 
     def label(self, message: bytes) -> str | None:
@@ -307,6 +311,20 @@ class SpamFilter:
     def why(self, message: bytes) -> Why:
         """The evidence in a message, token by token, and where it stood."""
         return evidence_in(message, self.store, self.judgement, self.ham_loss)
+
+
+@contextmanager
+def saying_what_was_done(outcomes: list[str]) -> Iterator[None]:
+    """Of an error of the store, what became of the messages before: a batch is one transaction."""
+    try:
+        yield
+    except StoreError as error:
+        number = Counter(outcomes)
+        done = [f"{number[each]:,} {each}" for each in (LEARNED, CORRECTED, FORGOTTEN)]
+        told = ", ".join(each for each in done if not each.startswith("0 "))
+        if not told:
+            raise
+        raise type(error)(f"{error} Before that, of the messages given: {told}.") from error
 
 
 def unlearn(change: Change, lessons: Sequence[Lesson]) -> None:

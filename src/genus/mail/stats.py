@@ -22,9 +22,11 @@ def stats_of(spam_filter: SpamFilter) -> str:
         lines.append(f"Every answer is unsure until {FEWEST} of each are learned.")
     else:
         loss = spam_filter.ham_loss
+        threshold = judgement.threshold(loss)
         lines.append(
-            f"verdicts    spam above score {judgement.threshold(loss):+.2f}, so that about "
-            f"{100 * loss:g} % of ham is lost; ham up to 0; unsure between"
+            f"verdicts    spam above score {threshold:+.2f}, so that "
+            f"{percent(judgement.loss_beyond(threshold))} of ham is lost; ham up to 0; unsure "
+            "between"
         )
         if judgement.spam_scores:
             lines.append(
@@ -34,6 +36,15 @@ def stats_of(spam_filter: SpamFilter) -> str:
         weights = sorted(judgement.weights.items(), key=lambda item: -item[1])
         lines.append("weights     " + ", ".join(f"{name} {value:.2f}" for name, value in weights))
     return "\n".join(lines)
+
+
+def percent(share: float) -> str:
+    """A share that is an estimate, in two digits.
+
+    >>> percent(0.00123), percent(1e-9)
+    ('about 0.12 %', 'less than 0.001 %')
+    """
+    return f"about {100 * share:.2g} %" if share > 1e-5 else "less than 0.001 %"
 
 
 def faded(messages: int, weight: float) -> str:

@@ -20,7 +20,8 @@ def mail() -> None:
     """Learn what is spam, and sort mail by it.
 
     PATH is a message, an mbox, a Maildir, an MH folder, a folder of messages, or - for stdin.
-    What is learned is kept in a store: counts and hashes, no text.
+    Of an mbox, PATH#2 is the second message. What is learned is kept in a store: counts and
+    hashes, no text.
 
     \b
     Example:

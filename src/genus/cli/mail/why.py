@@ -26,8 +26,7 @@ def why(
 ) -> None:
     """Say why a message is spam, or is not.
 
-    Lists the evidence, word by word, with where in the message it stood. Of an mbox, PATH#2 is
-    the second message.
+    Lists the evidence, word by word, with where in the message it stood.
 
     \b
     Example:

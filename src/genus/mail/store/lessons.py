@@ -19,6 +19,10 @@ Counts = NDArray[np.int64]
 Row = tuple[bytes, bool, int, bytes, int, int]
 
 
+class NoLesson(ValueError):
+    """What is no lesson, where one should be."""
+
+
 @dataclass(frozen=True, eq=False)
 class Lesson:
     """A message by the hash of its content, its class, and the hashes of its tokens, ascending.
@@ -53,6 +57,8 @@ class Lesson:
     @classmethod
     def of_row(cls, row: Row) -> Lesson:
         digest, spam, day, tokens, weight, halvings = row
+        if isinstance(tokens, int | str) or len(tokens) % 4:
+            raise NoLesson("a lesson is not of whole tokens")
         held = np.frombuffer(bytes(tokens), "<u4").astype(np.uint32)
         return cls(bytes(digest), bool(spam), day, held, weight, halvings)
 

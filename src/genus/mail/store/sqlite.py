@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genus.mail.store.lessons import COLUMNS, Counts, Lesson, Tokens
+from genus.mail.store.lessons import COLUMNS, Counts, Lesson, NoLesson, Tokens
 from genus.mail.store.protocol import Change, NoStore, Store, StoreError, Totals
 
 VERSION = 1
@@ -197,6 +197,8 @@ class SQLiteStore:
             yield
         except sqlite3.Error as error:
             raise sentence(self.path, error) from error
+        except NoLesson as error:
+            raise damaged(self.path, str(error)) from error
 
 
 class SQLiteChange:
@@ -322,6 +324,8 @@ def connect(path: Path, create: bool, is_frozen: bool) -> sqlite3.Connection:
     if not there:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # mail is nobody else's affair
+        with suppress(OSError):  # an empty file that was there, perhaps another user's
+            path.chmod(0o600)
     how = "?immutable=1" if is_frozen else ""
     connection = sqlite3.connect(
         path.absolute().as_uri() + how, timeout=PATIENCE, isolation_level=None, uri=True
@@ -382,9 +386,7 @@ def sentence(path: Path, error: Exception) -> StoreError:
     """An error of SQLite as what it means for the user."""
     told = (error.strerror if isinstance(error, OSError) else None) or str(error)
     if "full" in told or is_full(path, error):
-        return StoreError(
-            f"The disk of the store {path} is full; nothing was changed. Make room, and try again."
-        )
+        return StoreError(f"The disk of the store {path} is full. Make room, and try again.")
     if "locked" in told or "busy" in told:
         return StoreError(
             f"The store {path} has been in use by another process for {PATIENCE:.0f} s. Try again."
