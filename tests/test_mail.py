@@ -16,6 +16,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
+from genus.cli.troubles import sentence
 from genus.mail import sorting
 from genus.mail.judgement import Judgement, likely, tail
 from genus.mail.sorting import sort_maildir
@@ -756,6 +757,11 @@ def test_learning_from_nowhere(tmp_path):
     code, out, err = genus("learn", "--spam", "nowhere", home=tmp_path)
     assert (code, out.splitlines()[0]) == (1, b"spam: 0 learned, 0 already known, 0 corrected")
     assert "There is no nowhere" in err
+
+
+def test_too_little_memory_for_mail_is_not_about_tables():
+    assert sentence(MemoryError()).startswith("There is not enough memory")
+    assert "rows" not in sentence(MemoryError())
 
 
 def test_sort_of_what_is_no_maildir(home):
