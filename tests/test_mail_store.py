@@ -430,6 +430,19 @@ def test_a_damaged_lesson_is_said_to_be_one(tmp_path: Path, tokens: object) -> N
                 use()
 
 
+def test_a_damaged_lesson_in_postgresql_is_said_to_be_one(server: servers.Postgres) -> None:
+    with opened(f"{server.create()}?owner=ann") as spam_filter:
+        spam_filter.learn(map(message, range(10)), False)
+        spam_filter.store._connection.execute("UPDATE genus_mail.lessons SET tokens = 'abc'")
+        for use in (
+            lambda: spam_filter.forget([message(0)]),
+            lambda: spam_filter.learn([message(0)], True),
+            lambda: spam_filter.rejudge(anew=True),
+        ):
+            with pytest.raises(StoreError, match="is damaged"):
+                use()
+
+
 def test_an_empty_file_that_becomes_a_store_is_private(tmp_path: Path) -> None:
     name = tmp_path / "mail.sqlite"
     name.touch()

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from genus.mail.store.lessons import COLUMNS, Counts, Lesson, Tokens
+from genus.mail.store.lessons import COLUMNS, Counts, Lesson, NoLesson, Tokens
 from genus.mail.store.protocol import Change, NoStore, Store, StoreError, Totals
 
 VERSION = 1
@@ -117,7 +117,7 @@ class PostgresStore:
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
         rows = self._rows(FIND, (self._number, list(digests)))
-        return {bytes(row[0]): Lesson.of_row(row) for row in rows}
+        return {each.digest: each for each in self._lessons(rows)}
 
     def totals(self) -> Totals:
         query = "SELECT ham, spam, ham_weight, spam_weight FROM genus_mail.owners WHERE owner = %s"
@@ -133,7 +133,7 @@ class PostgresStore:
             "ORDER BY number DESC LIMIT %s",
             (self._number, spam, most),
         )
-        return [Lesson.of_row(row) for row in rows]
+        return self._lessons(rows)
 
     def oldest(self, before: int) -> Iterator[Lesson]:
         last = -1
@@ -143,7 +143,7 @@ class PostgresStore:
             (self._number, before, last),
         ):
             last = rows[-1][-1]
-            yield from (Lesson.of_row(row[:-1]) for row in rows)
+            yield from self._lessons([row[:-1] for row in rows])
 
     def notes(self, prefix: str) -> dict[str, str]:
         query = (
@@ -191,10 +191,19 @@ class PostgresStore:
                 self._connect()
                 return self._connection.execute(query, values).fetchall()
 
+    def _lessons(self, rows: Sequence[Any]) -> list[Lesson]:
+        with self._sentences():
+            return [Lesson.of_row(row) for row in rows]
+
     @contextmanager
     def _sentences(self) -> Iterator[None]:
         try:
             yield
+        except NoLesson as error:
+            raise StoreError(
+                f"The store {self.name} is damaged: {error}. Restore it from a copy, or learn anew "
+                "as another owner."
+            ) from error
         except self._psycopg.Error as error:
             told = " ".join(str(error).split())
             raise StoreError(f"Cannot use the store {self.name}: {told}") from error
