@@ -931,3 +931,17 @@ def test_labels_that_come_in_turns_are_all_weighed(
 def streamed(X: Any, y: Any) -> TableClassifier:
     table = pa.table({"a": X[:, 0], "b": X[:, 1], "y": y})
     return TableClassifier().fit(table, target="y")
+
+
+def test_a_row_of_which_nothing_is_known_is_judged_by_the_shares_of_the_classes() -> None:
+    """What is missing by chance, here and there, says nothing: not that a row is in the middle."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [150, 70, 120])
+    X = np.array([0.0, 3.0, 6.0])[y][:, None] + rng.normal(size=(340, 4))
+    X[[3, 200, 300]] = np.nan
+    model = TableClassifier().fit(X, y)
+    nothing = model.predict_proba(np.full((1, 4), np.nan))[0]
+    assert_allclose(nothing, np.bincount(y) / 340, atol=0.12)
+    one = np.full((1, 4), np.nan)
+    one[0, 0] = 6.0
+    assert model.predict(one)[0] == 2

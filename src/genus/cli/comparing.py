@@ -39,7 +39,7 @@ def compare(
     ignore: tuple[str, ...],
     encoding: str,
 ) -> None:
-    """Say which to use: a generative model, or logistic regression.
+    """Say which to use, and why: this or logistic regression.
 
     Both, and a perceptron, learn from a handful of rows, from more and from all, again and again,
     and are judged by others. Numbers are modelled by GDA, everything else by naive Bayes.

@@ -26,7 +26,7 @@ from genus.cli.arguments import File
 )
 @click.option("--dark", is_flag=True, help='For dark pages; "-dark" is added to the names.')
 def figures(output: str, kind: str, dark: bool) -> None:
-    """Draw the figures of Stanford's CS229 notes on generative learning.
+    """Draw the figures of the lecture notes (CS229).
 
     Normal densities, boundaries and sigmoids of GDA and others, each time the same. Needs
     matplotlib: pip install genus[plots].

@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.families.marginals import absence
 from genus.grid import mdlp, quantile_cuts
 from genus.labels import Axis
 from genus.statistics import Array, Pairs
@@ -25,7 +26,8 @@ BIN_ROWS = 5.0  # rows of a class that a bin should have, about
 class Binned:
     """Counts by class and bins of two columns (K, B, B), of one (K, B), and class weights (K,).
 
-    `bin_of` (V + 1,) is the bin of each slot, B where nothing is known. `column` (B,) says whose
+    `bin_of` (V + 1,) is the bin of each slot, B where nothing is known, or what is missing says
+    nothing of the class. `column` (B,) says whose
     the bins are, and `is_missing` which of them stand for what is missing.
     """
 
@@ -65,6 +67,9 @@ def merged(counted: Pairs, classes: Axis, is_number: NDArray[np.bool_]) -> Binne
     by_bin = np.add.reduceat(np.add.reduceat(counts, at, axis=1), at, axis=2)
     alone = np.add.reduceat(single, at, axis=1)
     used = alone.any(axis=0)
+    for b in np.flatnonzero(np.array(missing) & used):  # that a value is missing may say nothing
+        absent = alone[:, b]
+        used[b] = absence(np.maximum(weights - absent, 0.0), absent)[1] > 0
     place = np.where(used, np.cumsum(used) - 1, int(used.sum()))
     sizes = np.diff(np.append(at, single.shape[1]))
     return Binned(

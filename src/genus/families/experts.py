@@ -140,6 +140,33 @@ class Curved:
         return parts * share[:, None], np.tile(self.constant + self._bend(self.offset), (m, 1))
 
 
+@dataclass(frozen=True, eq=False)
+class Informed:
+    """An expert that says the less the fewer columns are known: all of it if all are.
+
+    In a normal distribution a column without a value stands at its mean, which is near to the class
+    in the middle. A row of which little is known would be taken for one of these.
+    """
+
+    expert: Expert
+    known: NDArray[np.bool_]  # of slots, (V + 1,)
+
+    @property
+    def name(self) -> str:
+        return self.expert.name
+
+    def score(self, cells: Cells) -> Array:
+        return self.expert.score(cells) * self._share(cells)[:, None]
+
+    def contributions(self, cells: Cells) -> tuple[Array, Array]:
+        by_column, rest = self.expert.contributions(cells)
+        share = self._share(cells)
+        return by_column * share[:, None, None], rest * share[:, None]
+
+    def _share(self, cells: Cells) -> Array:
+        return np.asarray(self.known[cells].mean(axis=0))
+
+
 # Solving
 
 
@@ -150,14 +177,14 @@ def solve(
     counts, n = counted.align(classes), binned.columns
     every = Features.of(cell_features(binned, counted, cell_means, True), counts, n)
     few = Features.of(cell_features(binned, counted, cell_means, False), counts, n)
-    shares = log_shares(binned)
+    shares, known = log_shares(binned), binned.bin_of < binned.size
     found = (
         Additive(NAMES[0], shares[binned.bin_of], np.zeros(len(classes))),
         parents(binned, shares),
-        linear(NAMES[2], few),
-        linear(NAMES[3], every),
-        curved(NAMES[4], few, OWN),
-        curved(NAMES[5], every, OWN_OF_BINS),
+        Informed(linear(NAMES[2], few), known),
+        Informed(linear(NAMES[3], every), known),
+        Informed(curved(NAMES[4], few, OWN), known),
+        Informed(curved(NAMES[5], every, OWN_OF_BINS), known),
     )
     return found, together(binned, shares)
 

@@ -407,7 +407,12 @@ def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
     share = absent / np.maximum(counted.weights, 1e-300)
     if absent.sum() < 0.5:
         return np.zeros((2, len(absent))), 0.0, share
-    n = np.stack([counted.there, absent], axis=1)
-    log_p, own = shares(n)
-    found = gain(n, log_p, own)
+    log_p, found = absence(counted.there, absent)
     return (log_p.T if found > 0 else np.zeros((2, len(absent)))), found, share
+
+
+def absence(there: Array, absent: Array) -> tuple[Array, float]:
+    """log p(there|k) and log p(missing|k), (K, 2), and what these gain; weights by class (K,)."""
+    n = np.stack([there, absent], axis=1)
+    log_p, own = shares(n)
+    return log_p, gain(n, log_p, own)
