@@ -470,6 +470,15 @@ STRUCTURE: dict[str, Callable[[], bytes]] = {
     "megabyte of >From": lambda: filled(b">From x\n"),
 }
 LARGE: dict[str, Callable[[], bytes]] = {
+    "8 MB of blank references": lambda: html(filled(b"&nbsp;" * 8 + b"x", LIMITS.size - 200)),
+    "8 MB of tags": lambda: html(filled(b"<p><b a=c>", LIMITS.size - 200)),
+    "8 MB of comments": lambda: html(filled(b"<!-- noon -->", LIMITS.size - 200)),
+    "8 MB hidden, in no charset": lambda: html(
+        b"<p style='display:none'>"
+        + filled(b"\x81", 4_000_000)
+        + b"</p>"
+        + filled(b"\x81", 4_000_000)
+    ),
     "50 MB of x": lambda: b"Subject: a\n\n" + filled(b"x", 50 * MEGABYTE),
     "50 MB of words": lambda: b"Subject: a\n\n" + filled(b"hello world ", 50 * MEGABYTE),
     "50 MB of lines": lambda: LETTER + filled(b"hello world\r\n", 50 * MEGABYTE),
