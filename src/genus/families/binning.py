@@ -66,7 +66,7 @@ def merged(counted: Pairs, classes: Axis, is_number: NDArray[np.bool_]) -> Binne
     at = np.array(first, dtype=np.intp)
     by_bin = np.add.reduceat(np.add.reduceat(counts, at, axis=1), at, axis=2)
     alone = np.add.reduceat(single, at, axis=1)
-    used = alone.any(axis=0)
+    used = np.atleast_1d(alone.any(axis=0))
     for b in np.flatnonzero(np.array(missing) & used):  # that a value is missing may say nothing
         absent = alone[:, b]
         used[b] = absence(np.maximum(weights - absent, 0.0), absent)[1] > 0
