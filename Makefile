@@ -45,7 +45,7 @@ pytest: $(tools)
 # On a kernel that stops at the first bad access or undefined operation; report in build/sanitize.
 sanitize: build/sanitize/built
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0:log_path=build/sanitize/report UBSAN_OPTIONS=print_stacktrace=1 \
+	ASAN_OPTIONS=detect_leaks=0:log_path=$(CURDIR)/build/sanitize/report UBSAN_OPTIONS=print_stacktrace=1 \
 	OPENBLAS_NUM_THREADS=1 GENUS_SANITIZED=1 HYPOTHESIS_PROFILE=sanitize \
 	$(bin)/pytest -q -n 2 | tee build/sanitize.log
 
