@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import os
+import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -54,6 +57,26 @@ def pytest_configure(config: pytest.Config) -> None:
 
     if _kernel.sanitized != sanitized:
         raise pytest.UsageError(f"The kernel loaded is the wrong one: {_kernel.__file__}")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return Chromium, driven by selenium."""
+    if os.environ.get("GENUS_SANITIZED") == "1":
+        pytest.skip("a browser does not start with the sanitizer loaded")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium or chromedriver is not installed: run scripts/install-chromium")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(driver)
+    made = webdriver.Chrome(options=options, service=service)
+    yield made
+    made.quit()
 
 
 @pytest.fixture(scope="session")

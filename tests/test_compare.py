@@ -32,19 +32,13 @@ from genus import (
 )
 from genus.comparing import fitting
 from genus.comparing.curves import Curves, curves
+from genus.comparing.dependence import conditional_information, pairs
 from genus.comparing.fitting import affordable, cost_ahead
 from genus.comparing.material import material
+from genus.comparing.normality import equal_covariances, normalities, of_covariances
 from genus.comparing.points import Line, deals, judged, sizes_for
-from genus.comparing.reasons import (
-    bent,
-    conditional_information,
-    equal_covariances,
-    normalities,
-    of_covariances,
-    pairs,
-    reasons,
-    straightness,
-)
+from genus.comparing.posterior import bent, straightness
+from genus.comparing.reasons import reasons
 from genus.comparing.verdict import advice, crossing, lead, zero
 
 WORDS = ["cash", "prize", "win", "lunch", "noon", "meeting", "now", "the", "you", "see"]

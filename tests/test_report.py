@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
-import shutil
 import time
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -493,26 +490,6 @@ def test_ticks(low: float, high: float) -> None:
 
 
 # In a browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Return Chromium, driven by selenium."""
-    if os.environ.get("GENUS_SANITIZED") == "1":
-        pytest.skip("a browser does not start with the sanitizer loaded")
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("chromium or chromedriver is not installed: run scripts/install-chromium")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage"):
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(driver)
-    made = webdriver.Chrome(options=options, service=service)
-    yield made
-    made.quit()
 
 
 @pytest.fixture(scope="module", params=["mixed", "twelve classes"])

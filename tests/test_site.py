@@ -123,23 +123,6 @@ def test_images_come_in_pairs_where_there_is_one_for_dark_pages(pages: dict[Path
 # In a browser
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Return Chromium, driven by selenium."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("chromium or chromedriver is not installed: run scripts/install-chromium")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage"):
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield made
-    made.quit()
-
-
 LOOK = """
 const [width, done] = arguments;
 const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from genus.comparing.curves import Curves, Progress, curves
 from genus.comparing.fitting import LOGISTIC
-from genus.comparing.material import material
+from genus.comparing.material import Material, material
 from genus.comparing.points import Line, shared
 from genus.comparing.reasons import Reasons, reasons
 from genus.comparing.verdict import MEASURES, Advice, advice, percent, told_crossing
@@ -32,7 +33,7 @@ class Comparison:
     reasons : whether what the generative model assumes holds for these rows.
     rows, classes : how many rows there are, and of what.
     notes : what was left out, and what did not work.
-    weighed : what `genus fit` makes of a table is worth, out of fold.
+    weighed : what `genus fit` makes of a table is worth, out of fold; found when it is asked for.
     """
 
     curves: Curves
@@ -41,7 +42,7 @@ class Comparison:
     rows: int
     classes: Any
     notes: tuple[str, ...]
-    weighed: Weighed | None = None
+    given: Material
 
     @property
     def lines(self) -> dict[str, Line]:
@@ -52,6 +53,10 @@ class Comparison:
     def why(self) -> list[str]:
         """Sentences on what holds for these rows, and what does not."""
         return self.reasons.sentences(self.curves.lines[0].name)
+
+    @cached_property
+    def weighed(self) -> Weighed | None:
+        return weighed(self.given) if self.given.is_usual else None
 
     @property
     def beyond(self) -> str:
@@ -159,7 +164,6 @@ def compare(
     }
     whole = {name: p for name, p in held.items() if len(p) == len(found.judged)}
     why = reasons(given, found.judged, whole)
-    by_fit = weighed(given) if model is None else None
     notes = (*given.notes, *(note for line in found.lines for note in line.notes))
     told = advice(found, len(given.y))
-    return Comparison(found, told, why, len(given.y), given.classes, notes, by_fit)
+    return Comparison(found, told, why, len(given.y), given.classes, notes, given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -197,14 +198,16 @@ def fitted(encoded: Encoded, name: str, penalty: float) -> tuple[Any, bool]:
         if name == LOGISTIC
         else Perceptron(random_state=0)
     )
-    with warnings.catch_warnings(record=True) as said:
+    return model, converges(model, encoded.X, encoded.y)
+
+
+def converges(model: Any, X: Any, y: NDArray[Any]) -> bool:
+    """Fit a model of scikit-learn's, and tell whether it got to the end."""
+    few = ONE_BLAS_THREAD if np.prod(X.shape) < FEW_CELLS else nullcontext()
+    with warnings.catch_warnings(record=True) as said, few:
         warnings.simplefilter("always")
-        if np.prod(encoded.X.shape) < FEW_CELLS:
-            with ONE_BLAS_THREAD:
-                model.fit(encoded.X, encoded.y)
-        else:
-            model.fit(encoded.X, encoded.y)
-    return model, not any(issubclass(each.category, ConvergenceWarning) for each in said)
+        model.fit(X, y)
+    return not any(issubclass(each.category, ConvergenceWarning) for each in said)
 
 
 def answers(model: Any, X: Any, classes: int) -> Array:

@@ -49,6 +49,7 @@ class Material:
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
     table: Any = None  # rows as TableClassifier takes them, if it does
+    is_usual: bool = True  # a model that was chosen here
 
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Any]:
         """Some rows, in ascending order, for both."""
@@ -76,7 +77,8 @@ def material(
     rows, empty = without_empty(rows)
     notes += empty
     notes += many_classes(y)
-    name = None if model is None else repr(model).removesuffix("()")
+    is_usual = model is None
+    name = "" if is_usual else repr(model).removesuffix("()")
     if model is None:
         model = usual(rows, plan, ignore)
     elif getattr(model, "_chooses", False):
@@ -96,7 +98,8 @@ def material(
     raw, kind, names = encodable(rows, own, fresh)
     name = name or named(fresh)
     table = rows.values if isinstance(rows, Numbers) else rows if hasattr(rows, "schema") else None
-    return Material(name, fresh, own, raw, codes, classes, kind, names, tuple(notes), table)
+    noted = tuple(notes)
+    return Material(name, fresh, own, raw, codes, classes, kind, names, noted, table, is_usual)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +123,7 @@ def read(
         return X.tocsr(), y, None, []
     if target is None and is_texts(X):
         return np.asarray(X, dtype=object), y, None, []
-    if target is None and isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim == 2:
+    if target is None and is_matrix:
         return Numbers(X.astype(np.float64), tuple(f"x{j}" for j in range(X.shape[1]))), y, None, []
     notes = []
     if target is not None:

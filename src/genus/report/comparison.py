@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from genus import labels
 from genus.comparing.encoding import OfTables
+from genus.comparing.fitting import MOST_STEPS, converges
 from genus.evaluate import cross_validate
 from genus.outcome import CrossValidation
 from genus.report.judging import FEW_ROWS, FOLDS, MANY_COLUMNS, Judged, of_all
@@ -22,7 +21,6 @@ from genus.report.scores import SURE
 from genus.report.shown import count
 from genus.table import Frame
 
-MOST_STEPS = 300
 PATIENCE = 60.0  # seconds, after which no further fold is begun
 DOUBTS = (ValueError, np.linalg.LinAlgError, MemoryError, FloatingPointError)
 
@@ -154,8 +152,5 @@ def regression(
 
 def fitted(X: Frame, y: NDArray[Any]) -> tuple[OfTables, LogisticRegression, bool]:
     """Columns made numbers, a regression on them, and whether it converged."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        encoder = OfTables().fit(X)
-        model = LogisticRegression(max_iter=MOST_STEPS).fit(encoder.transform(X), y)
-    return encoder, model, not any(issubclass(w.category, ConvergenceWarning) for w in said)
+    encoder, model = OfTables().fit(X), LogisticRegression(max_iter=MOST_STEPS)
+    return encoder, model, converges(model, encoder.transform(X), y)

@@ -1,0 +1,9 @@
+"""What all tests of assumptions have in common."""
+
+from __future__ import annotations
+
+LEVEL = 0.01  # of a p-value, below which a finding is not put down to chance
+
+
+def p_told(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
