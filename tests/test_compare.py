@@ -690,7 +690,11 @@ def test_the_command_says_which_and_why_and_draws(data):
         (["rows.csv", "--target", "pays", "-o", "rows.csv"], 2, ".svg, .png, .pdf"),
         (["rows.csv", "--target", "pays", "--repeats", "0"], 2, "--repeats"),
         (["rows.csv", "--target", "pays", "--patience", "0"], 2, "--patience"),
-        (["rows.csv", "--target", "pays", "--ignore", "age", "--ignore", "job"], 1, "No column"),
+        (
+            ["rows.csv", "--target", "pays", "--ignore", "age", "--ignore", "job"],
+            1,
+            "'age' left out on request",
+        ),
         (["rows.csv", "--target", "pays", "-o", "nowhere/c.svg"], 1, "nowhere"),
     ],
 )

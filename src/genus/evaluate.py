@@ -90,12 +90,17 @@ def checked(
         )
     fresh = clone(estimator)
     X, codes, classes, weight = fresh._check(X, y, sample_weight, reset=True)
+    refuse_single(classes)
+    # The codes may be the caller's y, and are kept.
+    return fresh, fresh._for_rereading(X, len(classes)), codes.copy(), classes, weight
+
+
+def refuse_single(classes: NDArray[Any]) -> None:
+    """Raise unless there are two classes or more to tell apart."""
     if len(classes) < 2:
         raise ValueError(
             f"There is only one class, {labels.show(classes[0])}; nothing can be told apart."
         )
-    # The codes may be the caller's y, and are kept.
-    return fresh, fresh._for_rereading(X, len(classes)), codes.copy(), classes, weight
 
 
 @dataclass(frozen=True, eq=False)

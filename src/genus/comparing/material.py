@@ -22,9 +22,9 @@ from genus.estimators import (
 )
 from genus.estimators.inputs import refuse_missing_labels
 from genus.estimators.table_rows import labelled
-from genus.evaluate import checked
+from genus.evaluate import checked, refuse_single
 from genus.matrix import Codes
-from genus.table import Frame, TableError, look, open_table
+from genus.table import Frame, look, open_table
 
 FEWEST_ROWS = 8
 MANY_COLUMNS = 500
@@ -135,9 +135,10 @@ def read(
         table, y = open_table(X).table(), np.asarray(y)
         if table.num_rows != len(y):
             raise ValueError(f"There are {table.num_rows:,} rows and {len(y):,} labels.")
-    plan = look(table, target, ignored=ignore, classes=len(labels.factorize(y)[0]))
-    if not plan.used:
-        raise TableError("No column is left to tell the classes by.")
+    classes, _ = labels.factorize(y)
+    refuse_single(classes)
+    plan = look(table, target, ignored=ignore, classes=len(classes))
+    plan.require()
     frame = Frame.of(table, plan)
     kinds = {column.kind for column in plan.used}
     names = tuple(column.name for column in plan.used)
@@ -203,10 +204,7 @@ def without_single(rows: Any, y: Any) -> tuple[Any, Any, list[str]]:
     y = np.asarray(y)
     classes, codes = labels.factorize(y)
     number = np.bincount(codes, minlength=len(classes))
-    if len(classes) == 1:
-        raise ValueError(
-            f"There is only one class, {labels.show(classes[0])}; nothing can be told apart."
-        )
+    refuse_single(classes)
     alone = number < 2
     if not alone.any():
         return rows, y, []

@@ -409,9 +409,7 @@ class TableClassifier(GenerativeClassifier):
                 asked[name] = "number"
         known: Plan | None = self.__dict__.pop("_like", None)
         self.plan_ = known or look(table, target, asked, list(self.ignore), classes)
-        if len(self.plan_) == 0:
-            told = "; ".join(f"{c.name!r} {c.note}" for c in self.plan_.left_out[:5])
-            raise TableError(f"No column is left to learn from: {told or 'there is none'}.")
+        self.plan_.require()
         self.n_features_in_ = len(self.plan_)
         self.feature_names_in_ = np.array([c.name for c in self.plan_.used], dtype=object)
 

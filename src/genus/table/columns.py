@@ -82,6 +82,12 @@ class Plan:
         """The columns that are not."""
         return tuple(column for column in self.columns if not column.kind)
 
+    def require(self) -> None:
+        """Raise if no column is in use, and say why none is."""
+        if not self.used:
+            told = "; ".join(f"{c.name!r} {c.note}" for c in self.left_out[:5])
+            raise TableError(f"No column is left to learn from: {told or 'there is none'}.")
+
 
 def look(
     table: Any,
