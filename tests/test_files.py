@@ -196,8 +196,8 @@ def test_an_interrupted_save_leaves_the_old_file(saved, tmp_path, monkeypatch, w
         raise error
 
     if where == "write":
-        fdopen = os.fdopen
-        monkeypatch.setattr(os, "fdopen", lambda *a, **k: Full(fdopen(*a, **k), error))
+        full = lambda *given: Full(open(*given), error)  # noqa: E731, SIM115 Full closes it
+        monkeypatch.setattr("genus.atomic.open", full, raising=False)
     else:
         monkeypatch.setattr(os, where, fail)
     with pytest.raises(type(error)):

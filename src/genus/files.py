@@ -2,7 +2,7 @@
 
 A tree of dictionaries, lists, numbers, text and arrays goes in and comes out. Arrays of numbers
 are tensors; arrays of text are two (the characters as UTF-8, and where each text ends); the rest
-is JSON. A file is written beside its final name and renamed when it is whole.
+is JSON.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
+
+from genus.atomic import write_whole
 
 FORMAT = "genus"
 VERSION = 2  # 1 had no checksum, and was never released
@@ -31,7 +31,7 @@ def write(path: str | os.PathLike[str], tree: dict[str, Any]) -> None:
     document["checksum"] = checksum(document["tree"], tensors)
     metadata = {FORMAT: json.dumps(document)}  # one entry: safetensors shuffles several
     content = save({name: np.ascontiguousarray(t) for name, t in tensors.items()}, metadata)
-    write_whole(Path(path), content)
+    write_whole(path, content)
 
 
 def checksum(tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
@@ -42,33 +42,6 @@ def checksum(tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
         digest.update(f"{name} {tensor.dtype.str} {tensor.shape}".encode())
         digest.update(tensor.data.cast("B") if tensor.size else b"")
     return digest.hexdigest()
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write beside, make durable, rename; a link is followed, and the mode of a file kept."""
-    path = Path(os.path.realpath(path))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"Cannot write {path}: the folder {path.parent} does not exist.")
-    if path.exists() and not path.is_file():
-        raise OSError(f"Cannot write {path}: it is no ordinary file. Give another name.")
-    beside = path.with_name(f".genus-{secrets.token_hex(8)}")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            if path.exists():
-                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:

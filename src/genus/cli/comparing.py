@@ -71,12 +71,10 @@ def compare(
         )
     click.echo(str(found))
     if output is not None:
-        from pathlib import Path
-
-        from genus.files import write_whole
+        from genus.atomic import write_whole
         from genus.plots.learning import picture
 
-        write_whole(Path(output), picture(found, kind))
+        write_whole(output, picture(found, kind))
         say(f"Wrote {output}.")
 
 

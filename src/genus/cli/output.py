@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
+
+from genus.atomic import PREFIX, replacing
 
 STDOUT = "-"
 FORMATS = {
@@ -62,7 +62,7 @@ def format_of(path: str) -> str:
 
 @contextmanager
 def binary(path: str) -> Iterator[BinaryIO]:
-    """A file to write to, written beside its name and renamed when it is whole."""
+    """Open a file, a device or stdout to write to; a file is written whole or not at all."""
     if path == STDOUT:
         with named("stdout"):
             yield sys.stdout.buffer
@@ -75,20 +75,8 @@ def binary(path: str) -> Iterator[BinaryIO]:
         with named(path), open(real, "wb") as file:
             yield file
         return
-    folder = os.path.dirname(real)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"Cannot write {path}: the folder {folder} does not exist.")
-    beside = os.path.join(folder, f".genus-{secrets.token_hex(8)}")
-    try:
-        with named(path), open(beside, "xb") as file:
-            if os.path.exists(real):
-                os.fchmod(file.fileno(), stat.S_IMODE(os.stat(real).st_mode))
-            yield file
-        os.replace(beside, real)
-    except BaseException:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        raise
+    with named(path), replacing(real) as file:
+        yield file
 
 
 @contextmanager
@@ -98,7 +86,7 @@ def named(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         # One without a number has a sentence of its own.
-        if error.strerror and (error.filename is None or ".genus-" in str(error.filename)):
+        if error.strerror and (error.filename is None or PREFIX in str(error.filename)):
             error.filename = path
         raise
 

@@ -152,7 +152,7 @@ def compare(
     numbers of points: those done since, and all.
 
     >>> from sklearn.datasets import load_iris
-    >>> found = compare(*load_iris(return_X_y=True))
+    >>> found = compare(*load_iris(return_X_y=True), repeats=10)
     >>> found.advice.use
     'GDA'
     """

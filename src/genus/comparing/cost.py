@@ -23,16 +23,16 @@ def measured(work: Callable[[], T]) -> tuple[T, float, int | None]:
 
 def reset_peak() -> int | None:
     """Let the peak be what is in memory now, which is returned; None where this is not Linux."""
-    gc.collect()
+    gc.collect(1)  # what is older was there before, and looking at it takes longest
     try:
         ctypes.CDLL(None).malloc_trim(0)  # else what was freed before is used again unseen
-        Path("/proc/self/clear_refs").write_text("5")
-    except (OSError, AttributeError):
+        Path("/proc/self/clear_refs").write_text("5", "ascii")
+    except (OSError, AttributeError, TypeError):
         return None
     return memory("VmRSS")
 
 
 def memory(name: str) -> int:
     """A line of /proc/self/status, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(name)) * 1024

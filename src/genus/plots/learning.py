@@ -54,7 +54,7 @@ class LearningCurveDisplay:
 
     >>> from sklearn.datasets import load_iris
     >>> from genus import compare
-    >>> found = compare(*load_iris(return_X_y=True))
+    >>> found = compare(*load_iris(return_X_y=True), repeats=10)
     >>> LearningCurveDisplay.from_comparison(found)  # doctest: +SKIP
     """
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
+from genus.atomic import write_whole
 from genus.estimators import TableClassifier
-from genus.files import write_whole
 
 __all__ = ["write"]
 
@@ -35,4 +34,4 @@ def write(
 
     if model is not None and not isinstance(model, TableClassifier):
         raise TypeError(f"A report is on a TableClassifier, got {type(model).__name__}.")
-    write_whole(Path(path), page(model, data, target).encode())
+    write_whole(path, page(model, data, target).encode())

@@ -52,7 +52,7 @@ def date(days: float | str) -> str:
     """
     if isinstance(days, str):
         return days[:10]
-    return str(np.datetime64("1970-01-01", "D") + int(np.floor(days)))
+    return str(np.datetime64("1970-01-01", "D") + np.timedelta64(int(np.floor(days)), "D"))
 
 
 def signed(value: float) -> str:

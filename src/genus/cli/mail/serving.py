@@ -127,6 +127,8 @@ def serve(
       genus mail serve --users /var/lib/genus/users --site /var/lib/genus/site.sqlite
       spamc -U /run/genus/socket -L spam < message.eml
     """
+    if not hasattr(os, "fork"):
+        raise ValueError("genus mail serve needs a system that can fork: Linux, macOS or a BSD.")
     from genus.cli.troubles import say
     from genus.mail.judgement import too_little
     from genus.mail.spamd.filters import Stores
@@ -137,8 +139,6 @@ def serve(
 
     if ham_loss is not None:
         os.environ["GENUS_HAM_LOSS"] = str(ham_loss)  # all processes have it from here
-    if not hasattr(os, "fork"):
-        raise ValueError("genus mail serve needs a system that can fork: Linux, macOS or a BSD.")
     if users is not None and (site is None or store is not None):
         raise click.UsageError(
             "--users goes with --site, what a new user starts from, and without --store."

@@ -1,0 +1,65 @@
+"""Write a file whole or not at all: beside its name, made durable, then renamed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+PREFIX = ".genus-"  # of names that a file has until it is whole
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of `path` when all of it is written.
+
+    A link is followed, and the mode of an older file is kept. If anything fails, the older file
+    stays as it was.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "greeting")
+    ...     with replacing(path) as file:
+    ...         n = file.write(b"hello")
+    ...     path.read_bytes()
+    b'hello'
+    """
+    path = Path(os.path.realpath(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"Cannot write {path}: the folder {path.parent} does not exist.")
+    if path.exists() and not path.is_file():
+        raise OSError(f"Cannot write {path}: it is no ordinary file. Give another name.")
+    beside = path.with_name(PREFIX + secrets.token_hex(8))
+    try:
+        with open(beside, "xb") as file:
+            if path.exists():
+                beside.chmod(stat.S_IMODE(path.stat().st_mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write bytes to a file, all or none of them."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable; Windows does so by itself."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
