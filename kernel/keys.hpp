@@ -20,7 +20,7 @@ inline std::uint64_t key_of(std::int64_t x) {
 
 // Numbers distinct values in the order of their arrival: open addressing, linear probing, at most
 // half full.
-template <class T> class Dictionary {
+template <class T> class KeyCodes {
 public:
     std::vector<T> values;
 
@@ -70,7 +70,7 @@ template <class T> struct Unique {
 template <class T>
 Unique<T> unique_codes(const T* data, std::ptrdiff_t stride, std::size_t m, std::size_t threads) {
     const std::size_t parts = ranges(m, threads);
-    std::vector<Dictionary<T>> seen(parts);
+    std::vector<KeyCodes<T>> seen(parts);
     std::vector<char> failed(parts, 0);
     auto codes = zeros<std::int64_t>(m);
     parallel_for(m, parts, [&](std::size_t part, std::size_t begin, std::size_t end) {

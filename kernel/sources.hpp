@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -65,13 +66,13 @@ struct GivenTokens {
     std::size_t size;
 };
 
-// Python strings, read by the binding.
+// Python strings, found by the binding; `owner` keeps those that had to be copied.
 struct Strings {
-    void* const* objects;
-    std::size_t size;
-    std::optional<Text> (*read)(void*);
+    std::vector<std::optional<Text>> texts;
+    std::shared_ptr<const void> owner;
+    std::size_t size = texts.size();
 
-    std::optional<Text> text(std::size_t i) const { return read(objects[i]); }
+    std::optional<Text> text(std::size_t i) const { return texts[i]; }
 };
 
 using Chunk = std::variant<Utf8Texts, ViewedTexts, GivenTokens, Strings>;

@@ -33,24 +33,24 @@ const char* chars(const Bytes& bytes) {
     return reinterpret_cast<const char*>(bytes.data());
 }
 
-std::optional<Text> read_string(void* object) {
-    auto* text = static_cast<PyObject*>(object);
-    if (PyUnicode_Check(text)) {
-        const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(text));
-        const void* data = PyUnicode_DATA(text);
-        if (PyUnicode_IS_ASCII(text)) return Text{data, size, Encoding::ascii};
-        switch (PyUnicode_KIND(text)) {
-            case PyUnicode_1BYTE_KIND:
-                return Text{data, size, Encoding::latin1};
-            case PyUnicode_2BYTE_KIND:
-                return Text{data, size, Encoding::ucs2};
-            default:
-                return Text{data, size, Encoding::ucs4};
-        }
+using Copies = std::vector<nb::bytes>;
+
+// Where the characters of a string lie: Python keeps UTF-8 of every string that is asked for it.
+// Half a surrogate pair has none; such a string is copied, code point by code point.
+std::optional<Text> read_string(nb::handle object, Copies& copies) {
+    Py_ssize_t size;
+    if (PyUnicode_Check(object.ptr())) {
+        if (const char* utf8 = PyUnicode_AsUTF8AndSize(object.ptr(), &size))
+            return Text{utf8, static_cast<std::size_t>(size), Encoding::utf8};
+        PyErr_Clear();
+        copies.push_back(nb::steal<nb::bytes>(
+            PyUnicode_AsEncodedString(object.ptr(), "utf-32-le", "surrogatepass")));
+        if (!copies.back().is_valid()) nb::raise_python_error();
+        return Text{copies.back().c_str(), copies.back().size() / 4, Encoding::ucs4};
     }
-    if (PyBytes_Check(text))
-        return Text{PyBytes_AS_STRING(text), static_cast<std::size_t>(PyBytes_GET_SIZE(text)),
-                    Encoding::utf8};
+    char* bytes;
+    if (PyBytes_Check(object.ptr()) && PyBytes_AsStringAndSize(object.ptr(), &bytes, &size) == 0)
+        return Text{bytes, static_cast<std::size_t>(size), Encoding::utf8};
     return {};
 }
 
@@ -63,8 +63,11 @@ template <class T> bool ascend(const T* numbers, std::size_t size, std::size_t m
 
 Chunk strings_of(nb::handle given) {
     const auto strings = as<nb::tuple>(given);  // nobody can change it meanwhile
-    auto* tuple = reinterpret_cast<PyTupleObject*>(strings.ptr());
-    return Strings{reinterpret_cast<void* const*>(tuple->ob_item), strings.size(), &read_string};
+    std::vector<std::optional<Text>> texts;
+    texts.reserve(strings.size());
+    const auto copies = std::make_shared<Copies>();
+    for (nb::handle string : strings) texts.push_back(read_string(string, *copies));
+    return Strings{std::move(texts), copies};
 }
 
 Chunk utf8_of(nb::handle offsets_given, nb::handle bytes_given) {
