@@ -79,7 +79,7 @@ class Factor:
 
     def precision(self) -> Array:
         """Σ⁻¹ (n, n)."""
-        inverse = solve_triangular(self.lower, np.diag(1 / self.scale), lower=True)
+        inverse = self.whiten(np.eye(len(self.scale)))
         return inverse.T @ inverse
 
 

@@ -96,6 +96,11 @@ def model_from_tree(
     )
 
 
+def is_finite(value: Any) -> bool:
+    """Whether a value is a number, and finite."""
+    return isinstance(value, int | float) and bool(np.isfinite(value))
+
+
 def combination_from_tree(tree: dict[str, Any]) -> Combination:
     """Evidence of texts, and its weights."""
     texts = tree["selection"]
@@ -105,7 +110,7 @@ def combination_from_tree(tree: dict[str, Any]) -> Combination:
     combination = Combination(**tree | {"evidence": evidence, "selection": selection})
     check_axis(combination.classes)
     known = all(e.family in FAMILIES and e.tokens in TOKENS for e in evidence)
-    known &= combination.weighting in WEIGHTINGS and np.isfinite(combination.power)
+    known &= combination.weighting in WEIGHTINGS and is_finite(combination.power)
     known &= all(e.counted in ("occurrences", "documents") and e.alpha > 0 for e in evidence)
     fits = combination.weights.shape == (len(evidence),)
     fits &= combination.constant.shape == combination.classes.shape

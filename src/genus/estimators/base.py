@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus import files, labels, matrix
 from genus.estimators.inputs import (
@@ -30,6 +30,7 @@ from genus.estimators.inputs import (
     refuse_missing_labels,
     table_of_numbers,
     tidy,
+    validated,
 )
 from genus.estimators.trees import to_tree
 from genus.explanation import Explanation
@@ -73,8 +74,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         }
         X = table_of_numbers(X)
         if y is None:
-            return tidy(validate_data(self, X, **checks)), None
-        X, y = validate_data(self, X, y, **checks)
+            return tidy(validated(self, X, **checks)), None
+        X, y = validated(self, X, y, **checks)
         return tidy(X), y
 
     def _refuse_empty(self, X: Any, model: Model) -> None:

@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
 
 from genus.estimators.discrete import DiscreteClassifier
 from genus.estimators.discretizer import Discretizer
-from genus.estimators.inputs import table_of_categories, tidy
+from genus.estimators.inputs import table_of_categories, tidy, validated
 from genus.families import Categorical
 from genus.families.categorical import CategoricalParameters
 from genus.matrix import Matrix
@@ -163,8 +162,8 @@ class CategoricalNB(DiscreteClassifier):
         checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": False, "reset": reset}
         X = table_of_categories(X)
         if y is None:
-            return self._columns(validate_data(self, X, **checks)), None
-        X, y = validate_data(self, X, y, **checks)
+            return self._columns(validated(self, X, **checks)), None
+        X, y = validated(self, X, y, **checks)
         return self._columns(X), y
 
     def _columns(self, X: NDArray[Any]) -> Matrix:

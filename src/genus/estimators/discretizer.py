@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from genus import labels
-from genus.estimators.inputs import refuse_missing_labels, table_of_numbers
+from genus.estimators.inputs import refuse_missing_labels, table_of_numbers, validated
 from genus.families import Categorical
 from genus.grid import Bins, check_edges
 from genus.options import number, whole
@@ -74,11 +74,11 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
             )
         X = table_of_numbers(X)
         if y is None:
-            X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+            X = validated(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
             codes, classes = np.zeros(len(X), dtype=np.int64), np.zeros(1)
         else:
             y = refuse_missing_labels(y)
-            X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+            X, y = validated(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
             check_classification_targets(y)
             classes, codes = labels.factorize(np.asarray(y))
         bins.check_columns(X.shape[1])
@@ -94,7 +94,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
         """The number of each value's bin, from 1; NaN where X is NaN."""
         check_is_fitted(self)
         X = table_of_numbers(X)
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        X = validated(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         bins = self._fitted_bins
         out = np.empty(X.shape)
         for j, edges in enumerate(self._edges):

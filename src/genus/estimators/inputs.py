@@ -12,7 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
 
 from genus import labels, matrix
 from genus.labels import is_missing
@@ -25,6 +27,36 @@ AS_NUMBERS = "turn dates into numbers, for instance days since some day"
 
 
 # Tables
+
+
+def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
+    """X, or X and y, as arrays that scikit-learn has checked; names are kept or compared."""
+    if is_frame(X) and not hasattr(X, "iloc") and not FINDS_ALL_NAMES:
+        X = Named(X)
+    return validate_data(estimator, X, *y, **checks)
+
+
+FINDS_ALL_NAMES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
+
+
+class Named:
+    """A Polars frame whose names an older scikit-learn finds: it asks for `__dataframe__`."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.shape = frame.shape
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.frame.to_numpy(), dtype=dtype)
+
+    def __dataframe__(self) -> Named:
+        return self
+
+    def column_names(self) -> list[str]:
+        return list(self.frame.columns)
 
 
 def table_of_numbers(X: Any) -> Any:
@@ -223,6 +255,8 @@ def refuse_missing_labels(y: Any) -> Any:
     is_text = isinstance(y, list | tuple) and as_array.dtype.kind == "U"
     if is_text and not all(isinstance(label, str) for label in y):
         as_array = y = np.asarray(y, dtype=object)  # numbers beside text stay numbers
+    if as_array.dtype.kind == "S":
+        raise ValueError("The labels y are bytes. Make strings of them: y.astype(str).")
     if as_array.dtype.kind in "Mm":
         as_array = as_array.astype(object)
     if as_array.dtype.kind == "O":
