@@ -4,12 +4,18 @@ SHELL := bash
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
+VERSIONS := 3.11 3.12 3.13
 bin := .venv/bin
 environment := .venv/installed
 tools := .venv/tools
 sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*)
+pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 3
 
-.PHONY: demo docs test lint pytest sanitize bench clean
+# What reaches the kernel; the rest would only take longer.
+sanitized := $(patsubst %,tests/test_%.py,kernel pairs tokens text text_bad_input mail_tokens \
+    mail_hostile hard_numerics hostile_input files threads laws)
+
+.PHONY: demo docs test test-all test-lowest test-pythons lint pytest sanitize clang wheels bench clean preflight
 
 demo: $(environment)
 	$(bin)/genus demo
@@ -21,13 +27,25 @@ docs: .venv/docs
 	$(bin)/sphinx-build -q -E -n -W --keep-going -d build/site-read docs build/site
 	@echo 'The site is in build/site/index.html.'
 
-# The last lines say which tests were skipped, and why.
+# The last lines say which tests were skipped and why, and which ran only in part.
 test: lint pytest sanitize
+	@echo
+	@echo 'Some cases of these tests run in make test-all only:'
+	@cat build/nightly.txt
 	@echo
 	@grep -h '^SKIPPED' build/pytest.log || echo 'No test was skipped.'
 	@echo "tests:          $$(tail -n 1 build/pytest.log)"
 	@echo "with sanitizer: $$(tail -n 1 build/sanitize.log)"
 	@echo 'All checks and tests passed.'
+
+# Everything, everywhere: all cases, all of them sanitized, all versions of Python, clang, wheels.
+test-all: export GENUS_TESTS = all
+test-all: sanitized = tests src README.md docs
+test-all: lint pytest sanitize docs test-pythons test-lowest clang wheels
+	@echo
+	@grep -h '^SKIPPED' build/pytest.log || echo 'No test was skipped.'
+	@grep -H '' build/python-*/skipped build/python-*/passed 2>/dev/null || true
+	@echo 'All checks and tests passed, everywhere.'
 
 lint: $(tools)
 	$(bin)/ruff check
@@ -35,46 +53,66 @@ lint: $(tools)
 	$(bin)/mypy
 	$(bin)/lint-imports
 	$(bin)/clang-format --dry-run --Werror kernel/*
+	$(bin)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(bin)/hadolint Dockerfile
 
 pytest: $(tools)
 	@mkdir -p build
 	scripts/install-chromium
 	scripts/install-mail
-	OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 2 -rs | tee build/pytest.log
+	$(pytest) -rs | tee build/pytest.log
 
 # On a kernel that stops at the first bad access or undefined operation; report in build/sanitize.
 sanitize: build/sanitize/built
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0:log_path=$(CURDIR)/build/sanitize/report UBSAN_OPTIONS=print_stacktrace=1 \
-	OPENBLAS_NUM_THREADS=1 GENUS_SANITIZED=1 HYPOTHESIS_PROFILE=sanitize \
-	$(bin)/pytest -q -n 2 | tee build/sanitize.log
+	ASAN_OPTIONS="detect_leaks=0:malloc_context_size=4:log_path='$$PWD/build/sanitize/report'" \
+	UBSAN_OPTIONS=print_stacktrace=1 GENUS_SANITIZED=1 GENUS_KERNEL=build/sanitize \
+	$(pytest) $(sanitized) | tee build/sanitize.log
+
+# The suite on the other versions of Python that are here; those that are not are named.
+test-pythons: $(tools)
+	for python in $$(scripts/pythons $(VERSIONS)); do scripts/test-with "$$python"; done
+
+# The suite with the oldest versions of all dependencies that pyproject.toml allows.
+test-lowest: preflight
+	scripts/test-with "$$(scripts/pythons 3.11)" lowest
+
+# The kernel by clang, without a warning, and its tests.
+clang: $(tools)
+	scripts/test-clang
+
+# The source archive and this machine's wheels in dist/, each tried in an empty environment.
+wheels: preflight
+	scripts/build-wheels
 
 bench: $(tools)
 	$(bin)/pip install --quiet --no-build-isolation --editable '.[bench]'
 	$(bin)/python -m benchmarks
 
 clean:
-	rm -rf .venv build
+	rm -rf .venv build dist
 
-$(environment): $(sources)
+preflight:
+	@scripts/preflight '$(PYTHON)'
+
+$(environment): $(sources) | preflight
 	@echo 'Installing into .venv, which takes a minute the first time ...'
 	test -x $(bin)/python || $(PYTHON) -m venv .venv
-	$(bin)/pip install --quiet scikit-build-core nanobind cmake ninja
-	$(bin)/pip install --quiet --no-build-isolation --editable .
+	scripts/pip $(bin) install scikit-build-core nanobind cmake ninja
+	scripts/pip $(bin) install --no-build-isolation --editable .
 	touch $@
 
 $(tools): $(environment)
-	$(bin)/pip install --quiet --no-build-isolation --editable '.[test]'
+	scripts/pip $(bin) install --no-build-isolation --editable '.[test]'
 	touch $@
 
 .venv/docs: $(environment)
-	$(bin)/pip install --quiet --no-build-isolation --editable '.[docs]'
+	scripts/pip $(bin) install --no-build-isolation --editable '.[docs]'
 	touch $@
 
 build/sanitize/built: $(tools) $(sources)
 	$(bin)/cmake -S . -B build/sanitize -G Ninja -DGENUS_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug \
-	    -DCMAKE_MAKE_PROGRAM=$(abspath $(bin)/ninja) \
-	    -DPython_EXECUTABLE=$(abspath $(bin)/python) \
+	    -DCMAKE_MAKE_PROGRAM="$$PWD/$(bin)/ninja" -DPython_EXECUTABLE="$$PWD/$(bin)/python" \
 	    -Dnanobind_DIR="$$($(bin)/python -m nanobind --cmake_dir)" >/dev/null
 	$(bin)/cmake --build build/sanitize
 	touch $@

@@ -1,4 +1,4 @@
-"""Profiles of hypothesis, the sanitized kernel, and the optional data."""
+"""Profiles of hypothesis, what runs at night only, the sanitized kernel, and the optional data."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import importlib.util
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+from scope import EVERYTHING, SANITIZED
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,21 +29,23 @@ settings.register_profile(
     suppress_health_check=quiet,
     phases=brief,
 )
-settings.register_profile(
-    "sanitize", settings.get_profile("default"), max_examples=25, derandomize=True
-)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+everything = settings.get_profile("default")
+settings.register_profile("short", everything, max_examples=40)
+settings.register_profile("sanitize", everything, max_examples=25, derandomize=True)
+settings.register_profile("short sanitize", everything, max_examples=10, derandomize=True)
+profile = ("" if EVERYTHING else "short ") + ("sanitize" if SANITIZED else "")
+settings.load_profile(profile.strip() or "default")
 
 
 # Pictures and pages take minutes under the sanitizer, and call nothing that other tests do not.
-if os.environ.get("GENUS_SANITIZED") == "1":
+if SANITIZED:
     collect_ignore = ["test_figures.py", "test_ng_jordan.py", "test_site.py"]
 
 
-def load_sanitized_kernel() -> None:
-    """Let `genus._kernel` be the one that `make sanitize` builds."""
-    suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
-    path = ROOT / "build" / "sanitize" / f"_kernel{suffix}"
+def load_kernel(folder: Path) -> None:
+    """Let `genus._kernel` be the one that was built in a folder, by other means than pip."""
+    suffixes = importlib.machinery.EXTENSION_SUFFIXES
+    path = next(path for s in suffixes if (path := folder / f"_kernel{s}").exists())
     spec = importlib.util.spec_from_file_location("genus._kernel", path)
     assert spec is not None
     assert spec.loader is not None
@@ -50,19 +55,36 @@ def load_sanitized_kernel() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    sanitized = os.environ.get("GENUS_SANITIZED") == "1"
-    if sanitized:
-        load_sanitized_kernel()
+    config.addinivalue_line("markers", "nightly: runs in make test-all only")
+    if "GENUS_KERNEL" in os.environ:
+        load_kernel(ROOT / os.environ["GENUS_KERNEL"])
     from genus import _kernel
 
-    if _kernel.sanitized != sanitized:
+    if _kernel.sanitized != SANITIZED:
         raise pytest.UsageError(f"The kernel loaded is the wrong one: {_kernel.__file__}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what runs at night only, and list it in build/nightly.txt, test by test."""
+    if EVERYTHING:
+        return
+    left_out = [item for item in items if item.get_closest_marker("nightly")]
+    if not left_out:
+        return
+    items[:] = [item for item in items if item not in set(left_out)]
+    config.hook.pytest_deselected(items=left_out)
+    one = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"  # all workers have the same list
+    if one and not SANITIZED:
+        cases = Counter(item.nodeid.partition("[")[0] for item in left_out)
+        lines = [f"{name}: {n} case{'s' * (n > 1)}\n" for name, n in sorted(cases.items())]
+        (ROOT / "build").mkdir(exist_ok=True)
+        (ROOT / "build" / "nightly.txt").write_text("".join(lines), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Return Chromium, driven by selenium."""
-    if os.environ.get("GENUS_SANITIZED") == "1":
+    if SANITIZED:
         pytest.skip("a browser does not start with the sanitizer loaded")
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import warnings
@@ -10,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from scope import SANITIZED, nightly
+
 ROOT = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.skipif(
-    os.environ.get("GENUS_SANITIZED") == "1",
+    SANITIZED,
     reason="benchmarks measure in processes of their own, on the plain kernel",
 )
 
@@ -33,9 +34,17 @@ def table(text: str) -> list[list[str]]:
     ("job", "labels"),
     [
         ("bernoulli-fit", ["genus BernoulliNB(binarize=127)", "scikit-learn BernoulliNB"]),
-        ("folds-GaussianNB", ["genus GaussianNB()", "scikit-learn GaussianNB()"]),
-        ("loo-GDA", ["genus GDA()", "genus one fit and one predict_proba"]),
-        ("text-predict", ["genus TextClassifier()", "scikit-learn CountVectorizer + Multinomial"]),
+        pytest.param(
+            "folds-GaussianNB", ["genus GaussianNB()", "scikit-learn GaussianNB()"], marks=nightly
+        ),
+        pytest.param(
+            "loo-GDA", ["genus GDA()", "genus one fit and one predict_proba"], marks=nightly
+        ),
+        pytest.param(
+            "text-predict",
+            ["genus TextClassifier()", "scikit-learn CountVectorizer + Multinomial"],
+            marks=nightly,
+        ),
     ],
 )
 def test_a_job_prints_its_table(job: str, labels: list[str]) -> None:
@@ -56,8 +65,12 @@ def test_a_job_prints_its_table(job: str, labels: list[str]) -> None:
 @pytest.mark.parametrize(
     ("job", "labels"),
     [
-        ("table-adult", ["genus TableClassifier()", "scikit-learn GaussianNB + CategoricalNB"]),
-        ("table-help", ["genus --help", "genus a pause of 0.3 s"]),
+        pytest.param(
+            "table-adult",
+            ["genus TableClassifier()", "scikit-learn GaussianNB + CategoricalNB"],
+            marks=nightly,
+        ),
+        pytest.param("table-help", ["genus --help", "genus a pause of 0.3 s"], marks=nightly),
     ],
 )
 def test_a_job_of_tables_prints_its_table(job: str, labels: list[str]) -> None:

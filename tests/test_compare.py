@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
+from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse
+from click.testing import CliRunner, Result
 from scipy import stats
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -30,6 +30,7 @@ from genus import (
     TextClassifier,
     compare,
 )
+from genus.cli import cli
 from genus.comparing import fitting
 from genus.comparing.curves import Curves, curves
 from genus.comparing.dependence import conditional_information, pairs
@@ -40,6 +41,7 @@ from genus.comparing.points import Line, deals, judged, sizes_for
 from genus.comparing.posterior import bent, straightness
 from genus.comparing.reasons import reasons
 from genus.comparing.verdict import advice, crossing, lead, zero
+from scope import at_night, nightly
 
 WORDS = ["cash", "prize", "win", "lunch", "noon", "meeting", "now", "the", "you", "see"]
 
@@ -84,12 +86,14 @@ def counts(rows: int) -> tuple[np.ndarray, np.ndarray]:
     ("model", "X", "y"),
     [
         (GDA(shrinkage="oas"), *load_wine(return_X_y=True)),
-        (GDA(shared=False, shrinkage="oas"), *load_iris(return_X_y=True)),
-        (GaussianNB(), *load_iris(return_X_y=True)),
-        (PoissonNB(), *counts(150)),
-        (BernoulliNB(binarize=0.5), *counts(150)),
+        pytest.param(
+            GDA(shared=False, shrinkage="oas"), *load_iris(return_X_y=True), marks=nightly
+        ),
+        pytest.param(GaussianNB(), *load_iris(return_X_y=True), marks=nightly),
+        pytest.param(PoissonNB(), *counts(150), marks=nightly),
+        pytest.param(BernoulliNB(binarize=0.5), *counts(150), marks=nightly),
         (CategoricalNB(), *counts(150)),
-        (MultinomialNB(), *counts(150)),
+        pytest.param(MultinomialNB(), *counts(150), marks=nightly),
         (MultinomialNB(), scipy.sparse.csr_array(counts(150)[0]), counts(150)[1]),
         (TextClassifier(), *texts(120)),
     ],
@@ -434,6 +438,7 @@ def test_gda_needs_fewer_rows_if_it_is_right():
     assert all(each.is_near for each in found.reasons.normality)
 
 
+@nightly
 def test_logistic_regression_wins_where_gda_is_wrong():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 4000)
@@ -456,6 +461,7 @@ def test_tables_with_holes_and_categories():
     assert again.rows == 300
 
 
+@nightly
 def test_texts():
     found = compare(*texts(200), repeats=10)
     assert "naive Bayes" in found.lines
@@ -478,7 +484,7 @@ def test_texts_beside_other_columns():
         assert line.error[-1].mean() < 0.4
 
 
-@pytest.mark.parametrize("kind", [int, str, object])
+@pytest.mark.parametrize("kind", at_night([int, str, object], int))
 def test_codes_of_categories_are_categories_to_both(kind):
     """Code 1 is one class, 0 and 2 the other: no straight line over codes tells them apart."""
     codes = np.random.default_rng(0).integers(0, 3, (300, 3))
@@ -496,6 +502,7 @@ def test_a_model_that_cannot_be_fitted_is_said_so():
     assert "as counts add" not in str(found)
 
 
+@nightly
 def test_any_classifier_may_be_compared():
     X, y = counts(200)
     assert "PoissonNB" in compare(X, y, model=PoissonNB(), repeats=10).lines
@@ -533,6 +540,7 @@ def test_what_contradicts_itself_gets_a_sentence():
             compare(X, y, patience=patience)
 
 
+@nightly
 def test_noise_is_no_better_than_a_guess():
     rng = np.random.default_rng(0)
     found = compare(rng.normal(size=(300, 3)), rng.integers(0, 2, 300), repeats=10)
@@ -565,6 +573,7 @@ def test_few_rows_of_many_classes_are_judged_as_they_would_be():
     assert truth - 0.05 < said < truth + 0.15
 
 
+@nightly
 def test_pictures_and_sentences_are_of_the_same_repeats():
     found = compare(*load_wine(return_X_y=True), repeats=10).curves
     thin = found.lines[1].error.copy()
@@ -576,6 +585,7 @@ def test_pictures_and_sentences_are_of_the_same_repeats():
     assert not np.isnan(theirs[0]).any()
 
 
+@nightly
 def test_sparse_rows_of_any_layout():
     X, y = counts(200)
     y = y.copy()
@@ -586,6 +596,7 @@ def test_sparse_rows_of_any_layout():
         assert found.rows == 199
 
 
+@nightly
 def test_many_columns_and_many_holes_are_for_naive_bayes():
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
@@ -621,6 +632,7 @@ def test_a_class_with_a_single_row_is_left_out_and_said():
     assert "Classes with a single row, left out: 7." in found.notes
 
 
+@nightly
 def test_columns_that_say_nothing_are_no_obstacle():
     X, y = normal(100)
     X = np.column_stack([X, np.ones(100), np.where(np.arange(100) % 3, X[:, 0], np.nan)])
@@ -628,6 +640,7 @@ def test_columns_that_say_nothing_are_no_obstacle():
     assert not np.isnan(found.lines["GDA"].error[2:]).any()
 
 
+@nightly
 def test_what_does_not_converge_is_said(monkeypatch):
     monkeypatch.setattr(fitting, "MOST_STEPS", 2)
     found = compare(*load_breast_cancer(return_X_y=True), repeats=10)
@@ -646,11 +659,10 @@ def test_eight_rows_are_enough():
 # The command
 
 
-def genus(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "genus.cli", "compare", *map(str, arguments)],
-        cwd=cwd, capture_output=True, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    )  # fmt: skip
+def genus(*arguments: object, cwd: Path) -> Result:
+    """Run `genus compare` in this process."""
+    with chdir(cwd):
+        done = CliRunner().invoke(cli, ["compare", *map(str, arguments)])
     assert "Traceback" not in done.stderr
     return done
 
@@ -670,7 +682,7 @@ def data(tmp_path: Path) -> Path:
 
 def test_the_command_says_which_and_why_and_draws(data):
     done = genus(data, "--target", "pays", "--repeats", "10", "-o", "c.svg", cwd=data.parent)
-    assert done.returncode == 0
+    assert done.exit_code == 0
     first = done.stdout.splitlines()[0]
     assert first.startswith("With your 120 rows use ")
     assert "perceptron" in done.stdout
@@ -700,6 +712,6 @@ def test_the_command_says_which_and_why_and_draws(data):
 )
 def test_the_command_takes_bad_input_with_a_sentence(data, arguments, code, said):
     done = genus(*arguments, cwd=data.parent)
-    assert done.returncode == code
+    assert done.exit_code == code
     assert said in done.stderr
     assert sorted(each.name for each in data.parent.iterdir()) == ["rows.csv"]

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 from genus.cli import cli
 from genus.report.palette import DARK, LIGHT
+from scope import at_night
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
@@ -77,7 +78,7 @@ def test_pages_can_rely_on_the_names() -> None:
     assert {f"{name}{dark}.svg" for name in NAMES for dark in ("", "-dark")} <= found
 
 
-@each_figure
+@pytest.mark.parametrize("name", at_night(NAMES, *NAMES[::4]))
 def test_a_figure_is_small_and_always_the_same(name: str) -> None:
     import matplotlib
 

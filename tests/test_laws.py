@@ -38,6 +38,7 @@ from laws import (
     vanishing,
     weighing,
 )
+from scope import SANITIZED, at_night, nightly
 
 pytestmark = pytest.mark.filterwarnings("ignore:No class can explain")
 
@@ -54,7 +55,10 @@ few = settings(max_examples=max(settings().max_examples // 10, 5))
 
 
 def each(variants: list[Variant]) -> Any:
-    return pytest.mark.parametrize("variant", variants, ids=attrgetter("name"))
+    always = COUNTED if SANITIZED else VARIANTS  # what reaches the kernel is the way to count
+    kept = (variant for variant in variants if variant in always and not variant.is_nightly)
+    cases = at_night(variants, *kept)
+    return pytest.mark.parametrize("variant", cases, ids=attrgetter("name"))
 
 
 every = each(VARIANTS)
@@ -62,6 +66,9 @@ saved = each([variant for variant in VARIANTS if variant.is_saved])
 counted = each(COUNTED)
 real = each([variant for variant in COUNTED if variant.is_real])
 sparse = each([variant for variant in VARIANTS if "CSR" in variant.name])
+
+# Other tests reach the same of the kernel in less time.
+nightly_if_sanitized = nightly if SANITIZED else lambda test: test
 
 weights = st.one_of(st.just(0.0), halves)
 
@@ -136,6 +143,7 @@ def test_rows_that_do_not_count_change_nothing(variant: Variant) -> None:
         )
 
 
+@nightly_if_sanitized
 @counted
 def test_whole_numbers_are_counted_bit_for_bit_on_any_threads(
     variant: Variant, monkeypatch: pytest.MonkeyPatch
@@ -418,6 +426,7 @@ def test_leaving_a_fold_out_is_fitting_without_it(variant: Variant, data: st.Dat
 # Samples
 
 
+@nightly_if_sanitized
 @each([variant for variant in VARIANTS if variant.fit])
 def test_samples_fit_the_density(variant: Variant) -> None:
     rows = variant.solid[np.repeat(np.arange(len(variant.solid)), 10)]

@@ -30,6 +30,7 @@ from genus.mail import spamfilter
 from genus.mail.identity import digest
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.store import Lesson, StoreError, default_place, open_store
+from scope import EVERYTHING, nightly
 from test_mail_laws import known
 
 pytest_plugins = ("servers",)
@@ -157,7 +158,8 @@ def kills(name: str, rounds: int, together: int, per_round: int) -> None:
 @pytest.mark.parametrize("together", [1, 6])
 def test_killed_while_learning(place: Place, together: int) -> None:
     name = place()
-    kills(name, 12 if name.endswith("sqlite") else 4, together, 12)
+    times = 12 if name.endswith("sqlite") else 4
+    kills(name, times if EVERYTHING else times // 2, together, 12)
     with opened(name) as spam_filter:
         before = known(spam_filter.store)["totals"]
         numbers = list(range(450))
@@ -220,6 +222,7 @@ def jostle(pipe: Connection, name: str, own: list[int], shared: list[int]) -> No
         pipe.send(outcomes)
 
 
+@nightly
 def test_eight_processes_lose_nothing(place: Place) -> None:
     name, own, shared = place(), 20, list(range(5))
     children = [

@@ -23,6 +23,7 @@ from genus.mail.imap import Ending, Folder, Head, is_loopback, printable
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.watch.loop import LONGEST, backoff
 from genus.mail.watch.notes import MOST, Met, Watched
+from scope import EVERYTHING, at_night
 from servers import program, run, until
 
 imapclient = pytest.importorskip("imapclient", reason="pip install 'genus[imap]'")
@@ -644,7 +645,7 @@ def forbid(dovecot, *capabilities):
     dovecot.restart()
 
 
-@pytest.mark.parametrize("move", [True, False])
+@pytest.mark.parametrize("move", at_night([True, False], True))
 def test_killed_at_any_step_nothing_is_lost_repeated_or_learned_wrongly(dovecot, store, move):
     if not move:
         forbid(dovecot, "MOVE")
@@ -693,15 +694,16 @@ def test_killed_at_any_step_nothing_is_lost_repeated_or_learned_wrongly(dovecot,
 def test_killed_at_random_moments_nothing_is_lost_or_repeated(dovecot, store, user):
     once(dovecot, store)
     rng = random.Random(5)
-    for number in range(10):
+    kills = 10 if EVERYTHING else 4
+    for number in range(kills):
         dovecot.deliver(spam(number))
         dovecot.deliver(ham(number))
         with Watching(dovecot, store, "--every", 1) as watching, suppress(TimeoutError):
             until(lambda: False, "a moment", rng.uniform(0.2, 2.5))
         assert watching.process.returncode == -signal.SIGKILL
     once(dovecot, store)
-    assert (user.count("INBOX"), user.count("Junk")) == (10, 10)
-    assert all(user.find(spam(number), "Junk") for number in range(10))
+    assert (user.count("INBOX"), user.count("Junk")) == (kills, kills)
+    assert all(user.find(spam(number), "Junk") for number in range(kills))
     assert lessons(store) == (0, 0)
 
 

@@ -19,6 +19,7 @@ from benchmarks.simulations import (
 from genus import GDA
 from genus.comparing.curves import Curves
 from genus.comparing.points import Line, deals, sizes_for
+from scope import nightly
 
 COUNTS = Counts.of((1, 1, 1), (4, 4, 1))
 
@@ -166,6 +167,7 @@ def test_values_become_columns():
     assert (p.argmax(axis=1) == rows.y).all()
 
 
+@nightly
 def test_sets(data_folder):
     """On two sets of the paper: overtaken with many rows, and not yet with few."""
     sources = {source.name: source for source in SOURCES}

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import time
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from genus import TableClassifier, load
 from genus.outcome import CrossValidation
 from genus.report import comparison, judging, palette, scores, shown, svg, write
 from genus.table import TableError
+from scope import EVERYTHING, at_night, nightly
 
 pytest.importorskip("jinja2")
 
@@ -102,6 +104,15 @@ def drawings(text: str) -> list[ElementTree.Element]:
     """The figures, read as XML."""
     found = re.findall(r"<svg\b.*?</svg>", text, re.S)
     return [ElementTree.fromstring(one) for one in found]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def short_learning_curves() -> Iterator[None]:
+    """Draw learning curves from few rows: they take longest, and one test looks at them."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not EVERYTHING:
+            patch.setattr("genus.report.learning.MOST", 60)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -439,12 +450,14 @@ def test_a_model_by_itself(tmp_path: Path) -> None:
     assert "confusion" not in [s["id"] for s in page.all("section")]
 
 
+@nightly
 def test_a_model_without_weights(tmp_path: Path) -> None:
     model = TableClassifier(calibrate=False).fit(mixed(), target="outcome")
     assert "what it is worth is not known" in Page(written(tmp_path, model, None, None)).text
     assert "Both learned anew" in Page(written(tmp_path, model, mixed(90, 1), None)).text
 
 
+@nightly
 def test_classes_that_are_new(tmp_path: Path) -> None:
     model = TableClassifier().fit(mixed(), target="outcome")
     frame = mixed(60, 1)
@@ -517,7 +530,7 @@ def shows(browser: Any, path: Path, width: int, scheme: str = "light", media: st
     browser.get(path.as_uri())
 
 
-@pytest.mark.parametrize("width", [320, 360, 1200])
+@pytest.mark.parametrize("width", at_night([320, 360, 1200], 320, 1200))
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_browser_shows_it(browser: Any, page_path: Path, width: int, scheme: str) -> None:
     shows(browser, page_path, width, scheme)
@@ -581,7 +594,8 @@ def test_browser_prints_it(browser: Any, page_path: Path) -> None:
     assert browser.get_log("browser") == []
 
 
-def test_learning_curves_say_which_to_use(tmp_path: Path) -> None:
+def test_learning_curves_say_which_to_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("genus.report.learning.MOST", 2000)
     text = Page(written(tmp_path, None, load_iris(as_frame=True).frame, "target")).text
     assert "With your 150 rows use GDA" in text
     assert "rows learned from" in text

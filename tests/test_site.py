@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import genus
+from scope import nightly
 
 ROOT = Path(__file__).parents[1]
 
@@ -182,7 +183,13 @@ document.fonts.ready.then(() => {
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme"), [(400, "light"), (400, "dark"), (1280, "light"), (1280, "dark")]
+    ("width", "scheme"),
+    [
+        (400, "light"),
+        pytest.param(1280, "dark", marks=nightly),
+        pytest.param(400, "dark", marks=nightly),
+        pytest.param(1280, "light", marks=nightly),
+    ],
 )
 def test_browser_shows_it(browser: Any, site: Path, width: int, scheme: str) -> None:
     features = [{"name": "prefers-color-scheme", "value": scheme}]

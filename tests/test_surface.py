@@ -1522,8 +1522,13 @@ def test_normal_is_a_value():
 
 
 def test_normal_takes_a_covariance_symmetric_to_rounding():
-    MultivariateNormal([0, 0], [[1, 1e-17], [0, 1]])
-    MultivariateNormal([0, 0], [[1, 0.1], [0.1 + 1e-15, 1]])
+    x = [[0.3, -1.2]]
+    for nearly, exactly in (
+        ([[1, 1e-17], [0, 1]], [[1, 0], [0, 1]]),
+        ([[1, 0.1], [0.1 + 1e-15, 1]], [[1, 0.1], [0.1, 1]]),
+    ):
+        near, exact = (MultivariateNormal([0, 0], sigma) for sigma in (nearly, exactly))
+        assert_allclose(near.log_density(x), exact.log_density(x), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
