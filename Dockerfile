@@ -1,5 +1,5 @@
 # genus as a container:   docker build -t genus .
-#                         docker run --rm -v "$PWD:/data" genus fit customers.csv --target churned
+#   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/data" genus fit customers.csv --target churned
 FROM python:3.13-slim AS build
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install -y --no-install-recommends g++ \

@@ -11,11 +11,11 @@ tools := .venv/tools
 sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*)
 pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 3
 
-# What reaches the kernel; the rest would only take longer.
+# Tests of the kernel's functions, of hostile input, and the laws.
 sanitized := $(patsubst %,tests/test_%.py,kernel pairs tokens text text_bad_input mail_tokens \
     mail_hostile hard_numerics hostile_input files threads laws)
 
-.PHONY: demo docs test test-all test-lowest test-pythons lint pytest sanitize clang wheels bench clean preflight
+.PHONY: demo docs test test-all test-lowest test-pythons lint pytest sanitize clang wheels bench clean preflight forget-what-was-not-tried
 
 demo: $(environment)
 	$(bin)/genus demo
@@ -32,6 +32,9 @@ test: lint pytest sanitize
 	@echo
 	@echo 'Some cases of these tests run in make test-all only:'
 	@cat build/nightly.txt
+	@echo 'Tests in these files use larger data or more repeats there:' \
+	    $$(cd tests && grep -lw EVERYTHING test_*.py)
+	@echo 'Only these ran with the sanitizer, with fewer variants:' $(notdir $(sanitized))
 	@echo
 	@grep -h '^SKIPPED' build/pytest.log || echo 'No test was skipped.'
 	@echo "tests:          $$(tail -n 1 build/pytest.log)"
@@ -41,11 +44,12 @@ test: lint pytest sanitize
 # Everything, everywhere: all cases, all of them sanitized, all versions of Python, clang, wheels.
 test-all: export GENUS_TESTS = all
 test-all: sanitized = tests src README.md docs
-test-all: lint pytest sanitize docs test-pythons test-lowest clang wheels
+test-all: forget-what-was-not-tried lint pytest sanitize docs test-pythons test-lowest clang wheels
 	@echo
 	@grep -h '^SKIPPED' build/pytest.log || echo 'No test was skipped.'
 	@grep -H '' build/python-*/skipped build/python-*/passed 2>/dev/null || true
-	@echo 'All checks and tests passed, everywhere.'
+	@cat build/not-tried 2>/dev/null || true
+	@echo 'All checks and tests passed that could be run here.'
 
 lint: $(tools)
 	$(bin)/ruff check
@@ -64,14 +68,16 @@ pytest: $(tools)
 
 # On a kernel that stops at the first bad access or undefined operation; report in build/sanitize.
 sanitize: build/sanitize/built
-	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	compiler=$$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' build/sanitize/CMakeCache.txt); \
+	LD_PRELOAD="$$("$$compiler" -print-file-name=libasan.so) $$("$$compiler" -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS="detect_leaks=0:malloc_context_size=4:log_path='$$PWD/build/sanitize/report'" \
 	UBSAN_OPTIONS=print_stacktrace=1 GENUS_SANITIZED=1 GENUS_KERNEL=build/sanitize \
 	$(pytest) $(sanitized) | tee build/sanitize.log
 
 # The suite on the other versions of Python that are here; those that are not are named.
 test-pythons: $(tools)
-	for python in $$(scripts/pythons $(VERSIONS)); do scripts/test-with "$$python"; done
+	mapfile -t found < <(scripts/pythons $(VERSIONS)); \
+	for python in "$${found[@]}"; do scripts/test-with "$$python"; done
 
 # The suite with the oldest versions of all dependencies that pyproject.toml allows.
 test-lowest: preflight
@@ -83,7 +89,7 @@ clang: $(tools)
 
 # The source archive and this machine's wheels in dist/, each tried in an empty environment.
 wheels: preflight
-	scripts/build-wheels
+	scripts/build-wheels '$(PYTHON)'
 
 bench: $(tools)
 	$(bin)/pip install --quiet --no-build-isolation --editable '.[bench]'
@@ -92,12 +98,15 @@ bench: $(tools)
 clean:
 	rm -rf .venv build dist
 
+forget-what-was-not-tried:
+	@rm -f build/not-tried
+
 preflight:
 	@scripts/preflight '$(PYTHON)'
 
 $(environment): $(sources) | preflight
 	@echo 'Installing into .venv, which takes a minute the first time ...'
-	test -x $(bin)/python || $(PYTHON) -m venv .venv
+	test -x $(bin)/python || '$(PYTHON)' -m venv .venv
 	scripts/pip $(bin) install scikit-build-core nanobind cmake ninja
 	scripts/pip $(bin) install --no-build-isolation --editable .
 	touch $@

@@ -35,20 +35,46 @@ const char* chars(const Bytes& bytes) {
 
 using Copies = std::vector<nb::bytes>;
 
-// Where the characters of a string lie: Python keeps UTF-8 of every string that is asked for it.
-// Half a surrogate pair has none; such a string is copied, code point by code point.
-std::optional<Text> read_string(nb::handle object, Copies& copies) {
+#ifdef Py_LIMITED_API
+// The stable ABI gives the characters of ASCII as they lie; other strings are copied as UTF-8, or,
+// with half a surrogate pair in them, as code points.
+Text read_characters(nb::handle text, Copies& copies) {
     Py_ssize_t size;
-    if (PyUnicode_Check(object.ptr())) {
-        if (const char* utf8 = PyUnicode_AsUTF8AndSize(object.ptr(), &size))
-            return Text{utf8, static_cast<std::size_t>(size), Encoding::utf8};
+    if (nb::cast<bool>(text.attr("isascii")()))
+        if (const char* ascii = PyUnicode_AsUTF8AndSize(text.ptr(), &size))
+            return {ascii, static_cast<std::size_t>(size), Encoding::utf8};
+    PyObject* copy = PyUnicode_AsUTF8String(text.ptr());
+    const bool is_utf8 = copy != nullptr;
+    if (!is_utf8) {
         PyErr_Clear();
-        copies.push_back(nb::steal<nb::bytes>(
-            PyUnicode_AsEncodedString(object.ptr(), "utf-32-le", "surrogatepass")));
-        if (!copies.back().is_valid()) nb::raise_python_error();
-        return Text{copies.back().c_str(), copies.back().size() / 4, Encoding::ucs4};
+        copy = PyUnicode_AsEncodedString(text.ptr(), "utf-32-le", "surrogatepass");
+        if (!copy) nb::raise_python_error();
     }
+    copies.push_back(nb::steal<nb::bytes>(copy));
+    const auto& bytes = copies.back();
+    return is_utf8 ? Text{bytes.c_str(), bytes.size(), Encoding::utf8}
+                   : Text{bytes.c_str(), bytes.size() / 4, Encoding::ucs4};
+}
+#else
+Text read_characters(nb::handle text, Copies&) {
+    const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr()));
+    const void* data = PyUnicode_DATA(text.ptr());
+    if (PyUnicode_IS_ASCII(text.ptr())) return {data, size, Encoding::ascii};
+    switch (PyUnicode_KIND(text.ptr())) {
+        case PyUnicode_1BYTE_KIND:
+            return {data, size, Encoding::latin1};
+        case PyUnicode_2BYTE_KIND:
+            return {data, size, Encoding::ucs2};
+        default:
+            return {data, size, Encoding::ucs4};
+    }
+}
+#endif
+
+std::optional<Text> read_string(nb::handle object, Copies& copies) {
+    if (PyUnicode_Check(object.ptr())) return read_characters(object, copies);
     char* bytes;
+    Py_ssize_t size;
     if (PyBytes_Check(object.ptr()) && PyBytes_AsStringAndSize(object.ptr(), &bytes, &size) == 0)
         return Text{bytes, static_cast<std::size_t>(size), Encoding::utf8};
     return {};

@@ -30,8 +30,8 @@ struct Tokenizer {
     std::size_t shortest, longest;
 };
 
-// One text as it lies in memory: UTF-8, or code points of four bytes each.
-enum class Encoding : std::uint8_t { utf8, ucs4 };
+// One text as it lies in memory: UTF-8, or the code points of a Python string in 1, 2 or 4 bytes.
+enum class Encoding : std::uint8_t { utf8, latin1, ucs2, ucs4, ascii };
 
 struct Text {
     const void* data;
@@ -77,8 +77,8 @@ struct Utf8Reader {
     std::size_t offset() const { return static_cast<std::size_t>(at - begin); }
 };
 
-struct CodePointReader {
-    const std::uint32_t *begin, *at, *end;
+template <class Unit> struct UnitReader {
+    const Unit *begin, *at, *end;
 
     bool done() const { return at == end; }
     GENUS_INLINE char32_t next() { return *at++; }
@@ -166,12 +166,22 @@ GENUS_INLINE bool classify(const unsigned char* in, char* out, bool lowercase,
 constexpr std::size_t fine = static_cast<std::size_t>(-1);
 // body(reader) with the reader of a text's encoding.
 template <class Body> std::size_t with_reader(const Text& text, const Body& body) {
-    if (text.encoding == Encoding::ucs4) {
-        const auto* begin = static_cast<const std::uint32_t*>(text.data);
-        return body(CodePointReader{begin, begin, begin + text.size});
+    const auto units = [&]<class Unit>(Unit) {
+        const auto* begin = static_cast<const Unit*>(text.data);
+        return body(UnitReader<Unit>{begin, begin, begin + text.size});
+    };
+    switch (text.encoding) {
+        case Encoding::latin1:
+            return units(std::uint8_t{});
+        case Encoding::ucs2:
+            return units(std::uint16_t{});
+        case Encoding::ucs4:
+            return units(std::uint32_t{});
+        default: {
+            const auto* begin = static_cast<const unsigned char*>(text.data);
+            return body(Utf8Reader{begin, begin, begin + text.size});
+        }
     }
-    const auto* begin = static_cast<const unsigned char*>(text.data);
-    return body(Utf8Reader{begin, begin, begin + text.size});
 }
 
 constexpr std::size_t pause_after = std::size_t{1} << 20;  // bytes

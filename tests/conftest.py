@@ -37,6 +37,11 @@ profile = ("" if EVERYTHING else "short ") + ("sanitize" if SANITIZED else "")
 settings.load_profile(profile.strip() or "default")
 
 
+# These start servers, and need what only POSIX has.
+if sys.platform == "win32":
+    collect_ignore = [path.name for path in Path(__file__).parent.glob("test_mail*.py")]
+    collect_ignore += ["test_agreement.py", "test_servers.py"]
+
 # Pictures and pages take minutes under the sanitizer, and call nothing that other tests do not.
 if SANITIZED:
     collect_ignore = ["test_figures.py", "test_ng_jordan.py", "test_site.py"]

@@ -537,6 +537,13 @@ def test_forgetting_rows_never_learned(case):
         model.forget(case.X[:20] + 50, case.y[:20])
 
 
+def test_forgetting_half_a_row_never_learned():
+    case = CATEGORICAL[0]
+    model = case.fit()
+    with unchanged(model, case.X), refused("forgotten", "learned"):
+        model.forget(case.X[:1] + 50, case.y[:1], sample_weight=[0.5])
+
+
 @each(FULL)
 def test_forgetting_rows_never_learned_that_leaves_no_covariance(case):
     # Every variance stays positive, and yet no rows have this covariance.

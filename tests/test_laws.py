@@ -381,6 +381,11 @@ def validated(variant: Variant, rows: Rows, folds: Any) -> np.ndarray:
     return result.probabilities
 
 
+def chosen_alpha(model: Any) -> dict[str, Any]:
+    """What leaving one out keeps: the pseudo-count that "auto" has chosen from all rows."""
+    return {"alpha": model.alpha_} if getattr(model, "alpha", None) == "auto" else {}
+
+
 @every
 @given(data=st.data())
 @few
@@ -391,8 +396,18 @@ def test_leaving_one_out_is_fitting_without_it(variant: Variant, data: st.DataOb
         rows = small
     model = attempt(fit, variant, rows)
     assume(not failed(model))
-    automatic = getattr(model, "alpha", None) == "auto"
-    options = {"alpha": model.alpha_} if automatic else {}
+    options = chosen_alpha(model)
+    alone = [np.array([i]) for i in range(len(rows))]
+    left = attempt(validated, variant, rows, "loo")
+    right = attempt(lambda: refitted(variant, rows, alone, **options))
+    check([("leaving one out == fitting without it", left, right)], close_numbers)
+
+
+@every
+def test_leaving_a_row_of_any_weight_out_is_fitting_without_it(variant: Variant) -> None:
+    weight = np.resize([0.5, 1.0, 3.0, 0.25, 2.0], len(variant.solid))
+    rows = Rows(variant.solid.X, variant.solid.y, weight)
+    options = chosen_alpha(fit(variant, rows))
     alone = [np.array([i]) for i in range(len(rows))]
     left = attempt(validated, variant, rows, "loo")
     right = attempt(lambda: refitted(variant, rows, alone, **options))

@@ -758,8 +758,8 @@ def test_patterns_take_time_that_is_linear_or_little(name: str) -> None:
     size = (
         76 if module == "identity" else LIMITS.text if whole or own in OF_TEXTS else LIMITS.header
     )
-    for unit in UNITS:
-        for end in ("", "\0", "!", "\n") if EVERYTHING else ("", "!"):
+    for unit in UNITS if EVERYTHING else UNITS[::2]:
+        for end in ("", "\0", "!", "\n"):
             text = unit * (size // len(unit)) + end
             given_as = text if isinstance(pattern.pattern, str) else text.encode()
 

@@ -24,9 +24,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from cases import refused, table, unchanged
-from genus import TextClassifier
+from genus import TextClassifier, _kernel
 from genus.text import Tokenizer
-from scope import nightly
 
 TEXTS = ["win cash now", "cash prize", "lunch at noon", "see you at lunch", "", "prize of the day"]
 LABELS = ["spam", "spam", "ham", "ham", "ham", "spam"]
@@ -577,9 +576,10 @@ HUGE = """
         os.waitpid(child, 0)
     print(json.dumps(found))
 """
+COPIES = "abi3" in str(_kernel.__file__)  # the stable ABI shows the characters of ASCII only
 MEGABYTES = {
     "text_of_64_mb": 64,
-    "other_letters_of_64_mb": 64,
+    "other_letters_of_64_mb": 128 if COPIES else 64,
     "token_of_10_mb": 200,
     "zeros_of_64_mb": 64,
     "million_tokens": 800,
@@ -589,7 +589,6 @@ MEGABYTES = {
 
 
 @sanitized
-@nightly
 def test_huge_texts_take_little_memory() -> None:
     found = in_a_process(HUGE)
     assert found.keys() == MEGABYTES.keys()

@@ -256,7 +256,9 @@ def refuse_missing_labels(y: Any) -> Any:
     if is_text and not all(isinstance(label, str) for label in y):
         as_array = y = np.asarray(y, dtype=object)  # numbers beside text stay numbers
     if as_array.dtype.kind == "S":
-        raise ValueError("The labels y are bytes. Make strings of them: y.astype(str).")
+        raise ValueError(
+            "The labels y are bytes. Make strings of them: np.char.decode(y, 'utf-8')."
+        )
     if as_array.dtype.kind in "Mm":
         as_array = as_array.astype(object)
     if as_array.dtype.kind == "O":

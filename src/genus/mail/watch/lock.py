@@ -28,14 +28,14 @@ def alone(account: str) -> Iterator[None]:
     path = Path(tempfile.gettempdir(), f"genus-watch-{user}-{name}.lock")
     descriptor = os.open(path, FLAGS, 0o600)
     try:
-        if not is_locked(descriptor):
+        if not lock(descriptor):
             raise ImapError(f"{account} is being watched by another process. End that one first.")
         yield
     finally:
         os.close(descriptor)
 
 
-def is_locked(descriptor: int) -> bool:
+def lock(descriptor: int) -> bool:
     """Lock an open file; False if another process has it."""
     try:
         if sys.platform == "win32":
