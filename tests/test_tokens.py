@@ -458,6 +458,10 @@ def test_merge_words(one: Vocabulary, other: Vocabulary) -> None:
 
 
 @given(st.binary(max_size=8) | broken, st.integers(0, 70), st.booleans())
+@example(b"\xe0\x9f\xbf", 0, False)  # characters in more bytes than they need
+@example(b"\xf0\x8f\xbf\xbf", 3, False)
+@example(b"\xf4\x90\x80\x80", 1, False)  # beyond the last code point
+@example(b"\xed\xa0\x80", 1, False)  # half a surrogate pair
 def test_what_is_no_utf8_is_found_where_python_finds_it(
     content: bytes, before: int, characters: bool
 ) -> None:
