@@ -41,7 +41,7 @@ PLACES += map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=Tru
 MAIL_USER = pwd.getpwnam("nobody") if ROOT else pwd.getpwuid(os.geteuid())
 MAIL_GROUP = grp.getgrgid(MAIL_USER.pw_gid)
 
-WITH_GENUS = f"import site\nsite.addsitedir({sysconfig.get_path('purelib')!r})"
+WITH_GENUS = f"import site\nsite.addsitedir({sysconfig.get_path('purelib')!a})"
 
 
 # Programs

@@ -741,8 +741,8 @@ def test_stores_of_a_site(tmp_path: Path, database: str, spam: bytes) -> None:
     postgres = "postgresql://genus@db.example.com/mail?owner=ann"
     assert postgres in text
     text = text.replace(postgres, f"{database}?owner=ann").replace("/var/lib/genus", str(tmp_path))
-    text = text.replace("/srv/spam", str(EXAMPLES / "spam.mbox"))
-    text = text.replace("/srv/ham", str(EXAMPLES / "ham.mbox"))
+    text = text.replace("/srv/spam", shlex.quote(str(EXAMPLES / "spam.mbox")))
+    text = text.replace("/srv/ham", shlex.quote(str(EXAMPLES / "ham.mbox")))
     (tmp_path / "message.eml").write_bytes(spam)
     genus_in(tmp_path)
     learn, check, learn_too = text.strip().splitlines()
