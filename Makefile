@@ -15,7 +15,7 @@ pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 3
 sanitized := $(patsubst %,tests/test_%.py,kernel pairs tokens text text_bad_input mail_tokens \
     mail_hostile hard_numerics hostile_input files threads laws)
 
-.PHONY: demo docs test test-all test-lowest test-pythons lint pytest sanitize clang wheels bench clean preflight forget-what-was-not-tried
+.PHONY: demo docs test test-all test-lowest test-pythons lint pytest sanitize clang wheels bench clean always preflight forget-what-was-not-tried
 
 demo: $(environment)
 	$(bin)/genus demo
@@ -104,7 +104,12 @@ forget-what-was-not-tried:
 preflight:
 	@scripts/preflight '$(PYTHON)'
 
-$(environment): $(sources) | preflight
+# An editable install knows the modules that there were: a new one, or one that moved, needs it again.
+.venv/modules: always | preflight
+	@mkdir -p .venv && find src -name '*.py' | LC_ALL=C sort >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(environment): $(sources) .venv/modules | preflight
 	@echo 'Installing into .venv, which takes a minute the first time ...'
 	test -x $(bin)/python || '$(PYTHON)' -m venv .venv
 	scripts/pip $(bin) install scikit-build-core nanobind cmake ninja

@@ -75,7 +75,7 @@ class Job:
         """
         if self.statistics is None:
             return self.most
-        from genus import matrix  # not where another library is measured
+        from genus.arrays import matrix  # not where another library is measured
 
         chunk = matrix.CHUNK_BYTES
         if self.title.startswith("GDA"):  # rows that are multiplied with themselves

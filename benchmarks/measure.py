@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.jobs import Job
 from benchmarks.suites import JOBS
-from genus.comparing.cost import measured
+from genus.evaluate.comparing.cost import measured
 
 ROOT = Path(__file__).parents[1]
 

@@ -32,7 +32,7 @@ from benchmarks.simulations import (
     efron,
     learned,
 )
-from genus.comparing.verdict import AHEAD, rounded
+from genus.evaluate.comparing.verdict import AHEAD, rounded
 
 DEFAULT_DATA = Path(__file__).parents[2] / "shared" / "data"
 DISTANCES = (1.0, 2.0, 3.0, 4.0)

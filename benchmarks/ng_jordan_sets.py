@@ -26,8 +26,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from genus import GDA, CategoricalNB
-from genus.comparing.curves import Curves
-from genus.comparing.points import BLOCKS, Deal, Line, deals, judged, sizes_for
+from genus.evaluate.comparing.curves import Curves
+from genus.evaluate.comparing.points import BLOCKS, Deal, Line, deals, judged, sizes_for
 
 BAYES, LIKELIHOOD, PENALISED = "naive Bayes", "logistic regression", "the same with a penalty, C=1"
 MOST_ROWS = 5000  # of a set, chosen by seed

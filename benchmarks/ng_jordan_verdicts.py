@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from genus.comparing.curves import Curves
-from genus.comparing.verdict import AHEAD, mean, signs, zero
+from genus.evaluate.comparing.curves import Curves
+from genus.evaluate.comparing.verdict import AHEAD, mean, signs, zero
 
 OVERTAKEN = "yes, overtaken"
 NOT_YET = "yes, not overtaken yet"

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from genus.report.palette import DARK
+from genus.display.palette import DARK
 
 HERE = Path(__file__).parent
 

@@ -32,14 +32,14 @@ from genus import (
     TextClassifier,
 )
 from genus.estimators.base import GenerativeClassifier
-from genus.families.combination import plain
-from genus.families.experts import NAMES
-from genus.families.mixed import Weights
-from genus.families.selection import Selection
 from genus.table import Column, Frame, Plan, open_table
-from genus.table.columns import hashed
+from genus.table.model.experts import NAMES
+from genus.table.model.mixed import Weights
+from genus.table.model.weighing import Weighing
+from genus.table.plan import hashed
 from genus.text import Texts
-from genus.weighing import Weighing
+from genus.text.model.combination import plain
+from genus.text.model.selection import Selection
 
 Array = np.ndarray[Any, Any]
 Strategy = st.SearchStrategy[Any]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from examples import Rows
-from genus import labels
+from genus.arrays import labels
 from genus.statistics import Compound, Moments, Pairs, Statistics
 
 Laws = Iterator[tuple[str, Any, Any]]

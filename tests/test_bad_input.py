@@ -57,7 +57,7 @@ from genus import (
     cross_validate,
 )
 from genus.model import Model
-from genus.normal import SingularCovarianceError
+from genus.solve.normal import SingularCovarianceError
 
 TEXT = np.array(["ham", "spam", "eggs"])
 DENSE = [case for case in CASES if not case.sparse]

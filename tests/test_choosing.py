@@ -28,14 +28,15 @@ from threadpoolctl import threadpool_limits
 import genus
 from cases import CASES, DISCRETE, NUMBERS, Case, each, refused, table, unchanged
 from cases import LABELS as CODES
-from genus import GDA, TextClassifier, cross_validate, layer, tune
+from genus import GDA, TextClassifier, cross_validate, tune
 from genus._kernel import layer_sums
-from genus.choosing import choose
 from genus.estimators import chooser
-from genus.families.combination import Combination, Evidence, mixture, plain
-from genus.families.selection import Selection
-from genus.folds import Folds
+from genus.stacking import layer
+from genus.stacking.folds import Folds
 from genus.text import Documents, Texts
+from genus.text.model.choosing import choose
+from genus.text.model.combination import Combination, Evidence, mixture, plain
+from genus.text.model.selection import Selection
 from laws import check, loading
 from test_files import STRANGE, changed, loads_or_refuses, places, read_parts, write_parts
 from test_text import (
@@ -820,8 +821,8 @@ def labelled(**options: Any) -> Any:
 def test_expected_counts_are_those_of_their_own_probabilities(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(genus.unlabeled, "STILL", 1e-13)
-    monkeypatch.setattr(genus.unlabeled, "MOST_ROUNDS", 2000)
+    monkeypatch.setattr(genus.text.model.unlabeled, "STILL", 1e-13)
+    monkeypatch.setattr(genus.text.model.unlabeled, "MOST_ROUNDS", 2000)
     model = TextClassifier(unlabeled=0.3, **options).fit(TEXTS, SOME)
     shares = np.zeros((len(TEXTS), 3))
     shares[KNOWN, np.searchsorted(CLASSES, LABELS[KNOWN])] = 1
@@ -975,7 +976,7 @@ def test_learning_that_is_interrupted_leaves_the_model_as_it_was(
         raise error
 
     model, fresh = fitted(options).set_params(unlabeled=0.5), TextClassifier(unlabeled=0.5)
-    monkeypatch.setattr(genus.unlabeled, "expected_counts", fail)
+    monkeypatch.setattr(genus.text.model.unlabeled, "expected_counts", fail)
     with unchanged(model, NEW), pytest.raises(error):
         model.fit(TEXTS[:90], SOME[:90])
     with pytest.raises(error):
@@ -1060,7 +1061,7 @@ def test_tuning_weighs_rows_and_takes_any_folds() -> None:
 def test_settings_may_be_listed_and_many(monkeypatch: pytest.MonkeyPatch) -> None:
     alphas = [0.1, 0.5, 1, 2, 5]
     one = tune(TextClassifier(), TEXTS, LABELS, ({"alpha": a} for a in alphas), folds=3)
-    monkeypatch.setattr(genus.evaluate, "TUNING_BYTES", 8 * 3 * len(TEXTS) * 2)
+    monkeypatch.setattr(genus.evaluate.cross_validation, "TUNING_BYTES", 8 * 3 * len(TEXTS) * 2)
     two = tune(clone(TextClassifier()), TEXTS, LABELS, {"alpha": np.array(alphas)}, folds=3)
     assert_array_equal(one.scores, two.scores)
     nothing = tune(TextClassifier(), TEXTS, LABELS, [{}], folds=3)

@@ -27,8 +27,8 @@ from genus import GDA, TableClassifier, TextClassifier, load
 from genus.cli import cli
 from genus.cli.demo import write
 from genus.cli.page import commands, help_of, page
-from genus.families.marginals import SOLVED
-from genus.kinds import FAMILIES
+from genus.registry import FAMILIES
+from genus.table.model.marginals import SOLVED
 from scope import EVERYTHING, nightly
 
 ROOT = Path(__file__).parents[1]
@@ -319,7 +319,7 @@ def test_cells_that_need_quotes(folder):
             "x": [0.5, None, 1.0, 2.0, float("nan"), 3.0],
         }
     )
-    from genus.cli.output import rows_to
+    from genus.display.output import rows_to
 
     for name in ("x.csv", "x.jsonl"):
         with rows_to(name, rows.schema) as put:

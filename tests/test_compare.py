@@ -31,16 +31,16 @@ from genus import (
     compare,
 )
 from genus.cli import cli
-from genus.comparing import fitting
-from genus.comparing.curves import Curves, curves
-from genus.comparing.dependence import conditional_information, pairs
-from genus.comparing.fitting import affordable, cost_ahead
-from genus.comparing.material import material
-from genus.comparing.normality import equal_covariances, normalities, of_covariances
-from genus.comparing.points import Line, deals, judged, sizes_for
-from genus.comparing.posterior import bent, straightness
-from genus.comparing.reasons import reasons
-from genus.comparing.verdict import advice, crossing, lead, zero
+from genus.evaluate.comparing import fitting
+from genus.evaluate.comparing.curves import Curves, curves
+from genus.evaluate.comparing.data import material
+from genus.evaluate.comparing.dependence import conditional_information, pairs
+from genus.evaluate.comparing.fitting import affordable, cost_ahead
+from genus.evaluate.comparing.normality import equal_covariances, normalities, of_covariances
+from genus.evaluate.comparing.points import Line, deals, judged, sizes_for
+from genus.evaluate.comparing.posterior import bent, straightness
+from genus.evaluate.comparing.reasons import reasons
+from genus.evaluate.comparing.verdict import advice, crossing, lead, zero
 from scope import at_night, nightly
 
 WORDS = ["cash", "prize", "win", "lunch", "noon", "meeting", "now", "the", "you", "see"]

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from genus.cli import cli
-from genus.report.palette import DARK, LIGHT
+from genus.display.palette import DARK, LIGHT
 from scope import at_night
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")

@@ -35,8 +35,8 @@ from genus import (
     CategoricalNB,
     Discretizer,
     GaussianNB,
-    files,
 )
+from genus.persistence import files
 
 TEXT = np.array(["ham", "spam", "eggs"])
 
@@ -197,7 +197,7 @@ def test_an_interrupted_save_leaves_the_old_file(saved, tmp_path, monkeypatch, w
 
     if where == "write":
         full = lambda *given: Full(open(*given), error)  # noqa: E731, SIM115 Full closes it
-        monkeypatch.setattr("genus.atomic.open", full, raising=False)
+        monkeypatch.setattr("genus.persistence.atomic.open", full, raising=False)
     else:
         monkeypatch.setattr(os, where, fail)
     with pytest.raises(type(error)):

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 import genus
 from examples import COUNTED, NAN, VARIANTS, Rows, Variant, halves
-from genus.estimators.trees import to_tree
+from genus.persistence.trees import to_tree
 from laws import (
     alike,
     arrays,

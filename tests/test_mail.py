@@ -18,7 +18,7 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from genus.cli import cli
-from genus.cli.troubles import sentence
+from genus.cli.errors import sentence
 from genus.mail import sorting
 from genus.mail.judgement import Judgement, likely, tail
 from genus.mail.sorting import sort_maildir

@@ -17,8 +17,8 @@ from benchmarks.simulations import (
 )
 
 from genus import GDA
-from genus.comparing.curves import Curves
-from genus.comparing.points import Line, deals, sizes_for
+from genus.evaluate.comparing.curves import Curves
+from genus.evaluate.comparing.points import Line, deals, sizes_for
 from scope import nightly
 
 COUNTS = Counts.of((1, 1, 1), (4, 4, 1))

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import twins
-from genus import _kernel, layer
-from genus.families import experts
-from genus.families.binning import even_cuts, merged, number_cuts
-from genus.families.table_counts import Coded as Column
-from genus.families.table_counts import count_pairs
-from genus.grid import Grid
+from genus import _kernel
+from genus.solve.grid import Grid
+from genus.stacking import layer
 from genus.statistics import Pairs
+from genus.table.model import experts
+from genus.table.model.binning import even_cuts, merged, number_cuts
+from genus.table.model.counts import Coded as Column
+from genus.table.model.counts import count_pairs
 
 Array = np.ndarray[Any, Any]
 

@@ -28,6 +28,7 @@ from genus import (
     TableClassifier,
     TextClassifier,
 )
+from genus.display.palette import COLOURS, DARK, LIGHT
 from genus.plots import (
     BinsDisplay,
     BoundaryDisplay,
@@ -44,7 +45,6 @@ from genus.plots.style import colour, hatch, look, marker
 from genus.report import scores
 from genus.report.densities import Curves, Shares, density
 from genus.report.judging import judged
-from genus.report.palette import COLOURS, DARK, LIGHT
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from genus import TableClassifier, load
-from genus.outcome import CrossValidation
-from genus.report import comparison, judging, palette, scores, shown, svg, write
+from genus.display import palette
+from genus.display import text as shown
+from genus.report import comparison, judging, scores, svg, write
+from genus.stacking.outcome import CrossValidation
 from genus.table import TableError
 from scope import EVERYTHING, at_night, nightly
 

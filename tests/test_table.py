@@ -24,8 +24,8 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from genus import GDA, TableClassifier, TableError, TextClassifier, cross_validate, load
 from genus.estimators.table_rows import labelled
+from genus.persistence.restoring import load_predictor
 from genus.report.judging import judged
-from genus.restoring import load_predictor
 from genus.table import Frame, look, open_table
 
 
@@ -205,9 +205,9 @@ def test_a_query_reads_files_as_they_are_read_by_themselves(tmp_path: Path) -> N
 @pytest.fixture
 def few_rows_say_what_a_file_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """As they do of a large one."""
-    monkeypatch.setattr("genus.table.files.SNIFFED", 0)
-    monkeypatch.setattr("genus.table.files.SMALL", 0)
-    monkeypatch.setattr("genus.table.files.SAMPLED", 2048)
+    monkeypatch.setattr("genus.table.read.files.SNIFFED", 0)
+    monkeypatch.setattr("genus.table.read.files.SMALL", 0)
+    monkeypatch.setattr("genus.table.read.files.SAMPLED", 2048)
 
 
 @pytest.mark.usefixtures("few_rows_say_what_a_file_holds")
@@ -228,7 +228,7 @@ def test_a_column_may_be_something_else_later_in_a_file(
     assert len(model.predict([path, path])) == 120_000
     assert model.score(path, "y") > 0.5
     monkeypatch.setattr("genus.estimators.table.LOOK", 10_000)
-    monkeypatch.setattr("genus.table.files.BATCH", 10_000)
+    monkeypatch.setattr("genus.table.read.files.BATCH", 10_000)
     told = r"'d' held numbers when .* holds text \('never'\) now.*--family d=categorical"
     with pytest.raises(TableError, match=told):
         TableClassifier(calibrate=False).fit(path, target="y")

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from genus import TableClassifier
-from genus.matrix import ONE_BLAS_THREAD, in_order, in_threads, threads
+from genus.arrays.matrix import ONE_BLAS_THREAD, in_order, in_threads, threads
 
 
 @pytest.mark.parametrize(("number", "tasks", "each"), [(4, 9, 1), (4, 2, 2), (5, 2, 2), (1, 3, 1)])

@@ -27,9 +27,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 import twins
 from cases import refused
 from genus import _kernel
+from genus.arrays.vocabulary import Vocabulary
 from genus.text import Texts, Tokenizer
 from genus.text.alphabet import CASED, IGNORABLE, SIZE, SPACE, WORD, alphabet
-from genus.vocabulary import Vocabulary
 from scope import at_night
 from test_kernel import assert_same, labels, quarters
 

@@ -4,10 +4,9 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from genus.registry import ESTIMATORS
+
 if TYPE_CHECKING:
-    from genus.choosing import Choice as Choice
-    from genus.comparing import Comparison as Comparison
-    from genus.comparing import compare as compare
     from genus.estimators import GDA as GDA
     from genus.estimators import BernoulliNB as BernoulliNB
     from genus.estimators import CategoricalNB as CategoricalNB
@@ -18,42 +17,36 @@ if TYPE_CHECKING:
     from genus.estimators import PoissonNB as PoissonNB
     from genus.estimators import TableClassifier as TableClassifier
     from genus.estimators import TextClassifier as TextClassifier
-    from genus.estimators import load as load
     from genus.evaluate import Tuning as Tuning
     from genus.evaluate import cross_validate as cross_validate
     from genus.evaluate import tune as tune
+    from genus.evaluate.comparing import Comparison as Comparison
+    from genus.evaluate.comparing import compare as compare
     from genus.explanation import Explanation as Explanation
     from genus.explanation import TableExplanation as TableExplanation
     from genus.explanation import TextExplanation as TextExplanation
-    from genus.normal import MultivariateNormal as MultivariateNormal
-    from genus.normal import SingularCovarianceError as SingularCovarianceError
-    from genus.outcome import CrossValidation as CrossValidation
+    from genus.persistence.loading import load as load
+    from genus.solve.normal import MultivariateNormal as MultivariateNormal
+    from genus.solve.normal import SingularCovarianceError as SingularCovarianceError
+    from genus.stacking.outcome import CrossValidation as CrossValidation
     from genus.table import TableError as TableError
+    from genus.text.model.choosing import Choice as Choice
 
-WHERE = {
-    "Choice": "genus.choosing",
-    "Comparison": "genus.comparing",
-    "compare": "genus.comparing",
-    "GDA": "genus.estimators",
-    "BernoulliNB": "genus.estimators",
-    "CategoricalNB": "genus.estimators",
-    "ComplementNB": "genus.estimators",
-    "Discretizer": "genus.estimators",
-    "GaussianNB": "genus.estimators",
-    "MultinomialNB": "genus.estimators",
-    "PoissonNB": "genus.estimators",
-    "TableClassifier": "genus.estimators",
-    "TextClassifier": "genus.estimators",
-    "load": "genus.estimators",
+WHERE = ESTIMATORS | {
+    "Choice": "genus.text.model.choosing",
+    "Comparison": "genus.evaluate.comparing",
+    "compare": "genus.evaluate.comparing",
+    "Discretizer": "genus.estimators.discretizer",
+    "load": "genus.persistence.loading",
     "Tuning": "genus.evaluate",
     "cross_validate": "genus.evaluate",
     "tune": "genus.evaluate",
     "Explanation": "genus.explanation",
     "TableExplanation": "genus.explanation",
     "TextExplanation": "genus.explanation",
-    "MultivariateNormal": "genus.normal",
-    "SingularCovarianceError": "genus.normal",
-    "CrossValidation": "genus.outcome",
+    "MultivariateNormal": "genus.solve.normal",
+    "SingularCovarianceError": "genus.solve.normal",
+    "CrossValidation": "genus.stacking.outcome",
     "TableError": "genus.table",
 }
 

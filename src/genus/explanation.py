@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.labels import show
+from genus.arrays.labels import show
 
 Array = NDArray[np.float64]
 REST = "(class and constants)"

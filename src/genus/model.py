@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from genus import labels, matrix
 from genus._kernel import row_maxima
+from genus.arrays import labels, matrix
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes, Matrix
+from genus.arrays.options import warn
 from genus.families import Family
-from genus.labels import Axis
-from genus.matrix import Codes, Matrix
-from genus.normal import SingularCovarianceError
-from genus.options import warn
-from genus.priors import Priors
-from genus.smoothing import Smoothing
+from genus.solve.normal import SingularCovarianceError
+from genus.solve.priors import Priors
+from genus.solve.smoothing import Smoothing
 from genus.statistics import Array, Moments, Tally, freeze, settle
 
 MANY_PAIRS = 1 << 10  # of group and class, that are counted side by side whatever the rows

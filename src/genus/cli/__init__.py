@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from genus.cli.commands import cli
-from genus.cli.troubles import main
+from genus.cli.errors import main
 
 __all__ = ["cli", "main"]

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from genus.kinds import FAMILIES
+from genus.registry import FAMILIES
 
 
 class File(click.ParamType[str]):

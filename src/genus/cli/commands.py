@@ -7,6 +7,7 @@ import click
 from genus.cli.comparing import compare
 from genus.cli.completion import completion
 from genus.cli.demo import demo
+from genus.cli.errors import Commands
 from genus.cli.evaluating import evaluate
 from genus.cli.explaining import explain
 from genus.cli.figures import figures
@@ -17,7 +18,6 @@ from genus.cli.predicting import predict
 from genus.cli.reporting import report
 from genus.cli.sampling import sample
 from genus.cli.showing import show
-from genus.cli.troubles import Commands
 
 SETTINGS = {"max_content_width": 88, "help_option_names": ["-h", "--help"]}
 

@@ -50,10 +50,10 @@ def compare(
       genus compare customers.csv --target churned -o curves.svg
     """
     from genus.cli.data import opened
+    from genus.cli.errors import say
     from genus.cli.models import refuse_out
     from genus.cli.progress import points_passing
-    from genus.cli.troubles import say
-    from genus.comparing import compare
+    from genus.evaluate.comparing import compare
 
     if target is None:
         raise click.UsageError("Name the column of the classes: --target COL.")
@@ -71,7 +71,7 @@ def compare(
         )
     click.echo(str(found))
     if output is not None:
-        from genus.atomic import write_whole
+        from genus.persistence.atomic import write_whole
         from genus.plots.learning import picture
 
         write_whole(output, picture(found, kind))

@@ -94,7 +94,7 @@ def refuse_model(path: str, name: str) -> None:
 
 def stem(data: Sequence[str]) -> str:
     """What a model of DATA is called."""
-    from genus.table.files import suffixless
+    from genus.table.read.files import suffixless
 
     if len(data) > 1 or not os.path.exists(data[0]):
         return "model"
@@ -117,7 +117,7 @@ def columns_of(data: Sequence[str]) -> list[str]:
 
 def tell_uneven(columns: Sequence[Sequence[str]]) -> None:
     """Say which columns some tables have, and others do not."""
-    from genus.cli.troubles import say
+    from genus.cli.errors import say
 
     every = dict.fromkeys(name for own in columns for name in own)
     some = [name for name in every if not all(name in own for own in columns)]
@@ -128,7 +128,7 @@ def tell_uneven(columns: Sequence[Sequence[str]]) -> None:
 
 def tell_extra(source: Any, model: Any) -> None:
     """Say which columns of the data the model does not know."""
-    from genus.cli.troubles import say
+    from genus.cli.errors import say
 
     plan = model.plan_
     familiar = {plan.target, *(column.name for column in plan.columns)}

@@ -70,9 +70,9 @@ def by_folds(
 ) -> Any:
     """What models of the other folds say of each row of a table."""
     from genus.cli.data import opened
+    from genus.cli.errors import say
     from genus.cli.fitting import classifier
     from genus.cli.progress import rows_passing
-    from genus.cli.troubles import say
     from genus.estimators.table_rows import labelled
     from genus.evaluate import cross_validate
 
@@ -94,13 +94,13 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
     """What a model says of rows whose classes are known."""
     import numpy as np
 
-    from genus import labels
+    from genus.arrays import labels
     from genus.cli.data import opened, tell_extra
+    from genus.cli.errors import say
     from genus.cli.models import read_table_model, target_of
     from genus.cli.progress import rows_passing
-    from genus.cli.troubles import say
     from genus.estimators.table_rows import labelled_rows
-    from genus.outcome import CrossValidation
+    from genus.stacking.outcome import CrossValidation
     from genus.table import TableError
 
     learned = read_table_model(model)

@@ -96,7 +96,7 @@ def told(model: Any, one: Any, number: int) -> str:
 
 def words(explanation: Any, j: int, first: Any, second: Any) -> list[tuple[str, float]]:
     """The strongest words of a column, if it is one of texts."""
-    from genus.report.shown import name
+    from genus.display.text import name
 
     column = explanation.features[j]
     if column not in explanation.words:
@@ -116,7 +116,7 @@ def the_truth(model: Any, one: Any) -> list[str]:
 
 def named(name: str, value: Any) -> str:
     """A column and its value, on one line."""
-    from genus.report.shown import name as shown
+    from genus.display.text import name as shown
 
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return shown(f"{name} = {'missing' if value is None else text}", WIDEST)

@@ -38,10 +38,10 @@ def figures(output: str, kind: str, dark: bool) -> None:
     from pathlib import Path
     from tempfile import TemporaryFile
 
-    from genus.atomic import write_whole
-    from genus.cli.output import named
+    from genus.cli.errors import say
     from genus.cli.progress import passing
-    from genus.cli.troubles import say
+    from genus.display.output import named
+    from genus.persistence.atomic import write_whole
     from genus.plots.notes import FIGURES, drawn
     from genus.plots.style import library
 

@@ -47,8 +47,8 @@ def fit(
     """
     from genus.cli import models
     from genus.cli.data import opened, stem
+    from genus.cli.errors import say
     from genus.cli.progress import rows_passing
-    from genus.cli.troubles import say
 
     if like and (families or ignore):
         raise click.UsageError("--like reads columns as that model does; it goes alone.")

@@ -23,8 +23,8 @@ def add(models: tuple[str, ...], output: str) -> None:
     from functools import reduce
     from operator import add
 
+    from genus.cli.errors import say
     from genus.cli.models import read, write
-    from genus.cli.troubles import say
 
     if len(models) < 2:
         raise click.UsageError("Give two models or more.")
@@ -54,8 +54,8 @@ def forget(model: str, data: tuple[str, ...], output: str, encoding: str) -> Non
       genus forget churn.genus withdrawn.csv -o churn.genus
     """
     from genus.cli.data import opened, tell_extra
+    from genus.cli.errors import say
     from genus.cli.models import read_table_model, refuse_out, target_of, write
-    from genus.cli.troubles import say
 
     refuse_out(output, *data)
     learned = read_table_model(model)

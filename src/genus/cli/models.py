@@ -32,7 +32,7 @@ def is_model(path: str) -> bool:
 
 def read(path: str) -> Any:
     """The classifier in a file, or on stdin."""
-    from genus.estimators.persistence import load
+    from genus.persistence.loading import load
 
     return read_by(load, path)
 
@@ -64,7 +64,7 @@ def read_table_model(path: str) -> Any:
 
 def read_predictor(path: str) -> Any:
     """What predicts, of the classifier of tables in a file; without waiting for scikit-learn."""
-    from genus.restoring import load_predictor
+    from genus.persistence.restoring import load_predictor
 
     found = read_by(load_predictor, path)
     if isinstance(found, str):
@@ -82,7 +82,7 @@ def no_table_model(path: str, name: str) -> ValueError:
 
 def write(model: Any, path: str) -> None:
     """Save a model to a file, or to stdout."""
-    from genus.cli.output import named
+    from genus.display.output import named
 
     if path != STDIO:
         with named(path):

@@ -65,10 +65,10 @@ def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> 
     import pyarrow as pa
 
     from genus.cli.data import opened, tell_extra
+    from genus.cli.errors import say
     from genus.cli.models import read_predictor
-    from genus.cli.output import format_of, rows_to
     from genus.cli.progress import rows_passing
-    from genus.cli.troubles import say
+    from genus.display.output import format_of, rows_to
 
     format_of(output)
     learned = read_predictor(model)

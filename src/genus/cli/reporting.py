@@ -40,9 +40,9 @@ def report(
     from contextlib import nullcontext
 
     from genus.cli.data import opened
+    from genus.cli.errors import say
     from genus.cli.fitting import classifier
     from genus.cli.models import read_table_model, refuse_out
-    from genus.cli.troubles import say
     from genus.report import write
 
     path, data = model_and_data(given, target)

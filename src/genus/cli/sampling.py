@@ -39,7 +39,7 @@ def sample(model: str, number: int, output: str, label: str | None, seed: int | 
     import numpy as np
 
     from genus.cli.models import read_table_model
-    from genus.cli.output import format_of, rows_to
+    from genus.display.output import format_of, rows_to
 
     format_of(output)
     learned = read_table_model(model)

@@ -62,7 +62,7 @@ def mistakes(cells: Any, names: list[str]) -> str:
 
 def short(label: Any) -> str:
     """A label in few characters, none of which a terminal would obey."""
-    from genus.report.shown import name
+    from genus.display.text import name
 
     return name(label, WIDEST)
 

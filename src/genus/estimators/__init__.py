@@ -7,7 +7,6 @@ from genus.estimators.complement import ComplementNB
 from genus.estimators.discretizer import Discretizer
 from genus.estimators.gaussian import GDA, GaussianNB
 from genus.estimators.multinomial import MultinomialNB
-from genus.estimators.persistence import load
 from genus.estimators.poisson import PoissonNB
 from genus.estimators.table import TableClassifier
 from genus.estimators.text import TextClassifier
@@ -24,5 +23,4 @@ __all__ = [
     "PoissonNB",
     "TableClassifier",
     "TextClassifier",
-    "load",
 ]

@@ -20,7 +20,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from genus import files, labels, matrix
+from genus.arrays import labels, matrix
+from genus.arrays.matrix import Codes, InvalidColumn, InvalidValue, Matrix
+from genus.arrays.options import whole
 from genus.estimators.inputs import (
     announced,
     check_priors,
@@ -32,15 +34,14 @@ from genus.estimators.inputs import (
     tidy,
     validated,
 )
-from genus.estimators.trees import to_tree
 from genus.explanation import Explanation
 from genus.families import Family
-from genus.folds import Folds
-from genus.matrix import Codes, InvalidColumn, InvalidValue, Matrix
 from genus.model import Model
-from genus.normal import SingularCovarianceError
-from genus.options import whole
-from genus.priors import Priors
+from genus.persistence import files
+from genus.persistence.trees import to_tree
+from genus.solve.normal import SingularCovarianceError
+from genus.solve.priors import Priors
+from genus.stacking.folds import Folds
 from genus.statistics import Array, ImpossibleError
 
 

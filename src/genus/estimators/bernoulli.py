@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from genus.arrays.options import number
 from genus.estimators.discrete import LinearClassifier
 from genus.families import Bernoulli
-from genus.options import number
 from genus.statistics import Array
 
 

@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from genus.arrays.matrix import Matrix
+from genus.arrays.options import numbers, warn
 from genus.estimators.discrete import DiscreteClassifier
 from genus.estimators.discretizer import Discretizer
 from genus.estimators.inputs import table_of_categories, tidy, validated
 from genus.families import Categorical
 from genus.families.categorical import CategoricalParameters
-from genus.matrix import Matrix
-from genus.options import numbers, warn
 from genus.statistics import Array
 
 MOST_CATEGORIES = 1 << 24

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from genus import labels
-from genus.choosing import Choice, candidates, choose, over_root_length
+from genus.arrays import labels
+from genus.arrays.matrix import Codes
+from genus.arrays.options import flag
 from genus.estimators.discrete import DiscreteClassifier
 from genus.estimators.text_options import check_ngrams
-from genus.families import Combination, Selection, plain
-from genus.folds import Folds, stratified
-from genus.matrix import Codes
 from genus.model import Model
-from genus.options import flag
+from genus.stacking.folds import Folds, stratified
 from genus.statistics import Array
 from genus.text import Documents, Texts, Tokenizer
+from genus.text.model import Combination, Selection, plain
+from genus.text.model.choosing import Choice, candidates, choose, over_root_length
 
 MOST_RUNS = 10_000_000  # runs of words that "auto" counts unless asked for; each takes 100 bytes
 MOST_CELLS = 1 << 24  # classes times words and runs, of one table of evidence

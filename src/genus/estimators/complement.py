@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from genus.arrays.options import flag
 from genus.estimators.discrete import LinearClassifier, one_distribution
 from genus.families import Complement, Multinomial
 from genus.model import Model
-from genus.options import flag
 from genus.statistics import Array
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from genus.arrays.options import flag, number, numbers, warn
 from genus.estimators.base import GenerativeClassifier
 from genus.estimators.inputs import check_priors
 from genus.estimators.logistic import LogisticForm
-from genus.options import flag, number, numbers, warn
-from genus.priors import Priors
-from genus.smoothing import Smoothing, per_column
+from genus.solve.priors import Priors
+from genus.solve.smoothing import Smoothing, per_column
 from genus.statistics import Array
 
 LEAST_ALPHA = 1e-10

@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from genus import labels
+from genus.arrays import labels
+from genus.arrays.options import number, whole
 from genus.estimators.inputs import refuse_missing_labels, table_of_numbers, validated
 from genus.families import Categorical
-from genus.grid import Bins, check_edges
-from genus.options import number, whole
+from genus.solve.grid import Bins, check_edges
 from genus.statistics import Array
 
 MOST_BINS = 1 << 16

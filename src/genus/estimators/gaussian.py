@@ -10,14 +10,14 @@ from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from genus.arrays.matrix import dense_rows, refuse_infinite
+from genus.arrays.options import flag, number, whole
 from genus.estimators.base import GenerativeClassifier
 from genus.estimators.inputs import check_priors
 from genus.estimators.logistic import LogisticForm
 from genus.families import Gaussian
-from genus.families.gaussian_scores import DiagonalParameters
-from genus.matrix import dense_rows, refuse_infinite
-from genus.options import flag, number, whole
-from genus.priors import Priors
+from genus.families.gaussian.scores import DiagonalParameters
+from genus.solve.priors import Priors
 from genus.statistics import Array
 
 

@@ -16,10 +16,10 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from genus import labels, matrix
-from genus.labels import is_missing
-from genus.matrix import Matrix
-from genus.options import by_class, numbers, warn
+from genus.arrays import labels, matrix
+from genus.arrays.labels import is_missing
+from genus.arrays.matrix import Matrix
+from genus.arrays.options import by_class, numbers, warn
 from genus.statistics import Array
 
 MOST_WEIGHT = 1e100  # beyond, sums of squares may be no floats

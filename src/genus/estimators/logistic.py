@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from genus.discriminative import scikit_learn_form, softmax_weights, to_logistic
 from genus.estimators.base import attributes
+from genus.estimators.discriminative import scikit_learn_form, softmax_weights, to_logistic
 from genus.statistics import Array
 
 

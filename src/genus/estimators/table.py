@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from genus import labels, matrix
+from genus.arrays import labels, matrix
+from genus.arrays.matrix import Codes
+from genus.arrays.options import flag, warn
 from genus.estimators.base import GenerativeClassifier, refuse_single_class
 from genus.estimators.table_rows import (
     Labelled,
@@ -26,18 +28,16 @@ from genus.estimators.table_rows import (
 )
 from genus.estimators.table_summary import Summary
 from genus.explanation import TableExplanation
-from genus.families.mixed import Mixed
-from genus.families.table_counts import Counting
-from genus.families.words import Words
-from genus.folds import Folds, stratified
-from genus.kinds import FAMILIES, is_for
-from genus.matrix import Codes
 from genus.model import Model
-from genus.options import flag, warn
+from genus.registry import FAMILIES, is_for
+from genus.stacking.folds import Folds, stratified
 from genus.statistics import Array
 from genus.table import Frame, Plan, Source, TableError, look, open_table
+from genus.table.model.counts import Counting
+from genus.table.model.mixed import Mixed
+from genus.table.model.weighing import Weighing, weigh
 from genus.text import Texts, Tokenizer
-from genus.weighing import Weighing, weigh
+from genus.text.model.words import Words
 
 LOOK = 1 << 16  # rows that the columns are looked at by
 WEIGH_CELLS = 1 << 24  # rows times classes times evidence

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus import labels
-from genus.labels import LARGEST_EXACT, Axis
-from genus.matrix import Codes
+from genus.arrays import labels
+from genus.arrays.labels import LARGEST_EXACT, Axis
+from genus.arrays.matrix import Codes
 from genus.table import Frame, Source, TableError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from genus.families.marginals import ALONE_NOTHING
+from genus.table.model.marginals import ALONE_NOTHING
 
 BITS = 1 / np.log(2)
 FEW = 1000  # rows, of which scores out of fold are better than those of new rows will be

@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from genus import labels, unlabeled
+from genus.arrays import labels
+from genus.arrays.options import flag, number, whole
+from genus.arrays.vocabulary import Vocabulary
 from genus.estimators.base import refuse_single_class
 from genus.estimators.chooser import Chooser
 from genus.estimators.inputs import check_weight
@@ -25,12 +27,10 @@ from genus.estimators.text_options import (
     missing_labels,
 )
 from genus.explanation import TextExplanation
-from genus.families import EVENT_MODELS, Selection, Words
 from genus.model import Model
-from genus.options import flag, number, whole
 from genus.statistics import Array
 from genus.text import Texts, Tokenizer
-from genus.vocabulary import Vocabulary
+from genus.text.model import EVENT_MODELS, Selection, Words, unlabeled
 
 ANALYZERS = ("word", "char_wb")
 CRITERIA = (None, "mutual-information", "chi2")

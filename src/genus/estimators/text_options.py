@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from genus import labels
-from genus.options import warn, whole
+from genus.arrays import labels
+from genus.arrays.options import warn, whole
 from genus.text import DEFAULT_PATTERN
 from genus.text.sources import listed, single_column
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus import matrix
+from genus.arrays import matrix
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes, Matrix
 from genus.families.protocol import by_weight, exclude_impossible, replace_own
-from genus.labels import Axis
-from genus.matrix import Codes, Matrix
-from genus.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio, per_column
+from genus.solve.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio, per_column
 from genus.statistics import Tally
 
 Array = NDArray[np.float64]

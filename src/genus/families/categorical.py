@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus import labels
 from genus._kernel import column_range, gather_scores, tally_codes, unique_codes
+from genus.arrays import labels
+from genus.arrays.labels import Axis, is_missing
+from genus.arrays.matrix import Codes, InvalidColumn, InvalidValue, Matrix, refuse_negative, threads
 from genus.families.protocol import by_weight, exclude_impossible, replace_own
-from genus.grid import Bins, lower_bounds
-from genus.labels import Axis, is_missing
-from genus.matrix import Codes, InvalidColumn, InvalidValue, Matrix, refuse_negative, threads
-from genus.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio, of_column
+from genus.solve.grid import Bins, lower_bounds
+from genus.solve.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio, of_column
 from genus.statistics import Tally
 
 Array = NDArray[np.float64]

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus import matrix
+from genus.arrays import matrix
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes, Matrix
 from genus.families.multinomial import (
     Multinomial,
     MultinomialParameters,
@@ -23,9 +25,7 @@ from genus.families.multinomial import (
     entries,
 )
 from genus.families.protocol import exclude_impossible
-from genus.labels import Axis
-from genus.matrix import Codes, Matrix
-from genus.smoothing import Smoothing, finite_part, log_ratio
+from genus.solve.smoothing import Smoothing, finite_part, log_ratio
 from genus.statistics import Tally
 
 Array = NDArray[np.float64]

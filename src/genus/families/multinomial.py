@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from genus import matrix
+from genus.arrays import matrix
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes, Matrix
 from genus.families.protocol import exclude_impossible
-from genus.labels import Axis
-from genus.matrix import Codes, Matrix
-from genus.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio
+from genus.solve.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio
 from genus.statistics import Tally, divide
 
 Array = NDArray[np.float64]

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from genus import matrix
+from genus.arrays import matrix
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes, Matrix
 from genus.families.protocol import exclude_impossible
-from genus.labels import Axis
-from genus.matrix import Codes, Matrix
-from genus.smoothing import Smoothing, finite_part, maximise, per_column
+from genus.solve.smoothing import Smoothing, finite_part, maximise, per_column
 from genus.statistics import Tally, divide
 
 Array = NDArray[np.float64]

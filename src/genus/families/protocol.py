@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.labels import Axis
-from genus.matrix import Codes, Matrix
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes, Matrix
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from genus.display.text import number
 from genus.plots.points import Array
 from genus.plots.style import axes, colour, colours, hatch, legend, plain
-from genus.report.shown import number
 
 
 class BinsDisplay:

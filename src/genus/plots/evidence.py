@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.display.text import name, signed
 from genus.explanation import Explanation
 from genus.plots.style import axes, colour, colours, plain
-from genus.report.shown import name, signed
 
 
 class EvidenceDisplay:

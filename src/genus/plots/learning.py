@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from genus.comparing import Comparison
+from genus.display.palette import COLOURS
+from genus.evaluate.comparing import Comparison
 from genus.plots.style import (
     WIDE,
     as_file,
@@ -23,7 +24,6 @@ from genus.plots.style import (
     sheet,
     style,
 )
-from genus.report.palette import COLOURS
 
 MEASURES = {"error": "wrong", "log_loss": "log loss"}
 

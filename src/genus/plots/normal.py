@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.normal import MultivariateNormal
+from genus.display.text import number
 from genus.plots.style import colours, library, panels, ramp
-from genus.report.shown import number
+from genus.solve.normal import MultivariateNormal
 
 POINTS = 61  # along each side
 SHARES = (0.9, 0.7, 0.5, 0.3, 0.1)  # that contours enclose

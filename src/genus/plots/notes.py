@@ -21,7 +21,6 @@ from genus.estimators import (
     MultinomialNB,
     TextClassifier,
 )
-from genus.normal import MultivariateNormal
 from genus.plots.bins import BinsDisplay
 from genus.plots.boundary import BoundaryDisplay
 from genus.plots.evidence import EvidenceDisplay
@@ -32,6 +31,7 @@ from genus.plots.posterior import PosteriorDisplay
 from genus.plots.sigmoid import SigmoidDisplay
 from genus.plots.smoothing import SmoothingDisplay
 from genus.plots.style import NARROW, WIDE, as_file, sheet, style
+from genus.solve.normal import MultivariateNormal
 
 SPAM = (
     "Win cash now",

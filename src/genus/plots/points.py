@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from genus.labels import show
+from genus.arrays.labels import show
 from genus.plots.style import plain
 
 Array = NDArray[np.float64]

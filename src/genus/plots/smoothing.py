@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from genus.display.text import count
 from genus.plots.points import Array
 from genus.plots.style import axes, colours, look
-from genus.report.shown import count
-from genus.smoothing import Smoothing
+from genus.solve.smoothing import Smoothing
 
 MOST = 5.0
 POINTS = 201

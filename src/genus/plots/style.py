@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from genus.report.palette import COLOURS, DARK, DASHES, LIGHT
-from genus.report.shown import name
+from genus.display.palette import COLOURS, DARK, DASHES, LIGHT
+from genus.display.text import name
 
 NARROW, WIDE = 3.4, 6.8  # inches
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from genus.atomic import write_whole
 from genus.estimators import TableClassifier
+from genus.persistence.atomic import write_whole
 
 __all__ = ["write"]
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from genus import labels
-from genus.comparing.encoding import OfTables
-from genus.comparing.fitting import MOST_STEPS, converges
+from genus.arrays import labels
+from genus.display.text import count
 from genus.evaluate import cross_validate
-from genus.outcome import CrossValidation
+from genus.evaluate.comparing.encoding import OfTables
+from genus.evaluate.comparing.fitting import MOST_STEPS, converges
 from genus.report.judging import FEW_ROWS, FOLDS, MANY_COLUMNS, Judged, of_all
 from genus.report.scores import SURE
-from genus.report.shown import count
+from genus.stacking.outcome import CrossValidation
 from genus.table import Frame
 
 PATIENCE = 60.0  # seconds, after which no further fold is begun

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.families.marginals import Histogram, Marginal, Normal, Poisson, Table
-from genus.families.table_counts import of_columns
-from genus.report import shown
+from genus.display import text as shown
 from genus.table import Column, Frame, Values
+from genus.table.model.counts import of_columns
+from genus.table.model.marginals import Histogram, Marginal, Normal, Poisson, Table
 
 Array = NDArray[np.float64]
 POINTS = 160

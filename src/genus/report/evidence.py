@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.display.text import date, name
 from genus.explanation import Explanation
-from genus.outcome import CrossValidation
 from genus.report.densities import holds_dates
 from genus.report.judging import Rows
 from genus.report.scores import likeliest
-from genus.report.shown import date, name
+from genus.stacking.outcome import CrossValidation
 from genus.table import Plan
 
 MOST_EXPLAINED = 500  # rows

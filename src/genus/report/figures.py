@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from genus.display.palette import COLOURS, DASHES
+from genus.display.text import count, name, number, percent
 from genus.report.densities import Curves, Shares
-from genus.report.palette import COLOURS, DASHES
 from genus.report.scores import Roc, Step
-from genus.report.shown import count, name, number, percent
 from genus.report.svg import WIDTH, Plane, element, figure, short, ticks
 
 TALLEST = 2.0  # highest bars for each class; a curve that is higher is cut off

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from genus import labels
+from genus.arrays import labels
 from genus.estimators import TableClassifier
 from genus.estimators.table_rows import labelled_rows, scattered, unlabelled
 from genus.evaluate import cross_validate
-from genus.outcome import CrossValidation
+from genus.stacking.outcome import CrossValidation
 from genus.table import Source, open_table
 
 MOST_ROWS = 20_000  # that are judged

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from genus.comparing import Comparison, compare
-from genus.comparing.verdict import mean
+from genus.display.text import percent
+from genus.evaluate.comparing import Comparison, compare
+from genus.evaluate.comparing.verdict import mean
 from genus.report.figures import Colours
 from genus.report.judging import Judged
-from genus.report.shown import percent
 from genus.report.svg import Plane, figure
 
 FEWEST, MOST = 50, 2000  # rows

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from genus.display import palette
+from genus.display import text as shown
 from genus.estimators import TableClassifier
-from genus.families.marginals import ALONE_NOTHING
-from genus.report import densities, evidence, figures, palette, scores, shown
+from genus.report import densities, evidence, figures, scores
 from genus.report.comparison import compared
 from genus.report.judging import Judged, judged
 from genus.report.learning import learning
 from genus.table import Frame
+from genus.table.model.marginals import ALONE_NOTHING
 
 TEMPLATES = Path(__file__).parent / "templates"
 DETAILED = 40  # columns that have a figure

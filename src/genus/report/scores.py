@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import auc, roc_curve
 
-from genus.outcome import CrossValidation
+from genus.stacking.outcome import CrossValidation
 
 Array = NDArray[np.float64]
 STEPS = 10  # of probability

@@ -13,7 +13,7 @@ import numpy as np
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
-from genus.report.shown import number
+from genus.display.text import number
 
 Array = NDArray[np.float64]
 WIDTH = 360

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from genus import labels
-from genus.labels import Axis
+from genus.arrays import labels
+from genus.arrays.labels import Axis
 from genus.statistics.group import freeze
 
 

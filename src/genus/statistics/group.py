@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.labels import Axis
+from genus.arrays.labels import Axis
 
 Array = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from genus import labels
-from genus.labels import Axis
+from genus.arrays import labels
+from genus.arrays.labels import Axis
 from genus.statistics.group import (
     GATHERED,
     ROUNDING,

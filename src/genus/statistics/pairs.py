@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus import labels
-from genus.labels import Axis
+from genus.arrays import labels
+from genus.arrays.labels import Axis
 from genus.statistics.group import Array, ImpossibleError, difference, freeze, settle
 from genus.statistics.tally import MOST_COUNT, same_keys
 

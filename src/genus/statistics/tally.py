@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from genus import labels
-from genus.labels import Axis, Keys
+from genus.arrays import labels
+from genus.arrays.labels import Axis, Keys
 from genus.statistics.group import Array, ImpossibleError, difference, freeze, settle
 
 MOST_COUNT = 1e200  # sums and products of counts stay far from what a float can hold

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.table.columns import NOTHING, Column, Plan, as_numbers, plain, shown
-from genus.table.sources import TableError
+from genus.table.plan import NOTHING, Column, Plan, as_numbers, plain, shown
+from genus.table.read.sources import TableError
 from genus.text import Texts
 
 MANY = 16  # cells of a column of categories, about

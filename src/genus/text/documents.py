@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus import labels, matrix
-from genus.matrix import Codes, SparseRows
-from genus.vocabulary import Vocabulary
+from genus.arrays import labels, matrix
+from genus.arrays.matrix import Codes, SparseRows
+from genus.arrays.vocabulary import Vocabulary
 
 Array = NDArray[np.float64]
 

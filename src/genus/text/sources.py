@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus import matrix
 from genus._kernel import strings_of_array, strings_of_stream, take_runs
-from genus.labels import is_missing
+from genus.arrays import matrix
+from genus.arrays.labels import is_missing
 
 Chunk = tuple[Any, ...]  # a kind and what the kernel needs of it: strings, utf8, views or tokens
 SHOWN = 40  # characters of a value that is no text

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus import matrix
 from genus._kernel import count_texts, encode_known, encode_texts, score_texts
-from genus.matrix import Codes
+from genus.arrays import matrix
+from genus.arrays.matrix import Codes
+from genus.arrays.vocabulary import Vocabulary, encode
 from genus.text.alphabet import alphabet
 from genus.text.documents import Documents
 from genus.text.sources import SHOWN, Chunk, NoText, Texts
-from genus.vocabulary import Vocabulary, encode
 
 Array = NDArray[np.float64]
 DEFAULT_PATTERN = r"(?u)\b\w\w+\b"  # what the kernel does

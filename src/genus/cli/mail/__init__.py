@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from genus.cli.errors import Commands
 from genus.cli.mail.checking import check
 from genus.cli.mail.filtering import filter_message
 from genus.cli.mail.learning import forget, learn
@@ -12,7 +13,6 @@ from genus.cli.mail.sorting import sort
 from genus.cli.mail.upkeep import expire, import_bogofilter, stats
 from genus.cli.mail.watching import watch
 from genus.cli.mail.why import why
-from genus.cli.troubles import Commands
 
 
 @click.group(cls=Commands)

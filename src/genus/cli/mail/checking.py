@@ -8,7 +8,7 @@ import click
 
 from genus.cli.mail import options
 from genus.cli.mail.codes import FAILED, HAM, SPAM, UNSURE, UsageIsAnError, failing
-from genus.cli.mail.missed import Missed
+from genus.cli.mail.unreadable import Missed
 
 CODES = {"spam": SPAM, "ham": HAM, "unsure": UNSURE}
 

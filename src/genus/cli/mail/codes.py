@@ -24,7 +24,7 @@ class UsageIsAnError(click.Command):
 @contextmanager
 def failing(ctx: click.Context, code: int) -> Iterator[None]:
     """Errors are said in a sentence as everywhere, and end with a code of their own."""
-    from genus.cli.troubles import flush_or_close_stdout, say, sentence
+    from genus.cli.errors import flush_or_close_stdout, say, sentence
 
     try:
         yield

@@ -28,8 +28,8 @@ def filter_message(
     Example:
       genus mail filter < message.eml
     """
+    from genus.cli.errors import close_stdout, say, sentence
     from genus.cli.mail.streams import pass_on, received
-    from genus.cli.troubles import close_stdout, say, sentence
 
     with failing(ctx, NOT_PASSED_ON):
         raw = received()

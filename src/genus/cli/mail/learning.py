@@ -9,7 +9,7 @@ import click
 
 from genus.cli.arguments import File
 from genus.cli.mail import options
-from genus.cli.mail.missed import Missed
+from genus.cli.mail.unreadable import Missed
 
 
 class Several(click.Option):

@@ -129,7 +129,7 @@ def serve(
     """
     if not hasattr(os, "fork"):
         raise ValueError("genus mail serve needs a system that can fork: Linux, macOS or a BSD.")
-    from genus.cli.troubles import say
+    from genus.cli.errors import say
     from genus.mail.judgement import too_little
     from genus.mail.spamd.filters import Stores
     from genus.mail.spamd.listening import Claim, handed_over, name_of, on_tcp, on_unix

@@ -6,7 +6,7 @@ import click
 
 from genus.cli.arguments import File
 from genus.cli.mail import options
-from genus.cli.mail.missed import Missed
+from genus.cli.mail.unreadable import Missed
 
 
 @click.command()
@@ -45,7 +45,7 @@ def sort(
     Example:
       genus mail sort ~/Maildir --junk .Junk --unsure .Maybe --dry-run
     """
-    from genus.cli.troubles import say
+    from genus.cli.errors import say
     from genus.mail.sorting import sort_maildir
     from genus.mail.spamfilter import SpamFilter
     from genus.mail.verdict import printable

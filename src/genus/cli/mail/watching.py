@@ -116,7 +116,7 @@ def watch(
       genus mail watch --imap imap.example.com --user ann --password-file ~/.secret \\
             --once --dry-run
     """
-    from genus.cli.troubles import say
+    from genus.cli.errors import say
     from genus.mail.imap import PORTS, Account, Ending
     from genus.mail.spamfilter import SpamFilter
     from genus.mail.watch import Plan
@@ -150,7 +150,7 @@ def default_security(host: str, port: int | None) -> str:
 
 
 def warn_of_plain(host: str) -> None:
-    from genus.cli.troubles import say
+    from genus.cli.errors import say
     from genus.mail.imap import is_loopback
 
     if not is_loopback(host):

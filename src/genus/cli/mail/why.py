@@ -32,7 +32,7 @@ def why(
     Example:
       genus mail why message.eml
     """
-    from genus.cli.troubles import say
+    from genus.cli.errors import say
     from genus.mail.boxes import message_named
     from genus.mail.spamfilter import SpamFilter
 

@@ -11,11 +11,11 @@ from imaplib import IMAP4
 from genus.mail.imap import FAILURES, Account, Connection, Ending, ImapError, printable
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.store import StoreError
-from genus.mail.watch.elsewhere import Elsewhere
 from genus.mail.watch.inbox import Inbox
 from genus.mail.watch.junk import Junk
 from genus.mail.watch.lessons import Lessons
 from genus.mail.watch.lock import alone
+from genus.mail.watch.other_folders import Elsewhere
 from genus.mail.watch.session import Plan, Session
 
 SETTLING = 1.0  # seconds that more news may follow the first in

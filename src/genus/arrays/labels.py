@@ -1,0 +1,196 @@
+"""Sorted axes of labels (classes, categories, words) and how two of them line up.
+
+An axis is a one-dimensional array of distinct labels in ascending order, or a vocabulary. Numbers
+line up with numbers and text with text; anything else is an error rather than a silent conversion.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus._kernel import unique_codes
+from genus.arrays.vocabulary import Vocabulary
+
+Axis = NDArray[Any]
+Keys = Any  # an Axis, or a Vocabulary
+LARGEST_EXACT = 2**53  # whole numbers beyond it may be equal as floats
+
+
+def empty_axis() -> Axis:
+    """The axis with no labels; it lines up with every other."""
+    return np.empty(0, dtype=np.int64)
+
+
+def show(label: Any) -> str:
+    """A label as a user would write it.
+
+    >>> show(np.int64(1)), show(np.str_("spam"))
+    ('1', "'spam'")
+    """
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def is_missing(item: Any) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    try:
+        return item is None or bool(item != item)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def kind(axis: Axis) -> str:
+    """What the labels of an axis are: 'number', 'text' or, for anything else, 'object'.
+
+    >>> kind(np.array([True, False])), kind(np.array(["a"])), kind(np.array(["a"], dtype=object))
+    ('number', 'text', 'text')
+    """
+    if axis.dtype.kind in "biuf":
+        return "number"
+    if axis.dtype.kind == "U":
+        return "text"
+    return "text" if all(isinstance(label, str) for label in axis) else "object"
+
+
+def is_same(a: Keys, b: Keys) -> bool:
+    """Whether two axes hold the same labels."""
+    if a is b:
+        return True
+    if isinstance(a, Vocabulary) or isinstance(b, Vocabulary):
+        return isinstance(a, Vocabulary) and isinstance(b, Vocabulary) and a.is_same(b)
+    if len(a) != len(b):
+        return False
+    return a.tolist() == b.tolist() if needs_care(a, b) else bool(np.all(a == b))
+
+
+def needs_care(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Whether NumPy would compare whole numbers as floats that do not tell them apart."""
+    if a.dtype == b.dtype or a.dtype.kind not in "iuf" or b.dtype.kind not in "iuf":
+        return False
+    if np.promote_types(a.dtype, b.dtype).kind != "f":
+        return False
+    whole = [axis for axis in (a, b) if axis.dtype.kind in "iu" and len(axis)]
+    return any(max(abs(int(x.min())), abs(int(x.max()))) > LARGEST_EXACT for x in whole)
+
+
+def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
+    """The distinct labels, ascending, and where each label stands among them (maybe `labels`).
+
+    >>> factorize(np.array(["b", "a", "b"]))
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    if labels.dtype.kind in "biu" and len(labels):
+        # The span of labels is exact in Python's integers, whatever their dtype.
+        least = int(labels.min())
+        if int(labels.max()) - least < 1 << 20 and labels.dtype != np.uint64:
+            offset = labels.astype(np.int64, copy=False)
+            offset = offset if least == 0 else offset - least
+            present = np.bincount(offset) > 0
+            distinct = (np.flatnonzero(present) + least).astype(labels.dtype)
+            # Labels 0, 1, …, all of them there, are their own codes.
+            return distinct, offset if present.all() else (np.cumsum(present) - 1)[offset]
+    if labels.dtype.kind in "fb" or (labels.dtype.kind in "iu" and labels.dtype != np.uint64):
+        wide: Any = np.float64 if labels.dtype.kind == "f" else np.int64
+        values: Any = labels.astype(wide)
+        distinct, codes = unique_codes(values, 1)
+        return distinct.astype(labels.dtype), codes
+    if labels.dtype.kind not in "UO":
+        distinct, codes = np.unique(labels, return_inverse=True)
+        return distinct, codes.astype(np.int64)
+    items = labels.tolist()
+    try:
+        ordered = sorted(set(items))
+    except TypeError:
+        kinds = sorted({type(item).__name__ for item in items})
+        raise ValueError(
+            f"The labels are of different kinds, {' and '.join(kinds)}; make all of them text, or "
+            "all numbers."
+        ) from None
+    index = {item: i for i, item in enumerate(ordered)}
+    codes = np.fromiter(map(index.__getitem__, items), dtype=np.int64, count=len(items))
+    return np.array(ordered, dtype=labels.dtype), codes
+
+
+def union(a: Axis, b: Axis, what: str) -> Axis:
+    """All labels of both axes, ascending; `what` names them in the error.
+
+    >>> union(np.array([1, 3]), np.array([2, 3]), "classes")
+    array([1, 2, 3])
+    """
+    if len(b) == 0 or is_same(a, b):
+        return a
+    if len(a) == 0:
+        return b
+    if kind(a) != kind(b):
+        raise ValueError(
+            f"The {what} are {kind(a)} on one side ({show(a[0])}, …) and {kind(b)} on the other "
+            f"({show(b[0])}, …). Convert one of them first."
+        )
+    if not needs_care(a, b):
+        if a.dtype.kind not in "iuf":
+            return np.union1d(a, b)
+        both = np.concatenate([a, b])
+        both.sort(kind="stable")  # two runs: they are merged
+        return both[np.append(True, both[1:] != both[:-1])]
+    exact = sorted({*a.tolist(), *b.tolist()})  # Python compares numbers of all kinds exactly
+    for dtype in (np.int64, np.uint64):
+        limits = np.iinfo(dtype)
+        if limits.min <= exact[0] and exact[-1] <= limits.max and all(x == int(x) for x in exact):
+            return np.array([int(x) for x in exact], dtype=dtype)
+    raise ValueError(
+        f"The {what} are numbers that no one type can hold exactly, {show(exact[0])} and "
+        f"{show(exact[-1])} among them. Make them text."
+    )
+
+
+def positions(labels: Axis, axis: Axis) -> NDArray[np.intp]:
+    """Where each of `labels`, all of them on `axis`, stands there."""
+    if is_same(labels, axis):
+        return np.arange(len(axis))
+    return find(labels, axis) if needs_care(labels, axis) else np.searchsorted(axis, labels)
+
+
+def merge(a: Keys, b: Keys, what: str) -> tuple[Keys, NDArray[np.intp], NDArray[np.intp]]:
+    """All labels of both axes, and where the labels of either stand among them."""
+    if isinstance(a, Vocabulary) and isinstance(b, Vocabulary):
+        return a.merge(b)
+    if isinstance(a, Vocabulary) or isinstance(b, Vocabulary):
+        raise ValueError(f"The {what} are words of texts on one side, and not on the other.")
+    both = union(a, b, what)
+    return both, positions(a, both), positions(b, both)
+
+
+def find(labels: NDArray[Any], axis: Axis) -> NDArray[np.intp]:
+    """Where each of `labels` stands on `axis`; -1 for those that are not on it.
+
+    >>> find(np.array([7, 5, 6]), np.array([5, 7]))
+    array([ 1,  0, -1])
+    """
+    if (
+        len(axis) == 0
+        or len(labels) == 0
+        or (labels.dtype.kind in "biuf" and kind(axis) != "number")
+    ):
+        return np.full(len(labels), -1)
+    if labels.dtype.kind not in "biufU" or needs_care(labels, axis):
+        index = {label: i for i, label in enumerate(axis.tolist())}
+        return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    if labels.dtype.kind == "U" and kind(axis) == "number":
+        return np.full(len(labels), -1)
+    at = np.minimum(np.searchsorted(axis, labels), len(axis) - 1)
+    return np.where(axis[at] == labels, at, -1)
+
+
+def spread(
+    values: NDArray[np.float64], index: NDArray[np.intp], size: int, axis: int = 0
+) -> NDArray[np.float64]:
+    """Zeros of length `size` along `axis`, with `values` at `index`."""
+    if len(index) == size and values.shape[axis] == size:
+        return values
+    shape = list(values.shape)
+    shape[axis] = size
+    out = np.zeros(shape)
+    out[(slice(None),) * axis + (index,)] = values
+    return out

@@ -1,0 +1,153 @@
+"""Rows on their way out: CSV, Parquet or JSON lines by suffix, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from genus.persistence.atomic import PREFIX, replacing
+
+STDOUT = "-"
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+}
+Write = Callable[[Any], object]
+
+
+@contextmanager
+def rows_to(path: str, schema: Any) -> Iterator[Write]:
+    """A function that writes record batches of a schema to a file or to stdout."""
+    import pyarrow as pa
+
+    kind = format_of(path)
+    with binary(path) as file:
+        if kind == "parquet":
+            import pyarrow.parquet as pq
+
+            with pq.ParquetWriter(file, schema) as writer:
+                yield writer.write_batch
+        elif kind == "json":
+            yield lambda batch: write_lines(batch, file)
+        else:
+            delimiter = "\t" if kind == "tsv" else ","
+            names = quoted(pa.array(schema.names, pa.large_string()), delimiter)
+            file.write(f"{delimiter.join(names.to_pylist())}\n".encode())
+            yield lambda batch: file.write(csv_lines(batch, delimiter))
+
+
+def format_of(path: str) -> str:
+    """The format that a name asks for."""
+    if path == STDOUT:
+        return "csv"
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in FORMATS:
+        if os.path.exists(path) and not os.path.isfile(path):
+            return "csv"  # /dev/stdout and the like
+        raise ValueError(
+            f"Cannot tell the format of {path!r} by its suffix. Give a name that ends in .csv, "
+            ".tsv, .parquet or .jsonl."
+        )
+    return FORMATS[suffix]
+
+
+@contextmanager
+def binary(path: str) -> Iterator[BinaryIO]:
+    """Open a file, a device or stdout to write to; a file is written whole or not at all."""
+    if path == STDOUT:
+        with named("stdout"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        return
+    real = os.path.realpath(path)
+    if os.path.isdir(real):
+        raise ValueError(f"Cannot write {path}: it is a folder. Give the name of a file.")
+    if os.path.exists(real) and not os.path.isfile(real):
+        with named(path), open(real, "wb") as file:
+            yield file
+        return
+    with named(path), replacing(real) as file:
+        yield file
+
+
+@contextmanager
+def named(path: str) -> Iterator[None]:
+    """Errors of writing name the file as the user does."""
+    try:
+        yield
+    except OSError as error:
+        # One without a number has a sentence of its own.
+        if error.strerror and (error.filename is None or PREFIX in str(error.filename)):
+            error.filename = path
+        raise
+
+
+def csv_lines(rows: Any, delimiter: str) -> bytes:
+    """Rows as CSV; cells are quoted where they must be, and an empty text to tell it from none."""
+    import pyarrow.compute as pc
+
+    if rows.num_rows == 0:
+        return b""
+    cells = [quoted(as_text(rows.column(i)), delimiter) for i in range(rows.num_columns)]
+    lines = pc.binary_join_element_wise(*cells, large(delimiter))
+    return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
+
+
+def quoted(texts: Any, delimiter: str) -> Any:
+    """Texts as cells of a CSV file; nothing where there is none."""
+    import pyarrow.compute as pc
+
+    special = pc.match_substring_regex(texts, f'^$|[{delimiter}"\r\n]')
+    if pc.any(special).as_py():
+        doubled = pc.replace_substring(texts, '"', '""')
+        texts = pc.if_else(
+            special, pc.binary_join_element_wise(large('"'), doubled, large('"'), large("")), texts
+        )
+    return texts.fill_null("")
+
+
+def large(text: str) -> Any:
+    import pyarrow as pa
+
+    return pa.scalar(text, pa.large_string())
+
+
+def as_text(values: Any) -> Any:
+    """Arrow values as strings; lists and structures as JSON."""
+    import pyarrow as pa
+
+    try:
+        return values.cast(pa.large_string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        items = values.to_pylist()
+    return pa.array([None if item is None else plain(item) for item in items], pa.large_string())
+
+
+def write_lines(batch: Any, file: BinaryIO) -> None:
+    """A batch as JSON lines."""
+    file.write("".join(f"{plain(row)}\n" for row in batch.to_pylist()).encode())
+
+
+def plain(value: Any) -> str:
+    """A value as JSON; what is no number is null, and what JSON does not know is text."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+    except ValueError:
+        return json.dumps(finite(value), ensure_ascii=False, default=str)
+
+
+def finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not abs(value) < float("inf") else value

@@ -1,0 +1,169 @@
+"""Which one should I use? A generative model and its discriminative twins on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.estimators import GenerativeClassifier
+from genus.evaluate.comparing.curves import Curves, Progress, curves
+from genus.evaluate.comparing.data import Material, material
+from genus.evaluate.comparing.fitting import LOGISTIC
+from genus.evaluate.comparing.points import Line, shared
+from genus.evaluate.comparing.reasons import Reasons, reasons
+from genus.evaluate.comparing.verdict import MEASURES, Advice, advice, percent, told_crossing
+from genus.evaluate.comparing.weighed import Weighed, weighed
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Learning curves, which to use, and why.
+
+    Attributes
+    ----------
+    curves : sizes, and for each learner error and log loss in every repeat, seconds and memory.
+    advice : what to use, how sure that is, and where the curves cross.
+    reasons : whether what the generative model assumes holds for these rows.
+    rows, classes : how many rows there are, and of what.
+    notes : what was left out, and what did not work.
+    weighed : what `genus fit` makes of a table is worth, out of fold; found when it is asked for.
+    """
+
+    curves: Curves
+    advice: Advice
+    reasons: Reasons
+    rows: int
+    classes: Any
+    notes: tuple[str, ...]
+    given: Material
+
+    @property
+    def lines(self) -> dict[str, Line]:
+        """The learners, by name."""
+        return {line.name: line for line in self.curves.lines}
+
+    @property
+    def why(self) -> list[str]:
+        """Sentences on what holds for these rows, and what does not."""
+        return self.reasons.sentences(self.curves.lines[0].name)
+
+    @cached_property
+    def weighed(self) -> Weighed | None:
+        return weighed(self.given) if self.given.is_usual else None
+
+    @property
+    def beyond(self) -> str:
+        """What `genus fit` would make of these rows, beside the plain models compared here."""
+        if self.weighed is None:
+            return ""
+        return (
+            "These are plain models. What genus fit makes of rows (TableClassifier), which weighs "
+            f"evidence, is wrong in {percent(self.weighed.error)} of them, with a log loss of "
+            f"{self.weighed.log_loss:.3f}{self.weighed.of_rows}."
+        )
+
+    @property
+    def crossings(self) -> str:
+        """Where the curves cross, or that they do not."""
+        told = {
+            measure: told_crossing(self.curves, measure, found)
+            for measure, found in self.advice.crossings.items()
+        }
+        if len(set(told.values())) == 1:
+            return f"In error and in log loss {told.popitem()[1]}"
+        return " ".join(f"In {MEASURES[measure]} {each}" for measure, each in told.items())
+
+    def __str__(self) -> str:
+        """The sentence, where the curves cross, the curves as a table, and why."""
+        parts = [self.advice.sentence, self.beyond, self.crossings, self.table(), self.costs()]
+        parts += ["\n".join(f"- {sentence}" for sentence in self.why)]
+        parts += ["\n".join(self.notes)]
+        return "\n\n".join(part for part in parts if part)
+
+    def table(self) -> str:
+        """Mean error and log loss by number of rows."""
+        names = [line.name for line in self.curves.lines]
+        head = f"{'rows':>9}" + "".join(f"  {name:>25}" for name in names)
+        lines = [head]
+        for s, size in enumerate(self.curves.sizes):
+            both = shared(self.curves.lines, s)
+            cells = "".join(f"  {cell(line, s, both):>25}" for line in self.curves.lines)
+            lines.append(f"{size:>9,}{cells}")
+        return "\n".join([*lines, f"{'':9}  wrong, and log loss; ± is the deviation of repeats"])
+
+    def costs(self) -> str:
+        """Seconds and memory of a fit, and what counting once saves."""
+        told = []
+        for line in self.curves.lines:
+            known = np.flatnonzero(~np.isnan(line.seconds))
+            if len(known):
+                s = known[-1]
+                memory = "" if line.memory is None else f", {line.memory / 1e6:,.1f} MB"
+                told.append(
+                    f"{line.name}: a fit to {self.curves.sizes[s]:,} rows takes "
+                    f"{line.seconds[s]:.3g} s{memory}"
+                )
+        c = self.curves
+        points = len(c.sizes) * c.lines[0].error.shape[1]
+        if c.counting > 0 and not np.isnan(c.lines[0].error).all():
+            times = c.refitting / c.counting
+            longer = f"{times:.1f} times as long" if times > 1.2 else "as long with so few rows"
+            told.append(
+                f"The {points:,} points of {c.lines[0].name} took {c.counting:.2g} s, as counts "
+                f"add; fitting each anew takes {longer}"
+            )
+        return "\n".join(f"{one}." for one in told)
+
+
+def cell(line: Line, s: int, both: NDArray[np.bool_]) -> str:
+    error, loss = line.error[s, both], line.log_loss[s, both]
+    error, loss = error[~np.isnan(error)], loss[~np.isnan(loss)]
+    if len(error) == 0:
+        return "-"
+    told = f"{100 * error.mean():.1f} ± {100 * error.std():.1f} %"
+    return f"{told}  {loss.mean():.3f}" if len(loss) else told
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    model: GenerativeClassifier | None = None,
+    ignore: Collection[str] = (),
+    repeats: int | None = None,
+    patience: float = 30.0,
+    random_state: int | None = 0,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare a generative model with logistic regression and the perceptron on your rows.
+
+    X is a matrix, a list of texts, or whatever TableClassifier reads, and y its labels, or the name
+    of the column that has them. The model is GDA for numbers and naive Bayes for everything else,
+    unless one is given; columns named in `ignore` are left out. `repeats` is how often rows are
+    split, and `patience` how many seconds either of the others may take; `progress` is called with
+    numbers of points: those done since, and all.
+
+    >>> from sklearn.datasets import load_iris
+    >>> found = compare(*load_iris(return_X_y=True), repeats=10)
+    >>> found.advice.use
+    'GDA'
+    """
+    given = material(X, y, target, model, ignore)
+    found = curves(given, repeats, patience, random_state, progress)
+    ours = found.lines[0]
+    held = {
+        line.name: line.probabilities for line in found.lines if line.name in (ours.name, LOGISTIC)
+    }
+    whole = {name: p for name, p in held.items() if len(p) == len(found.judged)}
+    why = reasons(given, found.judged, whole)
+    notes = (*given.notes, *(note for line in found.lines for note in line.notes))
+    told = advice(found, len(given.y))
+    return Comparison(found, told, why, len(given.y), given.classes, notes, given)

@@ -1,0 +1,111 @@
+"""Learning curves: what is got wrong after so many rows, over and over.
+
+Rows are dealt into ten blocks. Each block is once what models are judged by; the others are learned
+from in random order, so that the sets of rows are nested: parts of the first block, then one block,
+two, … nine. A generative model of so many blocks is a sum of models of one block each, and these
+are counted once, however many points all curves have. A discriminative one is fitted at each point.
+
+Symbols: S sizes, R repeats, K classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.evaluate.comparing.counting import generative
+from genus.evaluate.comparing.data import Material
+from genus.evaluate.comparing.fitting import LOGISTIC, PERCEPTRON, Encodings, discriminative
+from genus.evaluate.comparing.points import Line, blocks_for, deals, shared, sizes_for
+from genus.statistics import Array
+
+MANY_ROWS = 1000  # up to which blocks are dealt three times
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What it is worth to name the commonest class, and to say how common each is."""
+
+    error: float
+    log_loss: float
+
+    @classmethod
+    def of(cls, y: NDArray[Any]) -> Guess:
+        share = np.bincount(y) / len(y)
+        share = share[share > 0]
+        return cls(float(1 - share.max()), float(-share @ np.log(share)))
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Sizes (S,), the lines, how many rows are tested in a repeat, and what counting once saves.
+
+    `counting` are the seconds that all points of the generative line took, and `refitting` what
+    they would have taken without adding, by those of one repeat.
+    """
+
+    sizes: NDArray[np.int64]
+    lines: tuple[Line, ...]
+    tested: int
+    counting: float
+    refitting: float
+    judged: NDArray[np.intp]  # rows that `probabilities` are of
+    guess: Guess | None = None
+
+    def compared(self, measure: str) -> list[Array]:
+        """Error or log loss of each line, (S, R), where all lines have been fitted."""
+        both = np.array([shared(self.lines, s) for s in range(len(self.sizes))])
+        return [np.where(both, getattr(line, measure), np.nan) for line in self.lines]
+
+
+def curves(
+    given: Material,
+    repeats: int | None = None,
+    patience: float = 60.0,
+    seed: int | None = 0,
+    progress: Progress | None = None,
+) -> Curves:
+    """The curves of the generative model, of logistic regression, and of the perceptron."""
+    rows = len(given.y)
+    if isinstance(patience, bool) or not patience > 0:
+        raise ValueError(f"patience is a number of seconds above 0, got {patience!r}.")
+    blocks = blocks_for(given.y)
+    times = repeats_to_times(repeats, rows, blocks)
+    at = sizes_for(rows, len(given.classes), blocks)
+    dealt = list(deals(given.y, blocks, times, seed))
+    total = 3 * len(at) * len(dealt)
+
+    def told(points: int) -> None:
+        if progress is not None:
+            progress(points, total)
+
+    ours, counting, refitting = generative(given, at, dealt, patience, told)
+    encodings = Encodings(given)
+    theirs = [
+        discriminative(encodings, name, at, dealt, patience, told)
+        for name in (LOGISTIC, PERCEPTRON)
+    ]
+    first = [deal for deal in dealt if deal.number == 0]
+    return Curves(
+        np.array([size for size, _ in at]),
+        (ours, *theirs),
+        min(len(deal.test) for deal in dealt),
+        counting,
+        refitting,
+        np.concatenate([deal.test for deal in first]),
+        Guess.of(given.y),
+    )
+
+
+def repeats_to_times(repeats: int | None, rows: int, blocks: int) -> int:
+    """How often rows are dealt."""
+    if repeats is None:
+        return 3 if rows <= MANY_ROWS else 1
+    if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
+        raise ValueError(f"repeats is a whole number, 1 or more; got {repeats!r}.")
+    return -(-int(repeats) // blocks)

@@ -1,0 +1,262 @@
+"""What is compared: rows, the generative model that fits their kind, and what each side reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from genus.arrays import labels, matrix
+from genus.arrays.matrix import Codes
+from genus.estimators import (
+    GDA,
+    CategoricalNB,
+    GaussianNB,
+    GenerativeClassifier,
+    MultinomialNB,
+    TableClassifier,
+    TextClassifier,
+)
+from genus.estimators.inputs import refuse_missing_labels
+from genus.estimators.table_rows import labelled
+from genus.evaluate.cross_validation import checked, refuse_single
+from genus.table import Frame, look, open_table
+
+FEWEST_ROWS = 8
+MANY_COLUMNS = 500
+MANY_CLASSES = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """m labelled rows for two: `X` as the generative model counts them, `raw` to be encoded.
+
+    `estimator` is a fresh copy that knows the columns, and is called `name`; `kind` is "numbers",
+    "table" or "texts". `notes` say what was left out.
+    """
+
+    name: str
+    estimator: GenerativeClassifier
+    X: Any
+    raw: Any
+    y: Codes
+    classes: NDArray[Any]
+    kind: str
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    table: Any = None  # rows as TableClassifier takes them, if it does
+    is_usual: bool = True  # a model that was chosen here
+
+    def take(self, rows: NDArray[np.intp]) -> tuple[Any, Any]:
+        """Some rows, in ascending order, for both."""
+        raw = self.raw[rows] if isinstance(self.raw, Frame | np.ndarray) else None
+        if raw is None:
+            raw = matrix.take(self.raw, rows)
+        return matrix.take(self.X, rows), raw
+
+
+def material(
+    X: Any,
+    y: Any,
+    target: str | None,
+    model: GenerativeClassifier | None,
+    ignore: Collection[str] = (),
+) -> Material:
+    """What X and y hold, and a model of their kind unless one is given."""
+    if target is not None and y is not None:
+        raise ValueError("Give the labels as y, or the name of their column as target; not both.")
+    target = y if isinstance(y, str) else target
+    y = None if y is None or isinstance(y, str) else one_label_each(y)
+    rows, y, plan, notes = read(X, y, target, ignore)
+    rows, y, few = without_single(rows, y)
+    notes += few
+    rows, empty = without_empty(rows)
+    notes += empty
+    notes += many_classes(y)
+    is_usual = model is None
+    name = "" if is_usual else repr(model).removesuffix("()")
+    if model is None:
+        model = usual(rows, plan, ignore)
+    elif getattr(model, "_chooses", False):
+        raise ValueError(
+            f"{model} learns weights from rows out of fold, and a curve of it cannot be summed up. "
+            "Use calibrate=False, or see genus report."
+        )
+    if isinstance(model, CategoricalNB):
+        rows = categories(rows, plan)
+    given = rows if not isinstance(rows, Numbers) else rows.values
+    fresh, own, codes, classes, _ = checked(model, given, y, None)
+    if len(codes) < FEWEST_ROWS:
+        raise ValueError(
+            f"There are {len(codes)} rows with a label, too few to learn from some and be judged "
+            f"by others. Give {FEWEST_ROWS} or more."
+        )
+    raw, kind, names = encodable(rows, own, fresh)
+    name = name or named(fresh)
+    table = rows.values if isinstance(rows, Numbers) else rows if hasattr(rows, "schema") else None
+    noted = tuple(notes)
+    return Material(name, fresh, own, raw, codes, classes, kind, names, noted, table, is_usual)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A table of numbers only: a matrix, and what its columns are called."""
+
+    values: NDArray[np.float64]
+    names: tuple[str, ...]
+
+
+def read(
+    X: Any, y: Any, target: str | None, ignore: Collection[str]
+) -> tuple[Any, Any, Any, list[str]]:
+    """Rows that a classifier takes, their labels, the plan of a table, and notes."""
+    if target is None and y is None:
+        raise ValueError("The labels are missing: give y, or the name of their column, target=.")
+    is_matrix = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim == 2
+    if target is None and ignore and (scipy.sparse.issparse(X) or is_texts(X) or is_matrix):
+        raise ValueError("ignore names columns of a table, and these rows have no names.")
+    if target is None and scipy.sparse.issparse(X):
+        return X.tocsr(), y, None, []
+    if target is None and is_texts(X):
+        return np.asarray(X, dtype=object), y, None, []
+    if target is None and is_matrix:
+        return Numbers(X.astype(np.float64), tuple(f"x{j}" for j in range(X.shape[1]))), y, None, []
+    notes = []
+    if target is not None:
+        found = labelled(open_table(X), target)
+        table, y = found.rows, found.y
+        if found.unlabelled:
+            notes.append(f"Rows without a {target!r}, left out: {found.unlabelled:,}.")
+    else:
+        table, y = open_table(X).table(), np.asarray(y)
+        if table.num_rows != len(y):
+            raise ValueError(f"There are {table.num_rows:,} rows and {len(y):,} labels.")
+    classes, _ = labels.factorize(y)
+    refuse_single(classes)
+    plan = look(table, target, ignored=ignore, classes=len(classes))
+    plan.require()
+    frame = Frame.of(table, plan)
+    kinds = {column.kind for column in plan.used}
+    names = tuple(column.name for column in plan.used)
+    if kinds == {"number"}:
+        return Numbers(np.column_stack(frame.columns), names), y, plan, notes
+    if kinds == {"text"} and len(names) == 1:
+        return np.array(list(frame.columns[0].strings()), dtype=object), y, plan, notes
+    return table, y, plan, notes
+
+
+def categories(rows: Any, plan: Any) -> NDArray[Any]:
+    """Rows as a matrix of objects, each a category."""
+    if isinstance(rows, Numbers):
+        return np.array(rows.values, dtype=object)
+    return Frame.of(rows, plan).values() if hasattr(rows, "schema") else np.asarray(rows, object)
+
+
+def one_label_each(y: Any) -> NDArray[Any]:
+    """y as it is given, one label for each row."""
+    y = np.asarray(refuse_missing_labels(y))
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"y has one label for each row; this one has the shape {y.shape}.")
+    return y
+
+
+def without_empty(rows: Any) -> tuple[Any, list[str]]:
+    """Numbers without the columns that have none."""
+    if not isinstance(rows, Numbers):
+        return rows, []
+    empty = np.atleast_1d(np.isnan(rows.values).all(axis=0))
+    if not empty.any() or empty.all():
+        return rows, []
+    names = [name for name, none in zip(rows.names, empty, strict=True) if none]
+    kept = tuple(name for name, none in zip(rows.names, empty, strict=True) if not none)
+    note = f"Columns without any number, left out: {', '.join(map(repr, names[:5]))}."
+    return Numbers(rows.values[:, ~empty], kept), [note]
+
+
+def many_classes(y: NDArray[Any]) -> list[str]:
+    """What to say of labels that may be none."""
+    number = len(labels.factorize(y)[0])
+    if number <= max(MANY_CLASSES, len(y) / 10):
+        return []
+    return [f"There are {number:,} classes in {len(y):,} rows. Are these numbers, or names?"]
+
+
+def is_texts(X: Any) -> bool:
+    """Whether rows are strings."""
+    if getattr(X, "ndim", 0) == 1 and hasattr(X, "to_numpy"):  # a column of pandas or polars
+        X = X.to_numpy()
+        return X.dtype.kind in "OU" and all(isinstance(text, str) for text in X[:100])
+    if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
+        return False
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and X.dtype.kind in "OU"
+    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str)
+
+
+def without_single(rows: Any, y: Any) -> tuple[Any, Any, list[str]]:
+    """Rows of classes that have two or more: one row cannot be learned from and judged by."""
+    y = np.asarray(y)
+    classes, codes = labels.factorize(y)
+    number = np.bincount(codes, minlength=len(classes))
+    refuse_single(classes)
+    alone = number < 2
+    if not alone.any():
+        return rows, y, []
+    if (~alone).sum() < 2:
+        raise ValueError(
+            "Fewer than two classes have two rows or more; nothing can be learned from one row and "
+            "judged by another. Give more rows of each class."
+        )
+    kept = np.flatnonzero(~alone[codes])
+    names = ", ".join(labels.show(label) for label in classes[alone][:5])
+    more = "" if alone.sum() <= 5 else f" and {alone.sum() - 5} more"
+    note = f"Classes with a single row, left out: {names}{more}."
+    return some(rows, kept), y[kept], [note]
+
+
+def some(rows: Any, kept: NDArray[np.intp]) -> Any:
+    if isinstance(rows, Numbers):
+        return Numbers(rows.values[kept], rows.names)
+    return rows.take(kept) if hasattr(rows, "schema") else rows[kept]
+
+
+def usual(rows: Any, plan: Any, ignore: Collection[str]) -> GenerativeClassifier:
+    """GDA for numbers, naive Bayes for categories and mixed columns, and for texts and counts.
+
+    And for numbers of many columns, whose Σ would take long, or with many holes: GDA learns from
+    rows without any.
+    """
+    if isinstance(rows, Numbers):
+        whole = np.mean(~np.isnan(rows.values).any(axis=1))
+        is_gda = rows.values.shape[1] <= MANY_COLUMNS and whole > 0.5
+        return GDA(shrinkage="oas") if is_gda else GaussianNB()
+    if scipy.sparse.issparse(rows):
+        return MultinomialNB()
+    if plan is None or isinstance(rows, np.ndarray):
+        return TextClassifier()
+    return TableClassifier(ignore=ignore, dependence=False, calibrate=False)
+
+
+def encodable(rows: Any, own: Any, fresh: GenerativeClassifier) -> tuple[Any, str, tuple[str, ...]]:
+    """The rows as an encoding takes them, of what kind they are, and the columns' names."""
+    if isinstance(rows, Numbers):
+        return rows.values, "numbers", rows.names
+    if isinstance(rows, np.ndarray) and rows.ndim == 1:
+        return rows, "texts", ()
+    if isinstance(rows, np.ndarray):  # whatever is missing is a category, too
+        return np.where(rows == None, "(missing)", rows), "table", tuple(fresh._feature_names())  # noqa: E711
+    if isinstance(own, Frame):  # of which the texts are in words by now
+        frame = Frame.of(rows, own.plan)
+        return frame, "table", tuple(column.name for column in own.plan.used)
+    return own, "numbers", tuple(fresh._feature_names())
+
+
+def named(model: GenerativeClassifier) -> str:
+    """What people call a model that `usual` chose."""
+    return "GDA" if isinstance(model, GDA) else "naive Bayes"

@@ -1,0 +1,123 @@
+"""Rows as logistic regression and the perceptron take them: a matrix of numbers about zero."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+from genus.arrays.matrix import SparseRows, is_sparse
+from genus.table import Frame
+
+MOST_CELLS = 20_000_000  # of a matrix that is not sparse
+
+
+class Encoding(Protocol):
+    """What is learned of rows so that they, and others, can be made numbers."""
+
+    def fit(self, X: Any) -> Encoding: ...
+
+    def transform(self, X: Any) -> Any: ...
+
+
+def encoding_for(X: Any) -> Encoding:
+    """The way to encode rows such as these: of a table, strings, or a matrix."""
+    if isinstance(X, Frame):
+        return OfTables()
+    if isinstance(X, np.ndarray) and X.ndim == 1:
+        return OfTexts()
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O":
+        return OfCategories()
+    return OfNumbers()
+
+
+def filled_and_scaled() -> Any:
+    """Numbers without holes: the median stands in for them, and a column says so."""
+    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    return make_pipeline(fill, StandardScaler())
+
+
+class OfNumbers:
+    """A matrix: scaled, and filled if it has holes; of a sparse one zeros stay zeros."""
+
+    def fit(self, X: Any) -> OfNumbers:
+        self.step = MaxAbsScaler() if is_sparse(X) else filled_and_scaled()
+        self.step.fit(plain(X))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return self.step.transform(plain(X))
+
+
+def plain(X: Any) -> Any:
+    """A sparse matrix as scikit-learn has it: its perceptron takes indices of 32 bits only."""
+    if not is_sparse(X):
+        return X
+    made = SparseRows.of(X).to_scipy()
+    made.indices, made.indptr = made.indices.astype(np.int32), made.indptr.astype(np.int32)
+    return made
+
+
+class OfCategories:
+    """A matrix of categories: a column for each of them."""
+
+    def fit(self, X: Any) -> OfCategories:
+        self.step = one_by_one().fit(X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return self.step.transform(X)
+
+
+def one_by_one() -> Any:
+    return OneHotEncoder(handle_unknown="ignore", max_categories=200)
+
+
+class OfTexts:
+    """Strings: their words, by tf-idf."""
+
+    def fit(self, X: Any) -> OfTexts:
+        self.step = TfidfVectorizer(sublinear_tf=True).fit(X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return self.step.transform(X)
+
+
+class OfTables:
+    """Numbers filled by the median and scaled, categories one by one, texts by tf-idf."""
+
+    def fit(self, X: Frame) -> OfTables:
+        self.steps: list[Any] = []
+        for values, column in zip(X.columns, X.plan.used, strict=True):
+            if column.kind == "number":
+                step: Any = filled_and_scaled()
+            elif column.kind == "category":
+                step = one_by_one()
+            else:
+                step = TfidfVectorizer(sublinear_tf=True)
+            self.steps.append(step.fit(raw(values, column.kind)))
+        return self
+
+    def transform(self, X: Frame) -> Any:
+        """All columns as one matrix, sparse if it is large."""
+        columns = zip(self.steps, X.columns, X.plan.used, strict=True)
+        parts = [step.transform(raw(values, column.kind)) for step, values, column in columns]
+        if any(map(scipy.sparse.issparse, parts)):
+            made = scipy.sparse.hstack(parts, format="csr")
+            return made.toarray() if made.shape[0] * made.shape[1] <= MOST_CELLS else made
+        return np.hstack(parts)
+
+
+def raw(values: Any, kind: str) -> Any:
+    """A column as scikit-learn takes it."""
+    if kind == "number":
+        return values[:, None]
+    if kind == "category":
+        return np.append(values.names.astype(object), "(missing)")[values.codes][:, None]
+    return values.strings()

@@ -1,0 +1,223 @@
+"""The lines of logistic regression and the perceptron, whose every point is a fit of its own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Perceptron
+
+from genus.arrays import labels
+from genus.arrays.matrix import ONE_BLAS_THREAD
+from genus.evaluate.comparing.cost import measured
+from genus.evaluate.comparing.data import Material
+from genus.evaluate.comparing.encoding import encoding_for
+from genus.evaluate.comparing.points import (
+    FEWEST_TIMES,
+    MOST_TESTED,
+    Deal,
+    Line,
+    Sizes,
+    judged,
+    notes_of,
+    stacked,
+)
+from genus.statistics import Array
+
+LOGISTIC, PERCEPTRON = "logistic regression", "perceptron"
+MOST_STEPS = 300
+# scikit-learn's own; of tf-idf, whose rows have length 1, it would leave next to nothing.
+PENALTY = {"numbers": 1.0, "table": 1.0, "texts": 100.0}
+AT_ONCE = 0.05  # of the patience that a size may take without a thought of those to come
+MOST_KEPT = 100_000_000  # bytes of encoded rows, about
+FEW_CELLS = 1_000_000  # of a matrix, below which threads get in each other's way
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Rows to learn from and rows to judge by as matrices, and the seconds that the first took."""
+
+    X: Any
+    y: NDArray[Any]
+    test: Any
+    truth: NDArray[Any]
+    seconds: float
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return int(sum(8 * 2 * each.nnz if hasattr(each, "nnz") else each.nbytes
+                       for each in (self.X, self.test)))  # fmt: skip
+
+
+class Encodings:
+    """Rows of each point as matrices; those of small ones are kept for the next line."""
+
+    def __init__(self, given: Material) -> None:
+        self.given = given
+        self.kept: dict[tuple[int, int], Encoded] = {}
+        self.bytes = 0
+
+    def at(self, size: int, number: int, deal: Deal, rows: NDArray[np.intp]) -> Encoded:
+        """Those of a size in a repeat, encoded by the rows that are learned from alone."""
+        key = size, number
+        if key not in self.kept:
+            made = self.made(deal, rows)
+            if self.bytes + made.size > MOST_KEPT:
+                return made
+            self.kept[key] = made
+            self.bytes += made.size
+        return self.kept[key]
+
+    def made(self, deal: Deal, rows: NDArray[np.intp]) -> Encoded:
+        given = self.given
+        (_, raw), (_, tested) = given.take(rows), given.take(deal.test)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            start = perf_counter()
+            encoding = encoding_for(given.raw).fit(raw)
+            X = encoding.transform(raw)
+            seconds = perf_counter() - start
+            test = encoding.transform(tested)
+        return Encoded(X, given.y[rows], test, given.y[deal.test], seconds)
+
+
+def discriminative(
+    encodings: Encodings,
+    name: str,
+    at: Sizes,
+    dealt: Sequence[Deal],
+    patience: float,
+    told: Callable[[int], None],
+) -> Line:
+    """A line whose every point is fitted by itself, as far as patience goes."""
+    given = encodings.given
+    error, loss = np.full((2, len(at), len(dealt)), np.nan)
+    seconds, memory = np.full(len(at), np.nan), None
+    out: list[Array] = []
+    problems: list[str] = []
+    notes: list[str] = []
+    unconverged, separated, started = 0, 0, perf_counter()
+    for s, (size, blocks) in enumerate(at):
+        left = patience - (perf_counter() - started)
+        expected = cost_ahead([n for n, _ in at], seconds[:s])
+        times = affordable(expected, len(dealt), left, patience)
+        if times == 0 and s == 0:
+            times = min(FEWEST_TIMES, len(dealt))
+        if times == 0:
+            notes.append(
+                f"{name.capitalize()} stops at {at[s - 1][0]:,} rows: {size:,} would take it "
+                f"{expected[0]:,.2g} seconds each time, more than --patience leaves."
+            )
+            told((len(at) - s) * len(dealt))
+            break
+        took = []
+        for r, deal in enumerate(dealt[:times]):
+            rows = deal.rows(size, blocks)
+            try:
+                encoded = encodings.at(s, r, deal, rows)
+                work = partial(fitted, encoded, name, PENALTY[given.kind])
+                start = perf_counter()
+                model, converged = work()
+                took.append(perf_counter() - start + encoded.seconds)
+            except ValueError as problem:
+                problems.append(str(problem))
+                continue
+            finally:
+                told(1)
+            unconverged += not converged
+            p = answers(model, encoded.test, len(given.classes))
+            error[s, r], loss[s, r] = judged(p, encoded.truth)
+            if name == PERCEPTRON:
+                loss[s, r] = np.nan  # it has no probabilities
+            elif s == len(at) - 1:
+                separated += is_separated(model, encoded)
+                if deal.number == 0:
+                    out.append(p)
+        told(len(dealt) - times)
+        if times < len(dealt) and not any("in time" in note for note in notes):
+            notes.append(
+                f"From {size:,} rows on {name} could not be fitted in all {len(dealt)} repeats in "
+                f"time, but in {times} or fewer; more --patience allows more."
+            )
+        if took:
+            seconds[s] = float(np.median(took))
+            if s == len(at) - 1:
+                peak = measured(work)[2]
+                memory = None if peak is None else peak + encoded.size
+    if unconverged and name == LOGISTIC:
+        notes.append(
+            f"Logistic regression did not converge within {MOST_STEPS} steps in {unconverged:,} of "
+            f"its fits; its figures are of where it stopped."
+        )
+    if separated:
+        notes.append(
+            "Logistic regression tells the rows that it learns from apart without a mistake: how "
+            "sure it is depends on its penalty alone."
+        )
+    p, told_of = stacked(out, len(given.classes)), notes_of(name, problems, notes)
+    return Line(name, error, loss, seconds, memory, p, told_of)
+
+
+def cost_ahead(sizes: Sequence[int], seconds: Array) -> Array:
+    """What a fit will take at the sizes to come, by a line through what it took so far."""
+    known = np.flatnonzero(~np.isnan(seconds))
+    later = np.array(sizes[len(seconds) :], float)
+    if len(known) == 0:
+        return np.zeros(len(later))
+    last, first = known[-1], known[0]
+    slope = 0.0
+    if last > first:
+        slope = (seconds[last] - seconds[first]) / (sizes[last] - sizes[first])
+    return seconds[last] + max(slope, 0.0) * (later - sizes[last])
+
+
+def affordable(expected: Array, repeats: int, left: float, patience: float) -> int:
+    """How often the next size can be fitted so that there is time for all of them; 0 if not."""
+    if expected[0] * repeats <= min(AT_ONCE * patience, left):
+        return repeats
+    if left <= 0:
+        return 0
+    share = left / max(expected.sum() * repeats, 1e-9)
+    times = max(int(min(share, 1.0) * repeats), min(FEWEST_TIMES, repeats))
+    return times if expected[0] * times <= left else 0
+
+
+def fitted(encoded: Encoded, name: str, penalty: float) -> tuple[Any, bool]:
+    """A model of encoded rows, and whether it converged."""
+    model = (
+        LogisticRegression(C=penalty, max_iter=MOST_STEPS)
+        if name == LOGISTIC
+        else Perceptron(random_state=0)
+    )
+    return model, converges(model, encoded.X, encoded.y)
+
+
+def converges(model: Any, X: Any, y: NDArray[Any]) -> bool:
+    """Fit a model of scikit-learn's, and tell whether it got to the end."""
+    few = ONE_BLAS_THREAD if np.prod(X.shape) < FEW_CELLS else nullcontext()
+    with warnings.catch_warnings(record=True) as said, few:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    return not any(issubclass(each.category, ConvergenceWarning) for each in said)
+
+
+def answers(model: Any, X: Any, classes: int) -> Array:
+    """Probabilities, or 1 for the class that a perceptron names."""
+    if hasattr(model, "predict_proba"):
+        return labels.spread(model.predict_proba(X), model.classes_, classes, axis=1)
+    return np.eye(classes)[model.predict(X)]
+
+
+def is_separated(model: Any, encoded: Encoded) -> bool:
+    """Whether a model makes no mistake among the rows that it was fitted to, or many of them."""
+    step = -(-len(encoded.y) // MOST_TESTED)
+    return all((model.predict(encoded.X[i::step]) == encoded.y[i::step]).all() for i in range(step))

@@ -1,0 +1,130 @@
+"""What is learned from and what is judged by at each point of a learning curve.
+
+Symbols: S sizes, R repeats, K classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.stacking.folds import stratified
+from genus.statistics import Array
+
+BLOCKS = 10
+WHOLE_BLOCKS = (1, 2, 3, 4, 6, 9)  # that are learned from, of ten
+MOST_TESTED = 10_000  # rows of a block that models are judged by
+LEAST_P = 1e-15
+FEWEST_TIMES = 3  # that a point is fitted, or not at all
+Sizes = Sequence[tuple[int, int]]  # each with how many whole blocks it is; 0 for a part of one
+
+
+@dataclass(frozen=True, eq=False)
+class Deal:
+    """One repeat: the rows that are tested, and in which order others are learned from.
+
+    `first` are the rows of the first block, one of each class and then at random; `order` are the
+    blocks, the first one first; `fold` is the block of each row.
+    """
+
+    test: NDArray[np.intp]
+    first: NDArray[np.intp]
+    order: tuple[int, ...]
+    fold: NDArray[np.int64]
+    number: int  # of the dealing
+
+    def rows(self, size: int, blocks: int) -> NDArray[np.intp]:
+        """The first rows, ascending: so many of the first block, or all of some blocks."""
+        if blocks:
+            return np.flatnonzero(np.isin(self.fold, self.order[:blocks]))
+        return np.sort(self.first[:size])
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One learner: error and log loss at each size in each repeat, (S, R), NaN where there is none.
+
+    `seconds` (S,) is what a fit takes by itself, and `memory` the bytes at the largest size.
+    `probabilities` of rows out of the first dealing are those after all other blocks.
+    """
+
+    name: str
+    error: Array
+    log_loss: Array
+    seconds: Array
+    memory: int | None = None
+    probabilities: Array = field(default_factory=lambda: np.empty(0))
+    notes: tuple[str, ...] = ()
+
+
+def blocks_for(y: NDArray[Any]) -> int:
+    """How many blocks rows are dealt into: ten, or as many as nearly all rows' classes have rows.
+
+    With more, a class would have fewer rows to learn from whenever one is tested.
+    """
+    number = np.bincount(y)[y]
+    return int(min(BLOCKS, max(2, np.quantile(number, 0.1))))
+
+
+def sizes_for(rows: int, classes: int, blocks: int) -> Sizes:
+    """Sizes, ascending, and how many whole blocks that is; 0 for a part of the first."""
+    block = rows / blocks
+    least = max(classes, 4)
+    parts = []
+    size = block / 2
+    while size >= least:
+        parts.append((round(size), 0))
+        size /= 2
+    whole = sorted(
+        {max(1, round(k * blocks / BLOCKS)) for k in WHOLE_BLOCKS} & set(range(1, blocks))
+    )
+    return parts[::-1] + [(round(k * block), k) for k in whole]
+
+
+def deals(y: NDArray[Any], blocks: int, times: int, seed: int | None) -> Iterator[Deal]:
+    """Every repeat, `times` × `blocks` of them."""
+    rng = np.random.default_rng(seed)
+    for number in range(times):
+        fold = stratified(blocks, y, int(rng.integers(1 << 31)))
+        for tested in range(blocks):
+            others = rng.permutation([b for b in range(blocks) if b != tested])
+            test = np.flatnonzero(fold == tested)
+            if len(test) > MOST_TESTED:
+                test = np.sort(rng.choice(test, MOST_TESTED, replace=False))
+            first = rng.permutation(np.flatnonzero(fold == others[0]))
+            _, one_of_each = np.unique(y[first], return_index=True)
+            rest = np.delete(first, one_of_each)
+            yield Deal(
+                test, np.append(first[one_of_each], rest), tuple(others.tolist()), fold, number
+            )
+
+
+def shared(lines: Sequence[Line], s: int) -> NDArray[np.bool_]:
+    """The repeats at a size that all lines have, but for lines that have none."""
+    there = [~np.isnan(line.error[s]) for line in lines]
+    return np.logical_and.reduce([each for each in there if each.any()] or there)
+
+
+def judged(p: Array, y: NDArray[Any]) -> tuple[float, float]:
+    """The share of rows whose likeliest class is another, and the mean of -log p of their own."""
+    own = p[np.arange(len(y)), y]
+    loss = -np.log(np.maximum(own, LEAST_P))
+    return float(np.mean(p.argmax(axis=1) != y)), float(loss.mean())
+
+
+def stacked(out: Sequence[Array], classes: int) -> Array:
+    """Probabilities of all repeats, below each other."""
+    return np.concatenate(out) if out else np.empty((0, classes))
+
+
+def notes_of(name: str, problems: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """What else is to be said of a line, and the first of the problems that it had."""
+    if not problems:
+        return tuple(others)
+    why = " ".join(problems[0].split())[:300]
+    first = f"{name[0].upper()}{name[1:]} could not be fitted {len(problems):,} times: {why}"
+    return (first, *others)

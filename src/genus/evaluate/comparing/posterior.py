@@ -1,0 +1,135 @@
+"""Is p(y|x) logistic, and is a model as sure as it should be?
+
+Logistic regression with squares and products of columns, out of fold, beside one without. And a
+square of the log-odds of a model beside these (Pregibon 1980), whose slope tells whether it is too
+sure of itself.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
+
+from genus.arrays.matrix import ONE_BLAS_THREAD
+from genus.evaluate.comparing.findings import LEVEL
+from genus.statistics import Array
+
+MOST_ROWS = 3_000  # that a curved regression is fitted to
+MOST_COLUMNS = 40
+
+
+@dataclass(frozen=True)
+class Bend:
+    """What squares and products of columns would gain logistic regression, in nats a row."""
+
+    gain: float
+    error: float
+
+    @property
+    def is_clear(self) -> bool:
+        return self.gain > 2.6 * self.error and self.gain > 0.005
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Whether log-odds are a straight line: `gain` is what a square would gain, in nats a row.
+
+    `slope` is what the model's log-odds are to be multiplied by: below 1 it is too sure, unless
+    chance explains that, as `p_slope` has it.
+    """
+
+    name: str
+    gain: float
+    p_value: float
+    slope: float
+    p_slope: float
+
+    @property
+    def is_straight(self) -> bool:
+        return self.p_value > LEVEL or self.gain < 0.002
+
+
+def bent(X: Array, y: NDArray[Any]) -> Bend | None:
+    """Logistic regression of columns, and with their squares and products, or squares alone."""
+    if len(y) > MOST_ROWS:
+        some = np.sort(np.random.default_rng(0).choice(len(y), MOST_ROWS, replace=False))
+        X, y = X[some], y[some]
+    if np.bincount(y)[np.unique(y)].min() < 6 or X.shape[1] > MOST_COLUMNS:
+        return None
+    few = X.shape[1] <= 10
+    curved = PolynomialFeatures(2, include_bias=False) if few else FunctionTransformer(squares)
+    losses = []
+    for steps in ((), (curved, StandardScaler())):
+        model = make_pipeline(StandardScaler(), *steps, LogisticRegression(max_iter=300))
+        with warnings.catch_warnings(), ONE_BLAS_THREAD:
+            warnings.simplefilter("ignore")
+            p = cross_val_predict(model, X, y, cv=3, method="predict_proba")
+        own = p[np.arange(len(y)), np.searchsorted(np.unique(y), y)]
+        losses.append(-np.log(np.maximum(own, 1e-9)))
+    gain = losses[0] - losses[1]
+    return Bend(float(gain.mean()), float(gain.std() / np.sqrt(len(gain))))
+
+
+def squares(X: Array) -> Array:
+    """Columns, and their squares."""
+    return np.hstack([X, X**2])
+
+
+def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
+    """Of the log-odds of the second of two classes, or the one that is told from others worst.
+
+    None if its log-odds part it from the others without a mistake: any slope would do.
+    """
+    own = np.clip(p, 1e-12, 1 - 1e-12)
+    is_own = y[:, None] == np.arange(p.shape[1])
+    k = 1 if p.shape[1] == 2 else int(np.log(np.where(is_own, own, 1 - own)).sum(axis=0).argmin())
+    s = np.clip(np.log(own[:, k] / (1 - own[:, k])), -30, 30)
+    truth = is_own[:, k]
+    if truth.all() or not truth.any() or s[truth].min() > s[~truth].max() or s.std() == 0:
+        return None
+    scale = s.std()
+    one, slope = likelihood(s[:, None] / scale, truth)
+    two, _ = likelihood(np.column_stack([s, s**2 / scale]) / scale, truth)
+    as_it_is = float(np.sum(truth * s - np.logaddexp(0, s)))
+    gain = max(two - one, 0.0)
+    p_slope = float(chdtrc(2, 2 * max(one - as_it_is, 0.0)))  # of a slope and a constant
+    return Posterior(name, gain / len(y), float(chdtrc(1, 2 * gain)), slope / scale, p_slope)
+
+
+def likelihood(X: Array, y: NDArray[np.bool_]) -> tuple[float, float]:
+    """The log-likelihood of a logistic regression, next to unpenalised, and its first slope."""
+    model = LogisticRegression(C=1e6, max_iter=1000).fit(X, y)
+    score = model.decision_function(X)
+    return float(np.sum(y * score - np.logaddexp(0, score))), float(model.coef_[0, 0])
+
+
+def of_bend(found: Bend) -> str:
+    if not found.is_clear:
+        return "A logistic posterior fits: squares and products of columns gain it nothing clear."
+    return (
+        "The posterior is not logistic in these columns: their squares and products would gain "
+        f"logistic regression {found.gain:.2f} nats a row; it, too, is a straight line."
+    )
+
+
+def of_posterior(found: Posterior) -> str:
+    """Whether a model is too sure, or not sure enough; nothing if it is as it should be."""
+    if found.p_slope <= LEVEL and found.slope <= 0.05:
+        return f"What {found.name} says of rows that it has not seen is in no right order."
+    told = []
+    if found.p_slope <= LEVEL and not 0.8 <= found.slope <= 1.25:
+        times = max(found.slope, 1 / found.slope)
+        how = "too large: it is too sure" if found.slope < 1 else "too small: it could be surer"
+        told.append(f"{times:.1f} times {how}")
+    if not found.is_straight:
+        told.append(f"bent: a square would gain {found.gain:.3f} nats a row")
+    return f"The log-odds of {found.name} are {', and '.join(told)}." if told else ""

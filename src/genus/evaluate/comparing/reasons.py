@@ -1,0 +1,90 @@
+"""Why one is ahead: does what the generative model assumes hold for these rows?
+
+Tests reject anything once there are rows enough, so that each comes with the size of what it finds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.evaluate.comparing.data import Material
+from genus.evaluate.comparing.dependence import Pair, of_pairs, pairs
+from genus.evaluate.comparing.normality import (
+    Covariances,
+    Normality,
+    complete,
+    equal_covariances,
+    normalities,
+    of_covariances,
+    of_normality,
+    spreads,
+)
+from genus.evaluate.comparing.posterior import (
+    Bend,
+    Posterior,
+    bent,
+    of_bend,
+    of_posterior,
+    straightness,
+)
+from genus.statistics import Array
+
+MOST_ROWS = 20_000  # that are looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Reasons:
+    """All findings, those that could be made."""
+
+    normality: tuple[Normality, ...]
+    covariances: Covariances | None
+    pairs: tuple[Pair, ...]
+    compared: int  # pairs
+    bend: Bend | None
+    posteriors: tuple[Posterior, ...]
+    distances: dict[Any, Array]  # d² of each class by the Σ of all, ascending, for a plot
+    columns: int
+
+    def sentences(self, generative: str) -> list[str]:
+        """What was found, each in a sentence or two."""
+        told = []
+        if self.normality:
+            told.append(of_normality(self.normality))
+        if self.covariances is not None:
+            told.append(of_covariances(self.covariances))
+        if self.compared:
+            told.append(of_pairs(self.pairs, self.compared, generative))
+        if self.bend is not None:
+            told.append(of_bend(self.bend))
+        return told + [sentence for each in self.posteriors if (sentence := of_posterior(each))]
+
+
+def reasons(given: Material, rows: NDArray[np.intp], probabilities: dict[str, Array]) -> Reasons:
+    """All that can be found: `probabilities` of `rows`, out of fold, by the name of the model."""
+    rng = np.random.default_rng(0)
+    some = np.arange(len(given.y))
+    if len(some) > MOST_ROWS:  # at random: rows may have an order
+        some = np.sort(rng.choice(some, MOST_ROWS, replace=False))
+    _, raw = given.take(some)
+    y = given.y[some]
+    normality: tuple[Normality, ...] = ()
+    covariances, distances, columns = None, {}, 0
+    if given.kind == "numbers" and isinstance(raw, np.ndarray):
+        X, own, names = complete(raw, y, given.names)
+        columns = X.shape[1]
+        if columns and len(X):
+            normality = tuple(normalities(X, own, given.classes, names))
+            covariances = equal_covariances(X, own, given.classes)
+            distances = spreads(X, own, given.classes)
+    found, compared = pairs(raw, y, given)
+    straight = tuple(
+        one
+        for name, p in probabilities.items()
+        if len(p) and (one := straightness(name, p, given.y[rows])) is not None
+    )
+    bend = bent(X, own) if columns else None
+    return Reasons(normality, covariances, found, compared, bend, straight, distances, columns)

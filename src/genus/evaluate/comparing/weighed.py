@@ -1,0 +1,51 @@
+"""What `genus fit` makes of a table, beside the plain models whose curves are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genus.estimators import TableClassifier
+from genus.evaluate import cross_validate
+from genus.evaluate.comparing.data import Material
+from genus.evaluate.comparing.points import judged
+from genus.stacking.outcome import CrossValidation
+
+FEW_ROWS, MANY_ROWS = 5_000, 50_000
+MANY_COLUMNS = 40
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What it gets wrong out of fold, and its log loss; `of_rows` says of how many, if not all."""
+
+    error: float
+    log_loss: float
+    of_rows: str = ""
+
+
+def weighed(given: Material) -> Weighed | None:
+    """A TableClassifier of the rows, judged by others; None for texts, and where it takes long."""
+    if given.table is None or len(given.names) > MANY_COLUMNS:
+        return None
+    rows = np.arange(len(given.y))
+    if len(rows) > FEW_ROWS:
+        some = min(len(rows), MANY_ROWS)
+        rows = np.sort(np.random.default_rng(0).choice(rows, some, replace=False))
+    table = given.table.take(rows) if hasattr(given.table, "schema") else given.table[rows]
+    y = given.classes[given.y[rows]]
+    outcome: CrossValidation | None
+    try:
+        if len(rows) <= FEW_ROWS:
+            outcome = cross_validate(TableClassifier(), table, y, FOLDS)
+        else:  # its weights are chosen from all rows, which matters little for so many
+            outcome = TableClassifier().fit(table, y).weighing_.outcome
+    except ValueError:
+        return None
+    if outcome is None:
+        return None
+    error, log_loss = judged(outcome.probabilities, outcome.y)
+    part = "" if len(outcome.y) == len(given.y) else f" by {len(outcome.y):,} rows"
+    return Weighed(error, log_loss, part)

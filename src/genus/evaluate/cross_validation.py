@@ -1,0 +1,273 @@
+"""Cross-validation by subtraction: count every row once, leave folds out of the sum.
+
+Whatever is chosen from data (alpha, bins, shrinkage) is chosen again from each fold's statistics.
+Leave-one-out uses closed forms where there are any and keeps what "auto" options chose from all
+rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from genus.arrays import labels, matrix
+from genus.arrays.matrix import Codes, Matrix
+from genus.estimators import GenerativeClassifier
+from genus.model import without
+from genus.stacking.folds import Folds, stratified
+from genus.stacking.outcome import CrossValidation
+from genus.statistics import Array
+
+TUNING_BYTES = 256 << 20  # of probabilities of settings that are tried side by side
+
+
+def cross_validate(
+    estimator: GenerativeClassifier,
+    X: Any,
+    y: ArrayLike,
+    folds: Any = 10,
+    *,
+    sample_weight: ArrayLike | None = None,
+    random_state: int | None = 0,
+    progress: Callable[[int], object] | None = None,
+) -> CrossValidation:
+    """Predict each row from the statistics of rows in other folds; nothing is fitted twice.
+
+    `folds` is a number (stratified and shuffled by `random_state`), "loo" for leave-one-out, a
+    scikit-learn splitter, or an iterable of (train, test) row numbers whose tests do not overlap.
+    `progress` is called with the number of rows after each fold.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from genus import GDA
+    >>> cross_validate(GDA(), *load_iris(return_X_y=True), folds="loo").accuracy
+    0.98
+    """
+    fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
+    empty = fresh._empty()
+    weights = np.ones(len(codes)) if weight is None else weight
+    if isinstance(folds, str):
+        if folds != "loo":
+            raise ValueError(f'folds is a number, "loo" or a splitter, got {folds!r}.')
+        fold = stratified(min(10, len(codes)), codes, random_state)
+        fresh = fresh._chosen_from(lambda: Folds.count(empty, X, codes, classes, weight, fold))
+        model = fresh._count(fresh._empty(), X, codes, classes, weight)
+        fresh._solve(model)
+        here = labels.positions(model.classes, classes)
+        # A class whose rows all weigh nothing is not there; they leave nothing when they go.
+        there = np.zeros(len(classes), dtype=np.int64)
+        there[here] = np.arange(len(here))
+        probabilities = np.zeros((len(codes), len(classes)))
+        with fresh._named_errors():
+            probabilities[:, here] = model.leave_one_out(X, there[codes], weight, progress)
+        return CrossValidation(probabilities, classes, codes, weights, np.arange(len(codes)))
+    fold = fold_numbers(folds, X, codes, random_state)
+    with fresh._named_errors():
+        counted = Folds.count(empty, X, codes, classes, weight, fold)
+    (probabilities,) = out_of_fold(counted, [fresh], progress)
+    return CrossValidation(probabilities, classes, codes, weights, fold)
+
+
+def checked(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[GenerativeClassifier, Matrix, Codes, NDArray[Any], Array | None]:
+    """A fresh copy of the estimator, X to be read many times, codes of y, classes and weights."""
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"Cross-validation needs a classifier, got the class {estimator.__name__}. Make one: "
+            f"{estimator.__name__}()."
+        )
+    if not isinstance(estimator, GenerativeClassifier):
+        raise TypeError(
+            f"Cross-validation by subtraction needs a genus classifier, got "
+            f"{type(estimator).__name__}. Use sklearn.model_selection.cross_validate for others."
+        )
+    fresh = clone(estimator)
+    X, codes, classes, weight = fresh._check(X, y, sample_weight, reset=True)
+    refuse_single(classes)
+    # The codes may be the caller's y, and are kept.
+    return fresh, fresh._for_rereading(X, len(classes)), codes.copy(), classes, weight
+
+
+def refuse_single(classes: NDArray[Any]) -> None:
+    """Raise unless there are two classes or more to tell apart."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"There is only one class, {labels.show(classes[0])}; nothing can be told apart."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """What every setting is worth out of fold, and the model of all rows under the best.
+
+    `scores` (settings, 3) are accuracy, log loss and Brier score.
+    """
+
+    settings: list[dict[str, Any]]
+    scores: Array
+    best: dict[str, Any]
+    model: Any
+
+    def __str__(self) -> str:
+        """The settings, the best by log loss first."""
+        order = np.argsort(self.scores[:, 1], kind="stable")
+        names = [told(self.settings[i]) for i in order]
+        width = max(map(len, names), default=0)
+        head = f"{'setting':{width}}  accuracy  log loss    Brier"
+        rows = (
+            f"{name:{width}}    {accuracy:.4f}  {loss:8.4f}  {brier:7.4f}"
+            for name, (accuracy, loss, brier) in zip(names, self.scores[order], strict=True)
+        )
+        return "\n".join([head, *rows])
+
+    def __repr__(self) -> str:
+        return f"Tuning(settings={len(self.settings)}, best={self.best})"
+
+
+def told(setting: Mapping[str, Any]) -> str:
+    """Options and their values, as a call would have them."""
+    return ", ".join(f"{name}={value!r}" for name, value in setting.items())
+
+
+def tune(
+    estimator: GenerativeClassifier,
+    X: Any,
+    y: ArrayLike,
+    settings: Any,
+    folds: Any = 10,
+    *,
+    by: str = "log_loss",
+    sample_weight: ArrayLike | None = None,
+    random_state: int | None = 0,
+) -> Tuning:
+    """Cross-validate many settings of options that act in `solve`, from rows that are read once.
+
+    `settings` are dictionaries of options, or one of lists, of which every combination is tried.
+    `by` is "log_loss", "accuracy" or "brier".
+
+    >>> from sklearn.datasets import load_iris
+    >>> from genus import GDA
+    >>> tune(GDA(), *load_iris(return_X_y=True), {"shrinkage": [None, 0.1, "oas"]}).best
+    {'shrinkage': 0.1}
+    """
+    worth = {"accuracy": 0, "log_loss": 1, "brier": 2}
+    if not isinstance(by, str) or by not in worth:
+        raise ValueError(f'by is "log_loss", "accuracy" or "brier"; got {by!r}.')
+    grid = ParameterGrid(settings) if isinstance(settings, Mapping) else settings
+    tried = list(grid) if isinstance(grid, Iterable) else []
+    if not tried or not all(isinstance(setting, Mapping) for setting in tried):
+        raise ValueError(
+            f"settings are dictionaries of options, at least one; got {str(settings)[:60]}."
+        )
+    fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
+    weights = np.ones(len(codes)) if weight is None else weight
+    fold = fold_numbers(folds, X, codes, random_state)
+    with fresh._named_errors():
+        counted = Folds.count(fresh._empty(), X, codes, classes, weight, fold)
+    copies = [clone(fresh).set_params(**setting) for setting in tried]
+    for copy, setting in zip(copies, tried, strict=True):
+        copy._adopt(fresh)
+        if copy._family().counting != fresh._family().counting:
+            raise ValueError(
+                "tune tries options that act when solving, and what is counted changes with "
+                f"{told(setting)}. Tune each way to count by itself, or use scikit-learn's "
+                "GridSearchCV."
+                + (' ("auto" reads pairs of words, too.)' if "auto" in setting.values() else "")
+            )
+    scores = np.empty((len(tried), 3))
+    step = max(1, TUNING_BYTES // (8 * len(codes) * len(classes)))
+    for start in range(0, len(tried), step):
+        found = out_of_fold(counted, copies[start : start + step])
+        for i, probabilities in enumerate(found, start):
+            one = CrossValidation(probabilities, classes, codes, weights, fold)
+            scores[i] = one.accuracy, one.log_loss, one.brier
+    loss = -scores[:, 0] if by == "accuracy" else scores[:, worth[by]]
+    best = int(np.argmin(np.where(np.isnan(loss), np.inf, loss)))
+    tuned = copies[best]._chosen_from(lambda: counted)
+    model = tuned._with_current_options(counted.everything)
+    # A class whose rows all weigh nothing is a class all the same.
+    unseen = classes[labels.find(classes, model.weights.classes) < 0]
+    model = replace(model, declared=unseen)
+    tuned._solve(model)
+    tuned._keep(model)
+    return Tuning([dict(setting) for setting in tried], scores, dict(tried[best]), tuned)
+
+
+def out_of_fold(
+    folds: Folds,
+    estimators: Sequence[GenerativeClassifier],
+    progress: Callable[[int], object] | None = None,
+) -> list[Array]:
+    """p(y|x), (m, K), of every row by each estimator, solved without the row's fold."""
+    found = [np.zeros((len(folds.y), len(folds.classes))) for _ in estimators]
+    for one, (test, rest) in enumerate(folds.left_out()):
+        columns = labels.positions(rest.classes, folds.classes)  # a class may be in one fold only
+        rows = matrix.take(folds.X, test)
+        for given, probabilities in zip(estimators, found, strict=True):
+            estimator = given._chosen_from(partial(folds.without, one))
+            model = estimator._with_current_options(rest)
+            with without(f"the {len(test)} rows of the fold that row {test[0]} is in"):
+                estimator._solve(model)
+            with estimator._named_errors(), matrix.numbered(test):
+                posterior = model.posterior(rows, test)
+            probabilities[test] = labels.spread(posterior, columns, len(folds.classes), axis=1)
+        if progress is not None:
+            progress(len(test))
+    return found
+
+
+def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> Codes:
+    """The fold that each row is tested in, 0, 1, …, (m,)."""
+    if isinstance(folds, int | np.integer):
+        if not 2 <= folds <= len(codes):
+            raise ValueError(
+                f"folds must be from 2 to the number of rows, {len(codes)}; got {folds}."
+            )
+        return stratified(int(folds), codes, random_state)
+    if isinstance(folds, str) or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
+        raise ValueError(f'folds is a whole number, "loo" or a splitter, got {folds!r}.')
+    pairs: Iterable[Any] = folds.split(X, codes) if hasattr(folds, "split") else folds
+    times, fold, count = np.zeros(len(codes), dtype=int), np.zeros(len(codes), dtype=np.int64), 0
+    for pair in pairs:
+        try:
+            train, test = (row_numbers(rows, len(codes)) for rows in pair)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"folds that are listed hold pairs of row numbers, (train, test); got "
+                f"{str(pair)[:60]}: {error}."
+            ) from None
+        times[test] += 1
+        if len(train) + len(test) != len(codes) or len(np.union1d(train, test)) != len(codes):
+            raise ValueError(
+                "Each fold must train on all rows that it does not test: cross-validation is by "
+                "subtraction. Use sklearn.model_selection.cross_validate for other splits."
+            )
+        fold[test] = count
+        count += len(test) > 0
+    if (times != 1).any():
+        raise ValueError(
+            f"Every row must be tested exactly once; row {int(np.argmax(times != 1))} is tested "
+            f"{times[np.argmax(times != 1)]} times. Use a k-fold splitter, or "
+            "sklearn.model_selection.cross_validate for repeated and random splits."
+        )
+    return fold
+
+
+def row_numbers(rows: Any, size: int) -> NDArray[np.intp]:
+    """The rows that a mask or a list of numbers names."""
+    given = np.asarray(rows)
+    if given.dtype == bool:
+        given = np.flatnonzero(given)
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+        raise ValueError("these are no row numbers")
+    given = given.astype(np.intp)
+    if len(given) and not 0 <= given.min() <= given.max() < size:
+        raise ValueError(f"there are {size} rows, counted from 0")
+    return given

@@ -1,0 +1,204 @@
+"""Sums of powers of numbers by class, about an origin that is near their means.
+
+Symbols: m rows, n columns, K classes, w weights, z = x - origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus._kernel import center, square_columns
+from genus.arrays import matrix
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes, InvalidColumn, Matrix, threads
+from genus.statistics import Array, Moments, divide, grid_point
+
+SAMPLE_ROWS = 512  # from which the first origin is taken
+CLASS_ROWS = 512  # of one class, at least, that are worth a product of their own
+SPAN_BYTES = 8 << 20  # of rows at a time that are sorted by class
+FAR = 256.0  # standard deviations from the origin to the mean that cost too many digits
+
+
+def count_moments(
+    structure: str, quartic: bool, X: Matrix, y: Codes, classes: Axis, weight: Array | None
+) -> Moments:
+    """The sums that `structure` names, and fourth moments if `quartic`."""
+    count = (
+        count_squares if structure == "diagonal" else partial(count_products, structure, quartic)
+    )
+    origin = first_origin(X, y, len(classes), 4 if quartic else 2)
+    counted = count(origin, X, y, classes, weight)
+    better = counted.centred_origin()
+    if (np.abs(better - origin) > FAR * np.sqrt(np.maximum(counted.variance(), 0))).any():
+        # The rows that the origin was taken from lie elsewhere than most (or do not count).
+        counted = count(better, X, y, classes, weight)
+    return counted.canonical()
+
+
+def count_squares(
+    origin: Array, X: Matrix, y: Codes, classes: Axis, weight: Array | None
+) -> Moments:
+    """Σwz² by class and column."""
+    weights, sums, squares, invalid = square_columns(X, y, weight, origin, len(classes), threads())
+    matrix.refuse(X, invalid, nonnegative=False)
+    refuse_overflow(squares)
+    return Moments.counted("diagonal", classes, origin, weights, sums, squares)
+
+
+def count_products(
+    structure: str,
+    quartic: bool,
+    origin: Array,
+    X: Matrix,
+    y: Codes,
+    classes: Axis,
+    weight: Array | None,
+) -> Moments:
+    """Σwzzᵀ, one chunk of centred rows at a time, class by class if separate."""
+    n, K = X.shape[1], len(classes)
+    step = matrix.product_rows(n)
+    if structure == "separate":
+        step = max(step, min(K * CLASS_ROWS, SPAN_BYTES // (8 * n)))
+
+    def work(chunks: Iterator[NDArray[np.intp] | slice]) -> Products:
+        total = Products.zero(structure, K, n, quartic)
+        buffer = np.empty((min(len(y), step), n))
+        for rows in chunks:
+            here, chosen = (X[rows], None) if isinstance(rows, slice) else (X, rows)
+            labels, w = y[rows], None if weight is None else weight[rows]
+            if structure == "separate" and chosen is None:
+                chosen = matrix.stable_order(labels)
+                labels, w = labels[chosen], None if w is None else w[chosen]
+            weights, sums, invalid = center(here, labels, w, origin, K, chosen, buffer)
+            if invalid >= 0:
+                at = np.arange(len(y))[rows]
+                at = at if here is X or chosen is None else at[chosen]
+                row, column = divmod(invalid, n)
+                matrix.refuse(X, int(at[row]) * n + column, nonnegative=False)
+            z = buffer[: len(labels)]
+            total.add(weights, sums, z, z if w is None else z * w[:, None], labels)
+        return total
+
+    parts = matrix.in_threads(work, list(product_chunks(structure, y, K, step)))
+    total = parts[0]
+    for part in parts[1:]:
+        total.merge(part)
+    refuse_overflow(total.squares if total.fourth is None else total.fourth)
+    return Moments.counted(
+        structure,
+        classes,
+        origin,
+        total.weights,
+        total.sums,
+        total.squares,
+        total.third,
+        total.fourth,
+    )
+
+
+def product_chunks(
+    structure: str, y: Codes, n_classes: int, step: int
+) -> Iterator[NDArray[np.intp] | slice]:
+    """Rows to multiply together, about `step` at a time.
+
+    Consecutive ones, so that X is read in one stream, or, where separate classes would have
+    few rows each in such a chunk, rows in the order of their classes.
+    """
+    if structure == "pooled" or step >= n_classes * CLASS_ROWS:
+        yield from (slice(i, min(i + step, len(y))) for i in range(0, len(y), step))
+    else:
+        order = matrix.stable_order(y)
+        yield from (order[i : i + step] for i in range(0, len(y), step))
+
+
+@dataclass(eq=False)
+class Products:
+    """Sums that one thread adds up: work space, the only thing here that changes."""
+
+    weights: Array
+    sums: Array
+    squares: Array
+    third: Array | None
+    fourth: Array | None
+
+    @classmethod
+    def zero(cls, structure: str, K: int, n: int, quartic: bool) -> Products:
+        squares = np.zeros((n, n) if structure == "pooled" else (K, n, n))
+        third, fourth = (np.zeros((K, n, n)) for _ in range(2)) if quartic else (None, None)
+        return cls(np.zeros((K, 1)), np.zeros((K, n)), squares, third, fourth)
+
+    def add(self, weights: Array, sums: Array, z: Array, weighed: Array, labels: Codes) -> None:
+        """One chunk of centred rows z; in the order of their labels if classes are separate."""
+        self.weights[:, 0] += weights
+        self.sums += sums
+        with np.errstate(over="ignore", invalid="ignore"):  # refused when all is added up
+            if self.squares.ndim == 2:
+                self.squares += z.T @ weighed
+                return
+            starts = np.flatnonzero(np.diff(labels, prepend=-1))
+            for start, end in pairwise([*starts.tolist(), len(labels)]):
+                k, part, heavy = labels[start], z[start:end], weighed[start:end]
+                self.squares[k] += part.T @ heavy
+                if self.third is not None and self.fourth is not None:
+                    self.third[k] += (part * part).T @ heavy
+                    self.fourth[k] += (part * part).T @ (part * heavy)
+
+    def merge(self, other: Products) -> None:
+        """Add what another thread has added up."""
+        self.weights += other.weights
+        self.sums += other.sums
+        self.squares += other.squares
+        for mine, theirs in ((self.third, other.third), (self.fourth, other.fourth)):
+            if mine is not None and theirs is not None:
+                mine += theirs
+
+
+def first_origin(X: Matrix, y: Codes, n_classes: int, power: int) -> Array:
+    """About where each class is, (K, n), from some rows: close enough to lose no digits."""
+    m = len(y)
+    sample = max(256, min(SAMPLE_ROWS, matrix.CHUNK_BYTES // (8 * max(X.shape[1], 1))))
+    chosen = np.arange(0, m, max(1, m // sample))
+    first = np.zeros(n_classes, dtype=np.intp)
+    first[y[::-1]] = np.arange(m)[::-1]
+    present = np.zeros(n_classes, dtype=bool)
+    present[y[chosen]] = True
+    if not present.all():
+        chosen = np.union1d(chosen, first[~present]) if m else chosen
+    x, k = matrix.dense_rows(X, chosen), y[chosen]
+    x = np.where(np.isfinite(x), x, np.nan)
+    refuse_underflow(x, power)
+    zero = np.zeros((n_classes, X.shape[1]))
+    weights, sums, _, _ = square_columns(x, k, None, zero, n_classes, 1)
+    mean = divide(sums, weights)
+    _, _, squares, _ = square_columns(x, k, None, mean, n_classes, 1)
+    return grid_point(mean, np.sqrt(divide(squares, weights)))
+
+
+def refuse_underflow(x: Array, power: int) -> None:
+    """Raise if the numbers of a column are so small that their powers are zero."""
+    largest = np.fmax.reduce(x, axis=0, initial=-np.inf) - np.fmin.reduce(x, axis=0, initial=np.inf)
+    tiny = (largest > 0) & (largest < np.finfo(float).tiny ** (1 / power) * 1e8)
+    if tiny.any():
+        j = int(np.argmax(tiny))
+        raise InvalidColumn(
+            j,
+            f"holds numbers that differ by at most {largest[j]:g}, and powers of that are no "
+            "floats. Scale the column to other units.",
+        )
+
+
+def refuse_overflow(sums: Array) -> None:
+    """Raise if powers of the numbers are too large to be added up."""
+    if not np.isfinite(sums).all():
+        j = int(np.argwhere(~np.isfinite(sums))[0][-1])
+        raise InvalidColumn(
+            j,
+            "holds numbers so large that their powers are no floats. Scale the column to other "
+            "units.",
+        )

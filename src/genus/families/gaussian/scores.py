@@ -1,0 +1,206 @@
+"""log N(x; μ_k, Σ_k) of rows, for every form of Σ and with holes.
+
+Symbols: m rows, n columns, K classes; Σ = D L Lᵀ D as in `genus.solve.normal.Factor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus._kernel import score_gaussian
+from genus.arrays import matrix
+from genus.arrays.matrix import Matrix, threads
+from genus.solve.normal import Factor, LOG_2π
+from genus.statistics import Array, divide
+
+
+@dataclass(frozen=True, eq=False)
+class DiagonalParameters:
+    """Means and variances, (K, n) each; `floor` (n,) is the least variance that was allowed."""
+
+    mean: Array
+    variance: Array
+    raw_variance: Array
+    floor: Array
+
+    @property
+    def log_normaliser(self) -> Array:
+        """-½ log 2πσ², (K, n)."""
+        return -0.5 * (LOG_2π + np.log(self.variance))
+
+
+@dataclass(frozen=True, eq=False)
+class FullParameters:
+    """Means (K, n), covariances (n, n) or (K, n, n), their factors and the shrinkage used."""
+
+    mean: Array
+    covariance: Array
+    factors: tuple[Factor, ...]
+    shrinkage: Array
+    centre: Array
+
+    @property
+    def is_shared(self) -> bool:
+        return self.covariance.ndim == 2
+
+    def factor(self, k: int) -> Factor:
+        return self.factors[0 if self.is_shared else k]
+
+    @cached_property
+    def scorer(self) -> SharedScorer | SeparateScorer:
+        """What scores rows without holes; made once, for it inverts the factors."""
+        return SharedScorer(self) if self.is_shared else SeparateScorer(self)
+
+
+Parameters = DiagonalParameters | FullParameters
+
+
+def score_diagonal(parameters: DiagonalParameters, X: Matrix) -> Array:
+    """log p(x|y), (m, K); a hole takes its column's normaliser out of the sum again."""
+    normaliser = parameters.log_normaliser
+    precision = 1 / parameters.variance
+    scores = score_gaussian(X, parameters.mean, precision, -normaliser, threads())
+    scores += normaliser.sum(axis=1)
+    return scores
+
+
+def score_full(parameters: FullParameters, X: Matrix, relative: bool) -> Array:
+    """log p(x|y), (m, K), chunk by chunk; rows with holes by the marginal of what is there."""
+    scores = np.empty((len(X), len(parameters.mean)))
+    scorer = parameters.scorer
+
+    def work(parts: Iterator[slice]) -> None:
+        for part in parts:
+            x = matrix.dense_rows(X, part)
+            scores[part] = scorer.score(x, relative)
+            holes = np.isnan(scores[part]).any(axis=1)
+            if holes.any():
+                scores[part][holes] = score_marginal(parameters, x[holes])
+
+    matrix.in_threads(work, list(matrix.chunks(len(X), scorer.width)))
+    return scores
+
+
+def overall(mean: Array, weights: Array, scatter: Array) -> tuple[Array, Array]:
+    """Mean and variance of each column over all classes, (n,) each."""
+    total = weights.sum(axis=0)
+    centre = divide((weights * mean).sum(axis=0), total)
+    between = (weights * (mean - centre) ** 2).sum(axis=0)
+    # Equal means give a between-class scatter of nothing but rounding.
+    between = np.where(between <= 1e-28 * total * centre**2, 0.0, between)
+    return centre, divide(scatter.sum(axis=0) + between, total)
+
+
+def patterns(x: Array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
+    """Rows that lack the same columns, with the columns they have."""
+    there = ~np.isnan(x)
+    distinct, which = np.unique(there, axis=0, return_inverse=True)
+    for i, mask in enumerate(distinct):
+        yield np.flatnonzero(which.ravel() == i), mask
+
+
+def marginal(parameters: FullParameters, k: int, there: NDArray[np.bool_]) -> Factor:
+    """The factor of class k's covariance of the columns that are there."""
+    if there.all():
+        return parameters.factor(k)
+    covariance = parameters.covariance if parameters.is_shared else parameters.covariance[k]
+    return Factor.of(covariance[np.ix_(there, there)], "")
+
+
+def score_marginal(parameters: FullParameters, x: Array) -> Array:
+    """log p of what is there of each row, (m, K)."""
+    scores = np.empty((len(x), len(parameters.mean)))
+    for rows, there in patterns(x):
+        for k, mean in enumerate(parameters.mean):
+            if k == 0 or not parameters.is_shared:
+                factor = marginal(parameters, k, there)
+            white = factor.whiten(x[np.ix_(rows, there)] - mean[there])
+            squared = np.einsum("nm,nm->m", white, white)
+            scores[rows, k] = -0.5 * (squared + factor.log_determinant + there.sum() * LOG_2π)
+    return scores
+
+
+class SharedScorer:
+    """log N(x; μ_k, Σ) with w = L⁻¹D⁻¹(x - c): -½|w - w_k|² = w·w_k - ½|w_k|² - ½|w|²."""
+
+    def __init__(self, parameters: FullParameters) -> None:
+        factor = parameters.factors[0]
+        self.centre = parameters.centre
+        self.width = len(self.centre)
+        self.whiten = factor.whiten(np.eye(len(self.centre))).T  # z @ whiten = wᵀ
+        self.means = factor.whiten(parameters.mean - self.centre).T  # w_k, (K, n)
+        self.coefficients = self.whiten @ self.means.T
+        self.constant = -0.5 * np.einsum("kj,kj->k", self.means, self.means)
+        self.normaliser = -0.5 * (factor.log_determinant + len(self.centre) * LOG_2π)
+        # Means very far apart in units of Σ would drown the differences: then subtract first.
+        self.is_wide = bool((self.constant < -1e6).any())
+
+    def score(self, x: Array, relative: bool) -> Array:
+        z = x - self.centre
+        if relative and not self.is_wide:
+            return z @ self.coefficients + self.constant
+        w = z @ self.whiten
+        if not self.is_wide:
+            own = np.einsum("mj,mj->m", w, w)[:, None]
+            return w @ self.means.T + self.constant - 0.5 * own + self.normaliser
+        scores = np.empty((len(x), len(self.means)))
+        for k, mean in enumerate(self.means):
+            d = w - mean
+            scores[:, k] = self.normaliser - 0.5 * np.einsum("mj,mj->m", d, d)
+        return scores
+
+
+class SeparateScorer:
+    """log N(x; μ_k, Σ_k): triangular products for all classes at once.
+
+    With z = x - c and T_k = D⁻¹ L⁻ᵀ (upper triangular), |w_k|² = |z T_k - (μ_k - c) T_k|². Column
+    j of T_k needs only the first j entries of z, so columns go in blocks, all classes together.
+    """
+
+    BLOCKS = 4
+
+    def __init__(self, parameters: FullParameters) -> None:
+        K, n = parameters.mean.shape
+        self.width = max(n, K * n // 4)  # of what is made of a row at a time
+        self.centre = parameters.centre
+        self.mean = parameters.mean
+        self.whiten = np.stack([f.whiten(np.eye(n)).T for f in parameters.factors])  # (K, n, n)
+        offset = np.einsum("kj,kjl->kl", self.mean - self.centre, self.whiten)
+        self.normaliser = np.array(
+            [-0.5 * (factor.log_determinant + n * LOG_2π) for factor in parameters.factors]
+        )
+        # Means very far apart in units of Σ would drown the differences: then subtract first.
+        self.is_wide = bool((np.einsum("kj,kj->k", offset, offset) > 1e6).any())
+        # The offset is the weight of a first column of ones.
+        edges = np.linspace(0, n, min(self.BLOCKS, n) + 1).astype(int)
+        self.blocks = [
+            np.vstack(
+                [
+                    -offset[:, start:end].reshape(1, -1),
+                    np.concatenate([T[:end, start:end] for T in self.whiten], axis=1),
+                ]
+            )
+            for start, end in pairwise(edges)
+        ]
+
+    def score(self, x: Array, relative: bool) -> Array:
+        K = len(self.mean)
+        scores = np.zeros((len(x), K))
+        if self.is_wide:
+            for k, (mean, whiten) in enumerate(zip(self.mean, self.whiten, strict=True)):
+                w = (x - mean) @ whiten
+                scores[:, k] = np.einsum("mj,mj->m", w, w)
+        else:
+            z = np.empty((len(x), 1 + x.shape[1]))
+            z[:, 0] = 1.0
+            np.subtract(x, self.centre, out=z[:, 1:])
+            for block in self.blocks:
+                w = (z[:, : len(block)] @ block).reshape(len(x), K, -1)
+                scores += np.einsum("mkj,mkj->mk", w, w)
+        return self.normaliser - 0.5 * scores

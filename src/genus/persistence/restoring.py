@@ -1,0 +1,255 @@
+"""What a file holds, as statistics, plans and models; checked on the way.
+
+Without the scikit-learn surface, so that a command that predicts need not wait for it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genus.arrays.labels import Axis
+from genus.arrays.vocabulary import Vocabulary
+from genus.families import Family
+from genus.model import Block, Model, counting_as
+from genus.persistence import files
+from genus.registry import KINDS
+from genus.solve.priors import Priors
+from genus.statistics import Array, Compound, Moments, Pairs, Tally
+from genus.table import Column, Frame, Plan
+from genus.table.model.counts import TEXT, Counting
+from genus.table.model.experts import NAMES
+from genus.table.model.mixed import Mixed, Weights
+from genus.table.model.weighing import Weighing
+from genus.text import Tokenizer
+from genus.text.model import Words
+from genus.text.model.combination import FAMILIES, TOKENS, WEIGHTINGS, Combination, Evidence
+from genus.text.model.selection import Selection
+
+MOST_WEIGHT = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """The model of a table as far as predicting needs it; `estimator` is the class that made it."""
+
+    estimator: str
+    plan_: Plan
+    model_: Model
+
+    @property
+    def classes_(self) -> Axis:
+        """The classes, ascending."""
+        return self.model_.classes
+
+    def predict_proba(self, table: Any) -> Array:
+        """p(y|x), (m, K), of the rows of an Arrow table."""
+        return self.model_.posterior(Frame.of(table, self.plan_))
+
+
+def load_predictor(path: str | os.PathLike[str]) -> Predictor | str:
+    """The predictor in a file of a TableClassifier; of another classifier, its name."""
+    tree = files.read(path)
+    try:
+        if tree["estimator"] != "TableClassifier":
+            return str(tree["estimator"])
+        plan, options = plan_from_tree(tree["plan"]), tree["parameters"]
+        weighs = "weighing" in tree and options["calibrate"]
+        words = Words(Tokenizer(ngrams=(1, 2) if options["calibrate"] else (1, 1)))
+        asked = {} if options["families"] == "auto" else restored(options["families"])
+        joint = tuple(names for names in asked if isinstance(names, tuple))
+        asked |= {name: "gaussian" for names in joint for name in names}
+        asked = {k: v for k, v in asked.items() if v != "text" and not isinstance(k, tuple)}
+        how = Counting(plan, words, joint)
+        family = Mixed(how, asked, None, options["dependence"] and weighs)
+        if weighs:
+            weighing = weighing_from_tree(tree["weighing"])
+            family = family.weighed(weighing.weights, weighing.combinations)
+        model = model_from_tree(tree, family, Priors(restored(options["priors"])), "prior")
+        return Predictor("TableClassifier", plan, model)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise files.damaged(path, error) from None
+
+
+def model_from_tree(
+    tree: dict[str, Any], family: Family, priors: Priors, unexplained: str
+) -> Model:
+    """The model of a family in a tree."""
+    width = int(tree["columns"])
+    if "weighing" in tree and tree["weighing"]["weights"]["columns"].shape != (2 * width,):
+        raise ValueError("what its columns count for makes no sense")
+    statistics = statistics_from_tree(tree["statistics"])
+    family = counting_as(family, restored(tree["counting"]))
+    check_statistics(statistics, family.zero(), width)
+    weights = tree["classes"]
+    rows = Tally(weights["classes"], None, {"rows": weights["rows"]})
+    check_statistics(rows, Tally(counts={"rows": np.zeros((0, 0))}), 1)
+    check_axis(tree["declared"])
+    return Model(
+        blocks=(Block(family, statistics, width=width),),
+        weights=rows,
+        priors=priors,
+        declared=tree["declared"],
+        unexplained=unexplained,
+    )
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value is a number, and finite."""
+    return isinstance(value, int | float) and bool(np.isfinite(value))
+
+
+def combination_from_tree(tree: dict[str, Any]) -> Combination:
+    """Evidence of texts, and its weights."""
+    texts = tree["selection"]
+    selection = Selection(**texts | {"stop_words": frozenset(texts["stop_words"])})
+    selection.check()
+    evidence = tuple(Evidence(**one) for one in tree["evidence"])
+    combination = Combination(**tree | {"evidence": evidence, "selection": selection})
+    check_axis(combination.classes)
+    known = all(e.family in FAMILIES and e.tokens in TOKENS for e in evidence)
+    known &= combination.weighting in WEIGHTINGS and is_finite(combination.power)
+    known &= all(e.counted in ("occurrences", "documents") and e.alpha > 0 for e in evidence)
+    fits = combination.weights.shape == (len(evidence),)
+    fits &= combination.constant.shape == combination.classes.shape
+    numbers = (combination.weights, combination.constant)
+    if not (known and fits and all(np.isfinite(array).all() for array in numbers)):
+        raise ValueError("what was chosen makes no sense")
+    return combination
+
+
+def plan_from_tree(tree: dict[str, Any]) -> Plan:
+    """What columns hold."""
+    columns = []
+    for one in tree["columns"]:
+        lists = {"edges": tuple(one["edges"].tolist()), "known": tuple(one["known"])}
+        column = Column(**one | lists)
+        numbers = [*column.edges, column.origin, column.scale]
+        sound = bool((np.diff(column.edges) > 0).all() and np.isfinite(numbers).all())
+        if column.kind not in ("", *KINDS) or not sound or column.scale < 0:
+            raise ValueError("what its columns hold makes no sense")
+        columns.append(column)
+    return Plan(tuple(columns), tree["target"])
+
+
+def weighing_from_tree(tree: dict[str, Any]) -> Weighing:
+    """What experts count for."""
+    weights = Weights(**tree["weights"] | {"names": tuple(tree["weights"]["names"])})
+    check_axis(weights.classes)
+    fits = weights.experts.shape == tree["losses"].shape == (len(weights.names),)
+    fits &= weights.constant.shape == weights.classes.shape and weights.columns.ndim == 1
+    fits &= 0 <= weights.doubt < 1
+    fits &= all(n in ("families", *NAMES) or n.startswith(TEXT) for n in weights.names)
+    fits &= bool((np.abs(np.concatenate([weights.experts, weights.columns])) < MOST_WEIGHT).all())
+    numbers = (weights.experts, weights.columns, weights.constant)
+    if not (fits and all(np.isfinite(array).all() for array in numbers)):
+        raise ValueError("what its experts count for makes no sense")
+    combinations = {n: combination_from_tree(c) for n, c in tree["combinations"].items()}
+    return Weighing(weights, combinations, tree["losses"], tree["worth"])
+
+
+def restored(value: Any) -> Any:
+    """The inverse of `plain`, but for tuples."""
+    if isinstance(value, dict):
+        if list(value) == ["pairs of"]:
+            pairs = ((restored(k), restored(v)) for k, v in value["pairs of"])
+            return {tuple(k) if isinstance(k, list) else k: v for k, v in pairs}
+        return {key: restored(item) for key, item in value.items()}
+    return [restored(item) for item in value] if isinstance(value, list) else value
+
+
+def statistics_from_tree(tree: dict[str, Any]) -> Any:
+    kind = tree.pop("kind")
+    if kind == "tally":
+        keys = None if tree["keys"] is None else tuple(map(axis_from_tree, tree["keys"]))
+        return Tally(tree["classes"], keys, tree["counts"])
+    if kind == "pairs":
+        return Pairs(tree["classes"], tuple(tree["keys"]), tree["counts"])
+    if kind == "compound":
+        return Compound({n: statistics_from_tree(part) for n, part in tree["parts"].items()})
+    if kind == "moments":
+        return Moments(**tree)
+    raise KeyError(f"statistics of the unknown kind {kind!r}")
+
+
+def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
+    """Raise unless the arrays of a file fit together and rows can have given them."""
+    if type(statistics) is not type(zero):
+        raise ValueError("its statistics are of another kind")
+    if isinstance(statistics, Compound):
+        if statistics.parts.keys() != zero.parts.keys():
+            raise ValueError("its statistics are of another kind")
+        for name, part in statistics.parts.items():
+            check_statistics(part, zero[name], width_of(part))
+        return
+    if isinstance(statistics, Pairs):
+        check_pairs(statistics)
+        return
+    check_axis(statistics.classes)
+    K, n = len(statistics.classes), columns
+    if isinstance(statistics, Tally):
+        keys = statistics.keys
+        for axis in keys or ():
+            check_axis(axis)
+        width = n if keys is None else sum(map(len, keys))
+        expected: dict[str, tuple[int, ...]] = dict.fromkeys(zero.counts, (K, width))
+        arrays = dict(statistics.counts)
+        fits = keys is None or len(keys) == n or K == 0
+    else:
+        squares = {"diagonal": (K, n), "pooled": (n, n), "separate": (K, n, n)}
+        expected = {
+            "origin": (K, n),
+            "weights": (K, n) if zero.structure == "diagonal" else (K, 1),
+            "sums": (K, n),
+            "squares": squares[zero.structure],
+            "noise": (n,) if zero.structure == "pooled" else (K, n),
+        }
+        if zero.third is not None:
+            expected |= {"third": (K, n, n), "fourth": (K, n, n)}
+        found = {name: getattr(statistics, name) for name in (*expected, "third", "fourth")}
+        arrays = {name: array for name, array in found.items() if array is not None}
+        fits = statistics.structure == zero.structure
+    fits &= arrays.keys() == expected.keys()
+    fits &= all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arrays.values())
+    if not fits or (K and any(arrays[name].shape != shape for name, shape in expected.items())):
+        raise ValueError("its tables have the wrong shape")
+    if not (all(np.isfinite(a).all() for a in arrays.values()) and statistics.is_possible):
+        raise ValueError("no rows can have given its numbers")
+
+
+def width_of(part: Any) -> int:
+    """How many columns a part of a table's statistics has."""
+    if isinstance(part, Tally) and part.keys is not None:
+        return len(part.keys)
+    return 0 if isinstance(part, Pairs) else int(part.width)
+
+
+def check_pairs(pairs: Pairs) -> None:
+    """Raise unless counts by two keys fit together."""
+    for axis in (pairs.classes, *pairs.keys):
+        check_axis(axis)
+    V = int(pairs.starts[-1])
+    counts = pairs.counts
+    shape = (len(pairs.classes), V, V) if len(pairs.classes) else (0, 0, 0)
+    if counts.shape != shape or counts.dtype != np.float64:
+        raise ValueError("its tables have the wrong shape")
+    symmetric = np.array_equal(counts, counts.transpose(0, 2, 1))
+    if not (np.isfinite(counts).all() and pairs.is_possible and symmetric):
+        raise ValueError("no rows can have given its numbers")
+
+
+def axis_from_tree(axis: Any) -> Any:
+    return Vocabulary(**axis["words"]) if isinstance(axis, dict) else axis
+
+
+def check_axis(axis: Any) -> None:
+    """Raise unless these are distinct labels in ascending order."""
+    if isinstance(axis, Vocabulary):
+        if not axis.is_sound:
+            raise ValueError("its words are not in order")
+        return
+    if not isinstance(axis, np.ndarray) or axis.ndim != 1 or not (axis[:-1] < axis[1:]).all():
+        raise ValueError("its classes or categories are not in order")

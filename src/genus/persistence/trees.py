@@ -1,0 +1,142 @@
+"""Estimators as the trees that a file holds: dictionaries, lists, numbers, text and arrays."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from genus.arrays.options import by_class
+from genus.arrays.vocabulary import Vocabulary
+from genus.statistics import Compound, Pairs, Tally
+from genus.table import Plan
+from genus.table.model.weighing import Weighing
+from genus.text.model import Combination
+from genus.text.model.choosing import Choice
+
+
+def to_tree(estimator: Any) -> dict[str, Any]:
+    """A fitted estimator as dictionaries, lists, numbers, text and arrays."""
+    model = estimator.model_
+    (block,) = model.blocks
+    if not type(estimator).__module__.startswith("genus."):
+        raise TypeError(
+            f"{type(estimator).__name__} is a class of your own, which load() does not know. Save "
+            "a model of the class that it is derived from, or use pickle."
+        )
+    parameters = dict(estimator._solved_with)
+    if parameters.get("tokenizer") is not None:
+        raise TypeError(
+            "A model with a tokenizer of your own cannot be saved: a function is no data. Use "
+            "token_pattern, or pickle."
+        )
+    for name in ("priors", "class_prior"):
+        if name in parameters:
+            parameters[name] = by_class(parameters[name])
+    if hasattr(parameters.get("bins"), "get_params"):
+        parameters["bins"] = parameters["bins"].get_params(deep=False)
+    tree = {
+        "estimator": type(estimator).__name__,
+        "parameters": {name: plain(value) for name, value in parameters.items()},
+        "columns": estimator.n_features_in_,
+        "names": getattr(estimator, "feature_names_in_", None),
+        "classes": {"classes": model.weights.classes, "rows": model.weights["rows"]},
+        "declared": model.declared,
+        "counting": plain(dict(block.family.counting)),
+        "statistics": statistics_to_tree(block.statistics),
+    }
+    if hasattr(estimator, "choice_"):
+        tree["choice"] = choice_to_tree(estimator.choice_, estimator._chosen_for)
+    if hasattr(estimator, "_counted_ngrams"):
+        tree["ngrams"] = [list(ngrams) for ngrams in estimator._counted_ngrams]
+    if hasattr(estimator, "plan_"):
+        tree["plan"] = plan_to_tree(estimator.plan_)
+    if hasattr(estimator, "weighing_"):
+        tree["weighing"] = weighing_to_tree(estimator.weighing_)
+    if hasattr(estimator, "n_iter_"):
+        tree["rounds"] = int(estimator.n_iter_)
+    return tree
+
+
+def plan_to_tree(plan: Plan) -> dict[str, Any]:
+    """What columns hold."""
+    columns = [
+        vars(column) | {"edges": np.array(column.edges), "known": list(column.known)}
+        for column in plan.columns
+    ]
+    return {"columns": columns, "target": plan.target}
+
+
+def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
+    """What experts count for, and what they are worth; not the rows that say so."""
+    weights = weighing.weights
+    return {
+        "weights": {f.name: getattr(weights, f.name) for f in fields(weights)},
+        "combinations": {n: combination_to_tree(c) for n, c in weighing.combinations.items()},
+        "losses": weighing.losses,
+        "worth": dict(weighing.worth),
+    }
+
+
+def combination_to_tree(combination: Combination) -> dict[str, Any]:
+    """Evidence of texts, and its weights."""
+    selection = vars(combination.selection)
+    return {f.name: getattr(combination, f.name) for f in fields(combination)} | {
+        "evidence": [dict(vars(evidence)) for evidence in combination.evidence],
+        "selection": selection | {"stop_words": sorted(selection["stop_words"])},
+    }
+
+
+def choice_to_tree(choice: Choice, options: dict[str, Any]) -> dict[str, Any]:
+    """What was chosen from texts, and the options that it holds for."""
+    return {
+        "best": combination_to_tree(choice.best),
+        "names": list(choice.names),
+        "scores": choice.scores,
+        "texts": choice.texts,
+        "options": {name: plain(value) for name, value in options.items()},
+    }
+
+
+def plain(value: Any) -> Any:
+    """Tuples and sets as lists, dictionaries of any keys as pairs, all the way down."""
+    if isinstance(value, dict):
+        if all(isinstance(key, str) for key in value):
+            return {key: plain(item) for key, item in value.items()}
+        return {"pairs of": [[plain(k), plain(v)] for k, v in value.items()]}
+    if isinstance(value, set | frozenset):
+        value = sorted(value)
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "to_numpy"):
+        return value.to_numpy()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def axis_to_tree(axis: Any) -> Any:
+    """An axis of labels; of a vocabulary, its two arrays."""
+    return (
+        {"words": {"text": axis.text, "ends": axis.ends}} if isinstance(axis, Vocabulary) else axis
+    )
+
+
+def statistics_to_tree(statistics: Any) -> dict[str, Any]:
+    if isinstance(statistics, Tally):
+        return {
+            "kind": "tally",
+            "classes": statistics.classes,
+            "keys": None if statistics.keys is None else list(map(axis_to_tree, statistics.keys)),
+            "counts": dict(statistics.counts),
+        }
+    if isinstance(statistics, Pairs):
+        return {
+            "kind": "pairs",
+            "classes": statistics.classes,
+            "keys": list(statistics.keys),
+            "counts": statistics.counts,
+        }
+    if isinstance(statistics, Compound):
+        parts = {name: statistics_to_tree(part) for name, part in statistics.parts.items()}
+        return {"kind": "compound", "parts": parts}
+    return {"kind": "moments", **{f.name: getattr(statistics, f.name) for f in fields(statistics)}}

@@ -1,0 +1,1 @@
+"""From sums to parameters: smoothing, shrinkage, priors, bins, the normal distribution."""

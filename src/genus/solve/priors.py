@@ -1,0 +1,54 @@
+"""p(y): how likely each class is before a row is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genus.arrays.labels import Axis
+from genus.statistics import Array, divide
+
+
+@dataclass(frozen=True, eq=False)
+class Priors:
+    """p(y): `given`, by class or in the order of the classes; else shares of the rows.
+
+    `fit` False makes all classes equally likely. `alpha` smooths the shares.
+    """
+
+    given: Any = None
+    fit: bool = True
+    alpha: float = 0.0
+
+    def solve(self, weights: Array, classes: Axis) -> Array:
+        """p(y) of each class, (…, K), from the weights of the classes (…, K)."""
+        if self.given is not None:
+            return np.broadcast_to(self._in_order(classes), weights.shape)
+        if not self.fit:
+            return np.full(weights.shape, 1 / max(len(classes), 1))
+        smoothed = weights + self.alpha
+        total = smoothed.sum(axis=-1, keepdims=True)
+        equal = np.full(weights.shape, 1 / max(len(classes), 1))
+        return np.divide(smoothed, total, out=equal, where=total > 0)
+
+    def _in_order(self, classes: Axis) -> Array:
+        if isinstance(self.given, Mapping):
+            unknown = [label for label in classes.tolist() if label not in self.given]
+            if unknown:
+                raise ValueError(
+                    f"Number of priors must match number of classes: no prior is given for class "
+                    f"{unknown[0]!r}."
+                )
+            known = np.array([self.given[label] for label in classes.tolist()], dtype=np.float64)
+            return divide(known, known.sum())  # classes not seen yet have no part in it
+        given = np.asarray(self.given, dtype=np.float64)
+        if given.shape != classes.shape:
+            raise ValueError(
+                f"Number of priors must match number of classes: got {given.size} priors for the "
+                f"{len(classes)} classes {classes.tolist()[:10]}. Give one for each, or a "
+                "dictionary by class."
+            )
+        return given

@@ -1,0 +1,1 @@
+"""One probability from several scores, learned from rows that had no part in the counts."""

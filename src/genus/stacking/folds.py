@@ -1,0 +1,81 @@
+"""Folds by subtraction: every row is counted once, and a fold is left out of the sum.
+
+The statistics of all folds but one are the statistics of all less those of the one. Whatever is
+chosen from data (alpha, bins, shrinkage, words) is chosen again when these are solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import add
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays import matrix
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes, Matrix
+from genus.model import Model
+from genus.statistics import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Rows X of classes[y], their weights, the fold of each, and the model of each fold alone."""
+
+    X: Matrix
+    y: Codes
+    classes: Axis
+    weight: Array | None
+    fold: Codes
+    parts: tuple[Model, ...]
+    whole: Model | None = None  # of more rows than these, if it is
+
+    @classmethod
+    def count(
+        cls, empty: Model, X: Matrix, y: Codes, classes: Axis, weight: Array | None, fold: Codes
+    ) -> Folds:
+        """Count the rows of each fold, 0, 1, …, into a model like `empty`."""
+        parts = empty.count_groups(X, y, classes, weight, fold, int(fold.max()) + 1)
+        return cls(X, y, classes, weight, fold, tuple(parts))
+
+    @cached_property
+    def everything(self) -> Model:
+        """The model of all rows."""
+        return reduce(add, self.parts) if self.whole is None else self.whole
+
+    def left_out(self) -> Iterator[tuple[NDArray[np.intp], Model]]:
+        """The rows of each fold, and the model of all others."""
+        ends = np.cumsum(np.bincount(self.fold))[:-1]
+        tests = np.split(matrix.stable_order(self.fold), ends)
+        for test, part in zip(tests, self.parts, strict=True):
+            rest = self.everything.without(part)
+            if len(rest.classes) == 0:
+                raise ValueError(
+                    f"Without the {len(test)} rows of the fold that row {test[0]} is in nothing is "
+                    "left to learn from. Use more folds, or rows that weigh something."
+                )
+            yield test, rest
+
+    def without(self, one: int) -> Folds:
+        """The same without the rows of one fold; what is left, if it is one fold, in folds anew."""
+        rows = np.flatnonzero(self.fold != one)
+        X, y, fold = matrix.take(self.X, rows), self.y[rows], self.fold[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        if len(self.parts) == 2:
+            fold = stratified(min(5, len(y)), y, 0)
+            return Folds.count(self.parts[0], X, y, self.classes, weight, fold)
+        parts = self.parts[:one] + self.parts[one + 1 :]
+        whole = None if self.whole is None else self.whole.without(self.parts[one])
+        return Folds(X, y, self.classes, weight, fold - (fold > one), parts, whole)
+
+
+def stratified(folds: int, codes: Codes, random_state: int | None) -> Codes:
+    """Folds with about the same share of every class; rare classes are spread as far as they go."""
+    order = np.random.default_rng(random_state).permutation(len(codes))
+    order = order[matrix.stable_order(codes[order])]
+    fold = np.empty(len(codes), dtype=np.int64)
+    fold[order] = np.resize(np.arange(folds), len(codes))
+    return fold

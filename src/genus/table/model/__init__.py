@@ -1,0 +1,1 @@
+"""What is counted of a table, and what is solved from it."""

@@ -1,0 +1,111 @@
+"""Cells of pairs merged into bins, from the counts at hand: what the experts of a table share.
+
+Cells are fixed before counting; the bins that they make up are chosen whenever a model is solved.
+
+Symbols: V slots (cells of all columns and, first of each, missing), B bins, K classes, n columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays.labels import Axis
+from genus.solve.grid import mdlp, quantile_cuts
+from genus.statistics import Array, Pairs
+from genus.table.model.marginals import absence
+
+MOST_BINS, FEWEST_BINS = 12, 3  # of about equal weight that a column of numbers is cut into
+BIN_ROWS = 5.0  # rows of a class that a bin should have, about
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Counts by class and bins of two columns (K, B, B), of one (K, B), and class weights (K,).
+
+    `bin_of` (V + 1,) is the bin of each slot, B where nothing is known, or what is missing says
+    nothing of the class. `column` (B,) says whose
+    the bins are, and `is_missing` which of them stand for what is missing.
+    """
+
+    pairs: Array
+    single: Array
+    weights: Array
+    bin_of: NDArray[np.intp]
+    column: NDArray[np.intp]
+    is_missing: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        return len(self.column)
+
+    @property
+    def columns(self) -> int:
+        return int(self.column[-1]) + 1 if len(self.column) else 0
+
+
+def merged(counted: Pairs, classes: Axis, is_number: NDArray[np.bool_]) -> Binned:
+    """The bins of all columns, those of numbers chosen where the classes change and evenly."""
+    counts = counted.align(classes)
+    single = np.einsum("kvv->kv", counts)
+    starts = counted.starts
+    weights = single[:, : starts[1]].sum(axis=1) if len(starts) > 1 else np.zeros(len(classes))
+    first: list[int] = []  # slots that bins begin with
+    column: list[int] = []
+    missing: list[bool] = []
+    for j, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+        body = single[:, start + 1 : end]
+        cuts = number_cuts(body, weights) if is_number[j] else np.arange(1, body.shape[1])
+        begins = [start, start + 1, *(start + 1 + cuts).tolist()][: end - start]
+        first += begins
+        column += [j] * len(begins)
+        missing += [True] + [False] * (len(begins) - 1)
+    at = np.array(first, dtype=np.intp)
+    by_bin = np.add.reduceat(np.add.reduceat(counts, at, axis=1), at, axis=2)
+    alone = np.add.reduceat(single, at, axis=1)
+    used = np.atleast_1d(alone.any(axis=0))
+    for b in np.flatnonzero(np.array(missing) & used):  # that a value is missing may say nothing
+        absent = alone[:, b]
+        used[b] = absence(np.maximum(weights - absent, 0.0), absent)[1] > 0
+    place = np.where(used, np.cumsum(used) - 1, int(used.sum()))
+    sizes = np.diff(np.append(at, single.shape[1]))
+    return Binned(
+        by_bin[:, used][:, :, used],
+        alone[:, used],
+        weights,
+        np.append(np.repeat(place, sizes), used.sum()),
+        np.array(column, dtype=np.intp)[used],
+        np.array(missing)[used],
+    )
+
+
+def number_cuts(counts: Array, weights: Array) -> NDArray[np.intp]:
+    """Before which cells of a column of numbers, (K, C), a bin begins.
+
+    Where the class changes (MDLP), and within such a bin so that none weighs much more than
+    an equal share: then what changes together with another column is not lost.
+    """
+    if counts.shape[1] < 2:
+        return np.zeros(0, dtype=np.intp)
+    parts = np.clip(np.sqrt(weights.sum() / (BIN_ROWS * len(weights))), FEWEST_BINS, MOST_BINS)
+    weight = counts.sum(axis=0)
+    total = max(weight.sum(), 1e-300)
+    cuts = mdlp(counts.T)
+    bounds = [0, *cuts.tolist(), counts.shape[1]]
+    found = list(cuts.tolist())
+    for start, end in pairwise(bounds):
+        share = int(np.ceil(weight[start:end].sum() / total * int(parts) - 1e-9))
+        if share > 1:
+            found += (start + even_cuts(weight[start:end], share)).tolist()
+    return np.unique(np.array(found, dtype=np.intp))
+
+
+def even_cuts(weight: Array, count: int) -> NDArray[np.intp]:
+    """Before which cells to cut into about equal weights; few cells stay as they are."""
+    there = np.flatnonzero(weight > 0)
+    if len(there) <= count:
+        return there[1:]
+    return quantile_cuts(weight, count)

@@ -1,0 +1,363 @@
+"""Models of a table that are solved from the counts of pairs: what each says of a row's class.
+
+All of them see a row as its cells, one of each column, and so are tables: by cell, or by two.
+
+    naive    Σ_j log p(x_j|k)
+    parents  log of the mean over i of p(x_i|k) Π_j p(x_j|x_i,k)   (AODE; Webb et al. 2005)
+    linear   Gaussian with one Σ, over scores and indicators of cells
+    curved   Gaussian with Σ_k drawn to one Σ, as a Student t
+    together Σ_ij log p(x_i,x_j|k) / p(x_i|k)p(x_j|k), column by column
+
+Symbols: m rows, n columns, K classes, V slots, B bins, d features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import gammaln, logsumexp, ndtri
+
+from genus._kernel import average_parents, sum_pairs, sum_pairs_by_column
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import threads
+from genus.statistics import Array, Pairs
+from genus.table.model.binning import Binned
+
+NAMES = ("bins", "one-dependence", "linear", "linear, by bins", "curved", "curved, by bins")
+Cells = NDArray[np.uint16]  # (n, m), the slot of each column
+BACK_OFF = 1.0  # rows that a share is drawn by to that of all classes, or without a parent
+RIDGE = 10.0  # of a covariance, over the number of rows
+OWN, OWN_OF_BINS = 10.0, 30.0  # rows of the pooled covariance in that of a class
+TINY = 1e-9
+DRAWN = 1.0  # rows that a mean is drawn by to that of all classes
+
+
+class Expert(Protocol):
+    """What says log p(x|k) of rows, up to a term that is the same for all classes."""
+
+    @property
+    def name(self) -> str: ...
+
+    def score(self, cells: Cells) -> Array:
+        """Scores, (m, K)."""
+
+    def contributions(self, cells: Cells) -> tuple[Array, Array]:
+        """Their summands: by column (m, n, K), and the rest (m, K)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Additive:
+    """Σ_j table[cell_j] + constant; the table is (V + 1, K)."""
+
+    name: str
+    table: Array
+    constant: Array
+
+    def score(self, cells: Cells) -> Array:
+        total = np.tile(self.constant, (cells.shape[1], 1))
+        for own in cells:
+            total += self.table[own]
+        return total
+
+    def by_column(self, cells: Cells) -> Array:
+        """The summands of each column, (m, n, K)."""
+        return self.table[cells.T]
+
+    def contributions(self, cells: Cells) -> tuple[Array, Array]:
+        return self.by_column(cells), np.tile(self.constant, (cells.shape[1], 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Parents:
+    """The mean over parents i of p(x_i|k) Π_j p(x_j|x_i,k); the table is (B + 1, B + 1, K)."""
+
+    name: str
+    bin_of: NDArray[np.uint16]
+    table: Array
+    is_parent: NDArray[np.bool_]
+
+    def score(self, cells: Cells) -> Array:
+        return average_parents(self.bin_of[cells], self.table, self.is_parent, threads())
+
+    def contributions(self, cells: Cells) -> tuple[Array, Array]:
+        """With r_i the share of parent i: Σ_i r_i log p(x_j|x_i,k), and Σ_i -r_i log r_i.
+
+        log Σ_i a_i = Σ_i r_i (log a_i - log r_i) for r_i = a_i / Σ a.
+        """
+        bins = self.bin_of[cells].astype(np.intp)
+        known = (bins < len(self.table) - 1) & self.is_parent[:, None]
+        terms = self.table[bins[:, None], bins[None]]  # (parent, column, m, K)
+        joint = np.where(known[:, :, None], terms.sum(axis=1), -np.inf)
+        spoken = known.any(axis=0)
+        joint[:, ~spoken] = 0.0
+        log_share = joint - logsumexp(joint, axis=0)
+        share = np.exp(log_share)
+        by_column = np.einsum("imk,ijmk->mjk", share, terms)
+        with np.errstate(invalid="ignore"):
+            entropy = -np.where(share > 0, share * log_share, 0.0).sum(axis=0)
+        rest = entropy - np.log(np.maximum(known.sum(axis=0), 1))[:, None]
+        rest[~spoken] = 0.0
+        return by_column, rest
+
+
+@dataclass(frozen=True, eq=False)
+class Curved:
+    """A Student t of each class: δ_k = offset_k + Σ_{i<=j} table[cell_i, cell_j].
+
+    log p(x|k) = constant_k - ½ (ν_k + d) log(1 + δ_k / ν_k).
+    """
+
+    name: str
+    table: Array
+    offset: Array
+    freedom: Array
+    constant: Array
+    features: int
+
+    def score(self, cells: Cells) -> Array:
+        return self.constant + self._bend(self.offset + sum_pairs(cells, self.table, threads()))
+
+    def _bend(self, δ: Array) -> Array:
+        return -0.5 * (self.freedom + self.features) * np.log1p(np.maximum(δ, 0) / self.freedom)
+
+    def contributions(self, cells: Cells) -> tuple[Array, Array]:
+        """Each column's part of δ, by what δ as a whole changes; terms of two are halved."""
+        at = cells.astype(np.intp)
+        n, m = at.shape
+        parts = np.zeros((m, n, len(self.offset)))
+        for i in range(n):
+            for j in range(i, n):
+                term = self.table[at[i], at[j]] / 2
+                parts[:, i] += term
+                parts[:, j] += term
+        change = self._bend(self.offset + parts.sum(axis=1)) - self._bend(self.offset)
+        total = parts.sum(axis=1)
+        share = np.divide(change, total, out=np.zeros_like(total), where=np.abs(total) > 1e-12)
+        return parts * share[:, None], np.tile(self.constant + self._bend(self.offset), (m, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Informed:
+    """An expert that says the less the fewer columns are known: all of it if all are.
+
+    In a normal distribution a column without a value stands at its mean, which is near to the class
+    in the middle. A row of which little is known would be taken for one of these.
+    """
+
+    expert: Expert
+    known: NDArray[np.bool_]  # of slots, (V + 1,)
+
+    @property
+    def name(self) -> str:
+        return self.expert.name
+
+    def score(self, cells: Cells) -> Array:
+        return self.expert.score(cells) * self._share(cells)[:, None]
+
+    def contributions(self, cells: Cells) -> tuple[Array, Array]:
+        by_column, rest = self.expert.contributions(cells)
+        share = self._share(cells)
+        return by_column * share[:, None, None], rest * share[:, None]
+
+    def _share(self, cells: Cells) -> Array:
+        return np.asarray(self.known[cells].mean(axis=0))
+
+
+# Solving
+
+
+def solve(
+    binned: Binned, counted: Pairs, classes: Axis, cell_means: list[Array | None]
+) -> tuple[tuple[Expert, ...], Together]:
+    """All experts, from counts of pairs of cells and the bins that these make up."""
+    counts, n = counted.align(classes), binned.columns
+    every = Features.of(cell_features(binned, counted, cell_means, True), counts, n)
+    few = Features.of(cell_features(binned, counted, cell_means, False), counts, n)
+    shares, known = log_shares(binned), binned.bin_of < binned.size
+    found = (
+        Additive(NAMES[0], shares[binned.bin_of], np.zeros(len(classes))),
+        parents(binned, shares),
+        Informed(linear(NAMES[2], few), known),
+        Informed(linear(NAMES[3], every), known),
+        Informed(curved(NAMES[4], few, OWN), known),
+        Informed(curved(NAMES[5], every, OWN_OF_BINS), known),
+    )
+    return found, together(binned, shares)
+
+
+def log_shares(binned: Binned) -> Array:
+    """log p(bin|k), (B + 1, K), drawn to the share in all classes; the last row is zero."""
+    counts = binned.single
+    n, column = binned.columns, binned.column
+    of_column = np.zeros((n, len(counts)))
+    np.add.at(of_column, column, counts.T)
+    size = np.bincount(column, minlength=n)
+    total = counts.sum(axis=0)
+    base = (total + 0.5) / (of_column.sum(axis=1) + 0.5 * size)[column]
+    p = (counts.T + BACK_OFF * base[:, None]) / (of_column[column] + BACK_OFF)
+    return np.vstack([np.log(p), np.zeros(len(counts))])
+
+
+def parents(binned: Binned, shares: Array) -> Parents:
+    """log p(v|u,k) of bins v given u, drawn to p(v|k); u with itself says log p(u|k)."""
+    B, K = binned.size, len(binned.weights)
+    given = binned.pairs.transpose(1, 2, 0) + BACK_OFF * np.exp(shares[:B])
+    given /= binned.single.T[:, None] + BACK_OFF
+    table = np.zeros((B + 1, B + 1, K))
+    table[:B, :B] = np.log(given)
+    same = binned.column[:, None] == binned.column
+    table[:B, :B][same] = 0.0
+    at = np.arange(B)
+    table[at, at] = shares[:B]
+    is_parent = np.bincount(binned.column, minlength=binned.columns) > 1
+    return Parents(NAMES[1], binned.bin_of.astype(np.uint16), table, is_parent)
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """What each column says with all others that they do not say alone: 2/n Σ_j of a table.
+
+    table[u, v] = log p(u,v|k) / p(u|k)p(v|k), (B + 1, B + 1, K).
+    """
+
+    bin_of: NDArray[np.uint16]
+    table: Array
+
+    def by_column(self, cells: Cells) -> Array:
+        """By column, (m, n, K)."""
+        sums = sum_pairs_by_column(self.bin_of[cells], self.table, threads())
+        return sums * (2 / max(len(cells), 1))
+
+
+def together(binned: Binned, shares: Array) -> Together:
+    """log p(u,v|k) / p(u|k)p(v|k) of bins of different columns, drawn to independence."""
+    B, K = binned.size, len(binned.weights)
+    p = np.exp(shares[:B])
+    alone = p[:, None] * p[None]
+    both = (binned.pairs.transpose(1, 2, 0) + BACK_OFF * alone) / (binned.weights + BACK_OFF)
+    table = np.zeros((B + 1, B + 1, K))
+    table[:B, :B] = np.log(both) - np.log(alone)
+    table[:B, :B][binned.column[:, None] == binned.column] = 0.0
+    return Together(binned.bin_of.astype(np.uint16), table)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Numbers that stand for cells: `table` (V + 1, d), and their sums by class.
+
+    `weights` (K,), `means` (K, d) drawn to that of all, `scatter` (K, d, d) about class means, and
+    `pooled` (d, d).
+    """
+
+    table: Array
+    weights: Array
+    means: Array
+    scatter: Array
+    pooled: Array
+
+    @classmethod
+    def of(cls, table: Array, counts: Array, columns: int) -> Features:
+        """From counts (K, V, V) of pairs of cells: Σφ and Σφφᵀ of a row's φ = Σ_j table."""
+        φ = table[:-1]
+        weights = np.einsum("kvv->k", counts) / max(columns, 1)
+        single = np.einsum("kvv->kv", counts)
+        sums = single @ φ
+        own = sums / np.maximum(weights, 1e-300)[:, None]
+        scatter = np.stack([φ.T @ (c @ φ) for c in counts])
+        scatter -= weights[:, None, None] * own[:, :, None] * own[:, None]
+        freedom = max(weights.sum() - np.count_nonzero(weights), 1.0)
+        centre = sums.sum(axis=0) / max(weights.sum(), 1e-300)
+        means = (sums + DRAWN * centre) / (weights + DRAWN)[:, None]
+        return cls(table, weights, means, scatter, scatter.sum(axis=0) / freedom)
+
+    @property
+    def ridged(self) -> Array:
+        """The pooled covariance with a ridge."""
+        d = len(self.pooled)
+        return self.pooled + RIDGE / max(self.weights.sum(), 1.0) * np.eye(d)
+
+
+def linear(name: str, features: Features) -> Additive:
+    """xᵀΣ⁻¹μ_k - ½ μ_kᵀΣ⁻¹μ_k."""
+    slope = cho_solve(cho_factor(features.ridged), features.means.T)
+    constant = -0.5 * np.einsum("kd,dk->k", features.means, slope)
+    return Additive(name, features.table @ slope, constant)
+
+
+def curved(name: str, features: Features, prior: float) -> Curved:
+    """Σ_k of the class's own scatter and `prior` rows of the pooled one.
+
+    δ = (φ - μ)ᵀP(φ - μ) / width of φ = Σ_i a_i: Σ_ij a_iᵀPa_j - 2 Σ_i a_iᵀPμ + μᵀPμ.
+    """
+    a, d = features.table, features.table.shape[1]
+    K = len(features.weights)
+    table, offset, constant = np.empty((len(a), len(a), K)), np.empty(K), np.empty(K)
+    ν = features.weights + prior
+    width = 1 + 1 / (features.weights + DRAWN)  # the mean is not known either
+    diagonal = np.diag_indices(len(a))
+    for k in range(K):
+        Σ = (features.scatter[k] + prior * features.ridged) / ν[k]
+        Σ[np.diag_indices(d)] += TINY
+        factor = cho_factor(Σ, lower=True)
+        products = a @ cho_solve(factor, a.T)
+        drawn = cho_solve(factor, features.means[k])
+        own = np.diag(products) - 2 * a @ drawn
+        products *= 2
+        products[diagonal] = own
+        table[:, :, k] = products / width[k]
+        offset[k] = features.means[k] @ drawn / width[k]
+        constant[k] = gammaln((ν[k] + d) / 2) - gammaln(ν[k] / 2) - 0.5 * d * np.log(ν[k])
+        constant[k] -= np.log(np.diag(factor[0])).sum()
+    return Curved(name, table, offset, ν, constant, d)
+
+
+def cell_features(
+    binned: Binned, counted: Pairs, cell_means: list[Array | None], every_bin: bool
+) -> Array:
+    """Numbers for each slot (V + 1, d): of numbers their mean and normal score, indicators of bins.
+
+    `cell_means` are the means of the cells of columns of numbers, None for categories. Unless
+    `every_bin`, numbers have no indicators but that of being missing. Each column's features have
+    mean zero, and so says what is not known.
+    """
+    starts = counted.starts
+    single = np.einsum("kvv->v", counted.counts)
+    blocks = []
+    for j, means in enumerate(cell_means):
+        start, end = int(starts[j]), int(starts[j + 1])
+        weight, slots = single[start:end], np.arange(start, end)
+        own: list[Array] = []
+        if means is not None and end - start > 1:
+            own += [standard(means, weight[1:]), standard(normal_scores(weight[1:]), weight[1:])]
+            own = [np.concatenate([[0.0], values]) for values in own]
+        bins = binned.bin_of[slots]
+        here = np.unique(bins[bins < binned.size])
+        if means is not None and not every_bin:
+            here = here[binned.is_missing[here]]
+        indicators = (bins[:, None] == here).astype(np.float64)
+        total = max(weight.sum(), 1e-300)
+        indicators -= weight @ indicators / total
+        indicators[bins == binned.size] = 0.0
+        block = np.column_stack([*own, indicators]) if own else indicators
+        wide = np.zeros((len(single) + 1, block.shape[1]))
+        wide[slots] = block
+        blocks.append(wide)
+    return np.hstack(blocks) if blocks else np.zeros((1, 0))
+
+
+def standard(values: Array, weight: Array) -> Array:
+    """Values of cells with mean 0 and variance 1 over the rows."""
+    total = max(weight.sum(), 1e-300)
+    centred = values - weight @ values / total
+    spread = np.sqrt(weight @ centred**2 / total)
+    return centred / spread if spread > TINY else np.zeros_like(centred)
+
+
+def normal_scores(weight: Array) -> Array:
+    """Quantiles of the normal distribution at the middle of each cell."""
+    middle = (np.cumsum(weight) - weight / 2 + 0.25) / (weight.sum() + 0.5)
+    return ndtri(np.clip(middle, 1e-4, 1 - 1e-4))

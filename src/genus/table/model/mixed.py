@@ -1,0 +1,363 @@
+"""Tables: columns of all kinds, by a product of families and by experts that know of pairs.
+
+p(x|k) is solved as a product of families, one for each column, and experts that know how
+columns depend on each other. `Weights`, learned from rows out of fold, make one probability of all
+of them:
+
+    log p(k|x) = Σ_g w_g log p_g(k|x) + Σ_j u_j log p(x_j|k) + Σ_j v_j t_j + c_k + a constant
+
+with t_j what column j says together with others beyond what they say alone.
+
+Symbols: m rows, n columns, K classes, G experts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, logsumexp
+
+from genus.arrays import labels
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes
+from genus.statistics import Array, Compound
+from genus.table import Frame
+from genus.table.model import experts, marginals
+from genus.table.model.binning import merged
+from genus.table.model.counts import (
+    TEXT,
+    TOGETHER,
+    Counting,
+    Slots,
+    cell_means,
+    of_columns,
+)
+from genus.table.model.experts import NAMES, Expert, Together
+from genus.table.model.marginals import Marginal
+from genus.text.model.combination import Combination
+from genus.text.model.words import WordParameters, Words
+
+LEAST = -30.0  # the least log-probability that an expert is believed
+TINY = 1e-300
+ROWS = 1 << 14  # that are scored at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """What each expert (G,) and column (2n,: alone, together) counts for, and c (K,) by class.
+
+    `names` are the experts'. A share of rows, `doubt`, may be of any class whatever they say.
+    """
+
+    names: tuple[str, ...]
+    experts: Array
+    columns: Array
+    classes: Axis
+    constant: Array
+    doubt: float = 0.0
+
+    def of(self, classes: Axis) -> Array:
+        """c of some classes, zero for one that came later."""
+        at = labels.find(classes, self.classes)
+        return np.where(at >= 0, np.append(self.constant, 0.0)[at], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class MixedParameters:
+    """The families of columns, experts, and log shares of the classes (K,).
+
+    `marginals` has None in place of texts, whose words `texts` has by column; `blocks` are of
+    numbers that are modelled together.
+    """
+
+    marginals: tuple[Marginal | None, ...]
+    blocks: Mapping[str, Any]
+    texts: Mapping[int, WordParameters]
+    slots: Slots
+    experts: tuple[Expert, ...]
+    together: Together | None
+    log_share: Array
+    constant: Array
+
+    alpha = None
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """A table, by a product of families or, with `weights`, all that experts say of it.
+
+    `families` are those asked for, by column; others are chosen. `combinations` are the evidence
+    that columns of texts are judged by.
+    """
+
+    how: Counting
+    families: Mapping[str, str] = field(default_factory=dict)
+    weights: Weights | None = None
+    dependence: bool = True
+    combinations: Mapping[str, Combination] = field(default_factory=dict)
+
+    def weighed(self, weights: Weights, combinations: Mapping[str, Combination]) -> Mixed:
+        """The same with weights, and what is chosen for texts."""
+        return replace(self, weights=weights, combinations=combinations)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of texts."""
+        return tuple(column.name for column in self.how.plan.used if column.kind == "text")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The experts, as `evidence` has them."""
+        plain = any(column.kind != "text" for column in self.how.plan.used)
+        paired = self.dependence and any(column.paired for column in self.how.plan.used)
+        return (
+            *(("families",) if plain else ()),
+            *(NAMES if paired else ()),
+            *(TEXT + name for name in self.texts),
+        )
+
+    def words(self, j: int) -> Words:
+        """How texts of a column are modelled."""
+        name = self.how.plan.used[j].name
+        return replace(self.how.words, combination=self.combinations.get(name))
+
+    @property
+    def counting(self) -> Mapping[str, Any]:
+        return self.how.options
+
+    def zero(self) -> Compound:
+        return self.how.zero()
+
+    def count(self, X: Frame, y: Codes, classes: Axis, weight: Array | None) -> Compound:
+        return self.how.count(X, y, classes, weight)
+
+    def solve(self, statistics: Compound, classes: Axis, width: int) -> MixedParameters:
+        plan = self.how.plan
+        rows = statistics["rows"].align(classes, 1)["rows"][:, 0]
+        found = tuple(self._marginals(statistics, classes, rows))
+        texts = {
+            j: self.words(j).solve(statistics[TEXT + column.name], classes, 1)
+            for j, column in enumerate(plan.used)
+            if column.kind == "text"
+        }
+        share = np.log((rows + 1) / (rows.sum() + len(rows)))
+        slots = Slots.of(plan, statistics["pairs"])
+        constant = np.zeros(len(classes)) if self.weights is None else self.weights.of(classes)
+        known, together = self._experts(statistics, classes) if self.dependence else ((), None)
+        blocks = {
+            name: TOGETHER.solve(statistics[name].align(classes, len(own)), classes, len(own))
+            for name, own in self.how.blocks.items()
+        }
+        return MixedParameters(found, blocks, texts, slots, known, together, share, constant)
+
+    def _marginals(
+        self, statistics: Compound, classes: Axis, rows: Array
+    ) -> Sequence[Marginal | None]:
+        counted = of_columns(self.how.plan, statistics, classes, rows)
+        found: list[Marginal | None] = []
+        for column, own in zip(self.how.plan.used, counted, strict=True):
+            family = self.families.get(column.name)
+            if own is not None and family == "poisson" and own.values.min(initial=0) < 0:
+                raise ValueError(
+                    f"Column {column.name!r} holds negative numbers, and counts are 0 or more. "
+                    "Choose another family than poisson."
+                )
+            found.append(None if own is None else marginals.solve(own, family))
+        return found
+
+    def _experts(
+        self, statistics: Compound, classes: Axis
+    ) -> tuple[tuple[Expert, ...], Together | None]:
+        pairs = statistics["pairs"]
+        paired = [column for column in self.how.plan.used if column.paired]
+        if not paired or not pairs.keys:
+            return (), None
+        is_number = np.array([column.kind == "number" for column in paired])
+        binned = merged(pairs, classes, is_number)
+        means = cell_means(self.how.plan, statistics)
+        return experts.solve(binned, pairs, classes, means)
+
+    # Scoring
+
+    def evidence(self, parameters: MixedParameters, X: Frame) -> tuple[Array, Array]:
+        """log p_g(k|x) of every expert (m, K, G); log p(x_j|k) and t_j of columns (m, K, 2n).
+
+        The experts are the product of families, those that know pairs, and every column of texts;
+        what has no pairs is the same in all of them.
+        """
+        p = parameters
+        by_column = np.ascontiguousarray(self._by_column(p, X).transpose(0, 2, 1))
+        joint = np.zeros_like(by_column)
+        scores = [by_column.sum(axis=2)] if len(p.texts) < len(p.marginals) else []
+        if p.experts:
+            unpaired = np.ones(len(p.marginals), dtype=bool)
+            unpaired[list(p.slots.columns)] = False
+            rest = by_column[:, :, unpaired].sum(axis=2)
+            cells = p.slots.place(X)
+            scores += [expert.score(cells) + rest for expert in p.experts]
+            assert p.together is not None
+            both = p.together.by_column(cells).transpose(0, 2, 1)
+            joint[:, :, list(p.slots.columns)] = both - both.mean(axis=1, keepdims=True)
+        said = [np.maximum(log_softmax(s + p.log_share, axis=1), LEAST) for s in scores]
+        said += [self._text(p, X, j) for j in p.texts]
+        by_column -= by_column.mean(axis=1, keepdims=True)
+        return np.stack(said, axis=2), np.concatenate([by_column, joint], axis=2)
+
+    def _text(self, parameters: MixedParameters, X: Frame, j: int) -> Array:
+        scores = self.words(j).log_likelihood(parameters.texts[j], X.columns[j], relative=True)
+        return scores - scores.mean(axis=1, keepdims=True)
+
+    def log_likelihood(
+        self, parameters: MixedParameters, X: Frame, relative: bool = False
+    ) -> Array:
+        out = np.empty((len(X), len(parameters.log_share)))
+        for start in range(0, len(X), ROWS):
+            part = slice(start, min(start + ROWS, len(X)))
+            rows = X[part]
+            out[part] = self._likelihood(parameters, rows)
+            if not relative:
+                # p(x, k) = p(k|x) p(x), with p(x) of the product of families
+                product = self._product(parameters, rows)
+                density = logsumexp(product + parameters.log_share, axis=1)
+                if self.weights is not None:
+                    out[part] -= logsumexp(out[part] + parameters.log_share, axis=1)[:, None]
+                    out[part] += density[:, None]
+                out[part] += self._common(parameters, rows)[:, None]
+        return out
+
+    def _likelihood(self, parameters: MixedParameters, X: Frame) -> Array:
+        if self.weights is None:
+            return self._product(parameters, X)
+        doubt = self.weights.doubt
+        said = self._said(parameters, X)
+        return np.logaddexp(np.log1p(-doubt) + said, np.log(max(doubt, TINY)))
+
+    def _said(self, parameters: MixedParameters, X: Frame) -> Array:
+        """log p(k|x) / p(k), (m, K), before any doubt."""
+        w = self.weights
+        assert w is not None
+        F, by_column = self.evidence(parameters, X)
+        by_name = dict(zip(w.names, w.experts, strict=True))
+        experts = np.array([by_name.get(name, 0.0) for name in self._present(parameters)])
+        said = log_softmax(F @ experts + by_column @ w.columns + parameters.constant, axis=1)
+        return said - parameters.log_share
+
+    def _present(self, parameters: MixedParameters) -> list[str]:
+        """The names of the experts that `evidence` has."""
+        plain = ["families"] if len(parameters.texts) < len(parameters.marginals) else []
+        texts = [TEXT + self.how.plan.used[j].name for j in parameters.texts]
+        return [*plain, *(expert.name for expert in parameters.experts), *texts]
+
+    def _by_column(self, parameters: MixedParameters, X: Frame) -> Array:
+        """log p(x_j|k) by the families of columns, (m, n, K); those of texts are zero.
+
+        Of a block each column has its summand, and a share of what belongs to none.
+        """
+        out = np.zeros((len(X), len(parameters.marginals), len(parameters.log_share)))
+        for j, marginal in enumerate(parameters.marginals):
+            if marginal is not None:
+                out[:, j] = marginal.score(X.columns[j])
+        for name, own in self.how.blocks.items():
+            x = np.stack([X.columns[j] for j in own], axis=1)
+            terms, rest = TOGETHER.contributions(parameters.blocks[name], x)
+            out[:, own] = terms + rest[:, None] / len(own)
+        return out
+
+    def _product(self, parameters: MixedParameters, X: Frame) -> Array:
+        total = self._by_column(parameters, X).sum(axis=1)
+        for j, words in parameters.texts.items():
+            total += self.words(j).log_likelihood(words, X.columns[j], relative=True)
+        return total
+
+    def _common(self, parameters: MixedParameters, X: Frame) -> Array:
+        total = np.zeros(len(X))
+        together = {j for own in self.how.blocks.values() for j in own}
+        for j, marginal in enumerate(parameters.marginals):
+            if marginal is not None and j not in together:
+                total += marginal.common(X.columns[j])
+        return total
+
+    def contributions(self, parameters: MixedParameters, X: Frame) -> tuple[Array, Array]:
+        n = len(parameters.marginals)
+        by_column = self._by_column(parameters, X)
+        if self.weights is None:
+            terms = by_column.copy()
+            for j, words in parameters.texts.items():
+                terms[:, j] = self.words(j).log_likelihood(words, X.columns[j], relative=True)
+            total = self.log_likelihood(parameters, X)
+            return terms, total - terms.sum(axis=1)
+        w = self.weights
+        by_name = dict(zip(w.names, w.experts, strict=True))
+        terms = by_column * (by_name.get("families", 0.0) + w.columns[:n, None])
+        if parameters.experts:
+            cells, paired = parameters.slots.place(X), list(parameters.slots.columns)
+            rest = np.setdiff1d(np.arange(n), paired)
+            for expert in parameters.experts:
+                terms[:, paired] += by_name.get(expert.name, 0.0) * expert.contributions(cells)[0]
+                terms[:, rest] += by_name.get(expert.name, 0.0) * by_column[:, rest]
+            if parameters.together is not None:
+                own = w.columns[n:][paired][:, None]
+                terms[:, paired] += own * parameters.together.by_column(cells)
+        for j in parameters.texts:
+            terms[:, j] += by_name.get(TEXT + self.how.plan.used[j].name, 0.0) * self._text(
+                parameters, X, j
+            )
+        terms -= terms.mean(axis=2, keepdims=True)
+        terms *= self._believed(parameters, X)[:, None, None]
+        return terms, self.log_likelihood(parameters, X) - terms.sum(axis=1)
+
+    def by_word(self, parameters: MixedParameters, X: Frame) -> dict[str, list[dict[str, Array]]]:
+        """Of columns of texts: what each known word of each row adds to its contribution, (K,)."""
+        if not parameters.texts:
+            return {}
+        share = np.ones(len(X)) if self.weights is None else self._believed(parameters, X)
+        found = {}
+        for j, own in parameters.texts.items():
+            name = self.how.plan.used[j].name
+            entries, terms = self.words(j).by_word(own, X.columns[j])
+            if self.weights is not None:
+                by_name = dict(zip(self.weights.names, self.weights.experts, strict=True))
+                terms = terms - terms.mean(axis=1, keepdims=True)
+                terms *= by_name.get(TEXT + name, 0.0) * share[entries.row, None]
+            rows: list[dict[str, Array]] = [{} for _ in range(len(X))]
+            for row, word, term in zip(entries.row, entries.word, terms, strict=True):
+                rows[row][own.words.word(word)] = term
+            found[name] = rows
+        return found
+
+    def _believed(self, parameters: MixedParameters, X: Frame) -> Array:
+        return believed(self._likelihood(parameters, X), self._said(parameters, X))
+
+    def leave_one_out(
+        self, statistics: Any, parameters: Any, X: Frame, y: Codes, weight: Array | None
+    ) -> Array | None:
+        return None
+
+    def sample(
+        self, parameters: MixedParameters, k: int, n: int, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        out = np.empty((n, len(parameters.marginals)), dtype=object)
+        for j, marginal in enumerate(parameters.marginals):
+            if marginal is None:
+                out[:, j] = self.words(j).sample(parameters.texts[j], k, n, rng)[:, 0]
+            else:
+                out[:, j] = marginal.sample(k, n, rng)
+        for name, own in self.how.blocks.items():
+            out[:, own] = TOGETHER.sample(parameters.blocks[name], k, n, rng)
+        return out
+
+
+def believed(total: Array, said: Array) -> Array:
+    """What doubt leaves of the evidence for the likeliest class against the next, (m,)."""
+    if said.shape[1] < 2:
+        return np.ones(len(said))
+    best = np.sort(total, axis=1)[:, -2:]
+    order = np.argsort(total, axis=1)[:, -2:]
+    gap = np.take_along_axis(said, order, axis=1)
+    whole = gap[:, 1] - gap[:, 0]
+    left = best[:, 1] - best[:, 0]
+    return np.divide(left, whole, out=np.ones_like(left), where=np.abs(whole) > 1e-9)

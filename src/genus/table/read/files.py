@@ -1,0 +1,260 @@
+"""Files, folders, globs and queries, as DuckDB reads them."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import glob
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from genus.table.read.sources import BATCH, Source, TableError, readable, shortened
+
+SNIFFED = 64 << 20  # bytes of CSV that are read in full to find the types of its columns
+SAMPLED = 1 << 18  # rows that they are found by in longer ones
+SMALL = 4 << 20  # bytes of CSV that are read at once
+READERS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+# Not BOOLEAN: yes and no, or t and f, stay as they are written.
+TYPES = "['BIGINT', 'DOUBLE', 'TIME', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
+DELIMITERS = ",;\t|"
+MOST_LINES = 1_000_000  # that are looked through for one of another length
+SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\s", re.I | re.S)
+SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # what DuckDB takes for one in a query
+COMPRESSED = re.compile(r"\.(gz|zst|gzip)$", re.I)
+REMOTE = re.compile(r"^\s*[a-z][a-z0-9+.-]+://", re.I)
+
+
+@cache
+def connection() -> Any:
+    """DuckDB, in memory; it installs nothing and looks at no network."""
+    import duckdb
+
+    made = duckdb.connect()
+    for setting in ("autoinstall_known_extensions", "autoload_known_extensions"):
+        made.execute(f"SET {setting} = false")
+    made.execute("SET enable_progress_bar = false")
+    made.execute("SET preserve_insertion_order = true")
+    return made
+
+
+def from_query(sql: str) -> Source:
+    """The rows of a SELECT; files in it are read where they are."""
+    import duckdb
+
+    name = f"the query {shortened(sql)!r}"
+    with readable(name):
+        statements = connection().extract_statements(sql)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise TableError(f"{name[0].upper()}{name[1:]} is not one SELECT. Give one SELECT.")
+    plain = sql.strip().rstrip(";")
+    try:
+        with readable(name):
+            typed = with_our_types(plain)
+        return from_sql(name, typed)
+    except TableError:
+        return from_sql(name, plain)
+
+
+def with_our_types(sql: str) -> str:
+    """A query whose CSV files are read as they are by themselves: yes and no stay what they are."""
+    cursor = connection().cursor()
+    (tree,) = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()[0]
+    text = sql.encode()
+    for at, path, alias in sorted(tables_in(json.loads(tree)), reverse=True):  # the last first
+        written = re.match(rb"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", text[at:])
+        if not (written and SQL_CSV.search(path)):
+            continue
+        read = f"read_csv({literal(path)}{csv_options([path], size_of(path))})"
+        stem = suffixless(os.path.basename(path)).replace('"', '""')
+        read += "" if alias else f' AS "{stem}"'
+        text = text[:at] + read.encode() + text[at + written.end() :]
+    return text.decode()
+
+
+def tables_in(tree: Any) -> Iterator[tuple[int, str, str]]:
+    """Where a parsed query names tables: at which byte, their names, and what they are called."""
+    if isinstance(tree, dict):
+        if tree.get("type") == "BASE_TABLE":
+            yield tree["query_location"], tree["table_name"], tree["alias"]
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for branch in tree:
+            yield from tables_in(branch)
+
+
+def size_of(path: str) -> int:
+    """How many bytes the files of a path or a glob have."""
+    return sum(os.path.getsize(one) for one in glob.glob(path, recursive=True))
+
+
+def from_sql(name: str, sql: str) -> Source:
+    relation = connection().cursor().sql
+
+    with readable(name):
+        schema = relation(f"SELECT * FROM ({sql}) LIMIT 0").to_arrow_table().schema
+    return Source(name, schema, lambda: relation(sql).to_arrow_reader(BATCH))
+
+
+def quoted(path: str) -> str:
+    """A path in SQL; DuckDB would take brackets and asterisks of a name for a pattern."""
+    return literal(re.sub(r"[*?\[\]]", lambda mark: f"[{mark[0]}]", path))
+
+
+def literal(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def csv_options(paths: Sequence[str], size: int) -> str:
+    """How CSV files are read, so many bytes in all."""
+    tabs = all(suffix_of(path) in (".tsv", ".tab") for path in paths)
+    options = ", delim = '\t'" if tabs else ""
+    sample = -1 if size <= SNIFFED else SAMPLED
+    return f"{options}, sample_size = {sample}, auto_type_candidates = {TYPES}"
+
+
+def in_memory(name: str, sql: str) -> Source:
+    with readable(name):
+        table = connection().cursor().sql(sql).to_arrow_table()
+    return Source(name, table.schema, table.to_batches, table.num_rows)
+
+
+def from_files(paths: Sequence[str], encoding: str = "utf-8") -> Source:
+    """The rows of files of one kind, one after the other."""
+    found = list(chain.from_iterable(map(files_of, paths)))
+    name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    kinds = {kind_of(path) for path in found}
+    if len(kinds) > 1:
+        raise TableError(f"{name} are files of different kinds, {' and '.join(sorted(kinds))}.")
+    (kind,) = kinds
+    listed = "[" + ", ".join(map(quoted, found)) + "]"
+    size = sum(os.path.getsize(path) for path in found)
+    if size == 0:
+        raise TableError(f"{name} is empty. A table has a line of names and rows below it.")
+    options = ", union_by_name = true"
+    if kind == "csv":
+        options += csv_options(found, size)
+        if encoding.lower() not in ("utf-8", "utf8"):
+            options += f", encoding = {literal(encoding)}"
+        return from_csv(name, f"{listed}{options}", found, size)
+    source = from_sql(name, f"SELECT * FROM read_{kind}({listed}{options})")
+    if kind != "parquet":
+        return source
+    counted = connection().cursor().execute(f"SELECT count(*) FROM read_parquet({listed})")
+    return Source(name, source.schema, source.opened, counted.fetchall()[0][0])
+
+
+def from_csv(
+    name: str, options: str, paths: Sequence[str], size: int, texts: tuple[str, ...] = ()
+) -> Source:
+    """The rows of CSV files; lines of different lengths are told by their number.
+
+    Of small files all rows are read at once, for looking at them takes as long. Of large ones the
+    first rows say what a column is, unless it is one of `texts`.
+    """
+    types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in texts)
+    sql = f"SELECT * FROM read_csv({options}{f', types = {{{types}}}' if texts else ''})"
+    try:
+        source = in_memory(name, sql) if size <= SMALL else from_sql(name, sql)
+    except TableError as error:
+        if "sniff" not in str(error):
+            raise
+        refuse_ragged(name, paths[0])
+        raise
+    # Such lines may also be taken for lines of one field.
+    one = len(source.columns) == 1 and any(mark in source.columns[0] for mark in DELIMITERS)
+    if one or all(re.fullmatch(r"column\d+", column) for column in source.columns):
+        refuse_ragged(name, paths[0])
+    return replace(
+        source,
+        with_text=lambda column: from_csv(name, options, paths, size, (*texts, column)),
+    )
+
+
+def refuse_ragged(name: str, path: str) -> None:
+    """Raise if a line of a CSV file has more or fewer fields than its first."""
+    if path.endswith((".gz", ".zst", ".gzip")):
+        return
+    with open(path, newline="", encoding="utf-8", errors="replace") as file:
+        head = file.readline()
+        delimiter = max(DELIMITERS, key=head.count)
+        expected = len(next(csv.reader([head], delimiter=delimiter)))
+        reader = csv.reader(file, delimiter=delimiter)
+        for fields in islice(reader, MOST_LINES):
+            if fields and len(fields) != expected:
+                raise TableError(
+                    f"Cannot read {name}: line {reader.line_num + 1} has {len(fields)} fields "
+                    f"where {expected} are expected. Mend the line, or quote fields that hold the "
+                    "delimiter."
+                )
+
+
+def files_of(path: str) -> list[str]:
+    """The files that a path, a folder or a glob names."""
+    if REMOTE.match(path):
+        raise TableError(f"{path} is an address; genus reads files. Download it first.")
+    path = os.path.expanduser(path)
+    if os.path.isdir(path):
+        inside = [p for p in sorted(Path(path).rglob("*")) if p.is_file() and p.name[0] not in "._"]
+        known = [str(p) for p in inside if suffix_of(str(p)) in READERS]
+        if not known:
+            raise TableError(f"The folder {path} holds no {', '.join(sorted(READERS))} file.")
+        return known
+    if os.path.exists(path):
+        return [path]
+    if glob.has_magic(path):
+        matching = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
+        if not matching:
+            raise TableError(f"No file matches {path!r}.")
+        return matching
+    folder = Path(path).parent
+    beside = [p.name for p in folder.iterdir()] if folder.is_dir() else []
+    close = difflib.get_close_matches(Path(path).name, beside, 1, 0.6)
+    hint = f" Did you mean {folder / close[0]}?" if close else ""
+    raise TableError(f"There is no file {path!r}.{hint}")
+
+
+def suffix_of(path: str) -> str:
+    """What a file's name ends with, less what it is compressed with."""
+    return os.path.splitext(re.sub(COMPRESSED, "", path.lower()))[1]
+
+
+def suffixless(name: str) -> str:
+    """A name without what it ends with and what it is compressed with.
+
+    >>> suffixless("log.CSV.gz"), suffixless("log")
+    ('log', 'log')
+    """
+    return os.path.splitext(re.sub(COMPRESSED, "", name))[0]
+
+
+def kind_of(path: str) -> str:
+    """Which of DuckDB's readers a file is for: by its suffix, else by what it begins with."""
+    kind = READERS.get(suffix_of(path))
+    if kind is not None:
+        return kind
+    try:
+        with open(path, "rb") as file:
+            start = file.read(16)
+    except OSError as error:
+        raise TableError(f"Cannot read {path}: {error.strerror}.") from None
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    return "json" if start.lstrip()[:1] in (b"{", b"[") else "csv"

@@ -1,0 +1,116 @@
+"""Frames, Arrow tables and streams, relations, columns and records: tables that Python holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from genus.table.read.sources import BATCH, Source, TableError, readable
+
+
+def from_frame(data: Any) -> Source:
+    """The rows of a data frame, an Arrow table or stream, a relation, columns or records."""
+    import pyarrow as pa
+
+    if hasattr(data, "to_arrow_reader"):  # a relation of DuckDB
+        return Source("the relation", arrow_schema(data), lambda: data.to_arrow_reader(BATCH))
+    if isinstance(data, pa.RecordBatchReader):
+        return Source("the stream", data.schema, lambda: data, once=True)
+    if hasattr(data, "schema") and hasattr(data, "to_batches"):  # an Arrow table or dataset
+        rows = getattr(data, "num_rows", None)
+        return Source("the table", data.schema, data.to_batches, rows)
+    table = as_arrow(data)
+    return Source("the table", table.schema, table.to_batches, table.num_rows)
+
+
+def arrow_schema(relation: Any) -> Any:
+    with readable("the relation"):
+        return relation.limit(0).to_arrow_table().schema
+
+
+def as_arrow(data: Any) -> Any:
+    """An Arrow table of a frame of pandas or Polars, columns by name, records, or an array."""
+    import numpy as np
+    import pyarrow as pa
+
+    if hasattr(data, "iloc") and hasattr(data, "columns"):
+        return from_pandas(data)
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.table(data)
+    if hasattr(data, "to_arrow"):
+        return data.to_arrow()
+    if isinstance(data, Mapping):
+        if data and not any(
+            hasattr(v, "__len__") and not isinstance(v, str) for v in data.values()
+        ):
+            data = {name: [value] for name, value in data.items()}  # one row
+        if len({str(name) for name in data}) < len(data):
+            raise TableError(
+                "Two columns have the same name as text, such as 1 and '1'. Rename one."
+            )
+        names, arrays = list(data), [arrow_column(v, str(k)) for k, v in data.items()]
+        if len({len(array) for array in arrays}) > 1:
+            sizes = ", ".join(f"{n!r} has {len(a)}" for n, a in zip(names, arrays, strict=True))
+            raise TableError(f"The columns are not of one length: {sizes}.")
+        return pa.table(dict(zip(map(str, names), arrays, strict=True)))
+    if isinstance(data, Sequence) and data and all(isinstance(row, Mapping) for row in data):
+        names = list(dict.fromkeys(chain.from_iterable(data)))
+        return as_arrow({name: [row.get(name) for row in data] for name in names})
+    if hasattr(data, "toarray"):
+        raise TableError(
+            "A sparse matrix has no columns of different kinds. Use MultinomialNB or BernoulliNB, "
+            "or give a data frame."
+        )
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise TableError(
+            f"Expected a table (a path, a query, a data frame), got {type(data).__name__}."
+        )
+    array = np.asarray(data)
+    if array.ndim != 2:
+        raise TableError(
+            f"Expected a table, got an array of shape {array.shape}. Expected 2D array: one row "
+            "for each row and one column for each column. Reshape your data."
+        )
+    return pa.table({f"x{j}": arrow_column(array[:, j], f"x{j}") for j in range(array.shape[1])})
+
+
+def from_pandas(frame: Any) -> Any:
+    import pyarrow as pa
+
+    names = [str(name) for name in frame.columns]
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise TableError(f"Two columns are called {min(repeated)!r}. Rename one.")
+    columns = [arrow_column(frame.iloc[:, j], name) for j, name in enumerate(names)]
+    return pa.table(dict(zip(names, columns, strict=True)))
+
+
+def arrow_column(values: Any, name: str) -> Any:
+    """A column as Arrow; values of several kinds are told apart as text."""
+    import numpy as np
+    import pyarrow as pa
+
+    if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
+        try:
+            made = pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else None
+            return pa.array(values) if made is None else made
+        except (pa.ArrowException, TypeError, ImportError):
+            pass
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        pass
+    from genus.arrays.labels import is_missing
+
+    items = np.asarray(values, dtype=object).tolist()
+    try:
+        return pa.array([None if is_missing(item) else item for item in items])
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        kinds = {type(item).__name__ for item in items if not is_missing(item)}
+        if kinds <= {"str", "int", "float", "bool"}:
+            return pa.array([None if is_missing(item) else str(item) for item in items])
+        raise TableError(
+            f"Column {name!r} holds values of the kinds {', '.join(sorted(kinds))}. Make them all "
+            "numbers or all text, or leave the column out."
+        ) from None

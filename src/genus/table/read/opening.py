@@ -1,0 +1,81 @@
+"""Whatever holds a table, as a source of its rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from genus.table.read.files import SQL, files_of, from_files, from_query, kind_of
+from genus.table.read.objects import from_frame
+from genus.table.read.sources import Source, TableError
+
+
+def open_table(data: Any, encoding: str = "utf-8") -> Source:
+    """A source of whatever holds a table: a path, a glob, a folder, paths, a query, a frame."""
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, str) and is_query(data):
+        return from_query(data)
+    if isinstance(data, str | os.PathLike):
+        return from_files([os.fspath(data)], encoding)
+    if isinstance(data, Sequence) and data and all(isinstance(d, str | os.PathLike) for d in data):
+        return open_several([os.fspath(d) for d in data], encoding)
+    return from_frame(data)
+
+
+def is_query(data: str) -> bool:
+    """Whether a text is SQL, and not the name of a file."""
+    return bool(SQL.match(data)) and not os.path.exists(data)
+
+
+def open_several(data: Sequence[str], encoding: str) -> Source:
+    """The rows of paths, globs, folders and queries, one after the other."""
+    if not any(map(is_query, data)):
+        kinds = {kind_of(path) for one in data for path in files_of(one)}
+        if len(kinds) == 1 or len(data) == 1:
+            return from_files(data, encoding)
+    return joined([open_table(one, encoding) for one in data])
+
+
+def joined(sources: Sequence[Source]) -> Source:
+    """The rows of several sources; a column that one of them does not have is empty there."""
+    import pyarrow as pa
+
+    name = f"{sources[0].name} and {len(sources) - 1} more"
+    try:
+        schema = pa.unify_schemas([s.schema for s in sources], promote_options="permissive")
+    except pa.ArrowException:
+        raise TableError(unlike(sources)) from None
+
+    def batches() -> Iterator[Any]:
+        for source in sources:
+            for batch in source.batches():
+                yield pa.record_batch([fitted(batch, field) for field in schema], schema=schema)
+
+    rows = [source.rows for source in sources]
+    total = None if None in rows else sum(r for r in rows if r is not None)
+    return Source(name, schema, batches, total, any(source.once for source in sources))
+
+
+def fitted(batch: Any, field: Any) -> Any:
+    """A column of a batch as another type, or nothing but holes."""
+    import pyarrow as pa
+
+    if field.name not in batch.schema.names:
+        return pa.nulls(batch.num_rows, field.type)
+    return batch.column(field.name).cast(field.type)
+
+
+def unlike(sources: Sequence[Source]) -> str:
+    """Which column is not the same in all sources."""
+    first: dict[str, tuple[Any, str]] = {}
+    for source in sources:
+        for field in source.schema:
+            kind, where = first.setdefault(field.name, (field.type, source.name))
+            if kind != field.type:
+                return (
+                    f"Column {field.name!r} is {kind} in {where} and {field.type} in "
+                    f"{source.name}. Make it the same in all, such as with a query that casts it."
+                )
+    return f"{sources[0].name} and others have columns of different types. Make them the same."

@@ -1,0 +1,7 @@
+"""What is counted of texts, and what is solved from it."""
+
+from genus.text.model.combination import Combination, mixture, plain
+from genus.text.model.selection import Selection
+from genus.text.model.words import EVENT_MODELS, Words
+
+__all__ = ["EVENT_MODELS", "Combination", "Selection", "Words", "mixture", "plain"]

@@ -1,0 +1,229 @@
+"""Which evidence to use, and how much to believe it: chosen by what texts out of fold say.
+
+Every candidate gets its weights from scores of texts that had no part in the counts, and is judged
+by texts that had no part in its weights either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from genus.arrays import labels, matrix
+from genus.arrays.matrix import Codes
+from genus.arrays.vocabulary import Vocabulary
+from genus.model import Model
+from genus.stacking import layer
+from genus.stacking.folds import Folds
+from genus.statistics import Tally
+from genus.text import Documents
+from genus.text.model.combination import Combination, keys_of, mixture, plain
+from genus.text.model.selection import Selection
+from genus.text.model.words import EVENT_MODELS
+
+Array = NDArray[np.float64]
+MANY_CLASSES = 50
+TELLING = 1000  # words of most mutual information with the class
+MOST_WEIGHT = 1e6  # of a text
+LEAST_SCALE = 1e-6  # of scores that say anything
+SMALLEST = np.finfo(float).eps  # the least probability that log loss counts with
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best of some candidates, and what each of them is worth out of fold.
+
+    `scores` (candidates, 2) are accuracy and log loss, NaN where nothing could be judged: a text
+    is if its class has others. `texts` is how many were.
+    """
+
+    best: Combination
+    names: tuple[str, ...]
+    scores: Array
+    texts: int
+
+    def __repr__(self) -> str:
+        accuracy, loss = self.scores[least(self.scores[:, 1])]
+        return f"Choice({self.best.name!r}, accuracy={accuracy:.4f}, log_loss={loss:.4f})"
+
+    def __str__(self) -> str:
+        """The candidates, the best by log loss first."""
+        order = np.argsort(self.scores[:, 1], kind="stable")
+        width = max(map(len, self.names))
+        head = f"{f'out of fold, {self.texts:,} texts':{width}}  accuracy  log loss"
+        shown = [
+            f"    {accuracy:.4f}  {loss:8.4f}" if np.isfinite(loss) else "         -         -"
+            for accuracy, loss in self.scores
+        ]
+        rows = (f"{self.names[i]:{width}}{shown[i]}" for i in order)
+        return "\n".join([head, *rows])
+
+
+def candidates(selection: Selection, words: int, classes: int, runs: bool) -> list[Combination]:
+    """What "auto" chooses from: single event models, and mixtures of evidence.
+
+    `selection` holds for all; `words` and `classes` are how many there are, and `runs` says whether
+    runs of words are counted, too.
+    """
+    own = replace(selection, runs=False) if runs else selection
+    # Of two classes, each is the other's complement; of many, trying all would take minutes.
+    models = [e for e in EVENT_MODELS if e != "complement" or classes > 2]
+    models = models if classes <= MANY_CLASSES else ["multinomial"]
+    found = [
+        plain(event_model, alpha, over_root_length(event_model), own)
+        for event_model in models
+        for alpha in (1.0, 0.1)
+    ]
+    if own.most is None and words > 2 * TELLING:
+        few = replace(own, most=TELLING, by="mutual-information")
+        found += [plain(e, 0.1, over_root_length(e), few) for e in models]
+    if not runs:
+        return [*found, mixture(["all"], own)]
+    return [*found, mixture(["words"], own), mixture(["words", "runs"], selection)]
+
+
+def over_root_length(event_model: str) -> float:
+    """γ of an event model; what is absent in Bernoulli's does not grow with the text."""
+    return 0.0 if event_model == "bernoulli" else 0.5
+
+
+def choose(folds: Folds, candidates: Sequence[Combination]) -> Choice:
+    """The candidate of the least log loss, with its weights."""
+    found = [np.zeros((len(folds.y), len(folds.classes), len(c.evidence))) for c in candidates]
+    spoken = np.zeros((len(candidates), len(folds.y)), dtype=bool)
+    known = np.zeros(len(folds.y), dtype=bool)
+    weighed = {c.weighting: folds.X.weighed(c.weighting) for c in candidates}
+    for test, rest in folds.left_out():
+        columns = labels.find(folds.classes, rest.classes)
+        known[test] = columns[folds.y[test]] >= 0
+        rows = {name: matrix.take(X, test) for name, X in weighed.items()}
+        selected: dict[Selection, Selected] = {}
+        for i, candidate in enumerate(candidates):
+            if candidate.selection not in selected:
+                here = next(iter(rows.values()))
+                selected[candidate.selection] = Selected.of(rest, candidate.selection, here)
+            one, X = selected[candidate.selection], rows[candidate.weighting]
+            found[i][test] = scored(candidate, one, X, columns)
+            spoken[i, test] = X.score(one.here, np.ones((len(one.here), 1)))[:, 0] > 0
+    weight = teaching_weights(folds, known)
+    results = [
+        judged(candidate, F, heard, folds, weight)
+        for candidate, F, heard in zip(candidates, found, spoken, strict=True)
+    ]
+    scores = np.array([score for _, score in results])
+    best = least(scores[:, 1])
+    names = tuple(candidate.name for candidate in candidates)
+    return Choice(results[best][0], names, scores, int(np.count_nonzero(weight)))
+
+
+def least(losses: Array) -> int:
+    """Where the least loss stands; the first if none is a number."""
+    return int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))
+
+
+def teaching_weights(folds: Folds, known: NDArray[np.bool_]) -> Array:
+    """The weights of texts, none too large to calculate with.
+
+    Texts of a class that is in one fold only teach nothing.
+    """
+    weight = np.where(known, 1.0 if folds.weight is None else folds.weight, 0.0)
+    return weight * min(1.0, MOST_WEIGHT / max(weight.max(initial=0), 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The counts of the words that a selection leaves, and which of these some texts hold."""
+
+    counts: Tally
+    chosen: NDArray[np.bool_]
+    here: Vocabulary
+
+    @classmethod
+    def of(cls, rest: Model, selection: Selection, X: Documents) -> Selected:
+        (block,) = rest.blocks
+        family: Any = block.family
+        counts = family.selected(block.statistics, rest.classes, selection)
+        words = keys_of(counts)
+        at = words.find(X.words)
+        chosen = (at >= 0) & X.present[at]
+        return cls(counts, chosen, words[chosen])
+
+
+def scored(
+    candidate: Combination, selected: Selected, X: Documents, columns: NDArray[np.intp]
+) -> Array:
+    """Scores (m, K, G) of texts by each kind of evidence, from the counts of other texts."""
+    F = np.empty((len(X), len(columns), len(candidate.evidence)))
+    for g, evidence in enumerate(candidate.evidence):
+        table, constant = evidence.solve(selected.counts, selected.chosen)
+        scores = X.score(selected.here, table, candidate.power) + constant
+        # A class that only texts left out belong to is as unlikely as the unlikeliest.
+        F[:, :, g] = np.where(columns >= 0, scores[:, columns], scores.min(axis=1, keepdims=True))
+    return F
+
+
+def judged(
+    candidate: Combination, F: Array, spoken: NDArray[np.bool_], folds: Folds, weight: Array
+) -> tuple[Combination, tuple[float, float]]:
+    """The candidate with its weights, and its accuracy and log loss.
+
+    Texts of no known word, of which nothing is `spoken`, get the priors and teach nothing.
+    """
+    y, fold = folds.y, folds.fold
+    rows = np.maximum(np.bincount(y, weight, len(folds.classes)), 0.5)
+    centre = np.log(rows / rows.sum())
+    heard = weight * spoken
+    scale = np.sqrt(np.einsum("i,ikg->g", heard, F**2) / max(heard.sum() * F.shape[1], 1.0))
+    scale = np.where(scale > LEAST_SCALE, scale, 1.0)
+    F = F / scale
+    log_p = np.tile(centre, (len(y), 1))
+    for f in range(int(fold.max()) + 1):
+        test, others = (fold == f) & spoken, fold != f
+        w, b = weights_of(candidate, F[others], y[others], heard[others], centre)
+        log_p[test] = log_softmax(F[test] @ w + b, axis=1)
+    own = np.maximum(np.exp(log_p[np.arange(len(y)), y]), SMALLEST)
+    if weight.any():
+        share = weight / weight.sum()
+        accuracy, loss = share @ (log_p.argmax(axis=1) == y), share @ -np.log(own)
+    else:  # one text of each class
+        accuracy = loss = np.nan
+    w, b = weights_of(candidate, F, y, heard, centre)
+    solved = replace(candidate, weights=w / scale, classes=folds.classes, constant=b - centre)
+    return solved, (float(accuracy), float(loss))
+
+
+def weights_of(
+    candidate: Combination, F: Array, y: Codes, weight: Array, centre: Array
+) -> tuple[Array, Array]:
+    """w (G,) and b (K,); evidence that would have to speak against itself is left out."""
+    start, ridge = expected(candidate, max(float(weight.sum()), 1.0))
+    kinds = [replace(evidence, tilted=False) for evidence in candidate.evidence]
+    used = np.ones(len(kinds), dtype=bool)
+    while True:
+        w = np.zeros(len(kinds))
+        w[used], b = layer.fit(F[:, :, used], y, weight, centre, start[used], ridge[used])
+        against = {
+            kind
+            for kind, evidence, own in zip(kinds, candidate.evidence, w, strict=True)
+            if own < 0 and not evidence.tilted
+        }
+        if not against:
+            return w, b
+        used &= np.array([kind not in against for kind in kinds])
+        if not used.any():  # too few texts to learn a weight from
+            return start, centre
+
+
+def expected(candidate: Combination, texts: float) -> tuple[Array, Array]:
+    """What each weight is drawn to, and how strongly: more with fewer texts.
+
+    Plain evidence of words is expected to count; what refines it has to show that it does.
+    """
+    plain = np.array([not e.tilted and e.tokens != "runs" for e in candidate.evidence])
+    start = np.where(plain, 1.5 / max(plain.sum(), 1), 0.0)
+    return start, np.where(plain, 1 + 100 / texts, 10 * (1 + 500 / texts))

@@ -1,0 +1,153 @@
+"""Evidence of several kinds, weighed against each other: from scores of words to probabilities.
+
+    log p(y|x) = Σ_g w_g Σ_v x_v T_gvk / L^γ + c_k + log p(k) + a constant,     L = Σ_v x_v
+
+Words repeat each other's evidence, so that the sum of all of it makes naive Bayes too sure of
+itself. Here L^γ divides it by a power of the text's length, and a few weights w and constants c,
+learned from scores of texts that had no part in the counts, say what is left of it. The tables T
+are solved from counts alone. A tilted table has each word's row multiplied by how common the word
+is, so that the weights can favour rare or frequent words: an idf that is learned.
+
+The kinds of evidence and why they suffice: docs/text.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays import labels
+from genus.arrays.labels import Axis
+from genus.arrays.vocabulary import Vocabulary
+from genus.statistics import Tally
+from genus.text.model.selection import Selection
+
+Array = NDArray[np.float64]
+TOKENS = ("all", "words", "runs")
+WEIGHTINGS = ("occurrences", "once", "logarithm")
+FAMILIES = ("multinomial", "complement", "bernoulli")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A table by word and class, solved from counts.
+
+    `family` is one of FAMILIES, `counted` is "occurrences" or "documents", and `tokens` are "all",
+    "words", or "runs" of several words.
+    """
+
+    family: str
+    counted: str
+    alpha: float
+    tokens: str = "all"
+    tilted: bool = False
+
+    def solve(self, counts: Tally, chosen: NDArray[np.bool_] | None = None) -> tuple[Array, Array]:
+        """T (V, K), less its mean over the classes, and what no word says (K,).
+
+        `chosen` (V,) are the words whose rows of T are wanted, if that is not all.
+        """
+        used = self._used(keys_of(counts))
+        rows = used if chosen is None else used & chosen
+        slope, constant = self._linear(counts, used, rows)
+        slope -= slope.mean(axis=0)
+        if self.tilted:
+            documents = counts["documents"][:, rows].sum(axis=0)
+            # -1 for a word in one document, 0 for one in 16, 1 for one in 256
+            slope *= np.log2(np.maximum(documents, 1.0)) / 4 - 1
+        table = np.zeros((len(used), len(counts.classes)))
+        table[rows] = slope.T
+        return (table if chosen is None else table[chosen]), constant - constant.mean()
+
+    def _linear(
+        self, counts: Tally, used: NDArray[np.bool_], rows: NDArray[np.bool_]
+    ) -> tuple[Array, Array]:
+        """What the family's `linear` is of the words `used`: of it the columns `rows`."""
+        α, V = self.alpha, int(np.count_nonzero(used))
+        N, total = counts[self.counted][:, rows], counts[self.counted] @ used.astype(float)
+        if self.family == "bernoulli":
+            n = counts["rows"]
+            absent = np.log(n - counts[self.counted] + α) @ used.astype(float)
+            return np.log(N + α) - np.log(n - N + α), absent - V * np.log(n[:, 0] + 2 * α)
+        sign = 1.0
+        if self.family == "complement":
+            N, total, sign = N.sum(axis=0) - N, total.sum() - total, -1.0
+        log_total = np.log(total + α * max(V, 1))[:, None]  # of no words, any number will do
+        return sign * (np.log(N + α) - log_total), np.zeros(len(total))
+
+    def _used(self, words: Vocabulary) -> NDArray[np.bool_]:
+        if self.tokens == "all":
+            return np.ones(len(words), dtype=bool)
+        return words.runs if self.tokens == "runs" else ~words.runs
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """Kinds of evidence, their weights (G,), and c (K,) by class.
+
+    `weighting` says what x_v is of how often word v occurs, and `power` is γ. `name` says what it
+    is in a few words.
+    """
+
+    name: str
+    evidence: tuple[Evidence, ...]
+    weighting: str
+    power: float
+    weights: Array = field(default_factory=lambda: np.ones(1))
+    classes: Axis = field(default_factory=labels.empty_axis)
+    constant: Array = field(default_factory=lambda: np.zeros(0))
+    selection: Selection = field(default_factory=Selection)
+
+    def of_classes(self, classes: Axis) -> Combination:
+        """The same without classes that are gone."""
+        left = labels.find(self.classes, classes) >= 0
+        return replace(self, classes=self.classes[left], constant=self.constant[left])
+
+    def solve(self, counts: Tally) -> tuple[Array, Array]:
+        """One table (V, K) and one constant (K,), of all evidence by its weight."""
+        classes = counts.classes
+        at = labels.find(classes, self.classes)  # a class may have come later
+        constant = np.where(at >= 0, np.append(self.constant, 0.0)[at], 0.0)
+        table = np.zeros((len(keys_of(counts)), len(classes)))
+        for weight, evidence in zip(self.weights, self.evidence, strict=True):
+            slope, rest = evidence.solve(counts)
+            table += weight * slope
+            constant = constant + weight * rest
+        return table, constant
+
+
+def keys_of(counts: Tally) -> Vocabulary:
+    """The words of a tally."""
+    return counts.keys[0] if counts.keys else Vocabulary()
+
+
+def plain(event_model: str, alpha: float, power: float, selection: Selection) -> Combination:
+    """One event model, with a weight: what calibration alone makes of it."""
+    counted = "documents" if event_model in ("boolean", "bernoulli") else "occurrences"
+    family = "multinomial" if event_model == "boolean" else event_model
+    weighting = "once" if event_model in ("boolean", "bernoulli") else "occurrences"
+    name = f"{event_model}, alpha={alpha:g}"
+    if selection.most is not None:
+        name += f", {selection.most} words by {selection.by or 'frequency'}"
+    name += ", over √length" if power else ""
+    evidence = (Evidence(family, counted, alpha),)
+    return Combination(name, evidence, weighting, power, selection=selection)
+
+
+def mixture(tokens: Sequence[str], selection: Selection) -> Combination:
+    """Multinomial and complement evidence of words, and of runs of words if asked for."""
+    evidence = tuple(
+        Evidence(family, counted, alpha, kind, tilted)
+        for kind in tokens
+        for family, counted, alpha in (
+            ("multinomial", "occurrences", 0.1),
+            ("complement", "documents", 1.0),
+        )
+        for tilted in (False, True)
+    )
+    name = {"all": "mixture", "words": "mixture of words"}[tokens[0]]
+    name += " and n-grams" if "runs" in tokens else ""
+    return Combination(name, evidence, "logarithm", 0.5, selection=selection)

@@ -1,0 +1,110 @@
+"""Which words of a vocabulary a model uses: chosen from their counts, whenever it is solved.
+
+Symbols: K classes, V words, N occurrences or documents of a word by class (K, V).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from genus.arrays.vocabulary import Vocabulary
+from genus.statistics import divide
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Words that are no stop words, in at least `least` documents, and the `most` telling of those.
+
+    A `least` below 1 is a share of the documents. `by` is what is telling: None for how often a
+    word occurs, "mutual-information" or "chi2". An n-gram that holds a stop word is left out; all
+    n-grams of several words are, unless `runs`. Unless `joined`, a word with a space in it is one.
+    """
+
+    stop_words: frozenset[str] = field(default_factory=frozenset)
+    least: float = 1
+    most: int | None = None
+    by: str | None = None
+    runs: bool = True
+    joined: bool = True
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the same words are chosen whatever their counts."""
+        return self.least in (0, 1) and self.most is None
+
+    def check(self) -> None:
+        """Raise unless this is a selection; one from a file may be anything."""
+        sound = all(isinstance(word, str) for word in self.stop_words)
+        sound &= isinstance(self.least, int | float) and self.least >= 0
+        sound &= self.most is None or (isinstance(self.most, int) and self.most > 0)
+        sound &= self.by in (None, "mutual-information", "chi2") and isinstance(self.runs, bool)
+        sound &= isinstance(self.joined, bool)
+        if not sound:
+            raise ValueError("its selection of words makes no sense")
+
+    def mask(
+        self, words: Vocabulary, occurrences: Array, documents: Array, totals: Array, counted: Array
+    ) -> NDArray[np.bool_]:
+        """Which words are used, (V,); `totals` (K,) are the documents of each class.
+
+        `counted` (K, V) are the counts that the event model uses.
+        """
+        used = ~self._stopped(words)
+        if self.joined and not self.runs:
+            used &= ~words.runs
+        least = self.least * totals.sum() if self.least < 1 else self.least
+        if self.least != 1:  # every word that was counted is in a document
+            used &= documents.sum(axis=0) >= least
+        if self.most is None or used.sum() <= self.most:
+            return used
+        candidates = np.flatnonzero(used)
+        if self.by == "mutual-information":
+            telling = mutual_information(documents[:, candidates], totals)
+        elif self.by == "chi2":
+            telling = chi2(counted[:, candidates], totals)
+        else:
+            telling = occurrences[:, candidates].sum(axis=0)
+        best = candidates[np.argsort(-telling, kind="stable")[: self.most]]
+        chosen = np.zeros(len(words), dtype=bool)
+        chosen[best] = True
+        return chosen
+
+    def _stopped(self, words: Vocabulary) -> NDArray[np.bool_]:
+        stopped = np.zeros(len(words), dtype=bool)
+        if not self.stop_words:
+            return stopped
+        at = Vocabulary.of(self.stop_words).find(words)
+        stopped[at[at >= 0]] = True
+        if self.joined and words.runs.any():
+            listed = np.array([word.encode("utf-8", "surrogatepass") for word in self.stop_words])
+            pieces, run = words.pieces(listed.dtype.itemsize)
+            stopped[run[np.isin(pieces, listed)]] = True
+        return stopped
+
+
+def mutual_information(documents: Array, totals: Array) -> Array:
+    """I(word in the document; class) in nats, (V,).
+
+    >>> mutual_information(np.array([[4.0, 2.0], [0.0, 2.0]]), np.array([4.0, 4.0])).round(3)
+    array([0.693, 0.   ])
+    """
+    m = totals.sum()
+    within = documents.sum(axis=0)
+    information = np.zeros(documents.shape[1])
+    for joint, marginal in ((documents, within), (totals[:, None] - documents, m - within)):
+        expected = divide(totals[:, None] * marginal, np.full_like(joint, m))
+        information += xlogy(joint, divide(joint, expected) + (joint == 0)).sum(axis=0)
+    return divide(information, np.full_like(information, m))
+
+
+def chi2(counted: Array, totals: Array) -> Array:
+    """χ² of a word's counts against the classes' shares of documents, as scikit-learn has it."""
+    share = divide(totals, totals.sum())
+    expected = share[:, None] * counted.sum(axis=0)
+    return divide((counted - expected) ** 2, expected).sum(axis=0)

@@ -1,0 +1,296 @@
+"""Texts: how often each word occurs in the documents of a class, and in how many of them.
+
+From these two counts every event model is solved:
+
+    multinomial  log p(x|k) = Σ_v x_v log φ_vk           φ from occurrences
+    boolean      log p(x|k) = Σ_v 1{x_v > 0} log φ_vk    φ from documents, as if each were a set
+    bernoulli    absent words speak too                  φ_vk, the share of documents with v
+    complement   a class is what the others are not      θ from the occurrences in other classes
+
+x_v is how often word v occurs in a text. A word that the model does not know says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes
+from genus.arrays.vocabulary import Vocabulary
+from genus.families.bernoulli import Bernoulli
+from genus.families.complement import Complement
+from genus.families.multinomial import Multinomial
+from genus.solve.smoothing import Smoothing
+from genus.statistics import Tally, settle
+from genus.text import Documents, Texts, Tokenizer
+from genus.text.documents import Entries
+from genus.text.model.combination import Combination, keys_of
+from genus.text.model.leaving import Leaving
+from genus.text.model.selection import Selection
+
+Array = NDArray[np.float64]
+MOST_SELECTIONS = 4  # that are kept with the counts that they were made from
+EVENT_MODELS = ("multinomial", "boolean", "bernoulli", "complement")
+
+
+@dataclass(frozen=True, eq=False)
+class WordParameters:
+    """The words in use, their counts, and log p(x|y) as a sum over them.
+
+    `table` (V, K) and `constant` (K,): Σ_v x_v table_v / L^power and the constant. `inner` is what
+    the family of the event model has solved. If it gives some word no probability, `table` is None.
+    Of a combination the table has a last column of ones, whose sum says if any word is known.
+    """
+
+    words: Vocabulary
+    counts: Tally
+    table: Array | None
+    constant: Array
+    inner: Any = None
+    weighting: str = "occurrences"
+    power: float = 0.0
+
+    @property
+    def alpha(self) -> float | None:
+        """The pseudo-count that "auto" has chosen."""
+        return getattr(self.inner, "alpha", None)
+
+    @property
+    def linear(self) -> tuple[Array, Array]:
+        """θ (K, V) and the constant (K,)."""
+        if self.table is None:
+            return self.inner.linear
+        return self.table.T[: len(self.constant)], self.constant
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A column of texts under an event model, or a combination of several."""
+
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    event_model: str = "multinomial"
+    smoothing: Smoothing = field(default_factory=Smoothing)
+    selection: Selection = field(default_factory=Selection)
+    combination: Combination | None = None
+
+    measures: ClassVar = ("occurrences", "documents")
+
+    @property
+    def counting(self) -> Mapping[str, Any]:
+        return {"family": "words", **self.tokenizer.counting}
+
+    @property
+    def distinct(self) -> bool:
+        """Whether a word counts once however often it occurs in a document."""
+        return self.event_model in ("boolean", "bernoulli")
+
+    @property
+    def weighting(self) -> str:
+        """What a word counts for by how often it occurs."""
+        if self.combination is not None:
+            return self.combination.weighting
+        return "once" if self.distinct else "occurrences"
+
+    @property
+    def inner(self) -> Any:
+        """The family of counts that the event model is."""
+        match self.event_model:
+            case "bernoulli":
+                return Bernoulli(smoothing=self.smoothing)
+            case "complement":
+                return Complement(self.smoothing)
+        return Multinomial(self.smoothing)
+
+    def zero(self) -> Tally:
+        return Tally(counts={name: np.zeros((0, 0)) for name in self.measures})
+
+    def count(self, X: Texts | Documents, y: Codes, classes: Axis, weight: Array | None) -> Tally:
+        if isinstance(X, Documents):
+            words, occurrences, documents = with_empty_word(X, y, weight, len(classes))
+        else:
+            words, occurrences, documents = self.tokenizer.count(X, y, weight, len(classes))
+        counts = {"occurrences": occurrences, "documents": documents}
+        return Tally.of(classes, (words,), counts)
+
+    def solve(self, statistics: Tally, classes: Axis, width: int) -> WordParameters:
+        if self.combination is not None:
+            counts = self.selected(statistics, classes, self.combination.selection)
+            table, constant = self.combination.solve(counts)
+            return WordParameters(
+                keys_of(counts),
+                counts,
+                np.column_stack([table, np.ones(len(table))]),
+                constant,
+                weighting=self.combination.weighting,
+                power=self.combination.power,
+            )
+        counts = self.selected(statistics, classes, self.selection)
+        words, inner = keys_of(counts), self.inner
+        within = Tally(classes, None, self._inner_counts(counts))
+        parameters = inner.solve(within, classes, len(words))
+        slope, constant = parameters.linear
+        finite = np.ascontiguousarray(slope.T) if np.isfinite(slope).all() else None
+        return WordParameters(words, counts, finite, constant, parameters, self.weighting)
+
+    def selected(self, statistics: Tally, classes: Axis, selection: Selection) -> Tally:
+        """The counts of the words in use, and of the classes, by class."""
+        # The same for all settings that are tried on a fold, one after the other.
+        key = selection, self.distinct and selection.by == "chi2"
+        recent = statistics.__dict__.setdefault("_selected", {})
+        counts: Tally | None = recent.get(key)
+        if counts is None or counts.classes is not classes:
+            if len(recent) == MOST_SELECTIONS:
+                recent.clear()
+            counts = recent[key] = self._select(statistics, classes, selection)
+        return counts
+
+    def _select(self, statistics: Tally, classes: Axis, selection: Selection) -> Tally:
+        counts = statistics.align(classes, 0)
+        occurrences, documents = (counts[name] for name in self.measures)
+        if statistics.keys is None:  # nothing counted yet
+            empty = np.zeros((len(classes), 0))
+            seen = {"occurrences": empty, "documents": empty, "rows": np.zeros((len(classes), 1))}
+            return Tally(classes, (Vocabulary(),), seen)
+        (words,) = statistics.keys
+        rows, words = documents[:, :1], words[1:]  # the first is the empty word
+        occurrences, documents = occurrences[:, 1:], documents[:, 1:]
+        counted = documents if self.distinct else occurrences
+        used = selection.mask(words, occurrences, documents, rows[:, 0], counted)
+        if not used.all():
+            words = words[used]
+            occurrences, documents = occurrences[:, used], documents[:, used]
+        return Tally(
+            classes, (words,), {"occurrences": occurrences, "documents": documents, "rows": rows}
+        )
+
+    def _inner_counts(self, counts: Tally) -> dict[str, Array]:
+        """The statistics that the family of the event model would have counted."""
+        counted = counts["documents" if self.distinct else "occurrences"]
+        seen = np.broadcast_to(counts["rows"], counted.shape)
+        return {"ones" if self.event_model == "bernoulli" else "count": counted, "seen": seen}
+
+    def log_likelihood(
+        self, parameters: WordParameters, X: Texts | Documents, relative: bool = False
+    ) -> Array:
+        words, table = parameters.words, parameters.table
+        if table is None:
+            known = X if isinstance(X, Documents) else self.tokenizer.encode_known(X, words)
+            return self.inner.log_likelihood(parameters.inner, self._matrix(known, words))
+        weighting, power = parameters.weighting, parameters.power
+        if isinstance(X, Documents):
+            scores = X.weighed(weighting).score(words, table, power)
+        else:
+            scores = self.tokenizer.score(X, words, table, weighting, power)
+        if self.combination is None:
+            scores += parameters.constant
+            return scores
+        # A text of no known word gets the priors, whatever texts with words are like.
+        spoken = scores[:, -1:] > 0
+        return scores[:, :-1] + np.where(spoken, parameters.constant, 0.0)
+
+    def contributions(
+        self, parameters: WordParameters, X: Texts | Documents
+    ) -> tuple[Array, Array]:
+        """By word of X's vocabulary; of Bernoulli, what a word being there changes."""
+        documents = X if isinstance(X, Documents) else self.tokenizer.encode(X)
+        if parameters.table is None:
+            return self._inner_contributions(parameters, documents)
+        entries, said = self.by_word(parameters, documents)
+        constant = parameters.constant
+        place = parameters.words.find(documents.words)
+        terms = np.zeros((len(documents), documents.width, len(constant)))
+        terms[entries.row, place[entries.word]] = said
+        spoken = (entries.lengths > 0) | (self.combination is None)
+        return terms, np.where(spoken[:, None], constant, 0.0)
+
+    def by_word(self, parameters: WordParameters, X: Texts | Documents) -> tuple[Entries, Array]:
+        """The known words of texts, entry by entry, and what each adds, (entries, K)."""
+        words = parameters.words
+        documents = X if isinstance(X, Documents) else self.tokenizer.encode_known(X, words)
+        slope, _ = parameters.linear
+        entries = documents.weighed(parameters.weighting).entries(words)
+        x = entries.times / np.maximum(entries.lengths, 1)[entries.row] ** parameters.power
+        return entries, x[:, None] * slope.T[entries.word]
+
+    def _inner_contributions(
+        self, parameters: WordParameters, documents: Documents
+    ) -> tuple[Array, Array]:
+        """The same where some probability is zero, by the family of the event model."""
+        rows = self._matrix(documents, parameters.words)
+        by_word, rest = self.inner.contributions(parameters.inner, rows)
+        if self.event_model == "bernoulli":  # what is absent belongs to no word of the text
+            there = (rows.toarray() > 0)[:, :, None]
+            rest = rest + np.where(there, 0.0, by_word).sum(axis=1)
+            by_word = np.where(there, by_word, 0.0)
+        place = parameters.words.find(documents.words)
+        terms = np.zeros((len(documents), documents.width, by_word.shape[2]))
+        terms[:, place[place >= 0]] = by_word[:, place >= 0]
+        return terms, rest
+
+    def leave_one_out(
+        self,
+        statistics: Tally,
+        parameters: WordParameters,
+        X: Documents,
+        y: Codes,
+        weight: Array | None,
+    ) -> Array | None:
+        alpha = self.smoothing.alpha if parameters.alpha is None else parameters.alpha
+        if alpha == 0 or not self.selection.is_fixed or self.combination is not None:
+            return None
+        entries = X.weighed(self.weighting).entries(parameters.words)
+        w = np.ones(len(y)) if weight is None else weight
+        # A word that is in no other document leaves the vocabulary with the text.
+        documents = parameters.counts["documents"].sum(axis=0)
+        left = settle(documents[entries.word] - w[entries.row], documents[entries.word])
+        leaving = Leaving(entries, w, y, left <= 0, len(parameters.words), alpha)
+        if self.event_model == "bernoulli":
+            return leaving.bernoulli(parameters.counts["documents"], parameters.counts["rows"])
+        counted = parameters.counts["documents" if self.distinct else "occurrences"]
+        return (
+            leaving.complement(counted)
+            if self.event_model == "complement"
+            else (leaving.multinomial(counted))
+        )
+
+    def sample(
+        self, parameters: WordParameters, k: int, n: int, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        """Texts of words in no order, (n, 1); of a combination, by the event model it stands on."""
+        if self.combination is not None:
+            known = self.event_model in EVENT_MODELS
+            plain = replace(self, combination=None, smoothing=Smoothing())
+            plain = plain if known else replace(plain, event_model="multinomial")
+            counts = parameters.counts
+            within = Tally(counts.classes, None, plain._inner_counts(counts))
+            inner = plain.inner.solve(within, counts.classes, len(parameters.words))
+            return plain.sample(replace(parameters, inner=inner), k, n, rng)
+        inner, out = self.inner, np.empty((n, 1), dtype=object)
+        for i in range(n):  # one by one: a row has a number for every word
+            (times,) = inner.sample(parameters.inner, k, 1, rng).astype(int)
+            words = np.repeat(np.flatnonzero(times), times[times > 0])
+            out[i, 0] = " ".join(map(parameters.words.word, rng.permutation(words)))
+        return out
+
+    def _matrix(self, documents: Documents, words: Vocabulary) -> Any:
+        """Counts of `words` as a sparse matrix, for the family of the event model."""
+        entries = documents.weighed(self.weighting).entries(words)
+        shape = len(documents), len(words)
+        return scipy.sparse.csr_array((entries.times, (entries.row, entries.word)), shape=shape)
+
+
+def with_empty_word(
+    X: Documents, y: Codes, weight: Array | None, n_classes: int
+) -> tuple[Vocabulary, Array, Array]:
+    """What a tokenizer counts: the empty word first, which every document holds once."""
+    words = X.words.with_empty()
+    occurrences, documents = (np.zeros((n_classes, 1 + X.width)) for _ in range(2))
+    occurrences[:, 1:], documents[:, 1:] = X.count(y, weight, n_classes)
+    documents[:, 0] = np.bincount(y, weight, n_classes)
+    return words, occurrences, documents
