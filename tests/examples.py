@@ -148,7 +148,7 @@ def csr(X: Array) -> Any:
 def normal_fit(model: Any, label: str, X: Array) -> float:
     """(x - μ)ᵀ Σ⁻¹ (x - μ) = -2 log p(x)/p(μ) is χ² of n, and so is each column's of 1."""
     k = model.classes_.tolist().index(label)
-    mean = model.model_.parameters[0].mean[[k]]
+    mean = model.model_.parameters.mean[[k]]
     n, peak = X.shape[1], model.predict_joint_log_proba(mean)[0, k]
     distances = [(-2 * (model.predict_joint_log_proba(X)[:, k] - peak), n)]
     for j in range(n):
@@ -205,7 +205,7 @@ class Counted:
     def log_likelihood(self, X: Array, y: list[str]) -> float:
         model = self.model
         if model.event_model == "boolean":  # the lists that are drawn, and not the sets they make
-            slope, k = model.model_.parameters[0].linear[0], model.classes_.tolist().index(y[0])
+            slope, k = model.model_.parameters.linear[0], model.classes_.tolist().index(y[0])
             return float(X[0] @ slope[k] + model.model_.log_prior[k])
         words = model.get_feature_names_out()
         return model.log_likelihood([" ".join(np.repeat(words, X[0].astype(int)))], y)

@@ -242,7 +242,7 @@ def alike(X: Any, sums: Same = same_sums) -> Same:
     def same(a: Any, b: Any) -> bool:
         return (
             a.model_.weights == b.model_.weights
-            and sums(a.model_.blocks[0].statistics, b.model_.blocks[0].statistics)
+            and sums(a.model_.statistics, b.model_.statistics)
             and labels.is_same(a.classes_, b.classes_)
             and close_numbers(*(attempt(one.predict_joint_log_proba, X) for one in (a, b)))
         )

@@ -218,7 +218,7 @@ def test_a_combination_is_its_formula(weighting: str, power: float, fitted: Any)
 
 def test_all_evidence_collapses_into_one_table(fitted: Any) -> None:
     model = fitted({"event_model": "auto"})
-    counts = model.resolve(event_model="multinomial", ngrams=(1, 2)).model_.parameters[0].counts
+    counts = model.resolve(event_model="multinomial", ngrams=(1, 2)).model_.parameters.counts
     parts = [combination((e,), "once", 0.0) for e in EVIDENCE]
     whole = combination(EVIDENCE, "once", 0.0)
     tables, constants = zip(*(e.solve(counts) for e in EVIDENCE), strict=True)
@@ -476,7 +476,7 @@ def test_auto_with_ngrams(ngrams: tuple[int, int]) -> None:
     model = TextClassifier("auto", ngrams=ngrams).fit(TEXTS, LABELS)
     counted = ngrams[0], max(ngrams[1], 2)
     words = CountVectorizer(ngram_range=counted).fit(TEXTS).get_feature_names_out()
-    assert model.model_.blocks[0].statistics.width == 1 + len(words)
+    assert model.model_.statistics.width == 1 + len(words)
     assert model.score(TEXTS, LABELS) > 0.8
     again = model.resolve(event_model="multinomial")
     assert_same_predictions(again, TextClassifier(ngrams=ngrams).fit(TEXTS, LABELS))

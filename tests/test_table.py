@@ -316,7 +316,7 @@ def test_gaussian_and_categorical_columns_are_those_of_scikit_learn() -> None:
 
 def test_missing_values_speak_only_if_being_missing_does() -> None:
     model = TableClassifier(calibrate=False).fit(FRAME, target="bought")
-    (parameters,) = model.model_.parameters
+    parameters = model.model_.parameters
     by_name = dict(zip(model.feature_names_in_, parameters.marginals, strict=True))
     assert by_name["income"].missing_gain > 0
     assert by_name["income"].absent.any()
@@ -337,7 +337,7 @@ def test_gains_are_what_leaving_rows_out_one_by_one_gives() -> None:
             one = clone(model).fit(frame.loc[rest, [name]], y[rest])
             p = one.predict_proba(frame.iloc[[i]][[name]])[0, y[i]]
             told += np.log(p) - np.log((y[rest] == y[i]).mean())
-        (marginal,) = model.fit(frame[[name]], y).model_.parameters[0].marginals
+        (marginal,) = model.fit(frame[[name]], y).model_.parameters.marginals
         assert_allclose(marginal.gains[family], told / len(frame), atol=2e-3)
 
 
@@ -348,7 +348,7 @@ def test_families_may_be_given_and_columns_left_out() -> None:
     assert "city" not in families
     assert "left out on request" in dict(model.summary().left_out)["city"]
     codes = TableClassifier({"visits": "categorical"}, calibrate=False).fit(X, Y)
-    (parameters,) = codes.model_.parameters
+    parameters = codes.model_.parameters
     at = codes.feature_names_in_.tolist().index("visits")
     assert parameters.marginals[at].family == "categorical"
 
@@ -508,7 +508,7 @@ def test_models_that_were_saved_merge_and_forget_as_they_would_have(tmp_path: Pa
         assert left.model_ == right.model_
         assert_array_equal(left.predict_proba(X), right.predict_proba(X))
     assert_allclose((a + b - d).predict_proba(X), a.predict_proba(X), atol=1e-9)
-    one, other = ((m + n).model_.blocks[0].statistics for m, n in ((a, b), (d, c)))
+    one, other = ((m + n).model_.statistics for m, n in ((a, b), (d, c)))
     for part in ("rows", "cells", "pairs"):
         assert one[part] == other[part]
 
@@ -764,10 +764,10 @@ def test_samples_stay_within_their_type() -> None:
 def test_categories_that_come_later_share_a_cell() -> None:
     first = {"a": ["u", "v", "w"] * 100, "b": list(range(300))}
     model = TableClassifier().fit(first, [0, 1, 1] * 100)
-    size = model.model_.blocks[0].statistics["pairs"].counts.shape
+    size = model.model_.statistics["pairs"].counts.shape
     more = {"a": [f"new {i}" for i in range(5000)], "b": [1] * 5000}
     model.partial_fit(more, [0, 1] * 2500)
-    grown = model.model_.blocks[0].statistics["pairs"].counts.shape
+    grown = model.model_.statistics["pairs"].counts.shape
     assert grown[1] <= size[1] + 2
 
 

@@ -1,6 +1,6 @@
-"""A model is its statistics: class counts and, block by block of columns, what each family counted.
+"""A model is its statistics: how many rows of each class, and what a family has counted of them.
 
-    p(y|x) = p(x|y) p(y) / Σ_k p(x|k) p(k),   p(x|y) = Π_blocks p(x_block|y)
+    p(y|x) = p(x|y) p(y) / Σ_k p(x|k) p(k)
 
 Bayes' rule lives here, and only here. Models are values: they add, subtract and scale.
 """
@@ -33,39 +33,28 @@ MANY_SUMS = 1 << 22  # by group, class and word, that are not
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
-    """Some columns, the family that models them, and what it has counted."""
+class Model:
+    """A family of `width` columns, what it has counted, and the weight of each class.
+
+    `chosen` is what the family chooses from the statistics before it is solved, if that is known
+    already; else it is chosen when it is needed. `declared` are classes that exist whether or not
+    a row of theirs was seen. `unexplained` says what to do with a row that no class can explain
+    (each gives it probability zero): "prior" answers with the priors and a warning, "error" raises.
+    """
 
     family: Family
     statistics: Any
-    columns: slice | NDArray[np.intp] = field(default_factory=lambda: slice(None))
-    width: int = 0
-
-    def of(self, X: Matrix) -> Matrix:
-        """The columns of this block."""
-        everything = isinstance(self.columns, slice) and self.columns == slice(None)
-        return X if everything else X[:, self.columns]
-
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    """Blocks, and the weight of each class.
-
-    `declared` are classes that exist whether or not a row of theirs was seen. `unexplained` says
-    what to do with a row that no class can explain (each gives it probability zero): "prior"
-    answers with the priors and a warning, "error" raises.
-    """
-
-    blocks: tuple[Block, ...]
+    width: int
     weights: Tally = field(default_factory=lambda: Tally(counts={"rows": np.zeros((0, 0))}))
     priors: Priors = field(default_factory=Priors)
     declared: Axis = field(default_factory=labels.empty_axis)
     unexplained: str = "prior"
+    chosen: Any = None
 
     @classmethod
     def zero(cls, family: Family, width: int, **options: Any) -> Model:
-        """A model of one block of `width` columns that has seen nothing."""
-        return cls((Block(family, family.zero(), width=width),), **options)
+        """A model of `width` columns that has seen nothing."""
+        return cls(family, family.zero(), width, **options)
 
     # Counting and the group; sums that outgrow a float are not `is_finite`, which callers ask.
 
@@ -73,11 +62,12 @@ class Model:
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Model:
         """The model of these rows alone; their classes are classes[y]."""
         rows = matrix.class_weights(y, weight, len(classes))
-        blocks = tuple(
-            replace(block, statistics=block.family.count(block.of(X), y, classes, weight))
-            for block in self.blocks
-        )
-        return replace(self, blocks=blocks, weights=Tally.of(classes, None, {"rows": rows}))
+        statistics = self.family.count(X, y, classes, weight)
+        return self._with(statistics, Tally.of(classes, None, {"rows": rows}))
+
+    def _with(self, statistics: Any, weights: Tally) -> Model:
+        """A model like this one of other rows."""
+        return replace(self, statistics=statistics, weights=weights, chosen=None)
 
     def count_groups(
         self, X: Matrix, y: Codes, classes: Axis, weight: Array | None, group: Codes, size: int
@@ -87,7 +77,7 @@ class Model:
         One pass over X with a class for every pair of group and class, where the statistics come
         apart again and are not too many at once; else a pass for every group.
         """
-        apart = all(block.family.counting.get("shared") is not True for block in self.blocks)
+        apart = self.family.counting.get("shared") is not True
         wide = size * len(classes) * getattr(X, "width", 0) > MANY_SUMS
         if apart and not wide and size * len(classes) <= max(len(y), MANY_PAIRS):
             pairs = np.arange(size * len(classes))
@@ -103,8 +93,7 @@ class Model:
 
     def _under(self, own: Axis, classes: Axis) -> Model:
         """The model of the classes `own` under other names."""
-        blocks = tuple(replace(b, statistics=b.statistics.under(own, classes)) for b in self.blocks)
-        return replace(self, blocks=blocks, weights=self.weights.under(own, classes))
+        return self._with(self.statistics.under(own, classes), self.weights.under(own, classes))
 
     def __add__(self, other: Model) -> Model:
         return self._combine(other, lambda a, b: a + b)
@@ -114,21 +103,21 @@ class Model:
 
     @np.errstate(over="ignore", invalid="ignore")
     def __mul__(self, factor: float) -> Model:
-        blocks = tuple(replace(b, statistics=b.statistics * factor) for b in self.blocks)
-        return replace(self, blocks=blocks, weights=self.weights * factor)
+        return self._with(self.statistics * factor, self.weights * factor)
 
     @cached_property
     def is_finite(self) -> bool:
         """Whether no sum has grown beyond what a float can hold."""
-        return self.weights.is_finite and all(b.statistics.is_finite for b in self.blocks)
+        return bool(self.weights.is_finite and self.statistics.is_finite)
 
     def __eq__(self, other: object) -> bool:
         """Whether both have counted the same."""
         if not isinstance(other, Model):
             return NotImplemented
-        return self.weights == other.weights and all(
-            a.family.counting == b.family.counting and a.statistics == b.statistics
-            for a, b in zip(self.blocks, other.blocks, strict=True)
+        return (
+            self.weights == other.weights
+            and self.family.counting == other.family.counting
+            and bool(self.statistics == other.statistics)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -139,52 +128,40 @@ class Model:
         Raises ImpossibleError if it has not counted that much.
         """
         rest = self - other
-        blocks = tuple(
-            replace(left, statistics=left.statistics.settled(before.statistics))
-            for before, left in zip(self.blocks, rest.blocks, strict=True)
-        )
         weights = rest.weights.settled(self.weights)
-        blocks = tuple(replace(b, statistics=of_classes(b.statistics, weights)) for b in blocks)
+        statistics = of_classes(rest.statistics.settled(self.statistics), weights)
         # A class that was only announced goes when rows of it do, unless some are left.
         gone = labels.find(self.declared, other.classes) >= 0
         gone &= labels.find(self.declared, weights.classes) < 0
         declared = self.declared[~gone]
-        return replace(rest, blocks=blocks, weights=weights, declared=declared)
+        return replace(rest, statistics=statistics, weights=weights, declared=declared)
 
     def without(self, part: Model) -> Model:
         """This model less a part of what it has counted; a class without weight is gone."""
         rest = self - part
-        blocks = (
-            replace(b, statistics=of_classes(b.statistics, rest.weights)) for b in rest.blocks
-        )
-        return replace(rest, blocks=tuple(blocks))
+        return replace(rest, statistics=of_classes(rest.statistics, rest.weights))
 
     def with_family(self, family: Family) -> Model:
-        """The same statistics solved with other options; one block only."""
-        (block,) = self.blocks
-        family = counting_as(family, block.family.counting)
-        return replace(self, blocks=(replace(block, family=family),))
+        """The same statistics solved with other options."""
+        return replace(self, family=counting_as(family, self.family.counting), chosen=None)
 
     @np.errstate(over="ignore", invalid="ignore")
     def _combine(self, other: Model, operation: Callable[[Any, Any], Any]) -> Model:
-        mine = [(b.family.counting, b.width) for b in self.blocks]
-        theirs = [(b.family.counting, b.width) for b in other.blocks]
-        if mine != theirs:
+        mine, theirs = self.family.counting, other.family.counting
+        if mine != theirs or self.width != other.width:
+            told = [
+                describe(mine, self.width, theirs, other.width),
+                describe(theirs, other.width, mine, self.width),
+            ]
             raise ValueError(
-                f"The two models count differently and do not merge: {describe(mine, theirs)} on "
-                f"one side, {describe(theirs, mine)} on the other. Fit both with the same columns "
-                "and options."
+                f"The two models count differently and do not merge: {told[0]} on one side, "
+                f"{told[1]} on the other. Fit both with the same columns and options."
             )
-        blocks = tuple(
-            replace(a, statistics=operation(a.statistics, b.statistics))
-            for a, b in zip(self.blocks, other.blocks, strict=True)
+        merged = self._with(
+            operation(self.statistics, other.statistics), operation(self.weights, other.weights)
         )
-        return replace(
-            self,
-            blocks=blocks,
-            weights=operation(self.weights, other.weights),
-            declared=labels.union(self.declared, other.declared, "classes"),
-        )
+        declared = labels.union(self.declared, other.declared, "classes")
+        return replace(merged, declared=declared)
 
     # Solving
 
@@ -210,22 +187,30 @@ class Model:
             return freeze(np.log(self.prior))
 
     @cached_property
-    def parameters(self) -> tuple[Any, ...]:
-        """What each block's family makes of its statistics."""
+    def choice(self) -> Any:
+        """What the family chooses from the statistics before it is solved; None if nothing."""
+        self._refuse_empty()
+        if self.chosen is not None or not hasattr(self.family, "choose"):
+            return self.chosen
+        return self.family.choose(self.statistics, self.classes, self.width)
+
+    @cached_property
+    def parameters(self) -> Any:
+        """What the family makes of its statistics."""
+        self._refuse_empty()
+        family: Any = self.family
+        chosen = () if self.choice is None else (self.choice,)
+        return freeze(family.solve(self.statistics, self.classes, self.width, *chosen))
+
+    def _refuse_empty(self) -> None:
         if len(self.classes) == 0:
             raise ValueError("The model has seen no rows (or forgotten all). Fit it first.")
-        solved = (b.family.solve(b.statistics, self.classes, b.width) for b in self.blocks)
-        return tuple(map(freeze, solved))
 
     # Bayes' rule
 
     def log_likelihood(self, X: Matrix, relative: bool = False) -> Array:
         """log p(x|y), (m, K); `relative`: up to a term that is the same for all classes."""
-        total = np.zeros((X.shape[0], len(self.classes)))
-        for block, parameters in zip(self.blocks, self.parameters, strict=True):
-            scores = block.family.log_likelihood(parameters, block.of(X), relative)
-            total = scores if len(self.blocks) == 1 else total + scores
-        return total
+        return self.family.log_likelihood(self.parameters, X, relative)
 
     def log_joint(self, X: Matrix, relative: bool = False) -> Array:
         """log p(x, y), (m, K)."""
@@ -310,29 +295,20 @@ class Model:
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """n rows and their labels; `chosen` are their classes, else drawn by p(y)."""
         k = rng.choice(len(self.classes), size=n, p=self.prior) if chosen is None else chosen
-        width = sum(block.width for block in self.blocks)
-        drawn: list[tuple[NDArray[np.intp], Block, NDArray[Any]]] = []
-        for one in np.unique(k):
-            rows = np.flatnonzero(k == one)
-            for block, parameters in zip(self.blocks, self.parameters, strict=True):
-                part = block.family.sample(parameters, int(one), len(rows), rng)
-                drawn.append((rows, block, part))
-        dtype = np.result_type(np.float64, *{p.dtype for _, _, p in drawn}) if drawn else float
-        X = np.empty((n, width), dtype=dtype)
-        for rows, block, part in drawn:
-            columns = np.arange(width)[block.columns]
-            X[np.ix_(rows, columns)] = part
+        drawn = {
+            int(one): self.family.sample(self.parameters, int(one), int((k == one).sum()), rng)
+            for one in np.unique(k)
+        }
+        dtype = np.result_type(np.float64, *{part.dtype for part in drawn.values()})
+        X = np.empty((n, self.width), dtype=dtype)
+        for one, part in drawn.items():
+            X[k == one] = part
         return X, self.classes[k]
 
     def contributions(self, X: Matrix) -> tuple[Array, Array]:
         """The summands of log p(x, y): by column, (m, n, K), and the rest with log p(y), (m, K)."""
-        parts = []
-        rest = np.tile(self.log_prior, (X.shape[0], 1))
-        for block, parameters in zip(self.blocks, self.parameters, strict=True):
-            terms, constant = block.family.contributions(parameters, block.of(X))
-            parts.append(terms)
-            rest = rest + constant
-        return np.concatenate(parts, axis=1), rest
+        terms, constant = self.family.contributions(self.parameters, X)
+        return terms, constant + self.log_prior
 
     # Leave one out
 
@@ -368,13 +344,13 @@ class Model:
         joint = self._leave_one_out_likelihood(X, y, weight) + log_prior
         # Rows without a closed form: subtract the row's statistics and solve.
         unsolved = np.flatnonzero(np.isnan(joint).any(axis=1) & ~gone.all(axis=1))
-        fixed = self._with_chosen_alpha() if len(unsolved) else self
+        fixed = self.family if len(unsolved) == 0 else with_alpha_of(self.family, self.parameters)
         if progress is not None:
             progress(m - len(unsolved))
         for i in unsolved:
             row = slice(i, i + 1)
             one = self.count(X[row], y[row], self.classes, None if weight is None else w[row])
-            rest = fixed - one
+            rest = replace(self - one, family=fixed, chosen=self.choice)
             joint[i] = -np.inf
             with without(f"row {i}"):
                 joint[i, labels.positions(rest.classes, self.classes)] = rest.log_joint(X[row])[0]
@@ -383,29 +359,15 @@ class Model:
         joint[gone] = -np.inf
         return self.normalise(joint, log_prior, logarithm=False)
 
-    def _with_chosen_alpha(self) -> Model:
-        """The same with the pseudo-counts that "auto" has chosen, as numbers."""
-        blocks = tuple(
-            replace(block, family=with_chosen_alpha(block.family, parameters))
-            for block, parameters in zip(self.blocks, self.parameters, strict=True)
-        )
-        return replace(self, blocks=blocks)
-
     def _leave_one_out_likelihood(self, X: Matrix, y: Codes, weight: Array | None) -> Array:
-        total = np.zeros((len(y), len(self.classes)))
-        for block, parameters in zip(self.blocks, self.parameters, strict=True):
-            counted = block.statistics
-            aligned = counted
-            if isinstance(counted, Tally):
-                counts = counted.align(self.classes, block.width)
-                aligned = replace(counted, classes=self.classes, counts=counts)
-            elif isinstance(counted, Moments):
-                aligned = counted.align(self.classes, block.width)
-            scores = block.family.leave_one_out(aligned, parameters, block.of(X), y, weight)
-            if scores is None:
-                return np.full_like(total, np.nan)
-            total += scores
-        return total
+        aligned = self.statistics
+        if isinstance(aligned, Tally):
+            counts = aligned.align(self.classes, self.width)
+            aligned = replace(aligned, classes=self.classes, counts=counts)
+        elif isinstance(aligned, Moments):
+            aligned = aligned.align(self.classes, self.width)
+        scores = self.family.leave_one_out(aligned, self.parameters, X, y, weight)
+        return np.full((len(y), len(self.classes)), np.nan) if scores is None else scores
 
 
 def of_classes(statistics: Any, weights: Tally) -> Any:
@@ -434,7 +396,7 @@ def without(what: str) -> Iterator[None]:
         raise SingularCovarianceError(f"Without {what}: {error}", error.columns) from None
 
 
-def with_chosen_alpha(family: Any, parameters: Any) -> Family:
+def with_alpha_of(family: Any, parameters: Any) -> Family:
     """The family with the pseudo-count that "auto" has chosen, if it has."""
     alpha = getattr(parameters, "alpha", None)
     return family if alpha is None else replace(family, smoothing=Smoothing(alpha))
@@ -455,21 +417,11 @@ def counting_as(family: Family, counting: Mapping[str, Any]) -> Family:
     return recast(counting)
 
 
-Counted = list[tuple[Mapping[str, Any], int]]
-
-
-def describe(blocks: Counted, others: Counted) -> str:
-    """What the blocks of a model count, for errors: of the same families only what differs."""
-    alike = [c["family"] for c, _ in blocks] == [c["family"] for c, _ in others]
-    if alike and [width for _, width in blocks] == [width for _, width in others]:
-        return ", ".join(
-            f"{name}={value}"
-            for (counting, _), (other, _) in zip(blocks, others, strict=True)
-            for name, value in counting.items()
-            if other.get(name) != value
-        )
-    return "; ".join(
-        f"{counting['family']} of {width} columns"
-        + "".join(f", {k}={v}" for k, v in counting.items() if k != "family")
-        for counting, width in blocks
-    )
+def describe(
+    counting: Mapping[str, Any], width: int, other: Mapping[str, Any], other_width: int
+) -> str:
+    """What a model counts, for errors: of the same family only what differs from another."""
+    if counting["family"] == other["family"] and width == other_width:
+        return ", ".join(f"{k}={v}" for k, v in counting.items() if other.get(k) != v)
+    options = "".join(f", {k}={v}" for k, v in counting.items() if k != "family")
+    return f"{counting['family']} of {width} columns{options}"

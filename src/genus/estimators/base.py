@@ -285,7 +285,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     @property
     def _parameters(self) -> Any:
         with self._named_errors(), attributes():
-            return self._fitted().parameters[0]
+            return self._fitted().parameters
 
     def _option(self, name: str) -> Any:
         """A parameter as it was when the model was solved, whatever it is set to now."""

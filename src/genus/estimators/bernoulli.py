@@ -62,7 +62,7 @@ class BernoulliNB(LinearClassifier):
     def feature_count_(self) -> Array:
         """In how many rows of each class each feature occurred, (K, n)."""
         model = self._fitted()
-        return model.blocks[0].statistics.align(model.classes, self.n_features_in_)["ones"]
+        return model.statistics.align(model.classes, self.n_features_in_)["ones"]
 
     @property
     def feature_log_prob_(self) -> Array:

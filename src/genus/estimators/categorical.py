@@ -89,7 +89,7 @@ class CategoricalNB(DiscreteClassifier):
 
     def _warn_of_measurements(self, rows: int) -> None:
         """Say if columns of numbers that are not whole have about as many values as rows."""
-        keys = self.model_.blocks[0].statistics.keys or ()
+        keys = self.model_.statistics.keys or ()
         many = [
             j
             for j, values in enumerate(keys)
@@ -182,8 +182,7 @@ class CategoricalNB(DiscreteClassifier):
     @property
     def bin_edges_(self) -> list[Array | None]:
         """The inner edges of each column's bins."""
-        (block,) = self._fitted().blocks
-        bins = block.family.bins  # type: ignore[attr-defined]
+        bins = self._fitted().family.bins  # type: ignore[attr-defined]
         return [None if c.edges is None else c.edges + bins.shift for c in self._columns_solved]
 
     @property

@@ -122,7 +122,7 @@ class Chooser(DiscreteClassifier):
                 family: Any = self._family()
                 family = replace(family, combination=None)
                 everything = folds.everything.with_family(family)
-                alpha = everything.parameters[0].alpha
+                alpha = everything.parameters.alpha
             found = [plain(self.event_model, alpha, power, selection) for power in sorted(powers)]
             ngrams = self._tokenizer().ngrams
         self._counted_ngrams = check_ngrams(self.ngrams), ngrams

@@ -59,8 +59,7 @@ class ComplementNB(LinearClassifier):
 
     def _generative(self) -> Model:
         """The multinomial model of the same counts: complement scores are no density."""
-        (block,) = self._fitted().blocks
-        family = Multinomial(block.family.smoothing)  # type: ignore[attr-defined]
+        family = Multinomial(self._fitted().family.smoothing)  # type: ignore[attr-defined]
         return self._fitted().with_family(family)
 
     def _generative_joint(self, X: Any) -> Array:
@@ -74,7 +73,7 @@ class ComplementNB(LinearClassifier):
     def feature_count_(self) -> Array:
         """How often each thing occurred in each class, (K, n)."""
         model = self._fitted()
-        return model.blocks[0].statistics.align(model.classes, self.n_features_in_)["count"]
+        return model.statistics.align(model.classes, self.n_features_in_)["count"]
 
     @property
     def feature_all_(self) -> Array:

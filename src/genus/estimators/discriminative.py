@@ -24,9 +24,8 @@ Array = NDArray[np.float64]
 
 
 def softmax_weights(model: Model) -> tuple[Array, Array]:
-    """θ (K, n) and b (K,) of a model of one block that is linear."""
-    (parameters,) = model.parameters
-    slope, constant = linear_form(parameters)
+    """θ (K, n) and b (K,) of a model that is linear."""
+    slope, constant = linear_form(model.parameters)
     if not np.isfinite(slope).all():
         raise ValueError(
             "Some probabilities are zero, and their logarithms no weights. Smooth with alpha > 0."

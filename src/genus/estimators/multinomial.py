@@ -51,7 +51,7 @@ class MultinomialNB(LinearClassifier):
     def feature_count_(self) -> Array:
         """How often each thing occurred in each class, (K, n)."""
         model = self._fitted()
-        return model.blocks[0].statistics.align(model.classes, self.n_features_in_)["count"]
+        return model.statistics.align(model.classes, self.n_features_in_)["count"]
 
     @property
     def feature_log_prob_(self) -> Array:

@@ -57,7 +57,7 @@ class PoissonNB(LinearClassifier):
     def feature_count_(self) -> Array:
         """How many events of each column in each class, (K, n)."""
         model = self._fitted()
-        return model.blocks[0].statistics.align(model.classes, self.n_features_in_)["total"]
+        return model.statistics.align(model.classes, self.n_features_in_)["total"]
 
     @property
     def feature_log_prob_(self) -> Array:

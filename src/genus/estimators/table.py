@@ -252,22 +252,21 @@ class TableClassifier(GenerativeClassifier):
         """Both models, counted by the cells that both have."""
         check_is_fitted(self)
         check_is_fitted(other)
-        (mine,), (theirs,) = self.model_.blocks, other.model_.blocks
+        mine, theirs = self.model_, other.model_
         if mine.family.counting == theirs.family.counting:
             return self, other
-        a, b = (block.family.how for block in (mine, theirs))  # type: ignore[attr-defined]
+        a, b = (model.family.how for model in (mine, theirs))  # type: ignore[attr-defined]
         if a.words.counting != b.words.counting:
             raise ValueError("The two models read texts differently; fit both with one calibrate=.")
         common = a.common(b)
         made = []
-        for one, how, block in ((self, a, mine), (other, b, theirs)):
+        for one, how, model in ((self, a, mine), (other, b, theirs)):
             copy = clone(one).set_params(**deepcopy(one._solved_with))
             copy._adopt(one)
             copy.plan_ = common.plan
-            family = replace(block.family, how=common)  # type: ignore[type-var]
-            statistics = how.regrouped(block.statistics, common)
-            own = replace(block, family=family, statistics=statistics)
-            copy._keep(replace(one.model_, blocks=(own,)))
+            family = replace(model.family, how=common)  # type: ignore[type-var]
+            statistics = how.regrouped(model.statistics, common)
+            copy._keep(replace(model, family=family, statistics=statistics))
             made.append(copy)
         return made[0], made[1]
 
@@ -285,15 +284,14 @@ class TableClassifier(GenerativeClassifier):
             X = {name: [value] for name, value in X.items()}
         frame, _ = self._as_matrix(X, reset=False)
         contributions, baseline = self.model_.contributions(frame)
-        (block,), (parameters,) = self.model_.blocks, self.model_.parameters
-        family: Any = block.family
+        family: Any = self.model_.family
         return TableExplanation(
             contributions,
             baseline,
             self.classes_,
             self._feature_names(),
             frame.values(),
-            family.by_word(parameters, frame),
+            family.by_word(self.model_.parameters, frame),
         )
 
     def summary(self) -> Summary:

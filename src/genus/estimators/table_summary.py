@@ -37,7 +37,7 @@ class Summary:
 
     @classmethod
     def of(cls, model: Any) -> Summary:
-        (parameters,) = model.model_.parameters
+        parameters = model.model_.parameters
         columns = []
         together = {name: names for names in model._together() for name in names}
         for column, marginal in zip(model.plan_.used, parameters.marginals, strict=True):

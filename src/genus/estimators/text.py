@@ -193,7 +193,7 @@ class TextClassifier(LogisticForm, Chooser):
     @property
     def _counted_by(self) -> Tokenizer:
         """The tokenizer of what was counted, whatever is set now."""
-        family: Any = self.model_.blocks[0].family
+        family: Any = self.model_.family
         return family.tokenizer
 
     def _check(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Any:
@@ -210,14 +210,14 @@ class TextClassifier(LogisticForm, Chooser):
             raise ValueError(f"{error} {remedy}") from None
 
     def _refuse_unsolved(self, model: Model) -> None:
-        if model.blocks[0].statistics.width > 1:  # words were counted
+        if model.statistics.width > 1:  # words were counted
             self._refuse_empty(None, model)
 
     def _refuse_empty(self, X: Any, model: Model) -> None:
-        words = model.parameters[0].words
+        words = model.parameters.words
         if len(words):
             return
-        counted = model.blocks[0].statistics.width - 1
+        counted = model.statistics.width - 1
         raise ValueError(
             f"empty vocabulary: all {counted} words that were counted are left out by stop_words, "
             "min_documents or max_features. Ask for less."
@@ -257,7 +257,7 @@ class TextClassifier(LogisticForm, Chooser):
         contributions, baseline = self.model_.contributions(documents)
         counts = documents.rows.to_scipy().toarray()
         names = list(documents.words)
-        (counted,) = self.model_.blocks[0].statistics.keys or (Vocabulary(),)
+        (counted,) = self.model_.statistics.keys or (Vocabulary(),)
         strange = documents.words.find(counted) < 0
         if self._counted_by.joins:
             strange &= ~documents.words.runs
@@ -307,7 +307,7 @@ class TextClassifier(LogisticForm, Chooser):
 
     def _is_linear(self) -> bool:
         if self.__sklearn_is_fitted__():
-            family: Any = self.model_.blocks[0].family
+            family: Any = self.model_.family
             if family.combination is not None:
                 raise AttributeError(
                     "Probabilities that are chosen or calibrated are not linear in counts of "
@@ -350,8 +350,7 @@ class TextClassifier(LogisticForm, Chooser):
 
     def _generative(self) -> Model:
         """The model whose scores are a density: what was counted, under an event model."""
-        (block,) = self._fitted().blocks
-        family: Any = block.family
+        family: Any = self._fitted().family
         if family.combination is None and family.event_model != "complement":
             return self.model_
         named = self._option("event_model")

@@ -14,7 +14,7 @@ import numpy as np
 from genus.arrays.labels import Axis
 from genus.arrays.vocabulary import Vocabulary
 from genus.families import Family
-from genus.model import Block, Model, counting_as
+from genus.model import Model, counting_as
 from genus.persistence import files
 from genus.registry import KINDS
 from genus.solve.priors import Priors
@@ -89,7 +89,9 @@ def model_from_tree(
     check_statistics(rows, Tally(counts={"rows": np.zeros((0, 0))}), 1)
     check_axis(tree["declared"])
     return Model(
-        blocks=(Block(family, statistics, width=width),),
+        family,
+        statistics,
+        width,
         weights=rows,
         priors=priors,
         declared=tree["declared"],

@@ -19,7 +19,6 @@ from genus.text.model.choosing import Choice
 def to_tree(estimator: Any) -> dict[str, Any]:
     """A fitted estimator as dictionaries, lists, numbers, text and arrays."""
     model = estimator.model_
-    (block,) = model.blocks
     if not type(estimator).__module__.startswith("genus."):
         raise TypeError(
             f"{type(estimator).__name__} is a class of your own, which load() does not know. Save "
@@ -43,8 +42,8 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         "names": getattr(estimator, "feature_names_in_", None),
         "classes": {"classes": model.weights.classes, "rows": model.weights["rows"]},
         "declared": model.declared,
-        "counting": plain(dict(block.family.counting)),
-        "statistics": statistics_to_tree(block.statistics),
+        "counting": plain(dict(model.family.counting)),
+        "statistics": statistics_to_tree(model.statistics),
     }
     if hasattr(estimator, "choice_"):
         tree["choice"] = choice_to_tree(estimator.choice_, estimator._chosen_for)

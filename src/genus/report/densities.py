@@ -89,7 +89,7 @@ class Shares:
 def density(model: Any, column: str, rows: Frame | None = None) -> Curves | Shares:
     """What a fitted classifier of tables holds of a column, over its own counts or some rows."""
     j, own = position(model, column)
-    marginal = model.model_.parameters[0].marginals[j]
+    marginal = model.model_.parameters.marginals[j]
     if marginal is None:
         raise ValueError(f"Column {column!r} holds texts, which have no density to draw.")
     seen = counted(model, j) if rows is None else given(rows.columns[j])
@@ -115,8 +115,7 @@ def holds_dates(column: Column) -> bool:
 
 def counted(model: Any, j: int) -> Observed:
     """What the model has counted of a column."""
-    (block,) = model.model_.blocks
-    own = of_columns(model.plan_, block.statistics, model.classes_, model.class_count_)[j]
+    own = of_columns(model.plan_, model.model_.statistics, model.classes_, model.class_count_)[j]
     assert own is not None
     values = own.values
     return Observed(np.asarray(values), own.counts.sum(axis=0))

@@ -147,7 +147,7 @@ def top_words(model: Any, j: int) -> list[tuple[Any, list[tuple[str, float]]]]:
 
     What a word tells is its log-odds times the share of the class's texts that hold it.
     """
-    parameters = model.model_.parameters[0].texts[j]
+    parameters = model.model_.parameters.texts[j]
     slope, _ = parameters.linear
     counts = parameters.counts
     found = []

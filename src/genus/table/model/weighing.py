@@ -17,7 +17,7 @@ from genus._kernel import layer_sums
 from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes
-from genus.model import Block, Model
+from genus.model import Model
 from genus.stacking import layer
 from genus.stacking.folds import Folds
 from genus.stacking.outcome import CrossValidation
@@ -75,8 +75,7 @@ def weigh(folds: Folds, family: Mixed) -> Weighing:
     def judge(left_out: Iterator[tuple[NDArray[np.intp], Model]]) -> None:
         for test, rest in left_out:
             known[test] = np.isin(y[test], labels.find(rest.classes, classes))
-            (block,) = rest.blocks
-            parameters = family.solve(block.statistics, classes, block.width)
+            parameters = family.solve(rest.statistics, classes, rest.width)
             F[test] = np.concatenate(family.evidence(parameters, folds.X[test]), axis=2)
 
     matrix.in_threads(judge, list(folds.left_out()))
@@ -168,10 +167,7 @@ def chosen_for_texts(folds: Folds, family: Mixed) -> dict[str, Combination]:
         if column.kind != "text":
             continue
         parts = tuple(
-            Model(
-                (Block(family.how.words, part.blocks[0].statistics[TEXT + column.name], width=1),),
-                part.weights,
-            )
+            Model(family.how.words, part.statistics[TEXT + column.name], 1, part.weights)
             for part in folds.parts
         )
         own = Folds(folds.X.columns[j], folds.y, folds.classes, folds.weight, folds.fold, parts)

@@ -145,9 +145,8 @@ class Selected:
 
     @classmethod
     def of(cls, rest: Model, selection: Selection, X: Documents) -> Selected:
-        (block,) = rest.blocks
-        family: Any = block.family
-        counts = family.selected(block.statistics, rest.classes, selection)
+        family: Any = rest.family
+        counts = family.selected(rest.statistics, rest.classes, selection)
         words = keys_of(counts)
         at = words.find(X.words)
         chosen = (at >= 0) & X.present[at]

@@ -45,7 +45,6 @@ def learn(labelled: Model, X: Documents, weight: Array) -> Expected:
 
 def expected_counts(like: Model, X: Documents, shares: Array) -> Model:
     """Texts counted into every class by their shares of it, (m, K)."""
-    (block,) = like.blocks
     counts = X.rows.to_scipy()
     within = counts.copy()
     within.data = np.ones_like(within.data)
@@ -56,4 +55,4 @@ def expected_counts(like: Model, X: Documents, shares: Array) -> Model:
     }
     tally = Tally.of(like.classes, (X.words.with_empty(),), tables)
     weights = Tally.of(like.classes, None, {"rows": total[:, None]})
-    return replace(like, blocks=(replace(block, statistics=tally),), weights=weights)
+    return replace(like, statistics=tally, weights=weights, chosen=None)
