@@ -295,23 +295,35 @@ def lines(folder: Path, names: Sequence[str]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
+    return command("table_accuracy", __doc__ or "", lines, SETS, arguments)
+
+
+def command(
+    module: str,
+    description: str,
+    lines: Callable[[Path, Sequence[str]], Iterator[str]],
+    sets: Sequence[str],
+    arguments: Sequence[str],
+) -> int:
+    """Print the lines of a table of some sets and, if asked to, write them to a document."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.table_accuracy",
-        description=__doc__,
+        prog=f"python -m benchmarks.{module}",
+        description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--data", metavar="FOLDER", type=Path, help="where the tables are")
-    parser.add_argument("--sets", metavar="NAME", nargs="+", help=f"some of {', '.join(SETS)}")
+    parser.add_argument("--sets", metavar="NAME", nargs="+", help=f"some of {', '.join(sets)}")
     parser.add_argument("--write", metavar="FILE", type=Path, help="update this document")
     options = parser.parse_args(arguments)
-    unknown = [name for name in options.sets or () if name not in SETS]
+    unknown = [name for name in options.sets or () if name not in sets]
     if unknown:
-        parser.error(f"there is no set {unknown[0]!r}; there are {', '.join(SETS)}.")
+        parser.error(f"there is no set {unknown[0]!r}; there are {', '.join(sets)}.")
     if options.write and options.sets:
         parser.error("--write shows all sets; leave --sets out.")
+    section = module.replace("_", "-")
     if options.write:
         try:
-            report.around(options.write, "table-accuracy")
+            report.around(options.write, section)
         except (OSError, ValueError) as error:
             parser.error(str(error))
     folder = options.data or Path(os.environ.get("GENUS_DATA", DEFAULT_DATA))
@@ -320,13 +332,13 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     warnings.simplefilter("ignore")  # of classes with few rows and columns of one value
     shown = []
-    for row in lines(folder, options.sets or SETS):
+    for row in lines(folder, options.sets or sets):
         print(row, flush=True)
         shown.append(row)
     if options.write:
-        command = shlex.join(["python", "-m", "benchmarks.table_accuracy", *arguments])
-        text = "\n\n".join([report.made_with(command), "\n".join(shown)])
-        report.replace_section(options.write, "table-accuracy", text)
+        made = shlex.join(["python", "-m", f"benchmarks.{module}", *arguments])
+        text = "\n\n".join([report.made_with(made), "\n".join(shown)])
+        report.replace_section(options.write, section, text)
     return 0
 
 

@@ -12,15 +12,20 @@
 
 namespace genus {
 
+// Cells of 2^exponent up to 2^(bits + 1) of them from zero, and beyond of 2^-bits of the number.
 struct Grid {
-    double origin, scale;
-    static constexpr int shift = 41;  // of 52 bits of the mantissa 11 are kept
+    int exponent, bits;
+    double per_step = std::ldexp(1.0, -exponent);
 
     std::int64_t key(double x) const {
-        const double z = (x - origin) + 0.0, moved = z + std::copysign(scale, z) + 0.0;
-        const auto bits = std::bit_cast<std::int64_t>(moved) >> shift;
-        // Negative floats descend as their bits ascend: turn them over, below all positive ones.
-        return bits >= 0 ? bits : -1 - (bits & ((std::int64_t{1} << (63 - shift)) - 1));
+        const bool negative = x < 0;
+        // Cells hold their lower end: of a negative number, the next one towards zero decides.
+        const auto size = std::bit_cast<std::int64_t>(std::abs(x)) - negative;
+        const std::int64_t e = (size >> 52) - 1023 - exponent, one = std::int64_t{1} << bits;
+        const std::int64_t place =
+            e > bits ? (e - bits) * one + ((size >> (52 - bits) & (one - 1)) | one)
+                     : static_cast<std::int64_t>(std::bit_cast<double>(size) * per_step);
+        return negative ? -1 - place : place;
     }
 };
 
@@ -28,6 +33,7 @@ struct Grid {
 inline Unique<std::int64_t> grid_codes(const double* data, std::ptrdiff_t stride, std::size_t m,
                                        const Grid& grid, std::size_t threads) {
     constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
+    constexpr std::int64_t many = std::int64_t{1} << 23;
     const std::size_t parts = ranges(m, threads);
     auto codes = zeros<std::int64_t>(m);
     std::vector<std::int64_t> low(parts, std::numeric_limits<std::int64_t>::max()),
@@ -50,6 +56,14 @@ inline Unique<std::int64_t> grid_codes(const double* data, std::ptrdiff_t stride
     if (most == none) {
         std::fill_n(codes.get(), m, std::int64_t{-1});
         return {{}, std::move(codes)};
+    }
+    if (most - least >= many) {  // too far apart for a table of all between
+        auto unique = unique_codes(codes.get(), 1, m, threads);
+        if (unique.values.front() == none) {
+            unique.values.erase(unique.values.begin());
+            for (std::size_t i = 0; i < m; ++i) --unique.codes[i];
+        }
+        return unique;
     }
     std::vector<std::int64_t> values;
     std::vector<std::int32_t> place(static_cast<std::size_t>(most - least) + 1, 0);

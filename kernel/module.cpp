@@ -248,12 +248,14 @@ nb::tuple unique_codes(const AnyVector& values, std::size_t threads) {
     throw nb::type_error("values must be float64 or int64.");
 }
 
-nb::tuple grid_codes(const AnyVector& values, double origin, double scale, std::size_t threads) {
+nb::tuple grid_codes(const AnyVector& values, int exponent, int bits, std::size_t threads) {
     require(values.dtype() == nb::dtype<double>(), "values must be float64.");
+    require(0 <= bits && bits <= 40 && std::abs(exponent) <= 1000,
+            "a grid has 0 to 40 bits, and steps of 2^-1000 to 2^1000.");
     const std::size_t m = values.shape(0);
     auto r = without_gil([&] {
         auto unique = genus::grid_codes(static_cast<const double*>(values.data()), values.stride(0),
-                                        m, {origin, scale}, threads);
+                                        m, {exponent, bits}, threads);
         auto keys = genus::zeros<std::int64_t>(unique.values.size());
         std::copy(unique.values.begin(), unique.values.end(), keys.get());
         return std::pair(std::pair(std::move(keys), unique.values.size()), std::move(unique.codes));
@@ -434,7 +436,7 @@ NB_MODULE(_kernel, m) {
     m.def("layer_sums", &layer_sums, "F"_a, "y"_a, "weight"_a, "theta"_a, "second"_a, "threads"_a);
     m.def("average_parents", &average_parents, "codes"_a, "table"_a, "is_parent"_a, "threads"_a);
     m.def("gather_scores", &gather_scores, "X"_a, "table"_a, "offsets"_a, "threads"_a);
-    m.def("grid_codes", &grid_codes, "values"_a, "origin"_a, "scale"_a, "threads"_a);
+    m.def("grid_codes", &grid_codes, "values"_a, "exponent"_a, "bits"_a, "threads"_a);
     m.def("mdlp", &mdlp, "counts"_a);
     m.def("unique_codes", &unique_codes, "values"_a, "threads"_a);
     m.def("score_above", &score_above, "X"_a, "threshold"_a, "on"_a, "missing"_a, "threads"_a);

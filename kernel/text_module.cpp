@@ -5,7 +5,7 @@
 
 #include "arrow.hpp"
 #include "binding.hpp"
-#include "texts.hpp"
+#include "hashes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -298,6 +298,23 @@ nb::tuple index_words(const Bytes& bytes, const Integers& ends) {
                           give(std::move(keys), {words.size, std::size_t{3}}));
 }
 
+auto hash_of_words(const Bytes& bytes, const Integers& ends) {
+    const SortedWords words = words_of(bytes, ends);
+    auto hashes = zeros<std::uint64_t>(words.size);
+    without_gil([&] {
+        for (std::size_t i = 0; i < words.size; ++i) hashes[i] = stable_hash(words[i]);
+        return 0;
+    });
+    return give(std::move(hashes), {words.size});
+}
+
+nb::tuple hash_of_texts(const nb::list& chunks, const nb::tuple& how_given, std::size_t threads) {
+    const Texts texts = texts_of(chunks);
+    const Tokenizer how = tokenizer_of(how_given);
+    auto r = by_team(texts, threads, [&](Team& team) { return hash_texts(texts, how, team); });
+    return nb::make_tuple(give(std::move(r.hashes), {texts.size()}), give_problem(r.problem));
+}
+
 nb::tuple merge(const Bytes& bytes, const Integers& ends, const Bytes& other_bytes,
                 const Integers& other_ends) {
     const SortedWords a = words_of(bytes, ends), b = words_of(other_bytes, other_ends);
@@ -392,6 +409,8 @@ void bind_texts(nb::module_& m) {
     m.def("strings_of_stream", &strings_of_stream, "stream"_a);
     m.def("strings_of_array", &strings_of_array, "schema"_a, "array"_a);
     m.def("index_words", &index_words, "bytes"_a, "ends"_a);
+    m.def("hash_vocabulary", &hash_of_words, "bytes"_a, "ends"_a);
+    m.def("hash_texts", &hash_of_texts, "chunks"_a, "how"_a, "threads"_a);
     m.def("merge_words", &merge, "bytes"_a, "ends"_a, "other_bytes"_a, "other_ends"_a);
 }
 

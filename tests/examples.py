@@ -31,15 +31,10 @@ from genus import (
     TableClassifier,
     TextClassifier,
 )
-from genus.estimators.base import GenerativeClassifier
+from genus.solve.grid import Grid
 from genus.table import Column, Frame, Plan, open_table
-from genus.table.model.experts import NAMES
-from genus.table.model.mixed import Weights
-from genus.table.model.weighing import Weighing
 from genus.table.plan import hashed
 from genus.text import Texts
-from genus.text.model.combination import plain
-from genus.text.model.selection import Selection
 
 Array = np.ndarray[Any, Any]
 Strategy = st.SearchStrategy[Any]
@@ -241,11 +236,13 @@ def frequency_fit(observed: Array, log_probabilities: Array) -> float:
 KNOWN = tuple(sorted(map(hashed, ["okapi", "zebra"])))
 PLAN = Plan(
     (
-        Column("x0", "number", "double", "", (-4.0, 0.0, 2.0, 4.0), True, 0.0, 1.0),
-        Column("x1", "category", "string", "", (), True, known=KNOWN),
+        Column(
+            "x0", "number", "double", grid=Grid(0.125), paired=True, edges=(-4.0, 0.0, 2.0, 4.0)
+        ),
+        Column("x1", "category", "string", paired=True, known=KNOWN),
         Column("x2", "category", "string"),
         Column("x3", "text", "string"),
-        Column("x4", "number", "double", "", (0.0, 1.0, 64.0), True, 4.0, 16.0),
+        Column("x4", "number", "double", grid=Grid(1.0, 13), paired=True, edges=(0.0, 1.0, 64.0)),
     )
 )
 TABLE = Rows(
@@ -265,44 +262,8 @@ TABLE = Rows(
 class PlannedTable(TableClassifier):
     """A classifier of tables with a plan that is made already."""
 
-    plan_ = PLAN
-
     def _look(self, table: Any, target: Any, classes: int) -> None:
-        self.n_features_in_ = len(PLAN)
-        self.feature_names_in_ = np.array([c.name for c in PLAN.used], dtype=object)
-
-
-# Weights that are learned from rows change with the rows, and classes that come later have none of
-# their own. With weights that are always the same, and the same for all classes, every law holds.
-WEIGHING = Weighing(
-    Weights(
-        ("families", *NAMES, "text/x3"),
-        np.array([0.3, 0.1, 0.2, 0.1, 0.05, 0.1, 0.1, 0.8]),
-        np.array([0.1, -0.2, 0.3, 0.0, 0.2, 0.05, 0.1, 0.0, 0.0, -0.1]),
-        np.array(LABELS),
-        np.zeros(3),
-        doubt=0.01,
-    ),
-    {"x3": plain("multinomial", 1.0, 0.5, Selection())},
-    np.zeros(8),
-    {},
-)
-
-
-class WeighedTable(PlannedTable):
-    """The same with weights that are learned already."""
-
-    def _weigh(self, folds: Any) -> None:
-        self.weighing_ = WEIGHING
-
-    def _ready(self, X: Any, codes: Any, classes: Any, weight: Any) -> Any:
-        self._weigh(None)
-        return X
-
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, **_: Any
-    ) -> Any:
-        return GenerativeClassifier.partial_fit(self, X, y, classes, sample_weight)
+        self._follow(PLAN)
 
 
 def frame(X: Array) -> Frame:
@@ -375,6 +336,17 @@ class Variant:
         return self.fit is normal_fit
 
     @property
+    def chooses(self) -> bool:
+        """Whether it chooses weights from rows, which leaving one out keeps."""
+        return (
+            hasattr(self.family, "choose")
+            and self.family.choose(
+                self.count(self.solid), np.unique(self.solid.y), len(self.columns)
+            )
+            is not None
+        )
+
+    @property
     def is_saved(self) -> bool:
         """Whether a file can hold it: a function is no data."""
         own = isinstance(self.estimator, PlannedTable)
@@ -384,6 +356,8 @@ class Variant:
     def family(self) -> Any:
         estimator = clone(self.estimator)
         estimator.n_features_in_ = len(self.columns)
+        if isinstance(estimator, PlannedTable):
+            estimator._follow(PLAN)
         return estimator._family()
 
     def count(self, rows: Rows) -> Any:
@@ -583,16 +557,35 @@ def variants() -> Iterator[Variant]:
     }.items():
         yield replace(text(name, **parameters), fit=None)
 
-    def planned(name: str, *options: Any, calibrate: bool = False, **parameters: Any) -> Variant:
-        kind = WeighedTable if calibrate else PlannedTable
-        estimator = kind(calibrate=calibrate, **parameters)
+    choosing = (
+        *({"event_model": e} for e in ("multinomial", "boolean", "bernoulli", "complement")),
+        {"stop_words": ["okapi"]},
+        {"min_documents": 2},
+        {"priors": PRIORS},
+    )
+    for name, parameters in {
+        "chosen": {"event_model": "auto"},
+        "chosen from pairs": {"event_model": "auto", "ngrams": (1, 2), "priors": PRIORS},
+        "calibrated": {"event_model": "boolean", "calibrate": True},
+        "calibrated auto": {"calibrate": True, "alpha": "auto"},
+    }.items():
+        yield replace(text(name, **parameters), fit=None, options=choosing)
+
+    def planned(name: str, *options: Any, **parameters: Any) -> Variant:
+        estimator = PlannedTable(**parameters)
         columns = (numbers, words, words, texts, counts)
-        return Variant(f"TableClassifier {name}", estimator, columns, TABLE, None, options)
+        return Variant(f"TableClassifier{name}", estimator, columns, TABLE, None, options)
 
     given = {"families": {"x0": "gaussian", "x1": "categorical", "x4": "discretised"}}
-    yield planned("auto", given, {"priors": PRIORS})
-    yield planned("given", {"families": "auto"}, **given)
-    yield planned("weighed", given, {"dependence": False}, {"priors": PRIORS}, calibrate=True)
+    together = {"families": {("x0", "x4"): "gaussian"}}
+    priors, alone, product = {"priors": PRIORS}, {"dependence": False}, {"calibrate": False}
+    yield planned("", given, alone, priors, product)
+    yield planned(" given", {"families": "auto"}, product, **given, **priors)
+    yield planned(" without dependence", given, {"dependence": True}, **alone)
+    yield planned(" together", alone, priors, **together)
+    yield planned(" without sample", given, alone, priors, sample_size=0)
+    yield planned(" product", given, priors, **product)
+    yield planned(" product given", {"families": "auto"}, **product, **given)
 
 
 VARIANTS = list(variants())

@@ -30,10 +30,11 @@ from cases import CASES, DISCRETE, NUMBERS, Case, each, refused, table, unchange
 from cases import LABELS as CODES
 from genus import GDA, TextClassifier, cross_validate, tune
 from genus._kernel import layer_sums
-from genus.estimators import chooser
+from genus.estimators import text as text_module
 from genus.stacking import layer
 from genus.stacking.folds import Folds
 from genus.text import Documents, Texts
+from genus.text.model import corpus
 from genus.text.model.choosing import choose
 from genus.text.model.combination import Combination, Evidence, mixture, plain
 from genus.text.model.selection import Selection
@@ -400,32 +401,33 @@ def test_a_choice_is_the_candidate_of_the_least_loss(fitted: Any) -> None:
     assert len(str(choice).splitlines()) == len(choice.names) + 1
 
 
-def test_more_than_enough_texts_are_chosen_from_some(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chooser, "CHOOSE_FROM", 100)
-    model = TextClassifier("auto").fit(TEXTS, LABELS)
+def test_more_than_enough_texts_are_chosen_from_some() -> None:
+    model = TextClassifier("auto", sample_size=100).fit(TEXTS, LABELS)
     assert model.choice_.texts == 100
-    assert model.model_ == TextClassifier(ngrams=(1, 2)).fit(TEXTS, LABELS).model_
+    plain = TextClassifier(ngrams=(1, 2)).fit(TEXTS, LABELS)
+    assert model.model_.statistics["words"] == plain.model_.statistics["words"]
     assert model.score(TEXTS, LABELS) > 0.8
-    again = TextClassifier("auto").fit(TEXTS, LABELS)
+    again = TextClassifier("auto", sample_size=100).fit(TEXTS, LABELS)
     assert_array_equal(model.predict_proba(NEW), again.predict_proba(NEW))
 
 
 def test_pairs_are_left_out_where_there_are_too_many(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(chooser, "MOST_RUNS", 100)
+    monkeypatch.setattr(text_module, "MOST_RUNS", 100)
     model = TextClassifier("auto").fit(TEXTS[:200], LABELS[:200])
-    assert model.model_ == TextClassifier().fit(TEXTS[:200], LABELS[:200]).model_
+    plain = TextClassifier().fit(TEXTS[:200], LABELS[:200])
+    assert model.model_.statistics["words"] == plain.model_.statistics["words"]
     model.save(tmp_path / "model.genus")
     check(loading(model, genus.load(tmp_path / "model.genus"), NEW))
     model.partial_fit(TEXTS[200:], LABELS[200:])
     plain = TextClassifier().fit(TEXTS, LABELS)
-    assert model.model_ == plain.model_
+    assert model.model_.statistics["words"] == plain.model_.statistics["words"]
     assert_same_predictions(model.resolve(event_model="multinomial"), plain)
 
 
 def test_what_is_cross_validated_leaves_the_same_pairs_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chooser, "MOST_RUNS", 100)
+    monkeypatch.setattr(text_module, "MOST_RUNS", 100)
     tuned = tune(TextClassifier("auto"), TEXTS[:90], LABELS[:90], [{}], folds=3)
     model = TextClassifier("auto").fit(TEXTS[:90], LABELS[:90])
     assert tuned.model.model_ == model.model_
@@ -717,7 +719,7 @@ def test_ngrams_of_a_loaded_model_are_those_that_were_counted(fitted: Any, tmp_p
 
 
 @either
-@pytest.mark.parametrize("where", ["choose", "stratified"])
+@pytest.mark.parametrize("where", ["choose", "deal"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_an_interrupted_choice_leaves_the_model_as_it_was(
     where: str, error: type[BaseException], options: Any, fitted: Any, monkeypatch: Any
@@ -726,7 +728,7 @@ def test_an_interrupted_choice_leaves_the_model_as_it_was(
         raise error
 
     model = fitted(options)
-    monkeypatch.setattr(chooser, where, fail)
+    monkeypatch.setattr(corpus, where, fail)
     with unchanged(model, NEW), pytest.raises(error):
         model.fit(TEXTS[:50], LABELS[:50])
     with unchanged(model, NEW), refused("greater than one"):
@@ -893,12 +895,12 @@ def test_labels_that_are_missing_in_a_column_of_any_kind(column: Any) -> None:
 
 
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
-def test_some_texts_of_a_column_of_any_kind(column: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_texts_of_a_column_of_any_kind(column: Any) -> None:
     y = [*SMALL_LABELS[:4], None, None]
     model, other = (TextClassifier(unlabeled=0.5).fit(X, y) for X in (SMALL, column(SMALL)))
     assert_same_predictions(other, model)
-    monkeypatch.setattr(chooser, "CHOOSE_FROM", 4)
-    model, other = (TextClassifier("auto").fit(X, SMALL_LABELS) for X in (SMALL, column(SMALL)))
+    few = TextClassifier("auto", sample_size=4)
+    model, other = (clone(few).fit(X, SMALL_LABELS) for X in (SMALL, column(SMALL)))
     assert_same_predictions(other, model)
 
 

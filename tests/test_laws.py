@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -361,13 +362,20 @@ def test_sparse_is_dense(variant: Variant, data: st.DataObject) -> None:
 # Cross-validation
 
 
-def refitted(variant: Variant, rows: Rows, tests: list[Any], **options: Any) -> np.ndarray:
-    """p(y|x) of each row from a classifier that was fitted without the row's fold."""
+def refitted(
+    variant: Variant, rows: Rows, tests: list[Any], chosen: Any = None, **options: Any
+) -> np.ndarray:
+    """p(y|x) of each row from a classifier that was fitted without the row's fold.
+
+    `chosen` takes the place of what the classifier would choose itself.
+    """
     classes = np.unique(rows.y)
     posterior = np.zeros((len(rows), len(classes)))
     for test in tests:
         rest = rows[np.setdiff1d(np.arange(len(rows)), test)]
         model = learn(variant, rest, **options)
+        if chosen is not None:
+            model.model_ = replace(model.model_, chosen=chosen)
         columns = np.searchsorted(classes, model.classes_)
         posterior[np.ix_(test, columns)] = model.predict_proba(variant.layout(rows.X[test]))
     return posterior
@@ -381,8 +389,10 @@ def validated(variant: Variant, rows: Rows, folds: Any) -> np.ndarray:
     return result.probabilities
 
 
-def chosen_alpha(model: Any) -> dict[str, Any]:
-    """What leaving one out keeps: the pseudo-count that "auto" has chosen from all rows."""
+def kept(model: Any) -> dict[str, Any]:
+    """What leaving one out keeps: pseudo-counts and weights that were chosen from all rows."""
+    if model.model_.choice is not None:
+        return {"chosen": model.model_.choice}
     return {"alpha": model.alpha_} if getattr(model, "alpha", None) == "auto" else {}
 
 
@@ -396,7 +406,7 @@ def test_leaving_one_out_is_fitting_without_it(variant: Variant, data: st.DataOb
         rows = small
     model = attempt(fit, variant, rows)
     assume(not failed(model))
-    options = chosen_alpha(model)
+    options = kept(model)
     alone = [np.array([i]) for i in range(len(rows))]
     left = attempt(validated, variant, rows, "loo")
     right = attempt(lambda: refitted(variant, rows, alone, **options))
@@ -407,7 +417,7 @@ def test_leaving_one_out_is_fitting_without_it(variant: Variant, data: st.DataOb
 def test_leaving_a_row_of_any_weight_out_is_fitting_without_it(variant: Variant) -> None:
     weight = np.resize([0.5, 1.0, 3.0, 0.25, 2.0], len(variant.solid))
     rows = Rows(variant.solid.X, variant.solid.y, weight)
-    options = chosen_alpha(fit(variant, rows))
+    options = kept(fit(variant, rows))
     alone = [np.array([i]) for i in range(len(rows))]
     left = attempt(validated, variant, rows, "loo")
     right = attempt(lambda: refitted(variant, rows, alone, **options))

@@ -24,7 +24,7 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from genus import GDA, TableClassifier, TableError, TextClassifier, cross_validate, load
 from genus.estimators.table_rows import labelled
-from genus.persistence.restoring import load_predictor
+from genus.persistence.predictor import load_predictor
 from genus.report.judging import judged
 from genus.table import Frame, look, open_table
 

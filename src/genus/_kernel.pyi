@@ -136,9 +136,7 @@ def gather_scores(
     """Return scores[m, K]: Σ_j table[offsets[j] + code], skipping what is no code of column j; and
     whether nothing was skipped (K > 0)."""
 
-def grid_codes(
-    values: Floats, origin: float, scale: float, threads: int
-) -> tuple[Integers, Integers]:
+def grid_codes(values: Floats, exponent: int, bits: int, threads: int) -> tuple[Integers, Integers]:
     """Return cells[V], ascending, and codes[m]: where each number's stands, -1 for NaN."""
 
 def mdlp(counts: Floats) -> Integers:
@@ -229,6 +227,14 @@ def strings_of_stream(stream: Any) -> tuple[str, Chunks | None, int]:
 
 def strings_of_array(schema: Any, array: Any) -> tuple[str, Chunks | None, int]:
     """Return what strings_of_stream does, of one Arrow array."""
+
+def hash_vocabulary(bytes: Bytes, ends: Integers) -> NDArray[np.uint64]:
+    """Return a hash of each word, the same on every machine."""
+
+def hash_texts(
+    chunks: Chunks, how: How, threads: int
+) -> tuple[NDArray[np.uint64], tuple[int, int]]:
+    """Return the sum of the hashes of the tokens of each text; invalid text and byte."""
 
 def index_words(bytes: Bytes, ends: Integers) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return what words are looked up with: slots by hash, a key for each word."""

@@ -67,7 +67,9 @@ class Model:
 
     def _with(self, statistics: Any, weights: Tally) -> Model:
         """A model like this one of other rows."""
-        return replace(self, statistics=statistics, weights=weights, chosen=None)
+        # Without a sample nothing can be chosen again, and what an old file held is kept.
+        chosen = self.chosen if getattr(self.family, "keeps_choice", False) else None
+        return replace(self, statistics=statistics, weights=weights, chosen=chosen)
 
     def count_groups(
         self, X: Matrix, y: Codes, classes: Axis, weight: Array | None, group: Codes, size: int
@@ -157,9 +159,11 @@ class Model:
                 f"The two models count differently and do not merge: {told[0]} on one side, "
                 f"{told[1]} on the other. Fit both with the same columns and options."
             )
-        merged = self._with(
+        larger = max(self, other, key=lambda model: model.class_weights.sum())
+        merged = larger._with(
             operation(self.statistics, other.statistics), operation(self.weights, other.weights)
         )
+        merged = replace(merged, family=self.family, priors=self.priors)
         declared = labels.union(self.declared, other.declared, "classes")
         return replace(merged, declared=declared)
 

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus._kernel import index_words, merge_words, take_runs
+from genus._kernel import hash_vocabulary, index_words, merge_words, take_runs
 
 Integers = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
+Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,17 @@ class Vocabulary:
         found = np.zeros(len(self), dtype=bool)
         found[np.searchsorted(self.ends, at, side="right")] = True
         return found
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """A hash of each word, (V,), the same on every machine."""
+        return hash_vocabulary(self.text, self.ends)
+
+    @cached_property
+    def tokens(self) -> NDArray[np.uint32]:
+        """32 bits of the hashes, (V,), of which the lowest says whether it is a run of words."""
+        high = (self.hashes >> np.uint64(32)).astype(np.uint32)
+        return (high & ~np.uint32(1)) | self.runs.astype(np.uint32)
 
     def is_same(self, other: Vocabulary) -> bool:
         """Whether both hold the same words."""

@@ -64,7 +64,7 @@ def read_table_model(path: str) -> Any:
 
 def read_predictor(path: str) -> Any:
     """What predicts, of the classifier of tables in a file; without waiting for scikit-learn."""
-    from genus.persistence.restoring import load_predictor
+    from genus.persistence.predictor import load_predictor
 
     found = read_by(load_predictor, path)
     if isinstance(found, str):

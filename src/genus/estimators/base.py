@@ -8,7 +8,7 @@ see, such as an infinite value, is refused there with its row and column.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -41,7 +41,6 @@ from genus.persistence import files
 from genus.persistence.trees import to_tree
 from genus.solve.normal import SingularCovarianceError
 from genus.solve.priors import Priors
-from genus.stacking.folds import Folds
 from genus.statistics import Array, ImpossibleError
 
 
@@ -85,10 +84,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _refuse_unsolved(self, model: Model) -> None:
         """Raise if options leave nothing to predict by."""
-
-    def _chosen_from(self, folds: Callable[[], Folds]) -> Self:
-        """Itself, or a copy that has chosen what it chooses from rows out of fold."""
-        return self
 
     def _ready(
         self, X: Matrix, codes: Codes, classes: NDArray[Any], weight: Array | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from itertools import chain
@@ -11,18 +11,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus.arrays import labels, matrix
 from genus.arrays.matrix import Codes
-from genus.arrays.options import flag, warn
+from genus.arrays.options import warn
 from genus.estimators.base import GenerativeClassifier, refuse_single_class
+from genus.estimators.inputs import announced, check_weight, refuse_missing_labels
 from genus.estimators.table_rows import (
     Labelled,
-    Reservoir,
+    batches_of,
     labelled,
     labelled_rows,
-    labels_of,
     some_of,
     unlabelled,
 )
@@ -30,21 +31,16 @@ from genus.estimators.table_summary import Summary
 from genus.explanation import TableExplanation
 from genus.model import Model
 from genus.registry import FAMILIES, is_for
-from genus.stacking.folds import Folds, stratified
 from genus.statistics import Array
 from genus.table import Frame, Plan, Source, TableError, look, open_table
+from genus.table.model.builder import asked_families, build
 from genus.table.model.counts import Counting
 from genus.table.model.mixed import Mixed
-from genus.table.model.weighing import Weighing, weigh
-from genus.text import Texts, Tokenizer
-from genus.text.model.words import Words
+from genus.table.model.weighing import Weighing
+from genus.text import Texts
 
 LOOK = 1 << 16  # rows that the columns are looked at by
-WEIGH_CELLS = 1 << 24  # rows times classes times evidence
-FEWEST_WEIGHED = 2000
 MANY_CLASSES = 50  # from which on a target may be no class
-MOST_WEIGHED = 10_000  # rows that weights are learned from and judged by
-FOLDS = 10
 Progress = Callable[[int], None]
 
 
@@ -63,6 +59,8 @@ class TableClassifier(GenerativeClassifier):
     calibrate : whether to weigh the evidence by rows out of fold, so that probabilities mean what
         they say. Without it the model is the plain product of families: naive Bayes.
     priors : p(y) by class, as a dictionary or in the order of the classes; None: shares of rows.
+    sample_size : how many rows the weights are learned from. Twice as many are kept in the model,
+        encoded; 0 keeps none, and the weights are those expected of any table.
 
     Attributes
     ----------
@@ -77,7 +75,6 @@ class TableClassifier(GenerativeClassifier):
     """
 
     plan_: Plan
-    weighing_: Weighing
 
     def __init__(
         self,
@@ -86,12 +83,14 @@ class TableClassifier(GenerativeClassifier):
         dependence: bool = True,
         calibrate: bool = True,
         priors: Any = None,
+        sample_size: int = 10_000,
     ) -> None:
         self.families = families
         self.ignore = ignore
         self.dependence = dependence
         self.calibrate = calibrate
         self.priors = priors
+        self.sample_size = sample_size
 
     # Fitting
 
@@ -112,82 +111,13 @@ class TableClassifier(GenerativeClassifier):
         as a stream, once. With `like`, a fitted classifier, columns are read as they are there, and
         the two can be added. `progress` is called with the number of rows after each batch.
         """
-        target = y if target is None and isinstance(y, str) else target
-        if target is None:
-            with self._unchanged_on_error():
-                self._forget_choice(like)
-                return super().fit(X, y, sample_weight)  # type: ignore[arg-type]
-        if sample_weight is not None:
-            raise ValueError("sample_weight goes with X and y; a table with a target has none.")
-
-        def fit_to(source: Source) -> None:
-            self._forget_choice(like)
-            self._fit_source(source, target, progress)
-
         with self._unchanged_on_error():
-            open_table(X).read(fit_to)
+            self.__dict__.pop("unlabelled_", None)
+            model = self._read(X, y, sample_weight, target, like, progress, first=True)
+            refuse_single_class(model.classes)
+            self._solve(model)
+            self._keep(model)
         return self
-
-    def _fit_source(self, source: Source, target: str, progress: Progress | None) -> None:
-        import pyarrow as pa
-
-        source.require(target)
-        batches = source.batches()
-        first: list[Any] = []
-        while sum(batch.num_rows for batch in first) < LOOK:
-            batch = next(batches, None)
-            if batch is None:
-                break
-            first.append(batch)
-        table = pa.Table.from_batches(first, source.schema)
-        if table.num_rows == 0:
-            raise unlabelled(source, target, 0)
-        self._look(table, target, len(labels_of(table.column(target), target)[0]))
-        model, kept, rows = self._empty(), Reservoir(MOST_WEIGHED), 0
-        empty = model
-
-        def count(batch: Any) -> tuple[Model | None, Frame, Labelled]:
-            own = labelled_rows(batch, target)
-            X = Frame.of(own.rows, self.plan_)
-            if len(own.codes) == 0:
-                return None, X, own
-            return self._count(empty, X, own.codes, own.classes, None), X, own
-
-        for counted, X, own in matrix.in_order(count, chain(first, batches)):
-            rows += len(own.there)
-            if counted is not None:
-                model = model + counted
-                kept.add(X, own.classes, own.codes)
-            if progress is not None:
-                progress(len(own.there))
-        if len(model.classes) == 0:
-            raise unlabelled(source, target, rows)
-        if len(model.classes) < 2:
-            only = labels.show(model.classes[0])
-            raise TableError(
-                f"The target {target!r} is always {only}; nothing can be told apart. Give rows of "
-                "another class, too."
-            )
-        self.unlabelled_ = int(rows - model.weights["rows"].sum())
-        if len(model.classes) > max(MANY_CLASSES, model.weights["rows"].sum() / 4):
-            warn(
-                f"The target {target!r} has {len(model.classes):,} classes in "
-                f"{model.weights['rows'].sum():,.0f} rows. Is it a number or a name, and no class?"
-            )
-        if self._chooses:
-            X, values = kept.rows()
-            classes, codes = labels.factorize(values)
-            evidence = 2 * len(self.plan_) + len(self._family().names)
-            most = max(WEIGH_CELLS // (len(classes) * evidence), FEWEST_WEIGHED)
-            some = some_of(len(codes), min(most, MOST_WEIGHED))
-            if len(some) < len(codes):
-                X, codes = X[some], codes[some]
-            X = self._encoded(X)
-            whole = None if len(X) == model.weights["rows"].sum() else model
-            self._weigh(self._folds(X, codes, classes, None, whole))
-            model = self._with_current_options(model)
-        self._solve(model)
-        self._keep(model)
 
     def partial_fit(
         self,
@@ -197,12 +127,22 @@ class TableClassifier(GenerativeClassifier):
         sample_weight: ArrayLike | None = None,
         *,
         target: str | None = None,
+        like: TableClassifier | None = None,
+        progress: Progress | None = None,
     ) -> Self:
-        """Count more rows; families are chosen anew, and weights stay as they are."""
-        if not self.__sklearn_is_fitted__() and self._chooses:
-            return self.fit(X, y, sample_weight, target=target)
-        X, y = self._apart(X, y, target)
-        return super().partial_fit(X, y, classes, sample_weight)._unjudged()
+        """Count more rows, the first ones as `fit` does; all choices follow from what is counted.
+
+        Nothing is solved before it is needed, so that many small batches cost little.
+        """
+        with self._unchanged_on_error():
+            first = not self.__sklearn_is_fitted__()
+            counted = self._read(X, y, sample_weight, target, like, progress, first=first)
+            model = counted if first else self._with_current_options(self.model_) + counted
+            if classes is not None:
+                model = self._declare(model, announced(classes), counted.classes)
+            _ = model.prior  # priors that do not fit the classes are refused now
+            self._keep(model)
+        return self
 
     def forget(
         self,
@@ -214,14 +154,154 @@ class TableClassifier(GenerativeClassifier):
     ) -> Self:
         """Take rows out again, as if they had never been counted."""
         check_is_fitted(self)
-        X, y = self._apart(X, y, target)
-        return super().forget(X, y, sample_weight)._unjudged()
-
-    def _unjudged(self) -> Self:
-        """Itself, without scores of rows that it was fitted to before."""
-        if "weighing_" in vars(self):
-            self.weighing_ = self.weighing_.unjudged()
+        with self._unchanged_on_error():
+            forgotten = self._read(X, y, sample_weight, target, None, None, first=False)
+            model = self._with_current_options(self.model_)
+            self._keep(self._less(model, replace(forgotten, declared=forgotten.classes)))
         return self
+
+    def plan(self, X: Any, y: Any = None, *, target: str | None = None) -> Self:
+        """Decide how the columns of tables like X are read, and count nothing.
+
+        What is fitted `like` the result, wherever that is, can be added exactly.
+        """
+        target = y if target is None and isinstance(y, str) else target
+
+        def look_at(source: Source) -> None:
+            if target is None:
+                table = source.table()
+                classes = 2 if y is None else len(self._labels(y, None, table.num_rows)[0])
+                self._look(some_rows(table), None, classes)
+            else:
+                self._looked(source, self._labelled(source, target), target)
+
+        with self._unchanged_on_error():
+            open_table(X).read(look_at)
+            self._keep(self._empty())
+        return self
+
+    def _read(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        target: str | None,
+        like: TableClassifier | None,
+        progress: Progress | None,
+        *,
+        first: bool,
+    ) -> Model:
+        """Count the labelled rows of a table; the `first` ones decide how columns are read."""
+        if like is not None:
+            check_is_fitted(like)
+            self._adopt(like)
+            first = False
+        target = y if target is None and isinstance(y, str) else target
+        if target is None and y is None and self.__sklearn_is_fitted__():
+            target = self.plan_.target
+        if target is not None and sample_weight is not None:
+            raise ValueError("sample_weight goes with X and y; a table with a target has none.")
+
+        def count(source: Source) -> Model:
+            if target is None:
+                table = source.table()
+                classes, codes, weight = self._labels(y, sample_weight, table.num_rows)
+                if first:
+                    self._look(some_rows(table), None, len(classes))
+                batches = batches_of(table, classes, codes, weight)
+            else:
+                batches = self._labelled(source, target)
+                batches = self._looked(source, batches, target) if first else batches
+            return self._count_batches(batches, source, target, progress)
+
+        return open_table(X).read(count)
+
+    def _labelled(self, source: Source, target: str) -> Iterator[Labelled]:
+        """The labelled rows of a source, some at a time."""
+        source.require(target)
+        known = self.classes_ if self.__sklearn_is_fitted__() else None
+        return (labelled_rows(batch, target, known) for batch in source.batches())
+
+    def _labels(self, y: Any, sample_weight: Any, rows: int) -> tuple[Any, Codes, Array | None]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, or the name of the column that "
+                "has the classes: target=…"
+            )
+        y = np.asarray(column_or_1d(refuse_missing_labels(y), warn=True))
+        if len(y) != rows:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {rows} rows "
+                f"and y {len(y)} labels; give a label for each."
+            )
+        if y.dtype.kind not in "biuU":
+            check_classification_targets(y)
+        return *labels.factorize(y), check_weight(sample_weight, len(y))
+
+    def _looked(
+        self, source: Source, batches: Iterator[Labelled], target: str
+    ) -> Iterator[Labelled]:
+        """The same batches, after a look at the first of them."""
+        import pyarrow as pa
+
+        first: list[Labelled] = []
+        while sum(len(one.codes) for one in first) < LOOK:
+            batch = next(batches, None)
+            if batch is None:
+                break
+            first.append(batch)
+        if sum(len(one.codes) for one in first) == 0:
+            raise unlabelled(source, target, sum(len(one.there) for one in first))
+        table = pa.Table.from_batches([one.rows for one in first])
+        self._look(table, target, len({c for one in first for c in one.classes.tolist()}))
+        return chain(first, batches)
+
+    def _count_batches(
+        self,
+        batches: Iterator[Labelled],
+        source: Source,
+        target: str | None,
+        progress: Progress | None,
+    ) -> Model:
+        model, rows = self._empty(), 0
+        empty = model
+
+        def count(own: Labelled) -> tuple[Model | None, Labelled]:
+            X = Frame.of(own.rows, self.plan_)
+            if len(own.codes) == 0:
+                return None, own
+            return self._count(empty, X, own.codes, own.classes, own.weight), own
+
+        for counted, own in matrix.in_order(count, batches):
+            rows += len(own.there)
+            if counted is not None:
+                model = model + counted
+                unseen = own.classes[labels.find(own.classes, counted.weights.classes) < 0]
+                declared = labels.union(model.declared, unseen, "classes")
+                model = replace(model, declared=declared)
+            if progress is not None:
+                progress(len(own.there))
+        if target is not None:
+            self._check_target(model, source, target, rows)
+        return model
+
+    def _check_target(self, model: Model, source: Source, target: str, rows: int) -> None:
+        """Say what is odd about a column of classes, or raise."""
+        if len(model.classes) == 0:
+            raise unlabelled(source, target, rows)
+        if len(model.classes) < 2 and not self.__sklearn_is_fitted__():
+            only = labels.show(model.classes[0])
+            raise TableError(
+                f"The target {target!r} is always {only}; nothing can be told apart. Give rows of "
+                "another class, too."
+            )
+        total = model.weights["rows"].sum()
+        self.unlabelled_ = int(rows - total)
+        if len(model.classes) > max(MANY_CLASSES, total / 4):
+            warn(
+                f"The target {target!r} has {len(model.classes):,} classes in {total:,.0f} rows. "
+                "Is it a number or a name, and no class?"
+            )
 
     def _apart(self, X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
         """Rows and their labels, from a table that has both."""
@@ -234,41 +314,47 @@ class TableClassifier(GenerativeClassifier):
         found = labelled(open_table(X), target, known)
         return found.rows, found.y
 
-    # The group: models that were fitted apart have cells of their own
+    # The group: models whose plans were made apart have cells of their own
 
     def __add__(self, other: GenerativeClassifier) -> Self:
         if not isinstance(other, TableClassifier):
             return super().__add__(other)
         mine, theirs = self._alike(other)
-        return GenerativeClassifier.__add__(mine, theirs)._unjudged()
+        return GenerativeClassifier.__add__(mine, theirs)
 
     def __sub__(self, other: GenerativeClassifier) -> Self:
         if not isinstance(other, TableClassifier):
             return super().__sub__(other)
         mine, theirs = self._alike(other)
-        return GenerativeClassifier.__sub__(mine, theirs)._unjudged()
+        return GenerativeClassifier.__sub__(mine, theirs)
 
     def _alike(self, other: TableClassifier) -> tuple[Self, TableClassifier]:
         """Both models, counted by the cells that both have."""
         check_is_fitted(self)
         check_is_fitted(other)
-        mine, theirs = self.model_, other.model_
-        if mine.family.counting == theirs.family.counting:
+        mine: Any = self.model_.family
+        theirs: Any = other.model_.family
+        if mine.counting == theirs.counting:
             return self, other
-        a, b = (model.family.how for model in (mine, theirs))  # type: ignore[attr-defined]
-        if a.words.counting != b.words.counting:
-            raise ValueError("The two models read texts differently; fit both with one calibrate=.")
-        common = a.common(b)
-        made = []
-        for one, how, model in ((self, a, mine), (other, b, theirs)):
-            copy = clone(one).set_params(**deepcopy(one._solved_with))
-            copy._adopt(one)
-            copy.plan_ = common.plan
-            family = replace(model.family, how=common)  # type: ignore[type-var]
-            statistics = how.regrouped(model.statistics, common)
-            copy._keep(replace(model, family=family, statistics=statistics))
-            made.append(copy)
-        return made[0], made[1]
+        common = mine.how.common(theirs.how)
+        return self._moved(common), other._moved(common)
+
+    def _moved(self, how: Counting) -> Self:
+        """The same model, counted another way."""
+        family: Any = self.model_.family
+        copy = clone(self).set_params(**deepcopy(self._solved_with))
+        copy._adopt(self)
+        copy._follow(how.plan)
+        statistics = family.how.moved(self.model_.statistics, how)
+        model = replace(
+            self.model_,
+            family=replace(family, how=how),
+            statistics=statistics,
+            width=len(how.plan),
+            chosen=None,
+        )
+        copy._keep(model)
+        return copy
 
     # Predicting and more
 
@@ -328,88 +414,33 @@ class TableClassifier(GenerativeClassifier):
     # Inside
 
     @property
-    def _chooses(self) -> bool:
-        return flag("calibrate", self.calibrate)
-
-    def _keep(self, model: Model) -> None:
-        if "weighing_" in vars(self) and self._chooses:  # of a class that is gone nothing is kept
-            self.weighing_ = self.weighing_.of_classes(model.classes)
-            model = super()._with_current_options(model)
-        super()._keep(model)
+    def weighing_(self) -> Weighing:
+        """What each expert counts for, and what all is worth out of fold."""
+        weighing = self._fitted().choice
+        if weighing is None:
+            raise AttributeError("calibrate=False weighs nothing: the product of families decides.")
+        return weighing
 
     def _family(self) -> Mixed:
-        self._refuse_unfit()
-        how = Counting(self.plan_, Words(self._tokenizer()), self._together())
-        asked = {name: family for name, family in self._asked().items() if family != "text"}
-        family = Mixed(how, asked, None, flag("dependence", self.dependence) and self._chooses)
-        if not self._chooses or "weighing_" not in vars(self):
-            return family
-        return family.weighed(self.weighing_.weights, self.weighing_.combinations)
-
-    def _refuse_unfit(self) -> None:
-        """Raise if a family is asked for that is not for what the column holds."""
-        kinds = {column.name: column.kind for column in self.plan_.columns}
-        for name, family in self._asked().items():
-            if name not in kinds:
-                raise ValueError(f"There is no column {name!r} to have the family {family!r}.")
-            if not is_for(family, kinds[name]):
-                raise ValueError(
-                    f"Column {name!r} holds {kinds[name] or 'nothing'}, and {family!r} is for "
-                    f"{FAMILIES[family]}. Choose another family."
-                )
-
-    def _tokenizer(self) -> Tokenizer:
-        return Tokenizer(ngrams=(1, 2) if self._chooses else (1, 1))
-
-    def _asked(self) -> dict[str, str]:
-        if isinstance(self.families, str) and self.families == "auto":
-            return {}
-        if not isinstance(self.families, Mapping):
-            raise ValueError(
-                f'families is "auto" or a dictionary by column; got {self.families!r}.'
-            )
-        for name, family in self.families.items():
-            if isinstance(name, tuple):
-                continue
-            if family not in FAMILIES:
-                raise ValueError(
-                    f"The family of {name!r} is one of {', '.join(map(repr, FAMILIES))}; got "
-                    f"{family!r}."
-                )
-        single = {k: v for k, v in self.families.items() if not isinstance(k, tuple)}
-        return single | {name: "gaussian" for names in self._together() for name in names}
-
-    def _together(self) -> tuple[tuple[str, ...], ...]:
-        """The columns of numbers that are to be modelled together."""
-        if not isinstance(self.families, Mapping):
-            return ()
-        found = [(k, v) for k, v in self.families.items() if isinstance(k, tuple)]
-        for names, family in found:
-            if family != "gaussian" or len(names) < 2:
-                raise ValueError(
-                    f"Columns that are modelled together are two or more and gaussian; got "
-                    f"{names!r}: {family!r}."
-                )
-        named = [name for names, _ in found for name in names]
-        named += [name for name in self.families if not isinstance(name, tuple)]
-        twice = {name for name in named if named.count(name) > 1}
-        if twice:
-            raise ValueError(f"Column {min(twice)!r} has two families. Give it one.")
-        return tuple(names for names, _ in found)
+        return build(self.plan_, self.families, self.dependence, self.calibrate, self.sample_size)
 
     def _look(self, table: Any, target: str | None, classes: int) -> None:
         if isinstance(self.ignore, str):
             raise ValueError(f"ignore is a list of columns; got {self.ignore!r}.")
-        asked = {name: FAMILIES[family] for name, family in self._asked().items()}
-        for name, family in self._asked().items():
+        families = asked_families(self.families)
+        asked = {name: FAMILIES[family] for name, family in families.items()}
+        for name, family in families.items():
             # Categories that look like numbers are counted as numbers, one by one.
             if is_for(family, "number") and is_numeric(table, name):
                 asked[name] = "number"
-        known: Plan | None = self.__dict__.pop("_like", None)
-        self.plan_ = known or look(table, target, asked, list(self.ignore), classes)
-        self.plan_.require()
-        self.n_features_in_ = len(self.plan_)
-        self.feature_names_in_ = np.array([c.name for c in self.plan_.used], dtype=object)
+        self._follow(look(table, target, asked, list(self.ignore), classes))
+
+    def _follow(self, plan: Plan) -> None:
+        """Read columns by a plan."""
+        plan.require()
+        self.plan_ = plan
+        self.n_features_in_ = len(plan)
+        self.feature_names_in_ = np.array([c.name for c in plan.used], dtype=object)
 
     def _check(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Any:
         if isinstance(y, str):
@@ -429,11 +460,8 @@ class TableClassifier(GenerativeClassifier):
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         table = open_table(X).table()
         if reset:
-            if table.num_rows == 0:
-                raise TableError("There are no rows to learn from.")
-            rows = some_of(table.num_rows, LOOK)
-            some = table if len(rows) == table.num_rows else table.take(rows)
-            self._look(some, None, 2 if y is None else len(set(np.asarray(y).tolist())))
+            classes = 2 if y is None else len(set(np.asarray(y).tolist()))
+            self._look(some_rows(table), None, classes)
         frame = Frame.of(table, self.plan_)
         if y is None:
             return frame, None
@@ -459,77 +487,14 @@ class TableClassifier(GenerativeClassifier):
 
         return open_table(X).read(scores)
 
-    def _ready(self, X: Frame, codes: Codes, classes: NDArray[Any], weight: Array | None) -> Frame:
-        self._family()
-        if not self._chooses:
-            return X
-        refuse_single_class(classes)
-        # Some rows of many, as of a stream, and fewer where each takes more room.
-        evidence = 2 * len(self.plan_) + len(self._family().names)
-        most = max(WEIGH_CELLS // (len(classes) * evidence), FEWEST_WEIGHED)
-        rows = some_of(len(codes), min(most, MOST_WEIGHED))
-        some = self._encoded(X if len(rows) == len(codes) else X[rows])
-        w = None if weight is None else weight[rows]
-        whole = None
-        if len(rows) < len(codes):
-            whole = self._count(self._empty(), X, codes, classes, weight)
-        self._weigh(self._folds(some, codes[rows], classes, w, whole))
-        return some if whole is None else X
-
-    def _encoded(self, X: Frame) -> Frame:
-        """X with its texts read by words, to be counted and scored many times."""
-        return replace(
-            X,
-            columns=tuple(
-                self._tokenizer().encode(c) if isinstance(c, Texts) else c for c in X.columns
-            ),
-        )
-
     def _for_rereading(self, X: Frame, classes: int) -> Frame:
-        return self._encoded(X)
-
-    def _folds(
-        self,
-        X: Frame,
-        codes: Codes,
-        classes: NDArray[Any],
-        weight: Array | None,
-        whole: Model | None,
-    ) -> Folds:
-        fold = stratified(min(FOLDS, len(codes)), codes, 0)
-        with self._named_errors():
-            folds = Folds.count(self._empty(), X, codes, classes, weight, fold)
-        return folds if whole is None else replace(folds, whole=whole)
-
-    def _weigh(self, folds: Folds) -> None:
-        self.weighing_ = weigh(folds, self._family())
-
-    def _chosen_from(self, folds: Callable[[], Folds]) -> Self:
-        if not self._chooses:
-            return self
-        copy = clone(self)
-        copy._adopt(self)
-        copy._weigh(folds())
-        return copy
-
-    def _with_current_options(self, model: Model) -> Model:
-        if self._chooses and "weighing_" not in vars(self):
-            raise ValueError(
-                "calibrate=True learns weights from rows, which a fitted model no longer has. Fit "
-                "again with it."
-            )
-        return super()._with_current_options(model)
-
-    def _forget_choice(self, like: TableClassifier | None = None) -> None:
-        for name in ("weighing_", "unlabelled_", "_like"):
-            self.__dict__.pop(name, None)
-        if like is not None:
-            check_is_fitted(like)
-            self._like = like.plan_
+        encode = self._family().how.words.tokenizer.encode
+        columns = tuple(encode(c) if isinstance(c, Texts) else c for c in X.columns)
+        return replace(X, columns=columns)
 
     def _adopt(self, other: Self) -> None:
         super()._adopt(other)
-        for name in ("plan_", "weighing_", "unlabelled_"):
+        for name in ("plan_", "unlabelled_"):
             if name in vars(other):
                 setattr(self, name, vars(other)[name])
 
@@ -538,6 +503,14 @@ class TableClassifier(GenerativeClassifier):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def some_rows(table: Any) -> Any:
+    """The rows of a table that its columns are looked at by; raises if there are none."""
+    if table.num_rows == 0:
+        raise TableError("There are no rows to learn from.")
+    rows = some_of(table.num_rows, LOOK)
+    return table if len(rows) == table.num_rows else table.take(rows)
 
 
 def is_numeric(table: Any, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from genus.arrays import labels
 from genus.arrays.labels import LARGEST_EXACT, Axis
 from genus.arrays.matrix import Codes
-from genus.table import Frame, Source, TableError
+from genus.statistics import Array
+from genus.table import Source, TableError
+from genus.table.read.sources import BATCH
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,7 @@ class Labelled:
     classes: Axis
     codes: Codes
     there: NDArray[np.bool_]
+    weight: Array | None = None
 
     @property
     def y(self) -> NDArray[Any]:
@@ -45,6 +49,15 @@ def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled
     if len(found.codes) == 0:
         raise unlabelled(source, target, len(found.there))
     return found
+
+
+def batches_of(table: Any, classes: Axis, codes: Codes, weight: Array | None) -> Iterator[Labelled]:
+    """The rows of an Arrow table with labels and weights of their own, some at a time."""
+    for start in range(0, table.num_rows, BATCH):
+        part = slice(start, start + BATCH)
+        own = None if weight is None else weight[part]
+        there = np.ones(len(codes[part]), dtype=bool)
+        yield Labelled(table.slice(start, BATCH), classes, codes[part], there, own)
 
 
 def labelled_rows(rows: Any, target: str, known: Axis | None = None) -> Labelled:
@@ -145,33 +158,3 @@ def some_of(rows: int, size: int) -> NDArray[np.intp]:
     while len(chosen := scattered(numbers, step)) > 2 * size:
         step *= 2
     return chosen
-
-
-class Reservoir:
-    """Some of the rows that have passed, scattered: at most twice `size` of them."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.step = 1
-        self.passed = 0
-        self.parts: list[tuple[NDArray[np.intp], Frame, NDArray[Any]]] = []
-
-    def add(self, X: Frame, classes: Axis, codes: Codes) -> None:
-        """Let rows pass."""
-        at = scattered(self.passed + np.arange(len(codes)), self.step)
-        if len(at):
-            rows = X if self.step == 1 else X[at]
-            self.parts.append((self.passed + at, rows, classes[codes[at]]))
-        self.passed += len(codes)
-        while sum(len(part[0]) for part in self.parts) > 2 * self.size:
-            self.step *= 2
-            before, self.parts = self.parts, []
-            for numbers, rows, y in before:
-                at = scattered(numbers, self.step)
-                if len(at):
-                    self.parts.append((numbers[at], rows[at], y[at]))
-
-    def rows(self) -> tuple[Frame, NDArray[Any]]:
-        """What was kept."""
-        frames = [X for _, X, _ in self.parts]
-        return Frame.joined(frames), np.concatenate([y for _, _, y in self.parts])

@@ -39,7 +39,8 @@ class Summary:
     def of(cls, model: Any) -> Summary:
         parameters = model.model_.parameters
         columns = []
-        together = {name: names for names in model._together() for name in names}
+        family = model.model_.family
+        together = {name: names for names in family.how.joint for name in names}
         for column, marginal in zip(model.plan_.used, parameters.marginals, strict=True):
             if marginal is None:
                 columns.append(ColumnSummary(column.name, "text", np.nan, {}, column.note))
@@ -60,7 +61,7 @@ class Summary:
                 ColumnSummary(column.name, marginal.family, gain, others, "; ".join(notes))
             )
         columns.sort(key=lambda c: -np.nan_to_num(c.gain, nan=np.inf))
-        weighing = vars(model).get("weighing_") if model._chooses else None
+        weighing = model.model_.choice
         experts, worth = {}, {}
         if weighing is not None:
             w = weighing.weights

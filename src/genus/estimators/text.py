@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,12 +14,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus.arrays import labels
+from genus.arrays.matrix import Codes
 from genus.arrays.options import flag, number, whole
 from genus.arrays.vocabulary import Vocabulary
-from genus.estimators.base import refuse_single_class
-from genus.estimators.chooser import Chooser
+from genus.estimators.base import GenerativeClassifier, refuse_single_class
+from genus.estimators.discrete import LinearClassifier
 from genus.estimators.inputs import check_weight
-from genus.estimators.logistic import LogisticForm
 from genus.estimators.text_options import (
     check_ngrams,
     check_pattern,
@@ -28,17 +29,23 @@ from genus.estimators.text_options import (
 )
 from genus.explanation import TextExplanation
 from genus.model import Model
-from genus.statistics import Array
-from genus.text import Texts, Tokenizer
-from genus.text.model import EVENT_MODELS, Selection, Words, unlabeled
+from genus.solve.smoothing import Smoothing
+from genus.statistics import Array, Tally
+from genus.text import Documents, Texts, Tokenizer
+from genus.text.model import EVENT_MODELS, Corpus, Selection, Words, unlabeled
+from genus.text.model.choosing import Choice
 
 ANALYZERS = ("word", "char_wb")
 CRITERIA = (None, "mutual-information", "chi2")
 MOST_UNLABELED = 1e6
 MOST_EXPLAINED = 1 << 30  # bytes
+MOST_SAMPLED = 10_000_000  # texts
+MOST_RUNS = 10_000_000  # runs of words that "auto" counts unless asked for; each takes 100 bytes
+MOST_CELLS = 1 << 24  # classes times words and runs, of one table of evidence
+READ_AHEAD = 50_000  # texts that are read before it is known whether runs are too many
 
 
-class TextClassifier(LogisticForm, Chooser):
+class TextClassifier(LinearClassifier):
     """Naive Bayes over the words of texts.
 
     Parameters
@@ -63,6 +70,8 @@ class TextClassifier(LogisticForm, Chooser):
     calibrate : whether probabilities are made to mean what they say, by texts out of fold.
     unlabeled : what a text without a label (None) counts for in `fit`, which learns from it by
         expectation maximisation; 0 refuses such texts.
+    sample_size : how many texts "auto" and `calibrate` choose from. Twice as many are kept in the
+        model, as hashes of their words; 0 keeps none, and then nothing can be chosen.
 
     Attributes
     ----------
@@ -99,6 +108,7 @@ class TextClassifier(LogisticForm, Chooser):
         threads: int | None = None,
         calibrate: bool = False,
         unlabeled: float = 0.0,
+        sample_size: int = 10_000,
     ) -> None:
         self.event_model = event_model
         self.alpha = alpha
@@ -115,17 +125,29 @@ class TextClassifier(LogisticForm, Chooser):
         self.threads = threads
         self.calibrate = calibrate
         self.unlabeled = unlabeled
+        self.sample_size = sample_size
 
     # Fitting: texts and labels, or batches of both
 
     def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        like: TextClassifier | None = None,
     ) -> Self:
         """Count texts X (m,) with labels y (m,), from nothing.
 
         In place of X and y, an iterator may give batches: pairs of texts and labels, or triples
-        with weights.
+        with weights. With `like`, a fitted classifier, texts are read as they are there, and the
+        two can be added.
         """
+        for name in ("n_iter_", "_counted_ngrams"):
+            self.__dict__.pop(name, None)
+        if like is not None:
+            check_is_fitted(like)
+            self._adopt(like)
         if y is None and isinstance(X, Iterator):
             if sample_weight is not None:
                 raise ValueError(
@@ -185,10 +207,59 @@ class TextClassifier(LogisticForm, Chooser):
         refuse_single_class(model.classes)
         fresh._solve(model)
         fresh._refuse_empty(None, model)
-        self._forget_choice()
         self._adopt(fresh)
         self._keep(model)
         return self
+
+    # The group: a model that has counted runs of words, and one that has not, can do without
+
+    def __add__(self, other: GenerativeClassifier) -> Self:
+        mine, theirs = self._alike(other)
+        return GenerativeClassifier.__add__(mine, theirs)
+
+    def __sub__(self, other: GenerativeClassifier) -> Self:
+        mine, theirs = self._alike(other)
+        return GenerativeClassifier.__sub__(mine, theirs)
+
+    def _alike(self, other: Any) -> tuple[Self, Any]:
+        """Both models, without runs of words if only one of them has counted those."""
+        both = (self, other)
+        if not all(isinstance(one, TextClassifier) and hasattr(one, "model_") for one in both):
+            return self, other
+        ngrams = {one._counted_by.ngrams for one in both}
+        automatic = all(one.event_model == "auto" for one in both)
+        if len(ngrams) == 1 or not automatic or {first for first, _ in ngrams} != {1}:
+            return self, other
+        fewest = min(ngrams)
+        return self._without_runs(fewest), other._without_runs(fewest)
+
+    def _without_runs(self, ngrams: tuple[int, int]) -> Self:
+        family: Any = self.model_.family
+        if family.tokenizer.ngrams == ngrams or ngrams != (1, 1):
+            return self
+        copy = clone(self).set_params(**deepcopy(self._solved_with))
+        copy._adopt(self)
+        copy._counted_ngrams = check_ngrams(self.ngrams), ngrams
+        statistics = family.without_runs(self.model_.statistics)
+        copy._keep(replace(self.model_, family=copy._family(), statistics=statistics, chosen=None))
+        return copy
+
+    @property
+    def choice_(self) -> Choice:
+        """What "auto" or `calibrate` has chosen; print it to see what from, and why."""
+        choice = self._fitted().choice
+        if choice is None:
+            raise AttributeError("Nothing was chosen: the event model and its options are given.")
+        return choice
+
+    @property
+    def _chooses(self) -> bool:
+        return flag("calibrate", self.calibrate) or self.event_model == "auto"
+
+    @property
+    def _tally(self) -> Tally:
+        """What was counted of words."""
+        return self._fitted().statistics["words"]
 
     @property
     def _counted_by(self) -> Tokenizer:
@@ -210,14 +281,14 @@ class TextClassifier(LogisticForm, Chooser):
             raise ValueError(f"{error} {remedy}") from None
 
     def _refuse_unsolved(self, model: Model) -> None:
-        if model.statistics.width > 1:  # words were counted
+        if model.statistics["words"].width > 1:  # words were counted
             self._refuse_empty(None, model)
 
     def _refuse_empty(self, X: Any, model: Model) -> None:
         words = model.parameters.words
         if len(words):
             return
-        counted = model.statistics.width - 1
+        counted = model.statistics["words"].width - 1
         raise ValueError(
             f"empty vocabulary: all {counted} words that were counted are left out by stop_words, "
             "min_documents or max_features. Ask for less."
@@ -257,7 +328,7 @@ class TextClassifier(LogisticForm, Chooser):
         contributions, baseline = self.model_.contributions(documents)
         counts = documents.rows.to_scipy().toarray()
         names = list(documents.words)
-        (counted,) = self.model_.statistics.keys or (Vocabulary(),)
+        (counted,) = self._tally.keys or (Vocabulary(),)
         strange = documents.words.find(counted) < 0
         if self._counted_by.joins:
             strange &= ~documents.words.runs
@@ -308,7 +379,7 @@ class TextClassifier(LogisticForm, Chooser):
     def _is_linear(self) -> bool:
         if self.__sklearn_is_fitted__():
             family: Any = self.model_.family
-            if family.combination is not None:
+            if family.chooses:
                 raise AttributeError(
                     "Probabilities that are chosen or calibrated are not linear in counts of "
                     "words. Solve with an event model by name and calibrate=False."
@@ -318,7 +389,8 @@ class TextClassifier(LogisticForm, Chooser):
     @property
     def alpha_(self) -> Any:
         """The pseudo-count in use, the chosen one if alpha is "auto"; None of a mixture of many."""
-        if "choice_" not in vars(self):
+        family: Any = self._fitted().family
+        if not family.chooses:
             return super().alpha_
         used = {evidence.alpha for evidence in self.choice_.best.evidence}
         return used.pop() if len(used) == 1 else None
@@ -351,16 +423,18 @@ class TextClassifier(LogisticForm, Chooser):
     def _generative(self) -> Model:
         """The model whose scores are a density: what was counted, under an event model."""
         family: Any = self._fitted().family
-        if family.combination is None and family.event_model != "complement":
+        if not family.chooses and family.words.event_model != "complement":
             return self.model_
         named = self._option("event_model")
         density = named if named in ("boolean", "bernoulli") else "multinomial"
-        return self.model_.with_family(replace(family, event_model=density, combination=None))
+        smoothing = Smoothing() if named == "auto" else family.words.smoothing
+        words = replace(family.words, event_model=density, smoothing=smoothing)
+        return self.model_.with_family(replace(family, words=words, chooses=False))
 
     def _generative_joint(self, X: Any) -> Array:
         return self._score(X, lambda _, X: self._generative().log_joint(X))
 
-    def _family(self) -> Words:
+    def _family(self) -> Corpus:
         known = (*EVENT_MODELS, "auto")
         if self.event_model not in known:
             raise ValueError(
@@ -372,8 +446,15 @@ class TextClassifier(LogisticForm, Chooser):
                 f'event_model="auto" chooses alpha, too; got {self.alpha!r}. Leave it out, or name '
                 "an event model."
             )
-        family = Words(self._tokenizer(), self.event_model, self._smoothing(), self._selection())
-        return replace(family, combination=self._combination())
+        smoothing = self._smoothing()
+        if self._chooses and not isinstance(smoothing.alpha, str) and smoothing.alpha == 0:
+            raise ValueError(
+                "calibrate=True weighs logarithms of probabilities, and with alpha=0 some are "
+                "zero. Use alpha > 0, such as 1e-3."
+            )
+        size = whole("sample_size", self.sample_size, least=0, most=MOST_SAMPLED)
+        words = Words(self._tokenizer(), self.event_model, smoothing, self._selection())
+        return Corpus(words, self._chooses, size if self._chooses else 0)
 
     def _check_alpha(self) -> Any:
         if not isinstance(self.alpha, str) and np.ndim(self.alpha):
@@ -458,8 +539,41 @@ class TextClassifier(LogisticForm, Chooser):
             )
         return texts, np.asarray(y)
 
+    @property
+    def _accepts_sparse(self) -> bool:
+        return False
+
+    def _ready(
+        self, X: Texts, codes: Codes, classes: NDArray[Any], weight: Array | None
+    ) -> Texts | Documents:
+        self._family()  # options that make no sense are refused now
+        if not self._chooses:
+            return X
+        if len(X) <= READ_AHEAD:
+            return self._encoded(X, len(X), len(classes))
+        self._encoded(X[:READ_AHEAD], len(X), len(classes))
+        return X
+
+    def _encoded(self, X: Texts, texts: int, classes: int) -> Documents:
+        """X, which stands for so many texts, read by words and, unless these are too many, runs."""
+        documents = self._tokenizer().encode(X)
+        asked = check_ngrams(self.ngrams)
+        if "_counted_ngrams" in vars(self) or asked == self._tokenizer().ngrams:
+            return documents
+        runs = documents.words.runs.sum() if self._tokenizer().joins else 0
+        many = runs * texts > MOST_RUNS * len(X) or (
+            runs and documents.width * classes > MOST_CELLS
+        )
+        self._counted_ngrams = asked, asked if many else self._tokenizer().ngrams
+        return self._tokenizer().encode(X) if many else documents
+
     def _for_rereading(self, X: Texts, classes: int) -> Any:
         return self._encoded(X, len(X), classes)
+
+    def _adopt(self, other: Self) -> None:
+        super()._adopt(other)
+        if "_counted_ngrams" in vars(other):
+            self._counted_ngrams = other._counted_ngrams
 
     def _feature_names(self) -> list[str]:
         return ["text"]

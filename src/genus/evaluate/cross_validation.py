@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,12 +36,14 @@ def cross_validate(
     sample_weight: ArrayLike | None = None,
     random_state: int | None = 0,
     progress: Callable[[int], object] | None = None,
+    chosen: Any = None,
 ) -> CrossValidation:
     """Predict each row from the statistics of rows in other folds; nothing is fitted twice.
 
     `folds` is a number (stratified and shuffled by `random_state`), "loo" for leave-one-out, a
     scikit-learn splitter, or an iterable of (train, test) row numbers whose tests do not overlap.
-    `progress` is called with the number of rows after each fold.
+    `progress` is called with the number of rows after each fold. `chosen` takes the place of what
+    each fold would choose by itself: the `weighing_` or `choice_` of a model.
 
     >>> from sklearn.datasets import load_iris
     >>> from genus import GDA
@@ -55,8 +56,6 @@ def cross_validate(
     if isinstance(folds, str):
         if folds != "loo":
             raise ValueError(f'folds is a number, "loo" or a splitter, got {folds!r}.')
-        fold = stratified(min(10, len(codes)), codes, random_state)
-        fresh = fresh._chosen_from(lambda: Folds.count(empty, X, codes, classes, weight, fold))
         model = fresh._count(fresh._empty(), X, codes, classes, weight)
         fresh._solve(model)
         here = labels.positions(model.classes, classes)
@@ -70,7 +69,7 @@ def cross_validate(
     fold = fold_numbers(folds, X, codes, random_state)
     with fresh._named_errors():
         counted = Folds.count(empty, X, codes, classes, weight, fold)
-    (probabilities,) = out_of_fold(counted, [fresh], progress)
+    (probabilities,) = out_of_fold(counted, [fresh], progress, chosen)
     return CrossValidation(probabilities, classes, codes, weights, fold)
 
 
@@ -190,7 +189,7 @@ def tune(
             scores[i] = one.accuracy, one.log_loss, one.brier
     loss = -scores[:, 0] if by == "accuracy" else scores[:, worth[by]]
     best = int(np.argmin(np.where(np.isnan(loss), np.inf, loss)))
-    tuned = copies[best]._chosen_from(lambda: counted)
+    tuned = copies[best]
     model = tuned._with_current_options(counted.everything)
     # A class whose rows all weigh nothing is a class all the same.
     unseen = classes[labels.find(classes, model.weights.classes) < 0]
@@ -204,15 +203,15 @@ def out_of_fold(
     folds: Folds,
     estimators: Sequence[GenerativeClassifier],
     progress: Callable[[int], object] | None = None,
+    chosen: Any = None,
 ) -> list[Array]:
     """p(y|x), (m, K), of every row by each estimator, solved without the row's fold."""
     found = [np.zeros((len(folds.y), len(folds.classes))) for _ in estimators]
-    for one, (test, rest) in enumerate(folds.left_out()):
+    for test, rest in folds.left_out():
         columns = labels.positions(rest.classes, folds.classes)  # a class may be in one fold only
         rows = matrix.take(folds.X, test)
-        for given, probabilities in zip(estimators, found, strict=True):
-            estimator = given._chosen_from(partial(folds.without, one))
-            model = estimator._with_current_options(rest)
+        for estimator, probabilities in zip(estimators, found, strict=True):
+            model = replace(estimator._with_current_options(rest), chosen=chosen)
             with without(f"the {len(test)} rows of the fold that row {test[0]} is in"):
                 estimator._solve(model)
             with estimator._named_errors(), matrix.numbered(test):

@@ -21,7 +21,8 @@ from safetensors.numpy import save
 from genus.persistence.atomic import write_whole
 
 FORMAT = "genus"
-VERSION = 2  # 1 had no checksum, and was never released
+VERSION = 3  # 1 had no checksum and was never released; 2 had no sample of rows
+OLDEST = 2
 
 
 def write(path: str | os.PathLike[str], tree: dict[str, Any]) -> None:
@@ -66,7 +67,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise damaged(path, error) from None
     if not isinstance(tree, dict):
         raise damaged(path, "no model in it")
-    return tree
+    return tree | {"version": document["version"]}
 
 
 def damaged(path: str | os.PathLike[str], why: object) -> ValueError:
@@ -91,10 +92,10 @@ def checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str,
             f"{os.fspath(path)!r} has format version {version}; this genus reads up to {VERSION}. "
             "Upgrade genus to open it."
         )
-    if version < VERSION:
+    if version < OLDEST:
         raise ValueError(
             f"{os.fspath(path)!r} has format version {version}, of before the first release, and "
-            f"this genus reads {VERSION}. Fit and save the model again."
+            f"this genus reads {OLDEST} and later. Fit and save the model again."
         )
     return document
 

@@ -9,22 +9,16 @@ from typing import Any
 import numpy as np
 
 from genus.persistence import files
-from genus.persistence.restoring import (
-    combination_from_tree,
-    model_from_tree,
-    plan_from_tree,
-    restored,
-    weighing_from_tree,
-)
+from genus.persistence.restoring import model_from_tree, plan_from_tree, restored
+from genus.persistence.upgrading import current
 from genus.registry import ESTIMATORS
-from genus.text.model.choosing import Choice
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """The classifier that `save` wrote to a file."""
     tree = files.read(path)
     try:
-        return from_tree(tree)
+        return from_tree(current(tree))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise files.damaged(path, error) from None
 
@@ -41,14 +35,10 @@ def from_tree(tree: dict[str, Any]) -> Any:
         parameters["ngrams"] = tuple(parameters["ngrams"])
     name = tree["estimator"]
     estimator = getattr(import_module(ESTIMATORS[name]), name)(**parameters)
-    if "choice" in tree:
-        restore_choice(estimator, tree["choice"])
     if "ngrams" in tree:
         estimator._counted_ngrams = tuple(tuple(ngrams) for ngrams in tree["ngrams"])
     if "plan" in tree:
         estimator.plan_ = plan_from_tree(tree["plan"])
-    if "weighing" in tree:
-        estimator.weighing_ = weighing_from_tree(tree["weighing"])
     if "rounds" in tree:
         estimator.n_iter_ = int(tree["rounds"])
     estimator.n_features_in_ = int(tree["columns"])
@@ -58,13 +48,3 @@ def from_tree(tree: dict[str, Any]) -> Any:
         model_from_tree(tree, estimator._family(), estimator._priors(), estimator._unexplained())
     )
     return estimator
-
-
-def restore_choice(estimator: Any, tree: dict[str, Any]) -> None:
-    """What was chosen from texts, and the options that it holds for."""
-    combination = combination_from_tree(tree["best"])
-    scores, names = tree["scores"], tuple(tree["names"])
-    if scores.shape != (len(names), 2) or np.isinf(scores).any():
-        raise ValueError("what was chosen makes no sense")
-    estimator.choice_ = Choice(combination, names, scores, int(tree["texts"]))
-    estimator._chosen_for = {name: restored(value) for name, value in tree["options"].items()}

@@ -5,73 +5,27 @@ Without the scikit-learn surface, so that a command that predicts need not wait 
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from genus.arrays.labels import Axis
 from genus.arrays.vocabulary import Vocabulary
 from genus.families import Family
 from genus.model import Model, counting_as
-from genus.persistence import files
 from genus.registry import KINDS
+from genus.solve.grid import Grid
 from genus.solve.priors import Priors
-from genus.statistics import Array, Compound, Moments, Pairs, Tally
-from genus.table import Column, Frame, Plan
-from genus.table.model.counts import TEXT, Counting
+from genus.statistics import Bags, Compound, Moments, Pairs, Sample, Tally
+from genus.statistics.sample import MISSING
+from genus.table import Column, Plan
+from genus.table.model.counts import TEXT
 from genus.table.model.experts import NAMES
-from genus.table.model.mixed import Mixed, Weights
-from genus.table.model.weighing import Weighing
-from genus.text import Tokenizer
-from genus.text.model import Words
+from genus.table.model.weighing import Weighing, Weights
+from genus.text.model.choosing import Choice
 from genus.text.model.combination import FAMILIES, TOKENS, WEIGHTINGS, Combination, Evidence
 from genus.text.model.selection import Selection
 
 MOST_WEIGHT = 1e9
-
-
-@dataclass(frozen=True, eq=False)
-class Predictor:
-    """The model of a table as far as predicting needs it; `estimator` is the class that made it."""
-
-    estimator: str
-    plan_: Plan
-    model_: Model
-
-    @property
-    def classes_(self) -> Axis:
-        """The classes, ascending."""
-        return self.model_.classes
-
-    def predict_proba(self, table: Any) -> Array:
-        """p(y|x), (m, K), of the rows of an Arrow table."""
-        return self.model_.posterior(Frame.of(table, self.plan_))
-
-
-def load_predictor(path: str | os.PathLike[str]) -> Predictor | str:
-    """The predictor in a file of a TableClassifier; of another classifier, its name."""
-    tree = files.read(path)
-    try:
-        if tree["estimator"] != "TableClassifier":
-            return str(tree["estimator"])
-        plan, options = plan_from_tree(tree["plan"]), tree["parameters"]
-        weighs = "weighing" in tree and options["calibrate"]
-        words = Words(Tokenizer(ngrams=(1, 2) if options["calibrate"] else (1, 1)))
-        asked = {} if options["families"] == "auto" else restored(options["families"])
-        joint = tuple(names for names in asked if isinstance(names, tuple))
-        asked |= {name: "gaussian" for names in joint for name in names}
-        asked = {k: v for k, v in asked.items() if v != "text" and not isinstance(k, tuple)}
-        how = Counting(plan, words, joint)
-        family = Mixed(how, asked, None, options["dependence"] and weighs)
-        if weighs:
-            weighing = weighing_from_tree(tree["weighing"])
-            family = family.weighed(weighing.weights, weighing.combinations)
-        model = model_from_tree(tree, family, Priors(restored(options["priors"])), "prior")
-        return Predictor("TableClassifier", plan, model)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise files.damaged(path, error) from None
 
 
 def model_from_tree(
@@ -79,8 +33,6 @@ def model_from_tree(
 ) -> Model:
     """The model of a family in a tree."""
     width = int(tree["columns"])
-    if "weighing" in tree and tree["weighing"]["weights"]["columns"].shape != (2 * width,):
-        raise ValueError("what its columns count for makes no sense")
     statistics = statistics_from_tree(tree["statistics"])
     family = counting_as(family, restored(tree["counting"]))
     check_statistics(statistics, family.zero(), width)
@@ -88,15 +40,20 @@ def model_from_tree(
     rows = Tally(weights["classes"], None, {"rows": weights["rows"]})
     check_statistics(rows, Tally(counts={"rows": np.zeros((0, 0))}), 1)
     check_axis(tree["declared"])
-    return Model(
-        family,
-        statistics,
-        width,
-        weights=rows,
-        priors=priors,
-        declared=tree["declared"],
-        unexplained=unexplained,
-    )
+    chosen: Any = None
+    if "weighing" in tree:
+        chosen = weighing_from_tree(tree["weighing"], width)
+    elif "choice" in tree:
+        chosen = choice_from_tree(tree["choice"])
+    return Model(family, statistics, width, rows, priors, tree["declared"], unexplained, chosen)
+
+
+def choice_from_tree(tree: dict[str, Any]) -> Choice:
+    """What was chosen from texts."""
+    scores, names = tree["scores"], tuple(tree["names"])
+    if scores.shape != (len(names), 2) or np.isinf(scores).any():
+        raise ValueError("what was chosen makes no sense")
+    return Choice(combination_from_tree(tree["best"]), names, scores, int(tree["texts"]))
 
 
 def is_finite(value: Any) -> bool:
@@ -128,21 +85,22 @@ def plan_from_tree(tree: dict[str, Any]) -> Plan:
     columns = []
     for one in tree["columns"]:
         lists = {"edges": tuple(one["edges"].tolist()), "known": tuple(one["known"])}
-        column = Column(**one | lists)
-        numbers = [*column.edges, column.origin, column.scale]
-        sound = bool((np.diff(column.edges) > 0).all() and np.isfinite(numbers).all())
-        if column.kind not in ("", *KINDS) or not sound or column.scale < 0:
+        column = Column(**one | lists | {"grid": Grid(*one["grid"])})
+        sound = bool((np.diff(column.edges) > 0).all() and np.isfinite(column.edges).all())
+        if column.kind not in ("", *KINDS) or not sound or not column.grid.is_sound:
             raise ValueError("what its columns hold makes no sense")
         columns.append(column)
-    return Plan(tuple(columns), tree["target"])
+    return Plan(tuple(columns), tree["target"], bool(tree["joined"]))
 
 
-def weighing_from_tree(tree: dict[str, Any]) -> Weighing:
-    """What experts count for."""
+def weighing_from_tree(tree: dict[str, Any], width: int) -> Weighing:
+    """What experts and `width` columns count for."""
     weights = Weights(**tree["weights"] | {"names": tuple(tree["weights"]["names"])})
     check_axis(weights.classes)
     fits = weights.experts.shape == tree["losses"].shape == (len(weights.names),)
-    fits &= weights.constant.shape == weights.classes.shape and weights.columns.ndim == 1
+    fits &= weights.constant.shape == weights.classes.shape and weights.columns.shape == (
+        2 * width,
+    )
     fits &= 0 <= weights.doubt < 1
     fits &= all(n in ("families", *NAMES) or n.startswith(TEXT) for n in weights.names)
     fits &= bool((np.abs(np.concatenate([weights.experts, weights.columns])) < MOST_WEIGHT).all())
@@ -172,9 +130,41 @@ def statistics_from_tree(tree: dict[str, Any]) -> Any:
         return Pairs(tree["classes"], tuple(tree["keys"]), tree["counts"])
     if kind == "compound":
         return Compound({n: statistics_from_tree(part) for n, part in tree["parts"].items()})
+    if kind == "sample":
+        return sample_from_tree(tree)
     if kind == "moments":
         return Moments(**tree)
     raise KeyError(f"statistics of the unknown kind {kind!r}")
+
+
+def sample_from_tree(tree: dict[str, Any]) -> Sample:
+    """Encoded rows; raises if they do not fit together."""
+    rows = len(tree["hashes"])
+    columns = []
+    for one in tree["cells"]:
+        cells = one["cells"].astype(np.int64)
+        columns.append(np.where(cells > 0, cells + int(one["base"]), MISSING))
+    bags = tuple(
+        Bags(
+            np.cumsum(one["sizes"], dtype=np.int64),
+            one["tokens"].astype(np.uint32),
+            one["times"].astype(np.int32),
+        )
+        for one in tree["bags"]
+    )
+    sample = Sample(
+        int(tree["size"]),
+        tree["classes"],
+        tree["hashes"].astype(np.uint64),
+        tree["codes"].astype(np.int64),
+        tree["weights"].astype(np.float64),
+        np.stack(columns, axis=1) if columns else np.zeros((rows, 0), np.int64),
+        bags,
+        int(tree["limit"]),
+    )
+    if not sample.is_sound:
+        raise ValueError("its sample of rows makes no sense")
+    return sample
 
 
 def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
@@ -189,6 +179,9 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
         return
     if isinstance(statistics, Pairs):
         check_pairs(statistics)
+        return
+    if isinstance(statistics, Sample):
+        check_axis(statistics.classes)
         return
     check_axis(statistics.classes)
     K, n = len(statistics.classes), columns
@@ -226,7 +219,7 @@ def width_of(part: Any) -> int:
     """How many columns a part of a table's statistics has."""
     if isinstance(part, Tally) and part.keys is not None:
         return len(part.keys)
-    return 0 if isinstance(part, Pairs) else int(part.width)
+    return 0 if isinstance(part, Pairs | Sample) else int(part.width)
 
 
 def check_pairs(pairs: Pairs) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from genus.arrays.options import by_class
 from genus.arrays.vocabulary import Vocabulary
-from genus.statistics import Compound, Pairs, Tally
+from genus.statistics import Compound, Pairs, Sample, Tally
+from genus.statistics.sample import MISSING
 from genus.table import Plan
 from genus.table.model.weighing import Weighing
 from genus.text.model import Combination
@@ -45,14 +46,15 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         "counting": plain(dict(model.family.counting)),
         "statistics": statistics_to_tree(model.statistics),
     }
-    if hasattr(estimator, "choice_"):
-        tree["choice"] = choice_to_tree(estimator.choice_, estimator._chosen_for)
+    match model.choice if len(model.classes) else None:
+        case Choice() as choice:
+            tree["choice"] = choice_to_tree(choice)
+        case Weighing() as weighing:
+            tree["weighing"] = weighing_to_tree(weighing)
     if hasattr(estimator, "_counted_ngrams"):
         tree["ngrams"] = [list(ngrams) for ngrams in estimator._counted_ngrams]
     if hasattr(estimator, "plan_"):
         tree["plan"] = plan_to_tree(estimator.plan_)
-    if hasattr(estimator, "weighing_"):
-        tree["weighing"] = weighing_to_tree(estimator.weighing_)
     if hasattr(estimator, "n_iter_"):
         tree["rounds"] = int(estimator.n_iter_)
     return tree
@@ -61,10 +63,15 @@ def to_tree(estimator: Any) -> dict[str, Any]:
 def plan_to_tree(plan: Plan) -> dict[str, Any]:
     """What columns hold."""
     columns = [
-        vars(column) | {"edges": np.array(column.edges), "known": list(column.known)}
+        vars(column)
+        | {
+            "grid": [column.grid.step, column.grid.bits],
+            "edges": np.array(column.edges),
+            "known": list(column.known),
+        }
         for column in plan.columns
     ]
-    return {"columns": columns, "target": plan.target}
+    return {"columns": columns, "target": plan.target, "joined": plan.joined}
 
 
 def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
@@ -87,14 +94,13 @@ def combination_to_tree(combination: Combination) -> dict[str, Any]:
     }
 
 
-def choice_to_tree(choice: Choice, options: dict[str, Any]) -> dict[str, Any]:
-    """What was chosen from texts, and the options that it holds for."""
+def choice_to_tree(choice: Choice) -> dict[str, Any]:
+    """What was chosen from texts."""
     return {
         "best": combination_to_tree(choice.best),
         "names": list(choice.names),
         "scores": choice.scores,
         "texts": choice.texts,
-        "options": {name: plain(value) for name, value in options.items()},
     }
 
 
@@ -138,4 +144,36 @@ def statistics_to_tree(statistics: Any) -> dict[str, Any]:
     if isinstance(statistics, Compound):
         parts = {name: statistics_to_tree(part) for name, part in statistics.parts.items()}
         return {"kind": "compound", "parts": parts}
+    if isinstance(statistics, Sample):
+        return sample_to_tree(statistics)
     return {"kind": "moments", **{f.name: getattr(statistics, f.name) for f in fields(statistics)}}
+
+
+def sample_to_tree(sample: Sample) -> dict[str, Any]:
+    """Encoded rows, each column in as few bytes as it takes."""
+    return {
+        "kind": "sample",
+        "size": sample.size,
+        "limit": sample.limit,
+        "classes": sample.classes,
+        "hashes": sample.hashes,
+        "codes": narrow(sample.codes),
+        "weights": sample.weights,
+        "cells": [cells_to_tree(column) for column in sample.cells.T],
+        "bags": [
+            {"sizes": narrow(bag.sizes), "tokens": bag.tokens, "times": narrow(bag.times)}
+            for bag in sample.bags
+        ],
+    }
+
+
+def cells_to_tree(cells: Any) -> dict[str, Any]:
+    """Cells of a column, counted from one less than the least; 0 where a value is missing."""
+    there = cells != MISSING
+    base = int(cells[there].min()) - 1 if there.any() else 0
+    return {"base": base, "cells": narrow(np.where(there, cells - base, 0))}
+
+
+def narrow(numbers: Any) -> Any:
+    """Whole numbers of 0 or more in as few bytes as the largest takes."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))

@@ -13,10 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 from genus.arrays import labels
 from genus.display.text import count
-from genus.evaluate import cross_validate
 from genus.evaluate.comparing.encoding import OfTables
 from genus.evaluate.comparing.fitting import MOST_STEPS, converges
-from genus.report.judging import FEW_ROWS, FOLDS, MANY_COLUMNS, Judged, of_all
+from genus.report.judging import Judged, out_of_fold_of
 from genus.report.scores import SURE
 from genus.stacking.outcome import CrossValidation
 from genus.table import Frame
@@ -72,11 +71,7 @@ def learned_anew(judged: Judged) -> tuple[CrossValidation, float]:
     started = time.perf_counter()
     fitted = clone(fresh).fit(rows.table, rows.y)
     seconds = time.perf_counter() - started
-    own = of_all(fitted, rows)
-    is_small = len(rows.y) <= FEW_ROWS and len(fitted.plan_) <= MANY_COLUMNS
-    if own is None or is_small:
-        return cross_validate(fresh, rows.table, rows.y, min(FOLDS, len(rows.y))), seconds
-    return own, seconds
+    return out_of_fold_of(fitted, rows)[0], seconds
 
 
 def part(outcome: CrossValidation, rows: NDArray[np.intp]) -> CrossValidation:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from genus.display import text as shown
 from genus.table import Column, Frame, Values
-from genus.table.model.counts import of_columns
-from genus.table.model.marginals import Histogram, Marginal, Normal, Poisson, Table
+from genus.table.model.marginals import Histogram, Marginal, Normal, Poisson, Table, of_columns
 
 Array = NDArray[np.float64]
 POINTS = 160

@@ -77,13 +77,13 @@ def judged(model: TableClassifier | None, data: Any, target: str | None) -> Judg
 
 def by_itself(model: TableClassifier) -> Judged:
     """What a model knows of its own worth, without any rows."""
-    weighing = vars(model).get("weighing_")
+    weighing = model.model_.choice
     outcome = None if weighing is None else weighing.outcome
     how = (
         "No rows were given to judge the model by."
         if outcome is None
         else "No rows were given to judge the model by; these are its own probabilities of rows "
-        "out of fold, from when it was fitted."
+        "out of fold, of the sample that it keeps."
     )
     return Judged(model, None, outcome, how)
 
@@ -115,29 +115,31 @@ def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
     seconds = time.perf_counter() - started
     rows = source.read(lambda s: read(s, target))
     judge = model
-    how = "Every row is judged by the counts and weights of other folds, as the model was fitted. "
-    how += "How freely it is weighed is chosen from all rows; of few rows figures may be too good."
+    how = "Every row is judged by the counts of other folds, and by weights learned from a sample "
+    how += "of all rows; of few rows figures may be too good."
     if len(rows.y) < rows.total:
         started = time.perf_counter()
         judge = clone(fresh).fit(rows.table, rows.y)
         seconds = time.perf_counter() - started
         how = f"Judged are {len(rows.y):,} of {rows.total:,} rows, drawn at random, by models of "
         how += "these alone; the model of all rows may be better."
-    is_small = len(rows.y) <= FEW_ROWS and len(model.plan_) <= MANY_COLUMNS
-    outcome = None if is_small else of_all(judge, rows)
-    if outcome is None:
+    outcome, anew = out_of_fold_of(judge, rows)
+    if anew:
         folds = min(FOLDS, len(rows.y))
-        outcome = cross_validate(fresh, rows.table, rows.y, folds)
         how = f"Every row is judged by a model of the rows of {folds - 1} of {folds} folds, "
         how += "which had no part of it, neither in its counts nor in its weights."
     return Judged(model, rows, outcome, how, True, seconds)
 
 
-def of_all(model: TableClassifier, rows: Rows) -> CrossValidation | None:
-    """What a model that was fitted to rows said of them out of fold; None if not of all."""
-    weighing = vars(model).get("weighing_")
-    outcome: CrossValidation | None = None if weighing is None else weighing.outcome
-    return outcome if outcome is not None and len(outcome.y) == len(rows.y) else None
+def out_of_fold_of(model: TableClassifier, rows: Rows) -> tuple[CrossValidation, bool]:
+    """What models like a fitted one say of rows out of fold, and whether all is learned anew.
+
+    Of many rows or columns the weights are those of the model, which were learned from a sample.
+    """
+    anew = len(rows.y) <= FEW_ROWS and len(model.plan_) <= MANY_COLUMNS
+    chosen = None if anew else model.model_.choice
+    folds = min(FOLDS, len(rows.y))
+    return cross_validate(clone(model), rows.table, rows.y, folds, chosen=chosen), anew
 
 
 def read(source: Source, target: str, known: NDArray[Any] | None = None) -> Rows:

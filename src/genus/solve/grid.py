@@ -2,13 +2,14 @@
 
 A number's cell is given by the leading bits of its float: an integer that ascends with the number
 and does not depend on any data, so that counts by cell merge and can be forgotten. Cells are
-narrower than 0.05 % of the number's distance from `origin`. Bins are runs of cells: equal widths,
-quantiles, or Fayyad and Irani's minimum description length (MDLP). Edges given beforehand are
-counted exactly, not to the nearest cell.
+narrower than 0.05 % of the number, or of its distance from an origin. Bins are runs of cells: equal
+widths, quantiles, or Fayyad and Irani's minimum description length (MDLP). Edges given beforehand
+are counted exactly, not to the nearest cell.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +20,11 @@ from genus._kernel import mdlp as kernel_mdlp
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
+Bounds = Callable[[Cells], Array]
 
 BITS = 11  # of the mantissa: 2048 cells from one power of two to the next
 SHIFT = 52 - BITS
+MOST_BITS = 39
 FINEST = 2.0**-12  # cells of a number's own size, for they are to say little of it
 
 
@@ -61,24 +64,25 @@ def representatives(cell: Cells) -> Array:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells of numbers about an `origin`, of 1/2048 of the distance to it, or of `scale` if more.
+    """Cells of numbers: `step` wide near zero, and far from it 2^-bits of the number or less.
 
-    >>> grid = Grid(100.0, 1.0)
-    >>> grid.values(grid.keys(np.array([98.0, 100.0, 100.0001, 103.0])))
-    array([ 98., 100., 100., 103.])
+    Every edge is a number of few binary digits, so that of two grids one cuts the cells of the
+    other: counts by cells move to a coarser grid exactly (`common`).
+
+    >>> grid = Grid(0.25)
+    >>> grid.values(grid.keys(np.array([-1.1, -1.0, 0.0, 0.3, 100.1, 10001.0])))
+    array([-1.25e+00, -1.00e+00,  0.00e+00,  2.50e-01,  1.00e+02,  1.00e+04])
     """
 
-    origin: float = 0.0
-    scale: float = 0.0
+    step: float = 2.0**-400
+    bits: int = BITS
 
     @classmethod
     def around(cls, x: Array) -> Grid:
-        """A grid for numbers like these: about 0 unless they are far from it, and about as wide.
+        """A grid for numbers like these, rounded so much that others alike give the same.
 
-        Both are rounded so much that other numbers alike give the same grid.
-
-        >>> Grid.around(np.arange(9.0)), Grid.around(np.array([1999.0, 2003.0, 2007.0]))
-        (Grid(origin=0.0, scale=1.0), Grid(origin=1984.0, scale=1.0))
+        >>> Grid.around(np.arange(9.0)), Grid.around(np.array([19990.0, 20030.0, 20070.5]))
+        (Grid(step=0.00048828125, bits=11), Grid(step=0.0078125, bits=23))
         """
         if len(x) == 0:
             return cls()
@@ -86,28 +90,56 @@ class Grid:
         spread = max(high - low, abs(middle) * 1e-12)
         if spread == 0 or not np.isfinite(spread):
             return cls()
-        scale = float(np.exp2(4 * np.floor(np.log2(spread) / 4)))
-        whole = bool(np.all(x == np.floor(x)))
-        scale = max(scale, 1.0) if whole else scale
-        if abs(middle) <= 16 * spread:
-            return cls(0.0, scale)
-        # Of few binary digits, so that it says little of single numbers.
-        step = np.exp2(max(np.ceil(np.log2(8 * spread)), np.floor(np.log2(abs(middle))) - 12))
-        return cls(float(np.round(middle / step) * step), scale)
+        scale = 4 * np.floor(np.log2(spread) / 4)
+        scale = max(scale, 0.0) if bool(np.all(x == np.floor(x))) else scale
+        far = np.log2(max(abs(middle) / spread, 1.0))
+        bits = BITS + 4 * int(np.ceil(far / 4)) if far > 4 else BITS
+        return cls(float(np.exp2(np.clip(scale - BITS, -400, 400))), min(bits, MOST_BITS))
+
+    def common(self, other: Grid) -> Grid:
+        """The finest grid that both can be moved to.
+
+        >>> Grid(0.25, 11).common(Grid(1.0, 15))
+        Grid(step=1.0, bits=11)
+        """
+        return Grid(max(self.step, other.step), min(self.bits, other.bits))
 
     def keys(self, x: Array) -> Cells:
-        """The cell of each number."""
-        z = (x - self.origin) + 0.0
-        return cells(z + np.copysign(self.scale, z))
+        """The cell of each number, ascending with it."""
+        x = np.asarray(x, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
+        negative = x < 0
+        size = np.where(negative, np.nextafter(-x, 0.0), x)  # cells hold their lower end
+        mantissa, exponent = np.frexp(size)
+        e = exponent.astype(np.int64) - 1 - self.exponent
+        far = (e > self.bits) & (size > 0)
+        near = np.where(far, 0.0, size) / self.step
+        leading = np.ldexp(mantissa, self.bits + 1).astype(np.int64)  # 2^bits to 2^(bits + 1) - 1
+        key = np.where(far, (e - self.bits << self.bits) + leading, near.astype(np.int64))
+        return np.where(negative, -1 - key, key)
 
     def values(self, keys: Cells) -> Array:
-        """The number of each cell that is nearest to the origin."""
-        return self.back(representatives(keys))
+        """The least number of each cell."""
+        size = np.abs(keys)
+        e = np.maximum((size >> self.bits) - 1, 0)  # beyond 2^(bits + 1) steps, octave by octave
+        leading = np.where(e > 0, (size & ((1 << self.bits) - 1)) + (1 << self.bits), size)
+        with np.errstate(over="ignore"):
+            x = np.ldexp(leading.astype(np.float64), e + self.exponent)
+        return np.where(keys < 0, -x, x)
 
-    def back(self, z: Array) -> Array:
-        """Numbers on the scale of the cells as they are."""
-        near = np.abs(z) < self.scale
-        return self.origin + np.where(near, 0.0, z - np.copysign(self.scale, z))
+    @property
+    def is_sound(self) -> bool:
+        """Whether there can be such a grid."""
+        known = isinstance(self.bits, int) and 0 <= self.bits <= MOST_BITS
+        return known and self.step > 0 and bool(np.frexp(self.step)[0] == 0.5)
+
+    def holds(self, x: Array) -> NDArray[np.bool_]:
+        """Which numbers are edges of cells."""
+        return np.asarray(self.values(self.keys(x)) == x)
+
+    @property
+    def exponent(self) -> int:
+        """log2 of the step."""
+        return int(np.log2(self.step))
 
 
 @dataclass(frozen=True)
@@ -153,10 +185,13 @@ class Bins:
             return np.searchsorted(edges, x, side="right")
         return cells(x - self.origin)
 
-    def solve(self, keys: Cells, counts: Array, column: int) -> Array:
+    def solve(
+        self, keys: Cells, counts: Array, column: int, bounds: Bounds = lower_bounds
+    ) -> Array:
         """Inner edges, ascending, from counts by class and key (K, V), keys ascending.
 
-        Edges that are not given are relative to the origin.
+        Edges that are not given are relative to the origin; `bounds` are the least numbers of
+        cells.
         """
         edges = self.given(column)
         if edges is not None:
@@ -170,7 +205,7 @@ class Bins:
         else:
             cuts = uniform_cuts(keys, self.count)
         # A cut before key i may stand anywhere in the gap between the cells i - 1 and i.
-        low, high = lower_bounds(keys[cuts - 1] + 1), lower_bounds(keys[cuts])
+        low, high = bounds(keys[cuts - 1] + 1), bounds(keys[cuts])
         return (low + high) / 2
 
     def assign(self, x: Array, edges: Array) -> NDArray[np.intp]:
@@ -206,7 +241,8 @@ def dyadic_edges(x: Array, share: float) -> Array:
         return np.empty(0)
     below = np.concatenate([[0], np.cumsum(counts)])
     enough = max(share * len(x), 1.0)
-    step = np.exp2(np.ceil(np.log2(distinct[-1] - distinct[0])))
+    span = distinct[-1] - distinct[0]
+    step = np.exp2(np.ceil(np.log2(span)))
     low = np.floor(distinct[0] / step) * step
     edges = low + step * np.array([-1.0, 0.0, 1.0, 2.0, 3.0])
     pending = [(low, step), (low + step, step)]
@@ -215,7 +251,8 @@ def dyadic_edges(x: Array, share: float) -> Array:
         start, end = np.searchsorted(distinct, [low, low + step])
         if end - start < 2 or below[end] - below[start] <= enough:
             continue
-        if step <= FINEST * max(abs(low), abs(low + step)) or len(edges) > 4 / share + 8:
+        own = min(max(abs(low), abs(low + step)), span)
+        if step <= FINEST * own or len(edges) > 4 / share + 8:
             continue
         middle = low + step / 2
         if not low < middle < low + step:

@@ -31,7 +31,6 @@ class Folds:
     weight: Array | None
     fold: Codes
     parts: tuple[Model, ...]
-    whole: Model | None = None  # of more rows than these, if it is
 
     @classmethod
     def count(
@@ -44,7 +43,7 @@ class Folds:
     @cached_property
     def everything(self) -> Model:
         """The model of all rows."""
-        return reduce(add, self.parts) if self.whole is None else self.whole
+        return reduce(add, self.parts)
 
     def left_out(self) -> Iterator[tuple[NDArray[np.intp], Model]]:
         """The rows of each fold, and the model of all others."""
@@ -58,18 +57,6 @@ class Folds:
                     "left to learn from. Use more folds, or rows that weigh something."
                 )
             yield test, rest
-
-    def without(self, one: int) -> Folds:
-        """The same without the rows of one fold; what is left, if it is one fold, in folds anew."""
-        rows = np.flatnonzero(self.fold != one)
-        X, y, fold = matrix.take(self.X, rows), self.y[rows], self.fold[rows]
-        weight = None if self.weight is None else self.weight[rows]
-        if len(self.parts) == 2:
-            fold = stratified(min(5, len(y)), y, 0)
-            return Folds.count(self.parts[0], X, y, self.classes, weight, fold)
-        parts = self.parts[:one] + self.parts[one + 1 :]
-        whole = None if self.whole is None else self.whole.without(self.parts[one])
-        return Folds(X, y, self.classes, weight, fold - (fold > one), parts, whole)
 
 
 def stratified(folds: int, codes: Codes, random_state: int | None) -> Codes:

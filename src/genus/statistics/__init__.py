@@ -1,9 +1,10 @@
 """Sufficient statistics: sums over rows, as values that add, subtract and scale.
 
 `Tally` counts by class and key, `Pairs` by class and two keys, `Moments` sums powers of numbers by
-class, and `Compound` holds several of these. All are immutable and form a group: the empty value is
-neutral, ``(a + b) - b == a``, classes and keys that one side does not know are no obstacle, and
-what cancels is gone (no class, key or origin of it stays behind).
+class, `Sample` keeps some encoded rows, and `Compound` holds several of these. All are immutable
+and form a group: the empty value is neutral, ``(a + b) - b == a``, classes and keys that one side
+does not know are no obstacle, and what cancels is gone (no class, key or origin of it stays
+behind).
 
 Symbols: K classes, n columns, V keys, w weights.
 
@@ -27,14 +28,17 @@ from genus.statistics.group import (
 )
 from genus.statistics.moments import Moments, grid_point
 from genus.statistics.pairs import Pairs
+from genus.statistics.sample import Bags, Sample
 from genus.statistics.tally import Tally
 
 __all__ = [
     "Array",
+    "Bags",
     "Compound",
     "ImpossibleError",
     "Moments",
     "Pairs",
+    "Sample",
     "Statistics",
     "Tally",
     "divide",

@@ -153,6 +153,27 @@ class Moments:
             )
         return self._by_class(classes, lambda sums: labels.spread(sums, index, size))
 
+    def of_columns(self, columns: NDArray[np.intp]) -> Moments:
+        """The sums of some columns in another order, diagonal ones only; nothing for -1."""
+        if len(self.classes) == 0:
+            return self
+
+        def taken(sums: Array) -> Array:
+            return np.hstack([sums, np.zeros((len(sums), 1))])[:, columns]
+
+        weights = taken(self.weights)
+        there = weights.any(axis=1)
+        kept = replace(
+            self,
+            origin=taken(self.origin),
+            weights=weights,
+            sums=taken(self.sums),
+            squares=taken(self.squares),
+            noise=taken(self.noise),
+        )
+        classes = self.classes[there]
+        return kept if there.all() else kept._by_class(classes, lambda sums: sums[there])
+
     def about(self, origin: Array) -> Moments:
         """The same sums about another origin: z' = z + δ with δ = old origin - new origin."""
         δ = self.origin - origin

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from genus.arrays import labels
 from genus.arrays.labels import Axis
 from genus.statistics.group import Array, ImpossibleError, difference, freeze, settle
-from genus.statistics.tally import MOST_COUNT, same_keys
+from genus.statistics.tally import MOST_COUNT, Tally, same_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +132,17 @@ class Pairs:
         group[np.arange(len(there)), place[there]] = 1.0
         own = self.counts[:, there][:, :, there]
         return Pairs.of(self.classes, keys, np.stack([group.T @ c @ group for c in own]))
+
+    def with_missing(self, slots: list[int], rows: Tally) -> Pairs:
+        """The counts with columns that are missing in every row: at `slots`, which are empty."""
+        counts = self.counts.copy()
+        single = np.einsum("kvv->kv", counts)
+        weights = rows.align(self.classes, 1)["rows"]
+        for slot in slots:
+            counts[:, slot] = counts[:, :, slot] = single
+        for slot in slots:
+            counts[:, slot, slots] = weights
+        return Pairs(self.classes, self.keys, counts)
 
     def _combine(self, other: Pairs, operation: Callable[[Array, Array], Array]) -> Pairs:
         if len(other.classes) == 0:

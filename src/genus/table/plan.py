@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from genus.table.read.sources import TableError
 
 Array = NDArray[np.float64]
 DAYS = "dates, counted as days"
+CONSTANT = "holds one value only"
 NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # where a value is missing
 MARKS = (*NOTHING, "None", "none", "-", ".")  # where a number is; as categories these say something
 WORDS = 3.0  # on average, from which on a column of strings that differ is one of texts
@@ -36,43 +38,69 @@ ENOUGH = 20  # rows from which on values that all differ identify their rows
 class Column:
     """A column: its `name`, what it holds (`kind`), and its Arrow `type` when it was first seen.
 
-    `note` says how it is read, or why it is left out (kind ""). `edges` cut a column of numbers
-    into cells, and `origin` and `scale` make its fine grid. `paired`: whether it is counted
-    together with other columns; of categories, those whose hashes are `known`, others as one.
+    `note` says how it is read, or why it is left out (kind ""). Numbers are counted by the cells of
+    a `grid`, and `unit` is "days" of dates and "seconds" of times. `paired`: whether it is counted
+    together with other columns, numbers by the coarser cells between `edges`, and of categories
+    those whose hashes are `known`, others as one. `unseen`: it held nothing so far, so that other
+    rows may tell what it holds.
     """
 
     name: str
     kind: str
     type: str
     note: str = ""
-    edges: tuple[float, ...] = ()
+    unit: str = ""
+    grid: Grid = field(default_factory=Grid)
     paired: bool = False
-    origin: float = 0.0
-    scale: float = 0.0
+    edges: tuple[float, ...] = ()
     known: tuple[int, ...] = ()
+    unseen: bool = False
 
     @property
     def is_date(self) -> bool:
         """Whether a column of numbers counts days since 1970."""
-        return self.kind == "number" and "days" in self.note
+        return self.unit == "days"
 
-    @property
-    def grid(self) -> Grid:
-        """The fine grid of a column of numbers."""
-        return Grid(self.origin, self.scale)
+    def common(self, other: Column) -> Column:
+        """How both can be counted: by the coarser cells; raises if they hold different things."""
+        if self.unseen or other.unseen:
+            return other if self.unseen else self
+        if not (self.kind and other.kind):
+            return other if self.kind else self
+        if self.kind != other.kind:
+            raise ValueError(
+                f"Column {self.name!r} is a {self.kind} on one side and a {other.kind} on the "
+                "other. Fit one like the other (like=)."
+            )
+        grid = self.grid.common(other.grid)
+        edges = np.array(sorted(set(self.edges) & set(other.edges)))
+        general = "double" if self.kind == "number" else "string"
+        return replace(
+            self,
+            type=self.type if self.type == other.type else general,
+            note=self.note if self.note == other.note else "",
+            grid=grid,
+            paired=self.paired and other.paired,
+            edges=tuple(edges[grid.holds(edges)].tolist()) if len(edges) else (),
+            known=tuple(sorted(set(self.known) & set(other.known))),
+        )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the rows of a table are read: its columns, in order, and the name of the target."""
+    """How the rows of a table are read: its columns, in order, and the name of the target.
+
+    `joined`: it was made of several plans, and has only the cells that all of them have.
+    """
 
     columns: tuple[Column, ...]
     target: str | None = None
+    joined: bool = False
 
     def __len__(self) -> int:
         return len(self.used)
 
-    @property
+    @cached_property
     def used(self) -> tuple[Column, ...]:
         """The columns that are counted."""
         return tuple(column for column in self.columns if column.kind)
@@ -87,6 +115,33 @@ class Plan:
         if not self.used:
             told = "; ".join(f"{c.name!r} {c.note}" for c in self.left_out[:5])
             raise TableError(f"No column is left to learn from: {told or 'there is none'}.")
+
+    def common(self, other: Plan) -> Plan:
+        """The plan by which what both have counted can be added, whatever their order.
+
+        A column that one of them does not have is missing in its rows.
+        """
+        mine, theirs = ({c.name: c for c in plan.columns} for plan in (self, other))
+        both = {c.name for c in self.used} & {c.name for c in other.used}
+        if not both:
+            raise ValueError(
+                f"The two models have no column in common: {listed(self)} on one side, "
+                f"{listed(other)} on the other. Merge models of the same table."
+            )
+        names = dict.fromkeys([*mine, *theirs])
+        columns = tuple(
+            mine[name].common(theirs[name])
+            if name in mine and name in theirs
+            else (mine.get(name) or theirs[name])
+            for name in names
+        )
+        return Plan(columns, self.target, joined=True)
+
+
+def listed(plan: Plan) -> str:
+    """The first columns of a plan, for messages."""
+    names = [repr(column.name) for column in plan.used]
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def look(
@@ -125,9 +180,9 @@ class Seen:
     numbers: Array | None = None
 
 
-def unread(name: str, type: str, note: str) -> Seen:
+def unread(name: str, type: str, note: str, unseen: bool = False) -> Seen:
     """A column that is left out."""
-    return Seen(Column(name, "", type, note))
+    return Seen(Column(name, "", type, note, unseen=unseen))
 
 
 def looked_at(name: str, values: Any, asked: str | None) -> Seen:
@@ -146,7 +201,7 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
     there = values.drop_null()
     type = values.type
     if len(there) == 0 or pt.is_null(type):
-        return unread(name, told, "holds nothing")
+        return unread(name, told, "holds nothing", unseen=True)
     odd = pt.is_nested(type) or pt.is_binary(type) or pt.is_large_binary(type)
     if odd or pt.is_interval(type) or pt.is_fixed_size_binary(type):
         return unread(name, told, f"holds {told}, which says nothing here")
@@ -156,7 +211,7 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
         return unread(name, told, note)
     distinct = pc.count_distinct(there).as_py()
     if distinct < 2 and len(there) == len(values) and not asked:
-        return unread(name, told, "holds one value only")
+        note = CONSTANT  # other rows may hold another
     if kind != "number":
         if kind == "category" and distinct > MOST_PAIRED:
             note = "; ".join(filter(None, [note, f"{distinct:,} categories"]))
@@ -166,25 +221,47 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
         return Seen(Column(name, kind, told, note), tuple(sorted(known)))
     numbers = as_numbers(values, name, "" if asked else told)
     numbers = numbers[np.isfinite(numbers)]
-    grid = Grid.around(numbers)
-    column = Column(name, kind, told, note, (), False, grid.origin, grid.scale)
+    column = Column(name, kind, told, note, unit_of(values), Grid.around(numbers))
     return Seen(column, (), numbers)
 
 
+def unit_of(values: Any) -> str:
+    """What a column of numbers counts: "days" of dates, "seconds" of times, else ""."""
+    import pyarrow.types as pt
+
+    type = values.type
+    if pt.is_temporal(type):
+        return "seconds" if is_time(type) else "days"
+    if not (pt.is_string(type) or pt.is_large_string(type)):
+        return ""
+    there = values.drop_null()
+    return "days" if any(map(is_written_date, there.slice(0, 100).to_pylist())) else ""
+
+
+def is_written_date(text: str) -> bool:
+    """Whether a text is a date such as 2024-01-31 or 31.1.2024."""
+    return bool(DATE.match(text.strip()) or DOTTED.match(text.strip()))
+
+
 def cut_into_cells(seen: Sequence[Seen], classes: int) -> Iterator[Column]:
-    """Which columns are counted in pairs, and by which cells: as many as there is room for."""
+    """Which columns are counted in pairs, and by which cells: as many as there is room for.
+
+    A column of one value has nothing to say with others.
+    """
     room = min(MOST_SLOTS, int(np.sqrt(MOST_SUMS / max(classes, 1))))
-    few = [j for j, one in enumerate(seen) if one.known]
+    varies = [one.column.note != CONSTANT for one in seen]
+    few = [j for j, one in enumerate(seen) if one.known and varies[j]]
     few.sort(key=lambda j: len(seen[j].known))
     taken = np.cumsum([2 + len(seen[j].known) for j in few])  # and missing, and others
     paired = set(few[: int((taken <= room).sum())])
     left = room - (int(taken[len(paired) - 1]) if paired else 0)
-    cells = left // max(sum(one.numbers is not None for one in seen), 1) - CELLS_BEYOND
+    numeric = [j for j, one in enumerate(seen) if one.numbers is not None and varies[j]]
+    cells = left // max(len(numeric), 1) - CELLS_BEYOND
     for j, one in enumerate(seen):
         column = one.column
-        if one.numbers is not None and cells >= FEWEST_CELLS:
-            z = one.numbers - column.origin
-            edges = column.origin + dyadic_edges(z, 1.6 / min(cells, MOST_CELLS))
+        if one.numbers is not None and varies[j] and cells >= FEWEST_CELLS:
+            edges = dyadic_edges(one.numbers, 1.6 / min(cells, MOST_CELLS))
+            edges = edges[column.grid.holds(edges)]
             yield replace(column, edges=tuple(edges.tolist()), paired=True)
         else:
             yield replace(column, known=one.known if j in paired else (), paired=j in paired)

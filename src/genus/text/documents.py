@@ -7,11 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from genus.arrays import labels, matrix
 from genus.arrays.matrix import Codes, SparseRows
-from genus.arrays.vocabulary import Vocabulary
+from genus.arrays.vocabulary import Hashes, Vocabulary
+from genus.statistics import Bags
 
 Array = NDArray[np.float64]
 
@@ -62,6 +64,33 @@ class Documents:
         for start, end in zip(self.rows.starts.tolist(), self.rows.ends.tolist(), strict=True):
             found[self.rows.indices[start:end]] = True
         return found
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """A hash of each text, (m,): Σ over its words, as `Tokenizer.hashes` has it."""
+        each = self.rows.data.astype(np.uint64) * self.words.hashes[self.rows.indices]
+        total = np.append(np.uint64(0), np.cumsum(each, dtype=np.uint64))
+        return total[self.rows.ends] - total[self.rows.starts]
+
+    def bags(self) -> Bags:
+        """Each text as a bag of hashes of its words."""
+        sizes = (self.rows.ends - self.rows.starts).astype(np.int64)
+        ends = np.cumsum(sizes)
+        at = np.repeat(self.rows.starts - (ends - sizes), sizes) + np.arange(sizes.sum())
+        tokens = self.words.tokens[self.rows.indices[at]]
+        return Bags(ends, tokens, self.rows.data[at].astype(np.int32))
+
+    @classmethod
+    def from_bags(cls, bags: Bags, words: Vocabulary) -> Documents:
+        """Texts from the hashes of their words, as far as `words` knows them."""
+        order = np.argsort(words.tokens, kind="stable")
+        known = words.tokens[order]
+        at = np.minimum(np.searchsorted(known, bags.tokens), max(len(known) - 1, 0))
+        there = known[at] == bags.tokens if len(known) else np.zeros(len(at), dtype=bool)
+        row = np.repeat(np.arange(len(bags)), bags.sizes)[there]
+        word, times = order[at[there]], bags.times[there]
+        sparse = scipy.sparse.csr_array((times, (row, word)), shape=(len(bags), len(words)))
+        return cls.of(words, sparse.indptr.astype(np.int64), sparse.indices, sparse.data)
 
     def count(self, y: Codes, weight: Array | None, n_classes: int) -> tuple[Array, Array]:
         """Occurrences and documents of each word by class, (K, V) each."""

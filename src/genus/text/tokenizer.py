@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus._kernel import count_texts, encode_known, encode_texts, score_texts
+from genus._kernel import count_texts, encode_known, encode_texts, hash_texts, score_texts
 from genus.arrays import matrix
 from genus.arrays.matrix import Codes
-from genus.arrays.vocabulary import Vocabulary, encode
+from genus.arrays.vocabulary import Hashes, Vocabulary, encode
 from genus.text.alphabet import alphabet
 from genus.text.documents import Documents
 from genus.text.sources import SHOWN, Chunk, NoText, Texts
@@ -89,6 +89,14 @@ class Tokenizer:
         words, starts, indices, counts, problem = encode_texts(*self._input(texts), self._threads)
         refuse(problem, texts)
         return Documents.of(Vocabulary(*words), starts, indices, counts)
+
+    def hashes(self, texts: Texts | Documents) -> Hashes:
+        """A hash of each text, (m,): the sum of those of its tokens."""
+        if isinstance(texts, Documents):
+            return texts.hashes
+        found, problem = hash_texts(*self._input(texts), self._threads)
+        refuse(problem, texts)
+        return found
 
     def encode_known(self, texts: Texts, words: Vocabulary) -> Documents:
         """Each text as counts of those of its words that are known."""

@@ -8,6 +8,7 @@ By class (`Compound`):
     pairs    rows by the coarser cells of every two columns
     text/…   words of each column of texts
     joint/…  Σxxᵀ of numbers that are asked to be modelled together
+    sample   some encoded rows, that the weights of experts are learned from
 
 Symbols: m rows, n columns, K classes, V slots.
 """
@@ -21,17 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus._kernel import grid_codes, tally_codes, tally_pairs
-from genus.arrays import labels, matrix
+from genus.arrays import hashes, labels, matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, threads
 from genus.families.gaussian import Gaussian
 from genus.families.gaussian.counts import count_moments
-from genus.statistics import Array, Compound, Moments, Pairs, Tally
-from genus.table import Column, Frame, Plan
-from genus.table.model import marginals
-from genus.table.model.experts import Cells
-from genus.table.plan import hashed
-from genus.text.model.words import Words
+from genus.statistics import Array, Bags, Compound, Moments, Pairs, Sample, Tally
+from genus.statistics.sample import MISSING
+from genus.table import Column, Frame, Plan, Values
+from genus.table.plan import CONSTANT, MOST_PAIRED, Seen, cut_into_cells, hashed
+from genus.text import Documents, Texts
+from genus.text.model import Words
 
 TEXT, JOINT = "text/", "joint/"
 TOGETHER = Gaussian(shrinkage="oas")  # of numbers that are asked to be modelled together
@@ -50,21 +51,22 @@ def coded(column: Column, values: Any) -> Coded:
     """A column of numbers by cells of its fine grid, one of categories by its values."""
     if column.kind == "category":
         return Coded(values.names, values.codes)
-    return Coded(*grid_codes(values, column.origin, column.scale, threads()))
+    grid = column.grid
+    return Coded(*grid_codes(values, grid.exponent, grid.bits, threads()))
 
 
 def coarse(column: Column, own: Coded) -> Coded:
     """The same by the cells that pairs are counted in: of categories the known ones, and others."""
     if column.kind == "category":
         known = set(column.known)
-        return regrouped(own, [n if hashed(n) in known else OTHERS for n in own.axis.tolist()])
+        return renamed(own, [n if hashed(n) in known else OTHERS for n in own.axis.tolist()])
     edges = np.asarray(column.edges)
     at = np.searchsorted(edges, column.grid.values(own.axis), side="right")
     axis, place = np.unique(at, return_inverse=True)
     return Coded(axis, np.append(place, -1)[own.codes])
 
 
-def regrouped(own: Coded, names: list[str]) -> Coded:
+def renamed(own: Coded, names: list[str]) -> Coded:
     """A column whose categories are called otherwise, some of them the same."""
     if names == own.axis.tolist():
         return own
@@ -74,17 +76,31 @@ def regrouped(own: Coded, names: list[str]) -> Coded:
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """How rows of a plan are counted; the only code that sees them."""
+    """How rows of a plan are counted; the only code that sees them.
+
+    `sample` is how many rows choices are made from; 0 keeps none.
+    """
 
     plan: Plan
     words: Words = field(default_factory=Words)
     joint: tuple[tuple[str, ...], ...] = ()
+    sample: int = 0
 
     @property
     def blocks(self) -> dict[str, list[int]]:
         """Columns of numbers that are modelled together: where each block is counted, and whose."""
         at = {column.name: j for j, column in enumerate(self.plan.used)}
         return {f"{JOINT}{i}": [at[name] for name in names] for i, names in enumerate(self.joint)}
+
+    @property
+    def plain(self) -> tuple[Column, ...]:
+        """The columns that are not of texts."""
+        return tuple(column for column in self.plan.used if column.kind != "text")
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The names of columns of texts."""
+        return tuple(column.name for column in self.plan.used if column.kind == "text")
 
     @property
     def options(self) -> dict[str, Any]:
@@ -95,15 +111,18 @@ class Counting:
                 {
                     "name": column.name,
                     "kind": column.kind,
-                    "grid": [column.origin, column.scale],
+                    "grid": [column.grid.step, column.grid.bits],
                     "paired": column.paired,
                     "edges": list(column.edges),
                     "known": list(column.known),
                 }
                 for column in self.plan.used
             ],
+            "joined": self.plan.joined,
             "words": dict(self.words.counting),
             "joint": [list(names) for names in self.joint],
+            "shared": bool(self.joint),  # sums over all classes, which do not come apart again
+            "sample": self.sample,
         }
 
     def zero(self) -> Compound:
@@ -114,8 +133,8 @@ class Counting:
             "pairs": Pairs(),
         }
         parts |= {name: TOGETHER.zero() for name in self.blocks}
-        texts = (c.name for c in self.plan.used if c.kind == "text")
-        return Compound(parts | {TEXT + name: self.words.zero() for name in texts})
+        parts |= {TEXT + name: self.words.zero() for name in self.texts}
+        return Compound(parts | {"sample": Sample(self.sample)})
 
     def count(self, X: Frame, y: Codes, classes: Axis, weight: Array | None) -> Compound:
         columns = list(zip(self.plan.used, X.columns, strict=True))
@@ -124,11 +143,13 @@ class Counting:
         parts: dict[str, Any] = dict(self.zero().parts)
         rows = matrix.class_weights(y, weight, len(classes))
         parts["rows"] = Tally.of(classes, None, {"rows": rows})
-        if len(y) and plain:
+        if len(y) == 0:
+            return Compound(parts)
+        if plain:
             parts["cells"] = count_cells([own for _, own in plain], y, classes, weight)
             paired = [coarse(c, own) for c, own in plain if c.paired]
             parts["pairs"] = count_pairs(paired, y, classes, weight)
-        if len(y) and numbers:
+        if numbers:
             x = np.stack(numbers, axis=1)
             at = [j for j, (column, _) in enumerate(columns) if column.kind == "number"]
             try:
@@ -136,71 +157,226 @@ class Counting:
             except matrix.InvalidColumn as error:
                 raise matrix.InvalidColumn(at[error.column], error.problem) from None
         for name, own in self.blocks.items():
-            if len(y):
-                x = np.stack([X.columns[j] for j in own], axis=1)
-                parts[name] = TOGETHER.count(x, y, classes, weight)
+            x = np.stack([X.columns[j] for j in own], axis=1)
+            parts[name] = TOGETHER.count(x, y, classes, weight)
         for column, values in columns:
-            if column.kind == "text" and len(y):
+            if column.kind == "text":
                 name = TEXT + column.name
                 parts[name] = self.words.count(values, y, classes, weight)
+        if self.sample:
+            parts["sample"] = self._sampled(X, [own for _, own in plain], y, classes, weight)
         return Compound(parts)
 
-    def common(self, other: Counting) -> Counting:
-        """What both count, by the edges that both have; raises if it is not the same columns."""
-        mine, theirs = self.plan.used, other.plan.used
-        if [c.name for c in mine] != [c.name for c in theirs]:
-            odd = {c.name for c in mine} ^ {c.name for c in theirs}
-            if not odd:
-                raise ValueError(
-                    "The two models have the same columns in another order. Fit one like the other "
-                    "(like=)."
-                )
-            raise ValueError(
-                f"The two models count different columns: {', '.join(map(repr, sorted(odd)))} only "
-                "on one side. Fit one like the other (like=)."
-            )
-        columns = []
-        for a, b in zip(mine, theirs, strict=True):
-            if (a.kind, a.grid) != (b.kind, b.grid):
-                raise ValueError(
-                    f"Column {a.name!r} is a {a.kind} about {a.origin:g} by {a.scale:g} on one "
-                    f"side and a {b.kind} about {b.origin:g} by {b.scale:g} on the other. Fit one "
-                    "like the other (like=)."
-                )
-            edges = tuple(sorted(set(a.edges) & set(b.edges)))
-            known = tuple(sorted(set(a.known) & set(b.known)))
-            columns.append(replace(a, edges=edges, known=known, paired=a.paired and b.paired))
-        at = iter(columns)
-        kept = tuple(next(at) if column.kind else column for column in self.plan.columns)
-        return replace(self, plan=replace(self.plan, columns=kept))
+    # The sample
 
-    def regrouped(self, statistics: Compound, to: Counting) -> Compound:
-        """What was counted, as if it had been counted with the coarser cells of `to`."""
-        pairs = statistics["pairs"]
-        if not pairs.keys:
-            return statistics
-        keys, place, start = [], [], 0
-        columns = zip(self.plan.used, to.plan.used, strict=True)
-        paired = [(a, b) for a, b in columns if a.paired]
-        for (a, b), axis in zip(paired, pairs.keys, strict=True):
-            if not b.paired:
-                place += [-1] * (1 + len(axis))
+    def _sampled(
+        self, X: Frame, plain: list[Coded], y: Codes, classes: Axis, weight: Array | None
+    ) -> Sample:
+        texts = [X.columns[j] for j, c in enumerate(self.plan.used) if c.kind == "text"]
+
+        def encode(rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], tuple[Bags, ...]]:
+            cells = np.empty((len(rows), len(plain)), dtype=np.int64)
+            for j, (column, own) in enumerate(zip(self.plain, plain, strict=True)):
+                keys = own.axis if column.kind == "number" else name_keys(own.axis)
+                cells[:, j] = np.append(keys, MISSING)[own.codes[rows]]
+            return cells, tuple(self._documents(text, rows).bags() for text in texts)
+
+        return Sample.of(self.sample, classes, y, weight, self._hashes(X), encode)
+
+    def _documents(self, texts: Texts | Documents, rows: NDArray[np.intp]) -> Documents:
+        if isinstance(texts, Documents):
+            return texts[rows]
+        return self.words.tokenizer.encode(texts.take(rows))
+
+    def _hashes(self, X: Frame) -> hashes.Hashes:
+        """A hash of the values of each row, (m,), whatever the order of the columns."""
+        total = np.zeros(len(X), dtype=np.uint64)
+        keys = hashes.of_names(column.name for column in self.plan.used)
+        for column, values, key in zip(self.plan.used, X.columns, keys, strict=True):
+            if column.kind == "number":
+                own = hashes.of_numbers(values)
+            elif column.kind == "category":
+                own = np.append(hashes.of_names(values.names), np.uint64(0))[values.codes]
+            else:
+                own = self.words.tokenizer.hashes(values)
+            total += np.where(own == 0, own, hashes.mix(own + key))  # what is missing adds nothing
+        return hashes.mix(total)
+
+    def decoded(self, sample: Sample, statistics: Compound) -> Frame:
+        """The rows of a sample: numbers as the least of their cells, texts as bags of words."""
+        tally = statistics["cells"]
+        axes = tally.keys or (labels.empty_axis(),) * len(self.plain)
+        plain, texts = iter(range(len(self.plain))), iter(sample.bags)
+        columns: list[Any] = []
+        for column in self.plan.used:
+            if column.kind == "text":
+                (words,) = statistics[TEXT + column.name].keys
+                columns.append(Documents.from_bags(next(texts), words))
                 continue
-            new, at = axis, np.arange(len(axis))
-            if a.edges != b.edges:
+            j = next(plain)
+            cells = sample.cells[:, j]
+            missing = cells == MISSING
+            if column.kind == "number":
+                columns.append(
+                    np.where(missing, np.nan, column.grid.values(np.where(missing, 0, cells)))
+                )
+                continue
+            keys = name_keys(axes[j])
+            order = np.argsort(keys, kind="stable")
+            at = np.minimum(np.searchsorted(keys[order], cells), max(len(keys) - 1, 0))
+            found = (
+                ~missing & (keys[order][at] == cells) if len(keys) else np.zeros(len(cells), bool)
+            )
+            codes = np.where(found, order[at] if len(keys) else -1, -1)
+            columns.append(Values(codes.astype(np.int64), axes[j]))
+        return Frame(self.plan, tuple(columns), len(sample))
+
+    # Plans that were made apart
+
+    def common(self, other: Counting) -> Counting:
+        """What both can be counted by."""
+        if self.words.counting != other.words.counting:
+            raise ValueError("The two models read texts differently; fit both with one calibrate=.")
+        if self.joint != other.joint:
+            raise ValueError(
+                "The two models model other columns together; fit both with the same families=."
+            )
+        plan = self.plan.common(other.plan)
+        return replace(self, plan=plan, sample=min(self.sample, other.sample))
+
+    def moved(self, statistics: Compound, to: Counting) -> Compound:
+        """What was counted, as if it had been counted by the coarser cells of `to`."""
+        if len(statistics["rows"].classes) == 0:
+            return to.zero()
+        parts: dict[str, Any] = {name: statistics[name] for name in ("rows", *self.blocks)}
+        parts["cells"] = self._moved_cells(statistics["cells"], to)
+        parts["numbers"] = self._moved_numbers(statistics["numbers"], to)
+        parts["pairs"] = self._moved_pairs(statistics, to)
+        parts |= {
+            TEXT + name: statistics[TEXT + name] if name in self.texts else to.words.zero()
+            for name in to.texts
+        }
+        return Compound(parts | {"sample": self._moved_sample(statistics["sample"], to)})
+
+    def recut(self, statistics: Compound, classes: Axis) -> tuple[Counting, Pairs]:
+        """Other cells for pairs, and what they count, from a sample that has every row."""
+        sample = statistics["sample"]
+        X = self.decoded(sample, statistics)
+        plan = replace(self.plan, columns=recut(self.plan, X, sample.weights, len(classes)))
+        again = replace(self, plan=plan)
+        paired = [
+            coarse(column, coded(column, values))
+            for column, values in zip(plan.used, X.columns, strict=True)
+            if column.paired
+        ]
+        y = labels.positions(sample.classes, classes)[sample.codes].astype(np.int64)
+        return again, count_pairs(paired, y, classes, sample.weights)
+
+    def _moved_cells(self, cells: Tally, to: Counting) -> Tally:
+        at = {column.name: j for j, column in enumerate(self.plain)}
+        axes = cells.keys or (labels.empty_axis(),) * len(self.plain)
+        ends = np.cumsum([0, *map(len, axes)])
+        keys, place, start = [], np.full(int(ends[-1]), -1), 0
+        for column in to.plain:
+            j = at.get(column.name)
+            if j is None:
+                keys.append(labels.empty_axis())
+                continue
+            axis, own = axes[j], np.arange(len(axes[j]))
+            if self.plain[j].grid != column.grid:
+                moved = column.grid.keys(self.plain[j].grid.values(axis))
+                axis, own = np.unique(moved, return_inverse=True)
+            keys.append(axis)
+            place[ends[j] : ends[j + 1]] = start + own
+            start += len(axis)
+        counts = np.zeros((len(cells.classes), start))
+        kept = place >= 0
+        np.add.at(counts.T, place[kept], cells["rows"].T[kept] if cells.keys else 0.0)
+        return Tally.of(cells.classes, tuple(keys), {"rows": counts})
+
+    def _moved_numbers(self, numbers: Moments, to: Counting) -> Moments:
+        at = {c.name: j for j, c in enumerate(c for c in self.plan.used if c.kind == "number")}
+        own = [at.get(c.name, -1) for c in to.plan.used if c.kind == "number"]
+        return numbers.of_columns(np.array(own, dtype=np.intp))
+
+    def _moved_pairs(self, statistics: Compound, to: Counting) -> Pairs:
+        pairs = statistics["pairs"]
+        mine = {c.name: c for c in self.plan.used if c.paired}
+        begin = dict(zip(mine, pairs.starts, strict=False))
+        axes = dict(zip(mine, pairs.keys, strict=True)) if pairs.keys else {}
+        keys, place, start = [], np.full(int(pairs.starts[-1]), -1), 0
+        new: list[int] = []  # columns whose every row is missing
+        for column in (c for c in to.plan.used if c.paired):
+            if column.name not in axes:
+                new.append(start)
+                keys.append(labels.empty_axis())
+                start += 1
+                continue
+            own, axis = mine[column.name], axes[column.name]
+            moved, at = axis, np.arange(len(axis))
+            if own.edges != column.edges:
                 # Cell i lies between edges i - 1 and i; the coarser cell by its lower edge.
-                kept = np.searchsorted(np.asarray(b.edges), np.asarray(a.edges), side="right")
-                new, at = np.unique(np.append(0, kept)[axis], return_inverse=True)
-            if a.known != b.known:
-                known = set(b.known)
+                kept = np.searchsorted(column.edges, np.asarray(own.edges), side="right")
+                moved, at = np.unique(np.append(0, kept)[axis], return_inverse=True)
+            if own.known != column.known:
+                known = set(column.known)
                 names = [n if hashed(n) in known else OTHERS for n in axis.tolist()]
-                own = regrouped(Coded(axis, at), names)
-                new, at = own.axis, own.codes
-            keys.append(new)
-            place += [start, *(start + 1 + at)]
-            start += 1 + len(new)
-        moved = pairs.regrouped(tuple(keys), np.array(place, dtype=np.intp))
-        return Compound({**statistics.parts, "pairs": moved})
+                group = renamed(Coded(axis, at), names)
+                moved, at = group.axis, group.codes
+            first = int(begin[column.name])
+            keys.append(moved)
+            place[first : first + 1 + len(axis)] = start + np.append(0, 1 + at)
+            start += 1 + len(moved)
+        rows = statistics["rows"]
+        if not pairs.keys:  # then every column is new
+            every = np.broadcast_to(rows["rows"][:, :, None], (len(rows.classes), start, start))
+            return Pairs.of(rows.classes, tuple(keys), every.copy()) if keys else Pairs()
+        return pairs.regrouped(tuple(keys), place).with_missing(new, rows)
+
+    def _moved_sample(self, sample: Sample, to: Counting) -> Sample:
+        at = {column.name: j for j, column in enumerate(self.plain)}
+        cells = np.full((len(sample), len(to.plain)), MISSING)
+        for i, column in enumerate(to.plain):
+            j = at.get(column.name)
+            if j is None:
+                continue
+            own = sample.cells[:, j]
+            if self.plain[j].grid != column.grid:
+                there = own != MISSING
+                moved = column.grid.keys(self.plain[j].grid.values(np.where(there, own, 0)))
+                own = np.where(there, moved, MISSING)
+            cells[:, i] = own
+        none = Bags(np.zeros(len(sample), np.int64), np.zeros(0, np.uint32), np.zeros(0, np.int32))
+        bags = dict(zip(self.texts, sample.bags, strict=False))
+        found = tuple(bags.get(name, none) for name in to.texts)
+        return replace(sample, cells=cells, bags=found if len(sample) else ())
+
+
+def recut(plan: Plan, X: Frame, weight: Array, classes: int) -> tuple[Column, ...]:
+    """The columns of a plan with cells for these rows."""
+    seen = []
+    rows = np.repeat(np.arange(len(X)), np.clip(weight, 1, None).astype(int))
+    values = iter(X.columns)
+    for column in plan.columns:
+        own: Any = next(values) if column.kind else None
+        if column.kind == "number":
+            there = own[rows][~np.isnan(own[rows])]
+            note = "" if len(np.unique(there)) > 1 else CONSTANT
+            seen.append(Seen(replace(column, note=note), (), there))
+        elif column.kind == "category":
+            known = {hashed(name) for name in own.names[np.unique(own.codes[own.codes >= 0])]}
+            known = known if len(known) <= MOST_PAIRED else set()
+            note = "" if len(known) != 1 else CONSTANT
+            seen.append(Seen(replace(column, note=note), tuple(sorted(known))))
+        else:
+            seen.append(Seen(column))
+    cut = cut_into_cells(seen, classes)
+    return tuple(replace(new, note=old.note) for new, old in zip(cut, plan.columns, strict=True))
+
+
+def name_keys(names: Axis) -> NDArray[np.int64]:
+    """What stands for categories in a sample: 32 bits of their hashes."""
+    return (hashes.of_names(names.tolist()) >> np.uint64(32)).astype(np.int64)
 
 
 def count_cells(columns: list[Coded], y: Codes, classes: Axis, weight: Array | None) -> Tally:
@@ -224,86 +400,3 @@ def count_pairs(columns: list[Coded], y: Codes, classes: Axis, weight: Array | N
     offsets = np.cumsum([0, *(1 + len(column.axis) for column in columns)], dtype=np.int64)
     counts = tally_pairs(codes, y, weight, offsets, len(classes), threads())
     return Pairs.of(classes, tuple(column.axis for column in columns), counts)
-
-
-@dataclass(frozen=True, eq=False)
-class Slots:
-    """Where the cells of paired columns stand: their `columns` among those in use, and the keys."""
-
-    plan: Plan
-    columns: tuple[int, ...]
-    keys: tuple[Axis, ...]
-    starts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, plan: Plan, pairs: Pairs) -> Slots:
-        columns = tuple(j for j, column in enumerate(plan.used) if column.paired)
-        keys = pairs.keys if pairs.keys else (labels.empty_axis(),) * len(columns)
-        return cls(plan, columns, keys, np.cumsum([0, *(1 + len(k) for k in keys)], dtype=np.int64))
-
-    def place(self, X: Frame) -> Cells:
-        """The slot of every paired column of every row, (n, m); the last is for what is unknown."""
-        out = np.empty((len(self.columns), len(X)), dtype=np.uint16)
-        unknown = int(self.starts[-1])
-        for row, j, axis, start in zip(out, self.columns, self.keys, self.starts, strict=False):
-            own = coarse(self.plan.used[j], coded(self.plan.used[j], X.columns[j]))
-            if self.plan.used[j].kind == "number":  # a cell that was empty is as the next one
-                at = np.clip(np.searchsorted(axis, own.axis), 0, max(len(axis) - 1, 0))
-                at = 1 + at if len(axis) else np.zeros_like(at)
-            else:
-                at = labels.find(own.axis, axis) + 1
-                at = np.where(at == 0, unknown - start, at)
-            row[:] = (start + np.append(at, 0))[own.codes]
-        return out
-
-
-def of_columns(
-    plan: Plan, statistics: Compound, classes: Axis, rows: Array
-) -> list[marginals.Counted | None]:
-    """What was counted of each column in use; None of texts."""
-    tally, numbers = statistics["cells"], statistics["numbers"]
-    plain = [column for column in plan.used if column.kind != "text"]
-    axes = tally.keys or (labels.empty_axis(),) * len(plain)
-    counts = tally.align(classes, 0)["rows"]
-    ends = np.cumsum([0, *map(len, axes)])
-    width = sum(column.kind == "number" for column in plain)
-    moments = numbers.align(classes, width)
-    mean, variance = moments.mean(), moments.variance()
-    found: list[marginals.Counted | None] = []
-    j = at = 0
-    for column in plan.used:
-        if column.kind == "text":
-            found.append(None)
-            continue
-        own = counts[:, ends[j] : ends[j + 1]]
-        if column.kind == "number":
-            numeric = {"mean": mean[:, at], "variance": variance[:, at], "grid": column.grid}
-            at += 1
-            found.append(marginals.Counted(axes[j], own, rows, **numeric))
-        else:
-            found.append(marginals.Counted(axes[j], own, rows))
-        j += 1
-    return found
-
-
-def cell_means(plan: Plan, statistics: Compound) -> list[Array | None]:
-    """The mean of the numbers in each cell of a paired column; None of categories."""
-    tally, pairs = statistics["cells"], statistics["pairs"]
-    counts = tally["rows"].sum(axis=0)
-    found: list[Array | None] = []
-    keys = iter(pairs.keys)
-    plain = [column for column in plan.used if column.kind != "text"]
-    axes = tally.keys or (labels.empty_axis(),) * len(plain)
-    ends = np.cumsum([0, *map(len, axes)])
-    for j, column in enumerate(plain):
-        if not column.paired:
-            continue
-        axis = next(keys)
-        if column.kind != "number":
-            found.append(None)
-            continue
-        x, n = column.grid.values(axes[j]), counts[ends[j] : ends[j + 1]]
-        at = np.searchsorted(axis, np.searchsorted(np.asarray(column.edges), x, side="right"))
-        weight = np.bincount(at, n, len(axis))
-        found.append(np.bincount(at, n * x, len(axis)) / np.where(weight > 0, weight, 1.0))
-    return found

@@ -266,7 +266,8 @@ class Features:
         weights = np.einsum("kvv->k", counts) / max(columns, 1)
         single = np.einsum("kvv->kv", counts)
         sums = single @ φ
-        own = sums / np.maximum(weights, 1e-300)[:, None]
+        there = (weights > TINY * weights.max(initial=0.0))[:, None]  # less is rounding
+        own = np.divide(sums, weights[:, None], out=np.zeros_like(sums), where=there)
         scatter = np.stack([φ.T @ (c @ φ) for c in counts])
         scatter -= weights[:, None, None] * own[:, :, None] * own[:, None]
         freedom = max(weights.sum() - np.count_nonzero(weights), 1.0)

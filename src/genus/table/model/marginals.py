@@ -25,6 +25,8 @@ from scipy.special import gammaln
 from genus.arrays import labels
 from genus.arrays.labels import Axis
 from genus.solve.grid import Bins, Grid
+from genus.statistics import Compound
+from genus.table import Plan
 
 Array = NDArray[np.float64]
 LOG_2π = float(np.log(2 * np.pi))
@@ -259,6 +261,50 @@ class Counted:
         return self.counts.sum(axis=1)
 
 
+def of_columns(
+    plan: Plan, statistics: Compound, classes: Axis, rows: Array
+) -> list[Counted | None]:
+    """What was counted of each column in use; None of texts.
+
+    Without sums of the numbers themselves their means and variances are those of the cells.
+    """
+    tally, numbers = statistics["cells"], statistics.parts.get("numbers")
+    plain = [column for column in plan.used if column.kind != "text"]
+    axes = tally.keys or (labels.empty_axis(),) * len(plain)
+    counts = tally.align(classes, 0)["rows"]
+    ends = np.cumsum([0, *map(len, axes)])
+    width = sum(column.kind == "number" for column in plain)
+    if numbers is not None:
+        moments = numbers.align(classes, width)
+        means, variances = moments.mean(), moments.variance()
+    found: list[Counted | None] = []
+    j = at = 0
+    for column in plan.used:
+        if column.kind == "text":
+            found.append(None)
+            continue
+        own = counts[:, ends[j] : ends[j + 1]]
+        if column.kind == "number":
+            if numbers is None:
+                mean, variance = moments_of(column.grid.values(axes[j]), own)
+            else:
+                mean, variance = means[:, at], variances[:, at]
+            at += 1
+            found.append(Counted(axes[j], own, rows, mean, variance, column.grid))
+        else:
+            found.append(Counted(axes[j], own, rows))
+        j += 1
+    return found
+
+
+def moments_of(values: Array, counts: Array) -> tuple[Array, Array]:
+    """Mean and variance by class (K,) of so many values each, counts (K, V)."""
+    total = np.maximum(counts.sum(axis=1), 1e-300)
+    mean = counts @ values / total
+    squares = np.einsum("kv,kv->k", counts, (values - mean[:, None]) ** 2)
+    return mean, squares / total
+
+
 def solve(counted: Counted, family: str | None = None) -> Marginal:
     """The marginal of a column under a family, or the candidate that gains most."""
     made = {name: SOLVED[name](counted) for name in candidates(counted, family)}
@@ -304,13 +350,12 @@ def categorical(counted: Counted) -> tuple[Distribution, float]:
 def discretised(counted: Counted) -> tuple[Distribution, float]:
     """p(bin|k) of bins by MDLP, with α rows in every bin."""
     n, bins = counted.counts, Bins("mdlp")
-    edges = bins.solve(counted.axis, n, 0)
-    at = bins.merge(counted.axis, edges, 0)
+    edges = bins.solve(counted.axis, n, 0, counted.grid.values)
+    at = np.searchsorted(edges, counted.values, side="right")
     binned = np.zeros((len(n), len(edges) + 1))
     np.add.at(binned.T, at, n.T)
     log_p, own = shares(binned)
-    bounds = counted.grid.back(edges)
-    made = Histogram(bounds, log_p.T, counted.values, n.sum(axis=0))
+    made = Histogram(edges, log_p.T, counted.values, n.sum(axis=0))
     return made, gain(binned, log_p, own)
 
 

@@ -21,23 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
-from genus.arrays import labels
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes
 from genus.statistics import Array, Compound
-from genus.table import Frame
+from genus.table import Frame, Plan
 from genus.table.model import experts, marginals
 from genus.table.model.binning import merged
-from genus.table.model.counts import (
-    TEXT,
-    TOGETHER,
-    Counting,
-    Slots,
-    cell_means,
-    of_columns,
-)
+from genus.table.model.counts import TEXT, TOGETHER, Counting
 from genus.table.model.experts import NAMES, Expert, Together
-from genus.table.model.marginals import Marginal
+from genus.table.model.marginals import Marginal, of_columns
+from genus.table.model.slots import Slots, cell_means
+from genus.table.model.weighing import Weighing, Weights, weigh
 from genus.text.model.combination import Combination
 from genus.text.model.words import WordParameters, Words
 
@@ -47,33 +41,15 @@ ROWS = 1 << 14  # that are scored at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
-    """What each expert (G,) and column (2n,: alone, together) counts for, and c (K,) by class.
-
-    `names` are the experts'. A share of rows, `doubt`, may be of any class whatever they say.
-    """
-
-    names: tuple[str, ...]
-    experts: Array
-    columns: Array
-    classes: Axis
-    constant: Array
-    doubt: float = 0.0
-
-    def of(self, classes: Axis) -> Array:
-        """c of some classes, zero for one that came later."""
-        at = labels.find(classes, self.classes)
-        return np.where(at >= 0, np.append(self.constant, 0.0)[at], 0.0)
-
-
-@dataclass(frozen=True, eq=False)
 class MixedParameters:
     """The families of columns, experts, and log shares of the classes (K,).
 
     `marginals` has None in place of texts, whose words `texts` has by column; `blocks` are of
-    numbers that are modelled together.
+    numbers that are modelled together. `plan` has the cells that experts were solved with. Without
+    `weighing` the product of families decides.
     """
 
+    plan: Plan
     marginals: tuple[Marginal | None, ...]
     blocks: Mapping[str, Any]
     texts: Mapping[int, WordParameters]
@@ -81,33 +57,29 @@ class MixedParameters:
     experts: tuple[Expert, ...]
     together: Together | None
     log_share: Array
-    constant: Array
+    combinations: Mapping[str, Combination]
+    weighing: Weighing | None = None
+    constant: Array = field(default_factory=lambda: np.zeros(0))
 
     alpha = None
+
+    @property
+    def weights(self) -> Weights | None:
+        """What experts and columns count for."""
+        return None if self.weighing is None else self.weighing.weights
 
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """A table, by a product of families or, with `weights`, all that experts say of it.
+    """A table, by a product of families or, if it is to be calibrated, all that experts say of it.
 
-    `families` are those asked for, by column; others are chosen. `combinations` are the evidence
-    that columns of texts are judged by.
+    `families` are those asked for, by column; others are chosen.
     """
 
     how: Counting
     families: Mapping[str, str] = field(default_factory=dict)
-    weights: Weights | None = None
     dependence: bool = True
-    combinations: Mapping[str, Combination] = field(default_factory=dict)
-
-    def weighed(self, weights: Weights, combinations: Mapping[str, Combination]) -> Mixed:
-        """The same with weights, and what is chosen for texts."""
-        return replace(self, weights=weights, combinations=combinations)
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The columns of texts."""
-        return tuple(column.name for column in self.how.plan.used if column.kind == "text")
+    calibrate: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,17 +89,40 @@ class Mixed:
         return (
             *(("families",) if plain else ()),
             *(NAMES if paired else ()),
-            *(TEXT + name for name in self.texts),
+            *(TEXT + name for name in self.how.texts),
         )
 
-    def words(self, j: int) -> Words:
+    def words(self, j: int, combinations: Mapping[str, Combination]) -> Words:
         """How texts of a column are modelled."""
         name = self.how.plan.used[j].name
-        return replace(self.how.words, combination=self.combinations.get(name))
+        return replace(self.how.words, combination=combinations.get(name))
+
+    @property
+    def keeps_choice(self) -> bool:
+        """Whether weights that are known stay as they are, for there is no sample of rows."""
+        return self.calibrate and self.how.sample == 0
 
     @property
     def counting(self) -> Mapping[str, Any]:
         return self.how.options
+
+    def counted_as(self, counting: Mapping[str, Any]) -> Mixed:
+        """The same options for what was counted with another sample, or with pairs of words."""
+        if self.how.sample and not counting["sample"]:
+            raise ValueError(
+                "calibrate=True learns weights from a sample of the rows, which this model has not "
+                "kept. Fit again with it."
+            )
+        ngrams = tuple(counting["words"]["ngrams"])
+        words = replace(self.how.words, tokenizer=replace(self.how.words.tokenizer, ngrams=ngrams))
+        how = replace(self.how, words=words, sample=int(counting["sample"]))
+        changed = [k for k, v in how.options.items() if counting.get(k) != v]
+        if changed:
+            raise ValueError(
+                f"{', '.join(changed)} decides what is counted and cannot be changed on a fitted "
+                "model. Fit again with it."
+            )
+        return replace(self, how=how)
 
     def zero(self) -> Compound:
         return self.how.zero()
@@ -135,24 +130,58 @@ class Mixed:
     def count(self, X: Frame, y: Codes, classes: Axis, weight: Array | None) -> Compound:
         return self.how.count(X, y, classes, weight)
 
-    def solve(self, statistics: Compound, classes: Axis, width: int) -> MixedParameters:
+    def choose(self, statistics: Compound, classes: Axis, width: int) -> Weighing | None:
+        """What experts count for, and what texts are judged by: learned from the sample."""
+        if not self.calibrate:
+            return None
+        family, statistics = self.recut(statistics, classes)
+        return weigh(family, statistics, classes)
+
+    def solve(
+        self, statistics: Compound, classes: Axis, width: int, weighing: Weighing | None = None
+    ) -> MixedParameters:
+        family, statistics = self.recut(statistics, classes)
+        combinations = {} if weighing is None else weighing.combinations
+        solved = family.solved(statistics, classes, combinations)
+        if weighing is None:
+            return solved
+        return replace(solved, weighing=weighing, constant=weighing.weights.of(classes))
+
+    def recut(self, statistics: Compound, classes: Axis) -> tuple[Mixed, Compound]:
+        """Of plans that were made apart, cells for all rows instead of those that all plans have.
+
+        If the sample has every row, pairs can be counted again by other cells.
+        """
+        how = self.how
+        if not (how.plan.joined and how.sample and self.dependence):
+            return self, statistics
+        if statistics["sample"].total != statistics["rows"]["rows"].sum():
+            return self, statistics
+        again, pairs = how.recut(statistics, classes)
+        return replace(self, how=again), Compound({**statistics.parts, "pairs": pairs})
+
+    def solved(
+        self, statistics: Compound, classes: Axis, combinations: Mapping[str, Combination]
+    ) -> MixedParameters:
+        """Parameters before anything is weighed."""
         plan = self.how.plan
         rows = statistics["rows"].align(classes, 1)["rows"][:, 0]
         found = tuple(self._marginals(statistics, classes, rows))
         texts = {
-            j: self.words(j).solve(statistics[TEXT + column.name], classes, 1)
+            j: self.words(j, combinations).solve(statistics[TEXT + column.name], classes, 1)
             for j, column in enumerate(plan.used)
             if column.kind == "text"
         }
         share = np.log((rows + 1) / (rows.sum() + len(rows)))
         slots = Slots.of(plan, statistics["pairs"])
-        constant = np.zeros(len(classes)) if self.weights is None else self.weights.of(classes)
         known, together = self._experts(statistics, classes) if self.dependence else ((), None)
         blocks = {
             name: TOGETHER.solve(statistics[name].align(classes, len(own)), classes, len(own))
             for name, own in self.how.blocks.items()
         }
-        return MixedParameters(found, blocks, texts, slots, known, together, share, constant)
+        return MixedParameters(
+            plan, found, blocks, texts, slots, known, together, share, combinations
+        )
 
     def _marginals(
         self, statistics: Compound, classes: Axis, rows: Array
@@ -208,8 +237,12 @@ class Mixed:
         return np.stack(said, axis=2), np.concatenate([by_column, joint], axis=2)
 
     def _text(self, parameters: MixedParameters, X: Frame, j: int) -> Array:
-        scores = self.words(j).log_likelihood(parameters.texts[j], X.columns[j], relative=True)
+        scores = self._text_scores(parameters, X, j)
         return scores - scores.mean(axis=1, keepdims=True)
+
+    def _text_scores(self, parameters: MixedParameters, X: Frame, j: int) -> Array:
+        words = self.words(j, parameters.combinations)
+        return words.log_likelihood(parameters.texts[j], X.columns[j], relative=True)
 
     def log_likelihood(
         self, parameters: MixedParameters, X: Frame, relative: bool = False
@@ -223,30 +256,30 @@ class Mixed:
                 # p(x, k) = p(k|x) p(x), with p(x) of the product of families
                 product = self._product(parameters, rows)
                 density = logsumexp(product + parameters.log_share, axis=1)
-                if self.weights is not None:
+                if parameters.weights is not None:
                     out[part] -= logsumexp(out[part] + parameters.log_share, axis=1)[:, None]
                     out[part] += density[:, None]
                 out[part] += self._common(parameters, rows)[:, None]
         return out
 
     def _likelihood(self, parameters: MixedParameters, X: Frame) -> Array:
-        if self.weights is None:
+        if parameters.weights is None:
             return self._product(parameters, X)
-        doubt = self.weights.doubt
+        doubt = parameters.weights.doubt
         said = self._said(parameters, X)
         return np.logaddexp(np.log1p(-doubt) + said, np.log(max(doubt, TINY)))
 
     def _said(self, parameters: MixedParameters, X: Frame) -> Array:
         """log p(k|x) / p(k), (m, K), before any doubt."""
-        w = self.weights
+        w = parameters.weights
         assert w is not None
         F, by_column = self.evidence(parameters, X)
         by_name = dict(zip(w.names, w.experts, strict=True))
-        experts = np.array([by_name.get(name, 0.0) for name in self._present(parameters)])
+        experts = np.array([by_name.get(name, 0.0) for name in self.present(parameters)])
         said = log_softmax(F @ experts + by_column @ w.columns + parameters.constant, axis=1)
         return said - parameters.log_share
 
-    def _present(self, parameters: MixedParameters) -> list[str]:
+    def present(self, parameters: MixedParameters) -> list[str]:
         """The names of the experts that `evidence` has."""
         plain = ["families"] if len(parameters.texts) < len(parameters.marginals) else []
         texts = [TEXT + self.how.plan.used[j].name for j in parameters.texts]
@@ -269,8 +302,8 @@ class Mixed:
 
     def _product(self, parameters: MixedParameters, X: Frame) -> Array:
         total = self._by_column(parameters, X).sum(axis=1)
-        for j, words in parameters.texts.items():
-            total += self.words(j).log_likelihood(words, X.columns[j], relative=True)
+        for j in parameters.texts:
+            total += self._text_scores(parameters, X, j)
         return total
 
     def _common(self, parameters: MixedParameters, X: Frame) -> Array:
@@ -284,13 +317,13 @@ class Mixed:
     def contributions(self, parameters: MixedParameters, X: Frame) -> tuple[Array, Array]:
         n = len(parameters.marginals)
         by_column = self._by_column(parameters, X)
-        if self.weights is None:
+        if parameters.weights is None:
             terms = by_column.copy()
-            for j, words in parameters.texts.items():
-                terms[:, j] = self.words(j).log_likelihood(words, X.columns[j], relative=True)
+            for j in parameters.texts:
+                terms[:, j] = self._text_scores(parameters, X, j)
             total = self.log_likelihood(parameters, X)
             return terms, total - terms.sum(axis=1)
-        w = self.weights
+        w = parameters.weights
         by_name = dict(zip(w.names, w.experts, strict=True))
         terms = by_column * (by_name.get("families", 0.0) + w.columns[:n, None])
         if parameters.experts:
@@ -314,13 +347,14 @@ class Mixed:
         """Of columns of texts: what each known word of each row adds to its contribution, (K,)."""
         if not parameters.texts:
             return {}
-        share = np.ones(len(X)) if self.weights is None else self._believed(parameters, X)
+        share = np.ones(len(X)) if parameters.weights is None else self._believed(parameters, X)
         found = {}
         for j, own in parameters.texts.items():
             name = self.how.plan.used[j].name
-            entries, terms = self.words(j).by_word(own, X.columns[j])
-            if self.weights is not None:
-                by_name = dict(zip(self.weights.names, self.weights.experts, strict=True))
+            entries, terms = self.words(j, parameters.combinations).by_word(own, X.columns[j])
+            weights = parameters.weights
+            if weights is not None:
+                by_name = dict(zip(weights.names, weights.experts, strict=True))
                 terms = terms - terms.mean(axis=1, keepdims=True)
                 terms *= by_name.get(TEXT + name, 0.0) * share[entries.row, None]
             rows: list[dict[str, Array]] = [{} for _ in range(len(X))]
@@ -343,7 +377,8 @@ class Mixed:
         out = np.empty((n, len(parameters.marginals)), dtype=object)
         for j, marginal in enumerate(parameters.marginals):
             if marginal is None:
-                out[:, j] = self.words(j).sample(parameters.texts[j], k, n, rng)[:, 0]
+                words = self.words(j, parameters.combinations)
+                out[:, j] = words.sample(parameters.texts[j], k, n, rng)[:, 0]
             else:
                 out[:, j] = marginal.sample(k, n, rng)
         for name, own in self.how.blocks.items():

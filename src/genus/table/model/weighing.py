@@ -1,33 +1,35 @@
 """How much to believe each expert of a table: weights from rows that had no part in the counts.
 
-Every row is judged by the counts of the other folds, exactly, for they are a difference; a softmax
-layer of one weight for each expert and column makes one probability of what all of them say.
+The rows are those of the sample, and every row is judged by the counts of the other folds,
+exactly, for they are a difference. `stacking` makes one probability of what all experts say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from genus._kernel import layer_sums
 from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
-from genus.arrays.matrix import Codes
-from genus.model import Model
-from genus.stacking import layer
-from genus.stacking.folds import Folds
+from genus.stacking.dealing import Dealt, deal
 from genus.stacking.outcome import CrossValidation
-from genus.statistics import Array
+from genus.stacking.stack import Prior, shares, stack
+from genus.statistics import Array, Compound
 from genus.table.model.counts import TEXT
-from genus.table.model.mixed import Mixed, Weights
 from genus.text.model import Combination, Selection
 from genus.text.model.choosing import candidates, choose, teaching_weights
 
-MOST_STEPS = 200
+if TYPE_CHECKING:
+    from genus.table.model.mixed import Mixed
+
+FOLDS = 10
+MOST_CELLS = 1 << 24  # rows times classes times evidence
+FEWEST = 2000  # rows that weights are learned from and judged by, if there are so many
 RIDGE = 0.1  # of an expert's weight, times the mean square of what it says
 LEAST_RIDGE = 1e-3
 TAUGHT_CELLS = 1 << 19  # rows times classes times evidence that weights are learned from
@@ -36,87 +38,76 @@ COLUMNS = 100.0  # the ridge of columns' weights to begin with
 
 
 @dataclass(frozen=True, eq=False)
+class Weights:
+    """What each expert (G,) and column (2n,: alone, together) counts for, and c (K,) by class.
+
+    `names` are the experts'. A share of rows, `doubt`, may be of any class whatever they say.
+    """
+
+    names: tuple[str, ...]
+    experts: Array
+    columns: Array
+    classes: Axis
+    constant: Array
+    doubt: float = 0.0
+
+    def of(self, classes: Axis) -> Array:
+        """c of some classes, zero for one that has no row."""
+        at = labels.find(classes, self.classes)
+        return np.where(at >= 0, np.append(self.constant, 0.0)[at], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
 class Weighing:
     """Weights, what is chosen for texts, and what it all is worth out of fold.
 
     `losses` (G,) are the log losses of the experts by themselves, and `worth` the scores of all of
-    them together. `outcome` has the probabilities of the rows, until the model is saved.
+    them together. `outcome` has the probabilities of the rows, unless the model was loaded.
     """
 
     weights: Weights
-    combinations: dict[str, Combination]
+    combinations: Mapping[str, Combination]
     losses: Array
     worth: Mapping[str, float]
     outcome: CrossValidation | None = None
 
-    def of_classes(self, classes: Axis) -> Weighing:
-        """The same without classes that are gone."""
-        weights = self.weights
-        left = labels.find(weights.classes, classes) >= 0
-        kept = replace(weights, classes=weights.classes[left], constant=weights.constant[left])
-        combinations = {name: c.of_classes(classes) for name, c in self.combinations.items()}
-        return replace(self, weights=kept, combinations=combinations)
 
-    def unjudged(self) -> Weighing:
-        """The same weights without what they were worth, when rows have come or gone."""
-        return replace(self, losses=np.full_like(self.losses, np.nan), worth={}, outcome=None)
-
-
-def weigh(folds: Folds, family: Mixed) -> Weighing:
-    """The weights of a family's experts and columns, from the folds of a model."""
-    family = replace(family, weights=None)
-    family = replace(family, combinations=chosen_for_texts(folds, family))
-    classes, y = folds.classes, folds.y
+def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
+    """The weights of a family's experts and columns, from the sample of what was counted."""
     names, n = family.names, len(family.how.plan)
-    G = len(names)
-    F = np.empty((len(y), len(classes), G + 2 * n))
-    known = np.zeros(len(y), dtype=bool)
-
-    def judge(left_out: Iterator[tuple[NDArray[np.intp], Model]]) -> None:
-        for test, rest in left_out:
-            known[test] = np.isin(y[test], labels.find(rest.classes, classes))
-            parameters = family.solve(rest.statistics, classes, rest.width)
-            F[test] = np.concatenate(family.evidence(parameters, folds.X[test]), axis=2)
-
-    matrix.in_threads(judge, list(folds.left_out()))
-    weight = teaching_weights(folds, known)
+    G, K = len(names), len(classes)
+    most = max(MOST_CELLS // (K * (G + 2 * n)), FEWEST)
+    sample = statistics["sample"].smallest(most)
+    codes = labels.positions(sample.classes, classes)[sample.codes]
+    row, fold, weight = deal(codes, sample.weights, FOLDS, most)
+    y = codes[row]
+    prior = unlearned(names, n)
+    if len(np.unique(y)) < 2:  # nothing to tell apart: what is expected, and no more
+        weights = Weights(names, prior.start[:G], prior.start[G:], classes, np.zeros(K))
+        combinations = dict.fromkeys(family.how.texts, plain_evidence())
+        return Weighing(weights, combinations, np.full(G, np.nan), {})
+    rows = family.how.decoded(sample, statistics)
+    dealt = dealt_rows(family, statistics, rows[row], y, classes, weight, fold)
+    combinations = {
+        column.name: chosen_for_text(dealt, j, column.name, family)
+        for j, column in enumerate(family.how.plan.used)
+        if column.kind == "text"
+    }
+    F, known = evidence(family, dealt, combinations)
+    weight = teaching_weights(weight, known)
     weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # one row counts as one
-    is_text = np.array([name.startswith(TEXT) for name in names])
-    mean = 1 / max(int(np.count_nonzero(~is_text)), 1)
-    start = np.concatenate([np.where(is_text, 1.0, mean), np.zeros(2 * n)])
     # An expert's weight is drawn to the mean by what it says; those of columns as they turn out.
     spread = ((F[:, :, :G] - F[:, :, :G].mean(axis=1, keepdims=True)) ** 2).mean(axis=(0, 1))
-    first = np.concatenate([np.maximum(RIDGE * spread, LEAST_RIDGE), np.full(2 * n, COLUMNS)])
-    group = np.repeat([-1, 0, 1], [G, n, n])
+    ridge = np.concatenate([np.maximum(RIDGE * spread, LEAST_RIDGE), np.full(2 * n, COLUMNS)])
     # Some rows are enough to learn few weights from; all are judged.
-    most = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
-    taught = np.arange(len(y)) % -(-len(y) // most) == 0
-    w, b, ridge = layer.fit_groups(F[taught], y[taught], weight[taught], start, first, group)
-    if not is_told(F[taught], y[taught], weight[taught], (w, b), ridge):
-        w = np.zeros_like(w)
-    log_p = np.empty(F.shape[:2])
-
-    def judge_weights(some: Iterator[int]) -> None:
-        for f in some:
-            test, others = folds.fold == f, taught & (folds.fold != f)
-            own = layer.fit(
-                F[others], y[others], weight[others], np.zeros(len(b)), start, ridge, (w, b)
-            )
-            told = is_told(F[others], y[others], weight[others], own, ridge)
-            log_p[test] = log_softmax(told * (F[test] @ own[0]) + own[1], axis=1)
-
-    matrix.in_threads(judge_weights, range(int(folds.fold.max()) + 1))
-    share = matrix.class_weights(y, weight, len(classes))[:, 0] + 1.0
-    share /= share.sum()
-    doubt = doubted(np.exp(log_p[np.arange(len(y)), y]), share[y], weight)
-    probabilities = (1 - doubt) * np.exp(log_p) + doubt * share
-    rows = np.arange(len(y))
-    total = max(weight.sum(), 1e-300)
+    few = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
+    taught = np.arange(len(y)) % -(-len(y) // few) == 0
+    found = stack(F, y, weight, fold, replace(prior, ridge=ridge), taught)
+    is_text = np.array([name.startswith(TEXT) for name in names])
+    share = shares(y, weight, K)
     said = log_softmax(F[:, :, :G] + np.where(is_text, 1.0, 0.0) * np.log(share)[:, None], axis=1)
-    losses = -(weight @ said[rows, y]) / total
-    given = np.ones(len(y)) if folds.weight is None or not folds.weight.any() else folds.weight
-    outcome = CrossValidation(probabilities, classes, y, given, folds.fold)
-    weights = Weights(names, w[:G], w[G:], classes, b, doubt)
+    losses = -(weight @ said[np.arange(len(y)), y]) / max(weight.sum(), 1e-300)
+    outcome = CrossValidation(found.probabilities, classes, y, dealt.weight, fold)
     worth = {
         "rows": float(len(y)),
         "accuracy": outcome.accuracy,
@@ -124,55 +115,99 @@ def weigh(folds: Folds, family: Mixed) -> Weighing:
         "Brier": outcome.brier,
         "calibration error": outcome.calibration_error,
     }
-    return Weighing(weights, dict(family.combinations), losses, worth, outcome)
+    w = found.weights
+    weights = Weights(names, w[:G], w[G:], classes, found.constant, found.doubt)
+    return Weighing(weights, combinations, losses, worth, outcome)
 
 
-def is_told(F: Array, y: Codes, weight: Array, solved: tuple[Array, Array], ridge: Array) -> bool:
-    """Whether the rows gain more by weights than by chance: one nat for each weight they tell.
+def unlearned(names: tuple[str, ...], columns: int) -> Prior:
+    """What experts count for before any row: those of texts all, the others their mean."""
+    is_text = np.array([name.startswith(TEXT) for name in names], dtype=bool)
+    mean = 1 / max(int(np.count_nonzero(~is_text)), 1)
+    start = np.concatenate([np.where(is_text, 1.0, mean), np.zeros(2 * columns)])
+    group = np.repeat([-1, 0, 1], [len(names), columns, columns])
+    return Prior(start, np.ones(len(start)), group)
 
-    Akaike's criterion, by the effective number of weights, Σ 1 - ridge · variance. Rows that are
-    noise say something out of fold, too, for each fold is unlike what is left without it.
-    """
-    w, b = solved
-    loss, _, curvature = layer_sums(
-        np.ascontiguousarray(F), y, weight, np.concatenate(solved), True, matrix.threads()
+
+def dealt_rows(
+    family: Mixed,
+    statistics: Compound,
+    X: Any,
+    y: NDArray[np.int64],
+    classes: Axis,
+    weight: Array,
+    fold: NDArray[np.int64],
+) -> Dealt:
+    """The rows of a sample in folds, with what was counted of all rows and of each fold."""
+    alone = replace(family.how, sample=0)
+
+    def count(some: Iterator[int]) -> list[Compound]:
+        found = []
+        for f in some:
+            rows = np.flatnonzero(fold == f)
+            found.append(alone.count(X[rows], y[rows], classes, weight[rows]))
+        return found
+
+    counted = matrix.in_threads(count, range(FOLDS))
+    parts = [compared(part) for run in counted for part in run]
+    whole = compared(statistics)
+    if family.how.blocks:  # sums of numbers in cells are not those of the numbers themselves
+        together = {name: sum_of([part[name] for part in parts]) for name in family.how.blocks}
+        whole = Compound({**whole.parts, **together})
+    return Dealt(X, y, classes, weight, fold, whole, parts)
+
+
+def compared(statistics: Compound) -> Compound:
+    """The counts that rows of a sample give exactly: sums of numbers follow from those by cell."""
+    kept = {n: p for n, p in statistics.parts.items() if n not in ("numbers", "sample")}
+    return Compound(kept)
+
+
+def sum_of(parts: list[Any]) -> Any:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def evidence(
+    family: Mixed, dealt: Dealt, combinations: Mapping[str, Combination]
+) -> tuple[Array, NDArray[np.bool_]]:
+    """What all experts and columns say of each row out of fold, and which rows' class is known."""
+    y, classes = dealt.y, dealt.classes
+    F = np.zeros((len(y), len(classes), len(family.names) + 2 * len(family.how.plan)))
+    known = np.zeros(len(y), dtype=bool)
+
+    def judge(left_out: Iterator[tuple[NDArray[np.intp], Compound]]) -> None:
+        for test, rest in left_out:
+            if len(test) == 0:
+                continue
+            left = rest["rows"].classes
+            known[test] = np.isin(y[test], labels.find(left, classes))
+            parameters = family.solved(rest, classes, combinations)
+            said, by_column = family.evidence(parameters, dealt.X[test])
+            at = np.array([family.names.index(name) for name in family.present(parameters)])
+            F[np.ix_(test, np.arange(len(classes)), at)] = said
+            F[test, :, len(family.names) :] = by_column
+
+    matrix.in_threads(judge, list(dealt.left_out()))
+    return F, known
+
+
+def chosen_for_text(dealt: Dealt, j: int, name: str, family: Mixed) -> Combination:
+    """The best combination of evidence for a column of texts."""
+    own = replace(
+        dealt,
+        X=dealt.X.columns[j],
+        whole=dealt.whole[TEXT + name],
+        parts=[part[TEXT + name] for part in dealt.parts],
     )
-    pull = np.concatenate([ridge, np.ones(len(b))])
-    variance = np.diag(np.linalg.inv(curvature + np.diag(pull)))[: len(w)]
-    share = matrix.class_weights(y, weight, len(b))[:, 0] / max(weight.sum(), 1e-300)
-    alone = -float(weight @ np.log(np.maximum(share[y], 1e-300)))
-    return alone - loss > float((1 - ridge * variance).sum())
+    words = family.how.words
+    width = own.whole.width - 1
+    tried = candidates(Selection(), width, len(dealt.classes), words.tokenizer.joins)
+    return choose(own, words, tried).best
 
 
-def doubted(own: Array, share: Array, weight: Array) -> float:
-    """The share of rows that are not what they seem, and of any class: at least one in all.
-
-    Expectation maximisation of Σ log((1 - ε) p + ε share), with one such row beforehand. So no
-    probability is surer than the rows can tell, and one strange row no reason for endless regret.
-    """
-    total = weight.sum()
-    ε = 1 / (total + 2)
-    for _ in range(MOST_STEPS):
-        odd = ε * share / np.maximum((1 - ε) * own + ε * share, 1e-300)
-        before, ε = ε, float((weight @ odd + 1) / (total + 2))
-        if abs(ε - before) < 1e-3 * ε:
-            break
-    return ε
-
-
-def chosen_for_texts(folds: Folds, family: Mixed) -> dict[str, Combination]:
-    """The best combination of evidence for each column of texts."""
-    found = {}
-    for j, column in enumerate(family.how.plan.used):
-        if column.kind != "text":
-            continue
-        parts = tuple(
-            Model(family.how.words, part.statistics[TEXT + column.name], 1, part.weights)
-            for part in folds.parts
-        )
-        own = Folds(folds.X.columns[j], folds.y, folds.classes, folds.weight, folds.fold, parts)
-        tried = candidates(
-            Selection(), own.X.width, len(folds.classes), family.how.words.tokenizer.joins
-        )
-        found[column.name] = choose(own, tried).best
-    return found
+def plain_evidence() -> Combination:
+    """What texts are judged by if nothing can be chosen."""
+    return candidates(Selection(), 0, 2, False)[0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +16,13 @@ from scipy.special import log_softmax
 from genus.arrays import labels, matrix
 from genus.arrays.matrix import Codes
 from genus.arrays.vocabulary import Vocabulary
-from genus.model import Model
 from genus.stacking import layer
-from genus.stacking.folds import Folds
+from genus.stacking.dealing import Dealt
 from genus.statistics import Tally
 from genus.text import Documents
 from genus.text.model.combination import Combination, keys_of, mixture, plain
 from genus.text.model.selection import Selection
-from genus.text.model.words import EVENT_MODELS
+from genus.text.model.words import EVENT_MODELS, Words
 
 Array = NDArray[np.float64]
 MANY_CLASSES = 50
@@ -92,27 +90,29 @@ def over_root_length(event_model: str) -> float:
     return 0.0 if event_model == "bernoulli" else 0.5
 
 
-def choose(folds: Folds, candidates: Sequence[Combination]) -> Choice:
+def choose(dealt: Dealt, words: Words, candidates: Sequence[Combination]) -> Choice:
     """The candidate of the least log loss, with its weights."""
-    found = [np.zeros((len(folds.y), len(folds.classes), len(c.evidence))) for c in candidates]
-    spoken = np.zeros((len(candidates), len(folds.y)), dtype=bool)
-    known = np.zeros(len(folds.y), dtype=bool)
-    weighed = {c.weighting: folds.X.weighed(c.weighting) for c in candidates}
-    for test, rest in folds.left_out():
-        columns = labels.find(folds.classes, rest.classes)
-        known[test] = columns[folds.y[test]] >= 0
+    found = [np.zeros((len(dealt.y), len(dealt.classes), len(c.evidence))) for c in candidates]
+    spoken = np.zeros((len(candidates), len(dealt.y)), dtype=bool)
+    known = np.zeros(len(dealt.y), dtype=bool)
+    weighed = {c.weighting: dealt.X.weighed(c.weighting) for c in candidates}
+    for test, rest in dealt.left_out():
+        if len(test) == 0 or len(rest.classes) == 0:
+            continue
+        columns = labels.find(dealt.classes, rest.classes)
+        known[test] = columns[dealt.y[test]] >= 0
         rows = {name: matrix.take(X, test) for name, X in weighed.items()}
         selected: dict[Selection, Selected] = {}
         for i, candidate in enumerate(candidates):
             if candidate.selection not in selected:
                 here = next(iter(rows.values()))
-                selected[candidate.selection] = Selected.of(rest, candidate.selection, here)
+                selected[candidate.selection] = Selected.of(words, rest, candidate.selection, here)
             one, X = selected[candidate.selection], rows[candidate.weighting]
             found[i][test] = scored(candidate, one, X, columns)
             spoken[i, test] = X.score(one.here, np.ones((len(one.here), 1)))[:, 0] > 0
-    weight = teaching_weights(folds, known)
+    weight = teaching_weights(dealt.weight, known)
     results = [
-        judged(candidate, F, heard, folds, weight)
+        judged(candidate, F, heard, dealt, weight)
         for candidate, F, heard in zip(candidates, found, spoken, strict=True)
     ]
     scores = np.array([score for _, score in results])
@@ -121,17 +121,24 @@ def choose(folds: Folds, candidates: Sequence[Combination]) -> Choice:
     return Choice(results[best][0], names, scores, int(np.count_nonzero(weight)))
 
 
+def undecided(candidates: Sequence[Combination]) -> Choice:
+    """The first of some candidates, where there are no texts of two classes to choose by."""
+    best = replace(candidates[0], weights=np.ones(len(candidates[0].evidence)))
+    names = tuple(candidate.name for candidate in candidates)
+    return Choice(best, names, np.full((len(names), 2), np.nan), 0)
+
+
 def least(losses: Array) -> int:
     """Where the least loss stands; the first if none is a number."""
     return int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))
 
 
-def teaching_weights(folds: Folds, known: NDArray[np.bool_]) -> Array:
-    """The weights of texts, none too large to calculate with.
+def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
+    """The weights of rows, none too large to calculate with.
 
-    Texts of a class that is in one fold only teach nothing.
+    Rows of a class that is in one fold only teach nothing.
     """
-    weight = np.where(known, 1.0 if folds.weight is None else folds.weight, 0.0)
+    weight = np.where(known, weight, 0.0)
     return weight * min(1.0, MOST_WEIGHT / max(weight.max(initial=0), 1.0))
 
 
@@ -144,13 +151,12 @@ class Selected:
     here: Vocabulary
 
     @classmethod
-    def of(cls, rest: Model, selection: Selection, X: Documents) -> Selected:
-        family: Any = rest.family
-        counts = family.selected(rest.statistics, rest.classes, selection)
-        words = keys_of(counts)
-        at = words.find(X.words)
+    def of(cls, words: Words, rest: Tally, selection: Selection, X: Documents) -> Selected:
+        counts = words.selected(rest, rest.classes, selection)
+        used = keys_of(counts)
+        at = used.find(X.words)
         chosen = (at >= 0) & X.present[at]
-        return cls(counts, chosen, words[chosen])
+        return cls(counts, chosen, used[chosen])
 
 
 def scored(
@@ -167,14 +173,14 @@ def scored(
 
 
 def judged(
-    candidate: Combination, F: Array, spoken: NDArray[np.bool_], folds: Folds, weight: Array
+    candidate: Combination, F: Array, spoken: NDArray[np.bool_], dealt: Dealt, weight: Array
 ) -> tuple[Combination, tuple[float, float]]:
     """The candidate with its weights, and its accuracy and log loss.
 
     Texts of no known word, of which nothing is `spoken`, get the priors and teach nothing.
     """
-    y, fold = folds.y, folds.fold
-    rows = np.maximum(np.bincount(y, weight, len(folds.classes)), 0.5)
+    y, fold = dealt.y, dealt.fold
+    rows = np.maximum(np.bincount(y, weight, len(dealt.classes)), 0.5)
     centre = np.log(rows / rows.sum())
     heard = weight * spoken
     scale = np.sqrt(np.einsum("i,ikg->g", heard, F**2) / max(heard.sum() * F.shape[1], 1.0))
@@ -192,7 +198,7 @@ def judged(
     else:  # one text of each class
         accuracy = loss = np.nan
     w, b = weights_of(candidate, F, y, heard, centre)
-    solved = replace(candidate, weights=w / scale, classes=folds.classes, constant=b - centre)
+    solved = replace(candidate, weights=w / scale, classes=dealt.classes, constant=b - centre)
     return solved, (float(accuracy), float(loss))
 
 

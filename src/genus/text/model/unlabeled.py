@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus.model import Model
-from genus.statistics import Tally
+from genus.statistics import Compound, Tally
 from genus.text import Documents
 
 Array = NDArray[np.float64]
@@ -38,7 +38,8 @@ def learn(labelled: Model, X: Documents, weight: Array) -> Expected:
     rounds, change = 0, 1.0
     while change > STILL and rounds < MOST_ROUNDS:
         model = labelled + expected_counts(labelled, X, weight[:, None] * shares)
-        before, shares = shares, model.posterior(X)
+        # What was chosen from the labelled texts holds until all is counted.
+        before, shares = shares, replace(model, chosen=labelled.choice).posterior(X)
         rounds, change = rounds + 1, np.abs(shares - before).sum(axis=1).mean()
     return Expected(model, rounds)
 
@@ -55,4 +56,5 @@ def expected_counts(like: Model, X: Documents, shares: Array) -> Model:
     }
     tally = Tally.of(like.classes, (X.words.with_empty(),), tables)
     weights = Tally.of(like.classes, None, {"rows": total[:, None]})
-    return replace(like, statistics=tally, weights=weights, chosen=None)
+    statistics = Compound({**like.family.zero().parts, "words": tally})
+    return replace(like, statistics=statistics, weights=weights, chosen=None)

@@ -35,7 +35,6 @@ from genus.text.model.leaving import Leaving
 from genus.text.model.selection import Selection
 
 Array = NDArray[np.float64]
-MOST_SELECTIONS = 4  # that are kept with the counts that they were made from
 EVENT_MODELS = ("multinomial", "boolean", "bernoulli", "complement")
 
 
@@ -55,6 +54,7 @@ class WordParameters:
     inner: Any = None
     weighting: str = "occurrences"
     power: float = 0.0
+    combination: Combination | None = None
 
     @property
     def alpha(self) -> float | None:
@@ -129,6 +129,7 @@ class Words:
                 constant,
                 weighting=self.combination.weighting,
                 power=self.combination.power,
+                combination=self.combination,
             )
         counts = self.selected(statistics, classes, self.selection)
         words, inner = keys_of(counts), self.inner
@@ -140,17 +141,6 @@ class Words:
 
     def selected(self, statistics: Tally, classes: Axis, selection: Selection) -> Tally:
         """The counts of the words in use, and of the classes, by class."""
-        # The same for all settings that are tried on a fold, one after the other.
-        key = selection, self.distinct and selection.by == "chi2"
-        recent = statistics.__dict__.setdefault("_selected", {})
-        counts: Tally | None = recent.get(key)
-        if counts is None or counts.classes is not classes:
-            if len(recent) == MOST_SELECTIONS:
-                recent.clear()
-            counts = recent[key] = self._select(statistics, classes, selection)
-        return counts
-
-    def _select(self, statistics: Tally, classes: Axis, selection: Selection) -> Tally:
         counts = statistics.align(classes, 0)
         occurrences, documents = (counts[name] for name in self.measures)
         if statistics.keys is None:  # nothing counted yet

@@ -1,0 +1,48 @@
+// Hashes that are the same on every machine: rows of a sample are known again by them.
+#pragma once
+
+#include "texts.hpp"
+
+namespace genus {
+
+// The finaliser of splitmix64 (Steele, Lea & Flood 2014): every bit of z changes about half of the
+// bits of the result.
+GENUS_INLINE std::uint64_t mix(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+inline std::uint64_t stable_hash(std::string_view word) {
+    constexpr Hash hash{0x9E3779B97F4A7C15u};
+    if (word.size() > short_word) return mix(hash(word));
+    char padded[short_word] = {};
+    std::memcpy(padded, word.data(), word.size());
+    return mix(hash(load_word(padded), load_word(padded + 8)) + word.size());
+}
+
+// Σ over the tokens of each text of their hashes: the same for texts that hold the same tokens.
+struct TextHashes {
+    Buffer<std::uint64_t> hashes;
+    Problem problem;
+};
+
+inline TextHashes hash_texts(const Texts& texts, const Tokenizer& how, Team& team) {
+    TextHashes result{zeros<std::uint64_t>(texts.size()), {}};
+    std::vector<Reader> readers(team.size(), Reader(how));
+    std::vector<Problem> problems(team.size());
+    team.run(texts.size(), texts_per_block,
+             [&](std::size_t part, std::size_t begin, std::size_t end, const auto& pause) {
+                 std::uint64_t sum = 0;
+                 const auto emit = [&](const char* token, std::size_t size) {
+                     sum += stable_hash({token, size});
+                 };
+                 const auto done = [&](std::size_t i) { result.hashes[i] = std::exchange(sum, 0); };
+                 const Problem problem = readers[part].read(texts, begin, end, emit, done, pause);
+                 if (problem.row != Problem::none) problems[part].note(problem.row, problem.place);
+             });
+    for (const Problem& problem : problems) result.problem.note(problem.row, problem.place);
+    return result;
+}
+
+}  // namespace genus

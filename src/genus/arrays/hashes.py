@@ -1,0 +1,46 @@
+"""Hashes of 64 bits that are the same on every machine: rows are known again by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus._kernel import hash_vocabulary
+from genus.arrays.vocabulary import encode
+
+Hashes = NDArray[np.uint64]
+SHIFT = 36  # of 52 bits of the mantissa 16 are kept
+
+
+def mix(z: Hashes) -> Hashes:
+    """The finaliser of splitmix64 (Steele, Lea and Flood 2014): a bit changes half of all bits."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def of_names(names: Iterable[str]) -> Hashes:
+    """The hash of each name, (V,).
+
+    >>> a, b = of_names(["okapi", "zebra"])
+    >>> bool(a == of_names(["okapi"])[0]), bool(a == b)
+    (True, False)
+    """
+    encoded = [encode(name) for name in names]
+    ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+    return hash_vocabulary(np.frombuffer(b"".join(encoded), dtype=np.uint8), ends)
+
+
+def of_numbers(x: NDArray[np.float64]) -> Hashes:
+    """The hash of each number, (m,); 0 where it is missing.
+
+    Of its leading 16 bits, so that a number that was written to a file and read again is the same.
+
+    >>> of_numbers(np.array([0.0, 0.1, 3.0])) == of_numbers(np.array([-0.0, 0.1 + 1e-12, np.nan]))
+    array([ True,  True, False])
+    """
+    bits = (np.ascontiguousarray(x) + 0.0).view(np.uint64)
+    bits = (bits + np.uint64(1 << (SHIFT - 1))) >> np.uint64(SHIFT)
+    return np.where(np.isnan(x), np.uint64(0), mix(bits + np.uint64(0x9E3779B97F4A7C15)))

@@ -1,0 +1,84 @@
+"""Trees of files that earlier versions wrote, as this version would have written them.
+
+Version 2 kept no sample of rows, so that the weights of such a model stay as they are. It counted
+numbers by cells about an origin; each cell goes to the one of today's grid that it begins in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from genus.persistence.restoring import plan_from_tree, restored
+from genus.persistence.trees import plain, statistics_to_tree
+from genus.solve.grid import BITS, MOST_BITS, Grid, representatives
+from genus.statistics import Sample, Tally
+from genus.table.model.builder import build
+
+NO_SAMPLE = statistics_to_tree(Sample(0))
+
+
+def current(tree: dict[str, Any]) -> dict[str, Any]:
+    """A tree of any version as one of this version."""
+    if tree.pop("version") > 2:
+        return tree
+    if tree["estimator"] == "TextClassifier":
+        parts = {"words": tree["statistics"], "sample": NO_SAMPLE}
+        tree["parameters"]["sample_size"] = tree["counting"]["sample"] = 0
+        tree["statistics"] = {"kind": "compound", "parts": parts}
+    if tree["estimator"] == "TableClassifier":
+        upgrade_table(tree)
+    return tree
+
+
+def upgrade_table(tree: dict[str, Any]) -> None:
+    """Let a table have today's grids and an empty sample, in place."""
+    parts = tree["statistics"]["parts"]
+    parts["sample"] = NO_SAMPLE
+    grids = []
+    for column in tree["plan"]["columns"]:
+        origin, scale = column.pop("origin"), column.pop("scale")
+        grid = grid_about(origin, scale)
+        days = column["kind"] == "number" and "days" in column["note"]
+        column["unit"] = "days" if days else "seconds" if "seconds" in column["note"] else ""
+        column["unseen"] = column["note"] == "holds nothing"
+        column["grid"] = [grid.step, grid.bits]
+        if column["kind"] not in ("", "text"):
+            grids.append((column["kind"] == "number", origin, scale, grid))
+    tree["plan"]["joined"] = False
+    parts["cells"] = regridded(parts["cells"], grids)
+    options = tree["parameters"]
+    options["sample_size"] = 0
+    names = ("dependence", "calibrate", "sample_size")
+    families = restored(options["families"])
+    family = build(plan_from_tree(tree["plan"]), families, *(options[name] for name in names))
+    tree["counting"] = plain(dict(family.counting))
+
+
+def grid_about(origin: float, scale: float) -> Grid:
+    """A grid about as fine as one of 1/2048 of `scale` about an `origin`."""
+    if scale == 0:
+        return Grid()
+    step = float(np.exp2(np.clip(np.floor(np.log2(scale)) - BITS, -400, 400)))
+    far = int(np.ceil(np.log2(abs(origin) / step))) if origin else BITS
+    return Grid(step, min(max(far, BITS), MOST_BITS))
+
+
+def regridded(cells: dict[str, Any], grids: list[Any]) -> dict[str, Any]:
+    """Counts by cells about origins as counts by cells of grids."""
+    if cells["keys"] is None:
+        return cells
+    keys, place, start = [], [], 0
+    for axis, (is_number, origin, scale, grid) in zip(cells["keys"], grids, strict=True):
+        at = np.arange(len(axis))
+        if is_number:
+            z = representatives(axis)
+            x = origin + np.where(np.abs(z) < scale, 0.0, z - np.copysign(scale, z))
+            axis, at = np.unique(grid.keys(x), return_inverse=True)
+        keys.append(axis)
+        place.append(start + at)
+        start += len(axis)
+    counts = np.zeros((len(cells["classes"]), start))
+    np.add.at(counts.T, np.concatenate(place), cells["counts"]["rows"].T)
+    return statistics_to_tree(Tally.of(cells["classes"], tuple(keys), {"rows": counts}))

@@ -1,0 +1,70 @@
+"""Rows dealt into folds, and what was counted of all rows but those of a fold.
+
+The statistics of all rows less those of a fold are a difference, so that nothing is counted twice,
+and whatever is solved from it has not seen the fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays import matrix
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes
+from genus.statistics import Array, Compound, Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Dealt:
+    """Rows X of classes[y] with weights, the fold of each, and statistics of all and of each fold.
+
+    `whole` may be of more rows than these.
+    """
+
+    X: Any
+    y: Codes
+    classes: Axis
+    weight: Array
+    fold: Codes
+    whole: Any
+    parts: Sequence[Any]
+
+    def left_out(self) -> Iterator[tuple[NDArray[np.intp], Any]]:
+        """The rows of each fold, and the statistics of all other rows."""
+        ends = np.cumsum(np.bincount(self.fold, minlength=len(self.parts)))[:-1]
+        tests = np.split(matrix.stable_order(self.fold), ends)
+        for test, part in zip(tests, self.parts, strict=True):
+            yield test, floored(self.whole - part)
+
+
+def floored(statistics: Any) -> Any:
+    """Counts without those below nothing, where two words or categories share a hash."""
+    if isinstance(statistics, Compound):
+        return Compound({name: floored(part) for name, part in statistics.parts.items()})
+    if not isinstance(statistics, Tally) or statistics.is_possible:
+        return statistics
+    counts = {name: np.maximum(table, 0.0) for name, table in statistics.counts.items()}
+    return Tally.of(statistics.classes, statistics.keys, counts)
+
+
+def deal(y: Codes, weight: Array, folds: int, most: int) -> tuple[NDArray[np.intp], Codes, Array]:
+    """The number, the fold and the weight of rows, each class spread over all folds.
+
+    Rows are given in an order that means nothing. One of weight w stands for so many that are
+    alike, and goes into as many folds, by equal parts; all together are `most` rows or a few more.
+
+    >>> deal(np.array([0, 0, 1]), np.array([1.0, 2.0, 5.0]), 2, 99)
+    (array([0, 1, 1, 2, 2]), array([0, 1, 0, 0, 1]), array([1. , 1. , 1. , 2.5, 2.5]))
+    """
+    times = np.clip(np.floor(weight), 1, max(min(folds, most // max(len(y), 1)), 1)).astype(int)
+    row = np.repeat(np.arange(len(y)), times)
+    order = matrix.stable_order(y[row])
+    sizes = np.bincount(y[row]) if len(row) else np.zeros(0, int)
+    place = np.empty(len(row), dtype=np.int64)
+    place[order] = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return row, place % folds, (weight / times)[row]

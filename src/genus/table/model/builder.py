@@ -1,0 +1,73 @@
+"""The model of a table from a plan and the options that people give, if they make sense."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from genus.arrays.options import flag, whole
+from genus.registry import FAMILIES, is_for
+from genus.table import Plan
+from genus.table.model.counts import Counting
+from genus.table.model.mixed import Mixed
+from genus.text import Tokenizer
+from genus.text.model import Selection, Words
+
+MOST_SAMPLED = 10_000_000  # rows
+
+
+def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_size: Any) -> Mixed:
+    """The family of a table, by the names of its options."""
+    asked = asked_families(families)
+    kinds = {column.name: column.kind for column in plan.columns}
+    for name, family in asked.items():
+        if name not in kinds:
+            raise ValueError(f"There is no column {name!r} to have the family {family!r}.")
+        if not is_for(family, kinds[name]):
+            raise ValueError(
+                f"Column {name!r} holds {kinds[name] or 'nothing'}, and {family!r} is for "
+                f"{FAMILIES[family]}. Choose another family."
+            )
+    weighs = flag("calibrate", calibrate)
+    size = whole("sample_size", sample_size, least=0, most=MOST_SAMPLED)
+    # Pairs of words are for weighed evidence: in a product they would say everything twice.
+    tokenizer = Tokenizer(ngrams=(1, 2) if weighs else (1, 1))
+    words = Words(tokenizer, selection=Selection(runs=False))
+    how = Counting(plan, words, together(families), size if weighs else 0)
+    own = {name: family for name, family in asked.items() if family != "text"}
+    return Mixed(how, own, flag("dependence", dependence) and weighs, weighs)
+
+
+def asked_families(families: Any) -> dict[str, str]:
+    """The families that are asked for, by column."""
+    if isinstance(families, str) and families == "auto":
+        return {}
+    if not isinstance(families, Mapping):
+        raise ValueError(f'families is "auto" or a dictionary by column; got {families!r}.')
+    for name, family in families.items():
+        if not isinstance(name, tuple) and family not in FAMILIES:
+            raise ValueError(
+                f"The family of {name!r} is one of {', '.join(map(repr, FAMILIES))}; got "
+                f"{family!r}."
+            )
+    single = {k: v for k, v in families.items() if not isinstance(k, tuple)}
+    return single | {name: "gaussian" for names in together(families) for name in names}
+
+
+def together(families: Any) -> tuple[tuple[str, ...], ...]:
+    """The columns of numbers that are to be modelled together."""
+    if not isinstance(families, Mapping):
+        return ()
+    found = [(k, v) for k, v in families.items() if isinstance(k, tuple)]
+    for names, family in found:
+        if family != "gaussian" or len(names) < 2:
+            raise ValueError(
+                f"Columns that are modelled together are two or more and gaussian; got "
+                f"{names!r}: {family!r}."
+            )
+    named = [name for names, _ in found for name in names]
+    named += [name for name in families if not isinstance(name, tuple)]
+    twice = {name for name in named if named.count(name) > 1}
+    if twice:
+        raise ValueError(f"Column {min(twice)!r} has two families. Give it one.")
+    return tuple(names for names, _ in found)

@@ -1,0 +1,72 @@
+"""Cells of paired columns as slots, side by side: where those of a row are, and their means.
+
+Symbols: m rows, n paired columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays import labels
+from genus.arrays.labels import Axis
+from genus.statistics import Array, Compound, Pairs
+from genus.table import Frame, Plan
+from genus.table.model.counts import coarse, coded
+from genus.table.model.experts import Cells
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """Where the cells of paired columns stand: their `columns` among those in use, and the keys."""
+
+    plan: Plan
+    columns: tuple[int, ...]
+    keys: tuple[Axis, ...]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, plan: Plan, pairs: Pairs) -> Slots:
+        columns = tuple(j for j, column in enumerate(plan.used) if column.paired)
+        keys = pairs.keys if pairs.keys else (labels.empty_axis(),) * len(columns)
+        return cls(plan, columns, keys, np.cumsum([0, *(1 + len(k) for k in keys)], dtype=np.int64))
+
+    def place(self, X: Frame) -> Cells:
+        """The slot of every paired column of every row, (n, m); the last is for what is unknown."""
+        out = np.empty((len(self.columns), len(X)), dtype=np.uint16)
+        unknown = int(self.starts[-1])
+        for row, j, axis, start in zip(out, self.columns, self.keys, self.starts, strict=False):
+            own = coarse(self.plan.used[j], coded(self.plan.used[j], X.columns[j]))
+            if self.plan.used[j].kind == "number":  # a cell that was empty is as the next one
+                at = np.clip(np.searchsorted(axis, own.axis), 0, max(len(axis) - 1, 0))
+                at = 1 + at if len(axis) else np.zeros_like(at)
+            else:
+                at = labels.find(own.axis, axis) + 1
+                at = np.where(at == 0, unknown - start, at)
+            row[:] = (start + np.append(at, 0))[own.codes]
+        return out
+
+
+def cell_means(plan: Plan, statistics: Compound) -> list[Array | None]:
+    """The mean of the numbers in each cell of a paired column; None of categories."""
+    tally, pairs = statistics["cells"], statistics["pairs"]
+    counts = tally["rows"].sum(axis=0)
+    found: list[Array | None] = []
+    keys = iter(pairs.keys)
+    plain = [column for column in plan.used if column.kind != "text"]
+    axes = tally.keys or (labels.empty_axis(),) * len(plain)
+    ends = np.cumsum([0, *map(len, axes)])
+    for j, column in enumerate(plain):
+        if not column.paired:
+            continue
+        axis = next(keys)
+        if column.kind != "number":
+            found.append(None)
+            continue
+        x, n = column.grid.values(axes[j]), counts[ends[j] : ends[j + 1]]
+        at = np.searchsorted(axis, np.searchsorted(np.asarray(column.edges), x, side="right"))
+        weight = np.bincount(at, n, len(axis))
+        found.append(np.bincount(at, n * x, len(axis)) / np.where(weight > 0, weight, 1.0))
+    return found

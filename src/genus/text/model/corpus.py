@@ -1,0 +1,174 @@
+"""What is counted of texts: their words and, where evidence is chosen, a sample of the texts.
+
+What "auto" and calibration choose (the event model, the words, weights) is solved from these like
+everything else, so that it follows when models are merged or texts forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays import labels
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes
+from genus.stacking.dealing import Dealt, deal
+from genus.statistics import Array, Bags, Compound, Sample, Tally
+from genus.text import Documents, Texts
+from genus.text.documents import Entries
+from genus.text.model.choosing import Choice, candidates, choose, over_root_length, undecided
+from genus.text.model.combination import Combination, keys_of, plain
+from genus.text.model.words import WordParameters, Words
+
+CELLS = 1_000_000  # texts times classes, from which to choose
+AT_LEAST = 5000  # texts, if there are so many
+FEW = 200  # texts, which are dealt into more folds
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Texts under an event model or, if it `chooses`, by the evidence that a sample favours.
+
+    `words` has the options: an event model by name is calibrated, and "auto" chooses one. `size`
+    is how many texts that takes; 0 keeps none.
+    """
+
+    words: Words
+    chooses: bool = False
+    size: int = 0
+
+    @property
+    def tokenizer(self) -> Any:
+        """How texts become tokens."""
+        return self.words.tokenizer
+
+    @property
+    def keeps_choice(self) -> bool:
+        """Whether what was chosen stays as it is, for there is no sample of texts."""
+        return self.chooses and self.size == 0
+
+    @property
+    def counting(self) -> Mapping[str, Any]:
+        return {**self.words.counting, "sample": self.size}
+
+    def counted_as(self, counting: Mapping[str, Any]) -> Corpus:
+        """The same options for what was counted with another sample, or with runs of words."""
+        if self.chooses and self.size and not counting["sample"]:
+            raise ValueError(
+                'event_model="auto" and calibrate=True choose from a sample of the texts, which '
+                "this model has not kept. Fit again with them."
+            )
+        recast = replace(self, size=int(counting["sample"]))
+        if recast.counting != counting:
+            changed = [k for k in counting if counting[k] != recast.counting.get(k)]
+            raise ValueError(
+                f"{', '.join(changed)} decides what is counted and cannot be changed on a fitted "
+                "model. Fit again with it."
+            )
+        return recast
+
+    def zero(self) -> Compound:
+        return Compound({"words": self.words.zero(), "sample": Sample(self.size)})
+
+    def count(
+        self, X: Texts | Documents, y: Codes, classes: Axis, weight: Array | None
+    ) -> Compound:
+        def encode(rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], tuple[Bags, ...]]:
+            some = X[rows] if isinstance(X, Documents) else self.tokenizer.encode(X.take(rows))
+            return np.zeros((len(rows), 0), dtype=np.int64), (some.bags(),)
+
+        counted = {"words": self.words.count(X, y, classes, weight), "sample": Sample(self.size)}
+        if self.size and len(y):
+            hashes = self.tokenizer.hashes(X)
+            counted["sample"] = Sample.of(self.size, classes, y, weight, hashes, encode)
+        return Compound(counted)
+
+    @staticmethod
+    def without_runs(statistics: Compound) -> Compound:
+        """What was counted of single words only, as if runs of them had not been read."""
+        tally, sample = statistics["words"], statistics["sample"]
+        if tally.keys:
+            (words,) = tally.keys
+            kept = ~words.runs
+            counts = {name: table[:, kept] for name, table in tally.counts.items()}
+            tally = Tally.of(tally.classes, (words[kept],), counts)
+        bags = tuple(bag.where(bag.tokens % 2 == 0) for bag in sample.bags)
+        return Compound({"words": tally, "sample": replace(sample, bags=bags)})
+
+    # Choosing
+
+    def choose(self, statistics: Compound, classes: Axis, width: int) -> Choice | None:
+        """The best evidence, and how much to believe it."""
+        if not self.chooses:
+            return None
+        tally, tried = statistics["words"], self._candidates(statistics["words"], classes)
+        most = max(CELLS // max(len(classes), 1), AT_LEAST)
+        sample = statistics["sample"].smallest(most)
+        codes = labels.positions(sample.classes, classes)[sample.codes]
+        folds = 10 if len(sample) < FEW else 5
+        row, fold, weight = deal(codes, sample.weights, folds, most)
+        y = codes[row].astype(np.int64)
+        if len(np.unique(y)) < 2:
+            return undecided(tried)
+        X = Documents.from_bags(sample.bags[0], keys_of(tally))[row]
+        parts = [
+            self.words.count(X[rows], y[rows], classes, weight[rows])
+            for rows in (np.flatnonzero(fold == f) for f in range(folds))
+        ]
+        return choose(Dealt(X, y, classes, weight, fold, tally, parts), self.words, tried)
+
+    def _candidates(self, tally: Tally, classes: Axis) -> Sequence[Combination]:
+        words = self.words
+        if words.event_model == "auto":
+            ngrams = words.tokenizer.ngrams
+            runs = words.tokenizer.analyzer == "word" and ngrams[0] == 1 < ngrams[1]
+            return candidates(words.selection, tally.width, len(classes), runs)
+        alpha = words.smoothing.alpha
+        if isinstance(alpha, str):
+            alpha = words.solve(tally, classes, 1).alpha
+        powers = sorted({0.0, over_root_length(words.event_model)})
+        return [plain(words.event_model, alpha, power, words.selection) for power in powers]
+
+    # Solving and scoring, by the words as they were chosen
+
+    def solve(
+        self, statistics: Compound, classes: Axis, width: int, choice: Choice | None = None
+    ) -> WordParameters:
+        best = None if choice is None else choice.best
+        return replace(self.words, combination=best).solve(statistics["words"], classes, width)
+
+    def _solved(self, parameters: WordParameters) -> Words:
+        return replace(self.words, combination=parameters.combination)
+
+    def log_likelihood(
+        self, parameters: WordParameters, X: Texts | Documents, relative: bool = False
+    ) -> Array:
+        return self._solved(parameters).log_likelihood(parameters, X, relative)
+
+    def contributions(
+        self, parameters: WordParameters, X: Texts | Documents
+    ) -> tuple[Array, Array]:
+        return self._solved(parameters).contributions(parameters, X)
+
+    def by_word(self, parameters: WordParameters, X: Texts | Documents) -> tuple[Entries, Array]:
+        """The known words of texts, entry by entry, and what each adds, (entries, K)."""
+        return self._solved(parameters).by_word(parameters, X)
+
+    def leave_one_out(
+        self,
+        statistics: Compound,
+        parameters: WordParameters,
+        X: Documents,
+        y: Codes,
+        weight: Array | None,
+    ) -> Array | None:
+        return self._solved(parameters).leave_one_out(statistics["words"], parameters, X, y, weight)
+
+    def sample(
+        self, parameters: WordParameters, k: int, n: int, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        return self._solved(parameters).sample(parameters, k, n, rng)
