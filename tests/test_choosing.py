@@ -32,10 +32,10 @@ from genus import GDA, TextClassifier, cross_validate, tune
 from genus._kernel import layer_sums
 from genus.estimators import text as text_module
 from genus.stacking import layer
-from genus.stacking.folds import Folds
+from genus.stacking.dealing import Dealt
 from genus.text import Documents, Texts
 from genus.text.model import corpus
-from genus.text.model.choosing import choose
+from genus.text.model.choosing import Choice, choose
 from genus.text.model.combination import Combination, Evidence, mixture, plain
 from genus.text.model.selection import Selection
 from laws import check, loading
@@ -169,8 +169,8 @@ def combination(evidence: tuple[Evidence, ...], weighting: str, power: float) ->
 
 def with_choice(model: Any, best: Combination) -> Any:
     """Return the model as if this had been chosen."""
-    model.choice_ = replace(model.choice_, best=best)
-    return model.resolve()
+    model.model_ = replace(model.model_, chosen=replace(model.choice_, best=best))
+    return model
 
 
 def table_by_hand(
@@ -215,6 +215,14 @@ def test_a_combination_is_its_formula(weighting: str, power: float, fitted: Any)
     joint = scores + np.log(counts[2] / counts[2].sum())
     assert_allclose(model.predict_joint_log_proba(NEW), joint, atol=1e-9)
     assert_allclose(model.predict_log_proba(NEW), log_softmax(joint, axis=1), atol=1e-9)
+
+
+def test_a_choice_is_read_and_not_set(fitted: Any) -> None:
+    model = fitted({"event_model": "auto"})
+    with pytest.raises(AttributeError):
+        model.choice_ = model.choice_
+    for unchosen in TextClassifier("auto"), TextClassifier().fit(TEXTS, LABELS):
+        assert not hasattr(unchosen, "choice_")
 
 
 def test_all_evidence_collapses_into_one_table(fitted: Any) -> None:
@@ -478,7 +486,7 @@ def test_auto_with_ngrams(ngrams: tuple[int, int]) -> None:
     model = TextClassifier("auto", ngrams=ngrams).fit(TEXTS, LABELS)
     counted = ngrams[0], max(ngrams[1], 2)
     words = CountVectorizer(ngram_range=counted).fit(TEXTS).get_feature_names_out()
-    assert model.model_.statistics.width == 1 + len(words)
+    assert model.model_.statistics["words"].width == 1 + len(words)
     assert model.score(TEXTS, LABELS) > 0.8
     again = model.resolve(event_model="multinomial")
     assert_same_predictions(again, TextClassifier(ngrams=ngrams).fit(TEXTS, LABELS))
@@ -540,36 +548,60 @@ def test_weights_of_any_size(weight: float, some: int, options: dict[str, Any]) 
     assert_allclose(model.predict_proba(NEW).sum(axis=1), 1)
 
 
-def counted(texts: Any, y: Any, fold: Any, weight: Any = None) -> Folds:
-    model = TextClassifier()
-    documents = model._tokenizer().encode(Texts.of(texts))
-    model.n_features_in_ = 1
-    classes, codes = np.unique(y, return_inverse=True)
-    return Folds.count(
-        model._empty(), documents, codes.astype(np.int64), classes, weight, np.asarray(fold)
-    )
-
-
 CANDIDATES = [plain("multinomial", 1.0, 0.5, Selection()), mixture(["words"], Selection())]
+
+
+def chosen_from(texts: Any, y: Any, fold: Any, weight: Array | None = None) -> Choice:
+    """Return what is chosen of CANDIDATES when texts are in these folds."""
+    words = TextClassifier()._family().words
+    X = words.tokenizer.encode(Texts.of(texts))
+    weight = np.ones(len(texts)) if weight is None else weight
+    fold = np.asarray(fold)
+    classes, codes = np.unique(y, return_inverse=True)
+    everything, *parts = (
+        words.count(X[rows], codes[rows], classes, weight[rows])
+        for rows in [np.arange(len(X)), *(np.flatnonzero(fold == f) for f in range(fold.max() + 1))]
+    )
+    return choose(Dealt(X, codes, classes, weight, fold, everything, parts), words, CANDIDATES)
 
 
 def test_a_weight_of_two_is_a_text_given_twice() -> None:
     fold = np.arange(len(TEXTS)) % 5
-    once = choose(counted(TEXTS, LABELS, fold, np.full(len(TEXTS), 2.0)), CANDIDATES)
-    twice = choose(counted(TEXTS * 2, np.tile(LABELS, 2), np.tile(fold, 2)), CANDIDATES)
+    once = chosen_from(TEXTS, LABELS, fold, np.full(len(TEXTS), 2.0))
+    twice = chosen_from(TEXTS * 2, np.tile(LABELS, 2), np.tile(fold, 2))
     assert_allclose(once.scores, twice.scores, rtol=0.02)
     assert_allclose(once.best.weights, twice.best.weights, rtol=0.1, atol=0.02)
+
+
+@choosing
+def test_the_model_of_texts_that_weigh_two_is_that_of_texts_given_twice(
+    options: dict[str, Any], fitted: Any
+) -> None:
+    once = TextClassifier(**options).fit(TEXTS, LABELS, sample_weight=np.full(len(TEXTS), 2.0))
+    twice = TextClassifier(**options).fit(TEXTS * 2, np.tile(LABELS, 2))
+    assert_one_model(once, twice)
+    assert_one_model(once, 2 * fitted(options))
 
 
 def test_texts_that_weigh_nothing_choose_nothing() -> None:
     fold = np.arange(len(TEXTS)) % 5
     more, y = generated(100, 9)
     weight = np.repeat([1.0, 0.0], [len(TEXTS), len(more)])
-    without = choose(counted(TEXTS, LABELS, fold, np.ones(len(TEXTS))), CANDIDATES)
-    folds = counted(
-        [*TEXTS, *(t * 50 for t in more)], [*LABELS, *y], [*fold, *fold[: len(more)]], weight
+    without = chosen_from(TEXTS, LABELS, fold, np.ones(len(TEXTS)))
+    texts, folds = [*TEXTS, *(t * 50 for t in more)], [*fold, *fold[: len(more)]]
+    assert_allclose(
+        chosen_from(texts, [*LABELS, *y], folds, weight).scores, without.scores, rtol=1e-9
     )
-    assert_allclose(choose(folds, CANDIDATES).scores, without.scores, rtol=1e-9)
+
+
+@choosing
+def test_a_model_has_nothing_of_texts_that_weigh_nothing(
+    options: dict[str, Any], fitted: Any
+) -> None:
+    more, y = generated(100, 9)
+    weight = np.repeat([1.0, 0.0], [len(TEXTS), len(more)])
+    model = TextClassifier(**options).fit([*TEXTS, *more], [*LABELS, *y], sample_weight=weight)
+    assert_one_model(model, fitted(options))
 
 
 @either
@@ -580,7 +612,7 @@ def test_a_class_that_weighs_nothing_is_a_class(options: dict[str, Any]) -> None
     assert (model.predict_proba(NEW)[:, 1] == 0).all()
 
 
-# The group: counts are exact, the choice is kept
+# The group: what is chosen is that of the texts that are counted, however they came there
 
 
 def assert_same_predictions(one: Any, other: Any) -> None:
@@ -588,49 +620,168 @@ def assert_same_predictions(one: Any, other: Any) -> None:
     assert_array_equal(one.predict_joint_log_proba(NEW), other.predict_joint_log_proba(NEW))
 
 
+def assert_same_choice(one: Any, other: Any) -> None:
+    """Check that two models have chosen the same, and say the same."""
+    mine, theirs = one.choice_, other.choice_
+    assert (mine.best.name, mine.names, mine.texts) == (
+        theirs.best.name,
+        theirs.names,
+        theirs.texts,
+    )
+    assert_allclose(mine.scores, theirs.scores, rtol=1e-9)
+    assert_allclose(mine.best.weights, theirs.best.weights, rtol=1e-9)
+    assert one.classes_.tolist() == other.classes_.tolist()
+    assert one.get_feature_names_out().tolist() == other.get_feature_names_out().tolist()
+    joint = other.predict_joint_log_proba(NEW)
+    assert_allclose(one.predict_joint_log_proba(NEW), joint, rtol=1e-9, atol=1e-12)
+
+
+def assert_one_model(one: Any, other: Any) -> None:
+    """Check that two models are one: what they have counted, and what they choose from it."""
+    assert one.model_ == other.model_
+    assert_same_choice(one, other)
+
+
+def halves(options: dict[str, Any]) -> list[Any]:
+    rows = slice(150), slice(150, None)
+    return [TextClassifier(**options).fit(TEXTS[part], LABELS[part]) for part in rows]
+
+
 @choosing
-def test_models_merge_and_keep_the_choice_of_the_first(options: dict[str, Any]) -> None:
-    one = TextClassifier(**options).fit(TEXTS[:150], LABELS[:150])
-    two = TextClassifier(**options).fit(TEXTS[150:], LABELS[150:])
-    ngrams = (1, 2) if options.get("event_model") == "auto" else (1, 1)
+def test_merging_chooses_as_a_fit_on_all(options: dict[str, Any], fitted: Any) -> None:
+    one, two = halves(options)
+    whole = fitted(options)
     both = one + two
-    assert both.model_ == TextClassifier(ngrams=ngrams).fit(TEXTS, LABELS).model_
-    assert both.choice_ is one.choice_
-    assert np.isfinite(both.predict_joint_log_proba(NEW)).all()
-    assert_same_predictions(both - two, one)
-    assert_same_predictions(sum([one, two]), both)
+    for merged in both, two + one, sum([one, two]):
+        assert_one_model(merged, whole)
+    ngrams = (1, 2) if options.get("event_model") == "auto" else (1, 1)
+    plain = TextClassifier(ngrams=ngrams).fit(TEXTS, LABELS).model_
+    assert both.model_.statistics["words"] == plain.statistics["words"]
     streamed = copy.deepcopy(one).partial_fit(TEXTS[150:], LABELS[150:])
-    assert streamed.model_ == both.model_
-    assert_same_predictions(streamed, both)
-    assert_same_predictions(streamed.forget(TEXTS[150:], LABELS[150:]), one)
-    assert (2 * one).model_ == (one + one).model_
-    assert_same_predictions(0.5 * (2 * one), one)
+    assert_one_model(streamed, whole)
+    assert_one_model(streamed.forget(TEXTS[150:], LABELS[150:]), one)
+    assert_one_model(both - two, one)
+    assert_one_model(2 * one, one + one)
+    assert_one_model(0.5 * (2 * one), one)
 
 
 @choosing
-def test_a_class_may_come_later_and_go(options: dict[str, Any], fitted: Any) -> None:
-    model, before = fitted(options), fitted(options)
-    model.partial_fit(["gnu gnu okapi0", "gnu"], ["zoo", "zoo"])
-    assert model.classes_.tolist() == ["ham", "news", "spam", "zoo"]
-    assert np.isfinite(model.predict_joint_log_proba([*NEW, "gnu gnu"])).all()
-    assert_array_equal(model.choice_.best.weights, before.choice_.best.weights)
-    model.forget(["gnu gnu okapi0", "gnu"], ["zoo", "zoo"])
-    assert_same_predictions(model, before)
-    ham = [text for text, y in zip(TEXTS, LABELS, strict=True) if y == "ham"]
-    model.forget(ham, ["ham"] * len(ham))
-    assert model.classes_.tolist() == ["news", "spam"]
+def test_samples_that_are_full_merge_as_well(options: dict[str, Any]) -> None:
+    one, two = halves(options | {"sample_size": 40})
+    whole = TextClassifier(sample_size=40, **options).fit(TEXTS, LABELS)
+    assert 40 < len(whole.model_.statistics["sample"]) <= 80
+    assert whole.choice_.texts == 40
+    assert_one_model(one + two, whole)
+    assert_one_model(two + one, whole)
+    assert_one_model(one.partial_fit(TEXTS[150:], LABELS[150:]), whole)
+
+
+@choosing
+def test_forgetting_is_exact_while_enough_of_a_full_sample_is_left(options: dict[str, Any]) -> None:
+    model = TextClassifier(sample_size=100, **options).fit(TEXTS, LABELS)
+    model.forget(TEXTS[:50], LABELS[:50])
+    assert 100 <= len(model.model_.statistics["sample"]) < 200
+    other = TextClassifier(sample_size=100, **options).fit(TEXTS[50:], LABELS[50:])
+    assert_same_choice(model, other)
+    model.forget(TEXTS[50:280], LABELS[50:280])
     assert np.isfinite(model.predict_joint_log_proba(NEW)).all()
 
 
 @either
-def test_batches_choose_by_the_first(options: dict[str, Any]) -> None:
-    parts = [(TEXTS[i : i + 100], LABELS[i : i + 100]) for i in range(0, 300, 100)]
-    model = TextClassifier(**options).fit(iter(parts))
-    first = TextClassifier(**options).fit(*parts[0])
-    assert_array_equal(model.choice_.best.weights, first.choice_.best.weights)
-    assert model.class_count_.sum() == 300
-    with refused("two classes", "begin"):
-        TextClassifier(**options).partial_fit(["foo"], ["spam"], classes=["ham", "spam"])
+def test_samples_of_other_sizes_do_not_merge(options: dict[str, Any], fitted: Any) -> None:
+    model = TextClassifier(sample_size=100, **options).fit(TEXTS, LABELS)
+    with unchanged(model, NEW), refused("count differently", "sample=100", "sample=10000"):
+        _ = model + fitted(options)
+
+
+@choosing
+def test_the_order_of_texts_chooses_nothing(options: dict[str, Any], fitted: Any) -> None:
+    order = np.random.default_rng(0).permutation(len(TEXTS))
+    model = TextClassifier(**options).fit([TEXTS[i] for i in order], LABELS[order])
+    assert_one_model(model, fitted(options))
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [{}, {"ngrams": (2, 3)}, {"analyzer": "char_wb", "ngrams": (2, 4)}, {"tokenizer": str.split}],
+    ids=str,
+)
+@either
+def test_texts_are_in_the_sample_alike_however_many_are_read(
+    tokens: dict[str, Any], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = TextClassifier(**options, **tokens).fit(TEXTS, LABELS)
+    monkeypatch.setattr(text_module, "READ_AHEAD", 10)
+    assert_one_model(TextClassifier(**options, **tokens).fit(TEXTS, LABELS), few)
+
+
+def with_and_without_pairs(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+    one = TextClassifier("auto").fit(TEXTS[:150], LABELS[:150])
+    monkeypatch.setattr(text_module, "MOST_RUNS", 100)
+    return one, TextClassifier("auto").fit(TEXTS[150:], LABELS[150:])
+
+
+def test_models_with_and_without_pairs_merge(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = with_and_without_pairs(monkeypatch)
+    plain = TextClassifier().fit(TEXTS, LABELS)
+    for both in one + two, two + one:
+        assert both.model_.statistics["words"] == plain.model_.statistics["words"]
+        assert both.choice_.texts == len(TEXTS)
+        assert both.score(TEXTS, LABELS) > 0.9
+
+
+def test_texts_are_forgotten_whether_or_not_their_pairs_were_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one, two = with_and_without_pairs(monkeypatch)
+    left = TextClassifier().fit(TEXTS[150:], LABELS[150:])
+    for both in one + two, two + one:
+        both.forget(TEXTS[:150], LABELS[:150])
+        assert both.model_.statistics["words"] == left.model_.statistics["words"]
+        assert_same_choice(both, two)
+
+
+@choosing
+def test_a_class_may_come_later_and_go(options: dict[str, Any], fitted: Any) -> None:
+    model = fitted(options)
+    zoo, labels = ["gnu gnu okapi0", "gnu"], ["zoo", "zoo"]
+    model.partial_fit(zoo, labels)
+    assert model.classes_.tolist() == ["ham", "news", "spam", "zoo"]
+    assert np.isfinite(model.predict_joint_log_proba([*NEW, "gnu gnu"])).all()
+    assert_one_model(model, TextClassifier(**options).fit([*TEXTS, *zoo], [*LABELS, *labels]))
+    model.forget(zoo, labels)
+    assert_one_model(model, fitted(options))
+    texts, ham = np.array(TEXTS), LABELS == "ham"
+    model.forget(texts[ham], LABELS[ham])
+    assert model.classes_.tolist() == ["news", "spam"]
+    assert_one_model(model, TextClassifier(**options).fit(texts[~ham], LABELS[~ham]))
+
+
+@choosing
+@pytest.mark.parametrize("sorted_by", ["nothing", "class"])
+def test_batches_choose_as_a_fit_on_all(
+    sorted_by: str, options: dict[str, Any], fitted: Any
+) -> None:
+    order = np.argsort(LABELS, kind="stable") if sorted_by == "class" else np.arange(len(TEXTS))
+    texts, y = np.array(TEXTS)[order], LABELS[order]
+    parts = [(texts[i : i + 60], y[i : i + 60]) for i in range(0, 300, 60)]
+    assert_one_model(TextClassifier(**options).fit(iter(parts)), fitted(options))
+    model = TextClassifier(**options)
+    for part in parts:
+        model.partial_fit(*part)
+        assert np.isfinite(model.predict_joint_log_proba(NEW)).all()
+    assert_one_model(model, fitted(options))
+
+
+@either
+def test_of_one_class_nothing_can_be_chosen_yet(options: dict[str, Any]) -> None:
+    model = TextClassifier(**options).partial_fit(["foo"], ["spam"], classes=["ham", "spam"])
+    assert model.choice_.texts == 0
+    assert np.isnan(model.choice_.scores).all()
+    assert_allclose(model.predict_proba(["foo", ""]), [[0, 1], [0, 1]])
+    texts, y = SPAM * 3, ["spam", "ham"] * 3
+    model.partial_fit(texts, y)
+    assert_one_model(model, TextClassifier(**options).fit(["foo", *texts], ["spam", *y]))
 
 
 def test_another_fit_chooses_again_or_not_at_all(fitted: Any) -> None:
@@ -667,23 +818,50 @@ def test_resolving_by_name_is_a_plain_fit(
         "auto stop words": ({"event_model": "auto"}, {"stop_words": ["okapi0"]}),
         "auto min_documents": ({"event_model": "auto"}, {"min_documents": 2}),
         "auto max_features": ({"event_model": "auto"}, {"max_features": 9}),
-        "auto calibrate": ({"event_model": "auto", "calibrate": True}, {"event_model": "boolean"}),
+        "auto select": ({"event_model": "auto"}, {"max_features": 20, "select": "chi2"}),
+        "auto priors": ({"event_model": "auto"}, {"priors": [0.2, 0.5, 0.3]}),
         "alpha": ({"calibrate": True}, {"alpha": 0.5}),
+        "alpha auto": ({"calibrate": True}, {"alpha": "auto"}),
         "event model": ({"calibrate": True}, {"event_model": "boolean"}),
         "min_documents": ({"calibrate": True}, {"min_documents": 2}),
         "stop words": ({"calibrate": True}, {"stop_words": "english"}),
     },
 )
-def test_a_choice_holds_for_its_options(options: Any, change: Any, fitted: Any) -> None:
-    model = fitted(options)
-    with unchanged(model, NEW), refused("chosen", "fit again", by=ValueError):
-        model.resolve(**change)
+def test_resolving_chooses_again(options: Any, change: Any, fitted: Any) -> None:
+    model, both = fitted(options), options | change
+    with unchanged(model, NEW):
+        resolved = model.resolve(**change)
+    assert_one_model(resolved, TextClassifier(**both).fit(TEXTS, LABELS))
     model.set_params(**change)
-    with refused("chosen", "fit again", by=ValueError):
-        model.partial_fit(TEXTS[:3], LABELS[:3])
-    with refused("chosen", "fit again", by=ValueError):
-        model.forget(TEXTS[:3], LABELS[:3])
     assert_array_equal(model.predict_proba(NEW), fitted(options).predict_proba(NEW))
+    model.partial_fit(TEXTS[:30], LABELS[:30])
+    more, y = [*TEXTS, *TEXTS[:30]], [*LABELS, *LABELS[:30]]
+    assert_one_model(model, TextClassifier(**both).fit(more, y))
+    model = fitted(options).set_params(**change).forget(TEXTS[:30], LABELS[:30])
+    assert_one_model(model, TextClassifier(**both).fit(TEXTS[30:], LABELS[30:]))
+
+
+def test_auto_resolves_to_an_event_model_that_is_calibrated(fitted: Any) -> None:
+    model = fitted({"event_model": "auto", "calibrate": True})
+    resolved, by_name = model.resolve(event_model="boolean"), TextClassifier("boolean")
+    by_name.set_params(calibrate=True).fit(TEXTS, LABELS, like=model)
+    assert_one_model(resolved, by_name)
+    alone = TextClassifier("boolean", calibrate=True).fit(TEXTS, LABELS)  # in other folds
+    assert resolved.get_feature_names_out().tolist() == alone.get_feature_names_out().tolist()
+    assert resolved.choice_.names == alone.choice_.names
+    assert_allclose(resolved.choice_.scores, alone.choice_.scores, atol=0.02)
+    assert_allclose(resolved.predict_proba(NEW), alone.predict_proba(NEW), atol=0.05)
+
+
+@choosing
+def test_the_sample_stays_while_nothing_is_chosen(options: dict[str, Any], fitted: Any) -> None:
+    plain = {"event_model": "multinomial", "calibrate": False, "alpha": 0.5}
+    model = fitted(options).resolve(**plain)
+    assert not hasattr(model, "choice_")
+    model.partial_fit(TEXTS[:30], LABELS[:30])
+    again = model.resolve(**TextClassifier(**options).get_params())
+    more, y = [*TEXTS, *TEXTS[:30]], [*LABELS, *LABELS[:30]]
+    assert_one_model(again, TextClassifier(**options).fit(more, y))
 
 
 @table(
@@ -691,14 +869,36 @@ def test_a_choice_holds_for_its_options(options: Any, change: Any, fitted: Any) 
     {
         "calibrate": ({}, {"calibrate": True}),
         "auto": ({"ngrams": (1, 2)}, {"event_model": "auto"}),
+        "no sample": ({"calibrate": True, "sample_size": 0}, {"sample_size": 100}),
+        "auto of no sample": ({"event_model": "auto", "sample_size": 0}, {"sample_size": 100}),
     },
 )
-def test_what_was_never_chosen_is_refused(options: Any, change: Any, fitted: Any) -> None:
+def test_nothing_is_chosen_without_a_sample(options: Any, change: Any, fitted: Any) -> None:
     model = fitted(options)
-    with refused("fit"):
+    with unchanged(model, NEW), refused("from a sample of the texts", "fit again", by=ValueError):
         model.resolve(**change)
-    with refused("fit"):
-        model.set_params(**change).partial_fit(TEXTS[:3], LABELS[:3])
+    model.set_params(**change)
+    for learn in model.partial_fit, model.forget:
+        with refused("from a sample of the texts", "fit again", by=ValueError):
+            learn(TEXTS[:3], LABELS[:3])
+    assert_array_equal(model.predict_proba(NEW), fitted(options).predict_proba(NEW))
+
+
+@either
+def test_a_sample_of_none_leaves_all_undecided(options: dict[str, Any]) -> None:
+    model = TextClassifier(sample_size=0, **options).fit(TEXTS, LABELS)
+    assert len(model.model_.statistics["sample"]) == 0
+    assert model.choice_.texts == 0
+    assert np.isnan(model.choice_.scores).all()
+    assert model.choice_.best.name == model.choice_.names[0]
+    assert model.score(TEXTS, LABELS) > 0.8
+
+
+@either
+@pytest.mark.parametrize("size", [-1, 1.5, None, "many", np.nan])
+def test_sizes_of_samples_that_make_no_sense(size: Any, options: dict[str, Any]) -> None:
+    with refused("sample_size"):
+        TextClassifier(sample_size=size, **options).fit(TEXTS, LABELS)
 
 
 @pytest.mark.parametrize("ngrams", [(2, 2), (1, 3), (3, 3)])
@@ -745,14 +945,56 @@ def test_what_was_chosen_is_saved(options: dict[str, Any], fitted: Any, tmp_path
     loaded = genus.load(tmp_path / "model.genus")
     check(loading(model, loaded, NEW))
     assert str(loaded.choice_) == str(model.choice_)
+    resolved = model.resolve(min_documents=3)
     for other in loaded, pickle.loads(pickle.dumps(model)):
         check(loading(model, other, NEW))
         assert_same_predictions(other + other, model + model)
         assert_same_predictions(other.resolve(priors=None), model)
         by_name = {"event_model": "boolean", "calibrate": False}
         assert_same_predictions(other.resolve(**by_name), model.resolve(**by_name))
-        with refused("fit again"):
-            other.resolve(min_documents=3)
+        assert_one_model(other.resolve(min_documents=3), resolved)
+
+
+@either
+def test_what_is_loaded_is_not_chosen_again(
+    options: dict[str, Any], fitted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise AssertionError("this was chosen before")
+
+    model = fitted(options)
+    model.save(tmp_path / "model.genus")
+    monkeypatch.setattr(corpus, "choose", fail)
+    check(loading(model, genus.load(tmp_path / "model.genus"), NEW))
+    check(loading(model, pickle.loads(pickle.dumps(model)), NEW))
+    with pytest.raises(AssertionError, match="chosen before"):
+        genus.load(tmp_path / "model.genus").partial_fit(TEXTS[:9], LABELS[:9]).predict(NEW)
+
+
+def test_a_file_without_a_choice_chooses_when_it_is_needed(fitted: Any, tmp_path: Path) -> None:
+    path, model = tmp_path / "model.genus", fitted({"calibrate": True})
+    model.save(path)
+    header, tree, body = read_parts(path)
+    write_parts(path, header, changed(tree, ("map", "choice"), ...), body)
+    assert_one_model(genus.load(path), model)
+
+
+OLD = Path(__file__).parent / "version2" / "calibrated-text.genus"  # it holds no sample
+
+
+def test_what_an_old_file_has_chosen_stays_as_it_is() -> None:
+    old = genus.load(OLD)
+    texts, y = ["late late late", "paid"], old.classes_.tolist()
+    for model in (
+        old + old,
+        2 * old,
+        old.resolve(priors=[0.3, 0.7]),
+        genus.load(OLD).partial_fit(texts, y),
+        genus.load(OLD).partial_fit(texts, y).forget(texts, y),
+    ):
+        assert str(model.choice_) == str(old.choice_)
+        assert_array_equal(model.choice_.best.weights, old.choice_.best.weights)
+        assert_array_equal(model.choice_.best.constant, old.choice_.best.constant)
 
 
 @pytest.mark.parametrize("of_selection", [False, True])
@@ -784,8 +1026,9 @@ BEST = (*CHOICE, "best", "map")
         "infinite power": ((*BEST, "power"), {"value": float("inf")}),
         "unknown option": ((*BEST, "colour"), {"value": 1}),
         "no scores": ((*CHOICE, "scores"), ...),
-        "other options": ((*CHOICE, "options", "map", "alpha"), {"value": 3.0}),
-        "no options": ((*CHOICE, "options"), {"map": {}}),
+        "no best": ((*CHOICE, "best"), ...),
+        "fewer names": ((*CHOICE, "names"), {"list": []}),
+        "no number of texts": ((*CHOICE, "texts"), {"value": "many"}),
     },
 )
 def test_a_broken_choice_is_refused(at: Any, value: Any, tmp_path: Path) -> None:
@@ -826,6 +1069,8 @@ def test_expected_counts_are_those_of_their_own_probabilities(
     monkeypatch.setattr(genus.text.model.unlabeled, "STILL", 1e-13)
     monkeypatch.setattr(genus.text.model.unlabeled, "MOST_ROUNDS", 2000)
     model = TextClassifier(unlabeled=0.3, **options).fit(TEXTS, SOME)
+    # What was chosen from the labelled texts holds while the others are counted.
+    model.model_ = replace(model.model_, chosen=labelled(**options).model_.choice)
     shares = np.zeros((len(TEXTS), 3))
     shares[KNOWN, np.searchsorted(CLASSES, LABELS[KNOWN])] = 1
     shares[OTHERS] = 0.3 * model.predict_proba([TEXTS[i] for i in OTHERS])
@@ -836,12 +1081,23 @@ def test_expected_counts_are_those_of_their_own_probabilities(
     assert 1 < model.n_iter_ < 2000
 
 
+@choosing
+def test_what_is_chosen_in_the_end_is_chosen_from_labelled_texts(options: dict[str, Any]) -> None:
+    alone, model = labelled(**options), TextClassifier(unlabeled=0.5, **options).fit(TEXTS, SOME)
+    assert model.model_.statistics["sample"] == alone.model_.statistics["sample"]
+    assert model.choice_.texts == len(KNOWN)
+    assert not np.isclose(model.choice_.scores, alone.choice_.scores).any()
+    assert_one_model(model.resolve(), model)
+
+
 @pytest.mark.parametrize("options", [{}, {"event_model": "bernoulli"}, {"calibrate": True}])
 def test_texts_of_hardly_any_weight_change_hardly_anything(options: dict[str, Any]) -> None:
-    alone = labelled(**options)
-    known = set(alone.get_feature_names_out())
+    # Of words in more than 10 labelled texts, some are left when a fold of these is left out.
+    words = CountVectorizer(min_df=11).fit([TEXTS[i] for i in KNOWN]).get_feature_names_out()
+    assert len(words) > 20
     tokens = CountVectorizer().build_analyzer()
-    texts = [" ".join(w for w in tokens(t) if w in known) for t in TEXTS]
+    texts = [" ".join(w for w in tokens(t) if w in words) for t in TEXTS]
+    alone = TextClassifier(**options).fit([texts[i] for i in KNOWN], LABELS[KNOWN])
     model = TextClassifier(unlabeled=1e-12, **options).fit(texts, SOME)
     assert_allclose(model.predict_proba(NEW), alone.predict_proba(NEW), atol=1e-7)
 
@@ -987,13 +1243,15 @@ def test_learning_that_is_interrupted_leaves_the_model_as_it_was(
     assert vars(fresh) == vars(TextClassifier(unlabeled=0.5))
 
 
-def test_labelled_texts_are_forgotten_of_those_without() -> None:
-    model = TextClassifier(unlabeled=0.5).fit(TEXTS, SOME)
-    rest = model - labelled()
+@pytest.mark.parametrize("options", [{}, *CHOOSING.values()], ids=["plain", *CHOOSING])
+def test_labelled_texts_are_forgotten_of_those_without(options: dict[str, Any]) -> None:
+    model = TextClassifier(unlabeled=0.5, **options).fit(TEXTS, SOME)
+    rest = model - labelled(**options)
     assert_allclose(rest.class_count_.sum(), len(OTHERS) / 2)
     model.forget([TEXTS[i] for i in KNOWN], LABELS[KNOWN])
     assert_allclose(model.word_count_.sum(), rest.word_count_.sum())
     assert np.isfinite(model.predict_joint_log_proba(NEW)).all()
+    assert len(model.model_.statistics["sample"]) == 0
 
 
 # Tuning

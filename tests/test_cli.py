@@ -649,7 +649,7 @@ def test_models_that_do_not_go_together(folder):
     assert "one kind" in refused("add", "customers.genus", "gda.genus", "-o", "x.genus")
     assert "model of a table" in refused("predict", "gda.genus", "new.csv")
     done("fit", "customers.csv", "--target", "plan", "-o", "plan.genus")
-    assert "columns" in refused("add", "customers.genus", "plan.genus", "-o", "x.genus")
+    assert "different columns" in refused("add", "customers.genus", "plan.genus", "-o", "x.genus")
     told = refused("fit", "customers.csv", "--target", "plan", "--like", "customers.genus")
     assert "could not be added" in told
     assert "Forget only rows" in refused(

@@ -323,7 +323,7 @@ def write_parts(path, header, tree, body, version=files.VERSION):
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError:
         return
-    checksum = files.checksum(tree, tensors)
+    checksum = files.checksum(version if isinstance(version, int) else 0, tree, tensors)
     write_document(path, header, {"version": version, "tree": tree, "checksum": checksum}, body)
 
 

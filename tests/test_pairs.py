@@ -255,18 +255,35 @@ def test_bins_of_least_description_are_those_of_their_twin(V: int, K: int, seed:
 
 @given(
     st.lists(st.floats(allow_infinity=False), max_size=30),
-    st.sampled_from([(0.0, 0.0), (0.0, 1.0), (5.0, 0.25), (-1e6, 16.0)]),
+    st.sampled_from([Grid(), Grid(2.0**-11), Grid(0.25, 0), Grid(16.0, 23), Grid(2.0**300, 39)]),
     st.integers(1, 3),
 )
 def test_cells_of_a_grid_are_those_of_its_formula(
-    numbers: list[float], about: tuple[float, float], threads: int
+    numbers: list[float], grid: Grid, threads: int
 ) -> None:
-    x, grid = np.array(numbers), Grid(*about)
-    with np.errstate(over="ignore"):
-        there = ~np.isnan(x) & np.isfinite(x - grid.origin)
-        x = np.where(there, x, np.nan)
-        keys, codes = _kernel.grid_codes(np.repeat(x, 2)[::2], *about, threads)
-        expected, places = np.unique(grid.keys(x[there]), return_inverse=True)
+    x = np.array(numbers)
+    there = ~np.isnan(x)
+    keys, codes = _kernel.grid_codes(np.repeat(x, 2)[::2], grid.exponent, grid.bits, threads)
+    expected, places = np.unique(grid.keys(x[there]), return_inverse=True)
     assert_array_equal(keys, expected)
     assert_array_equal(codes[there], places)
     assert (codes[~there] == -1).all()
+
+
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30),
+    *[st.builds(Grid, st.integers(-400, 300).map(lambda e: 2.0**e), st.integers(0, 39))] * 2,
+)
+def test_cells_of_one_grid_make_up_those_of_a_coarser_one(
+    numbers: list[float], one: Grid, other: Grid
+) -> None:
+    x = np.sort(np.array(numbers))
+    keys = one.keys(x)
+    low = one.values(keys)
+    assert (np.diff(keys) >= 0).all()
+    assert (low <= x).all()
+    assert (one.values(keys + 1) > x).all()
+    assert_array_equal(one.keys(low), keys)
+    common = one.common(other)
+    assert_array_equal(common.keys(low), common.keys(x))
+    assert common == other.common(one)

@@ -69,12 +69,14 @@ def test_columns_are_read_for_what_they_hold() -> None:
         "income": "number",
         "number": "",
         "code": "",
-        "always": "",
+        "always": "category",  # other rows may hold another value
     }
     notes = {column.name: column.note for column in model.plan_.left_out}
     assert "numbers the rows" in notes["number"]
     assert "every value differs" in notes["code"]
-    assert "one value only" in notes["always"]
+    (always,) = (column for column in model.plan_.used if column.name == "always")
+    assert "one value only" in always.note
+    assert not always.paired
     families = {column.name: column.family for column in model.summary().columns}
     assert families["city"] == families["member"] == "bernoulli"
     assert families["visits"] in ("poisson", "categorical", "discretised")
@@ -513,9 +515,7 @@ def test_models_that_were_saved_merge_and_forget_as_they_would_have(tmp_path: Pa
         assert one[part] == other[part]
 
 
-def test_a_stream_is_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    from genus.estimators import table as module
-
+def test_a_stream_is_the_table() -> None:
     table = pa.Table.from_pandas(FRAME)
     expected = TableClassifier(calibrate=False).fit(table, target="bought")
     batches = table.to_batches(max_chunksize=37)
@@ -523,11 +523,10 @@ def test_a_stream_is_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
         pa.RecordBatchReader.from_batches(table.schema, batches), target="bought"
     )
     assert_allclose(streamed.predict_proba(X), expected.predict_proba(X))
-    monkeypatch.setattr(module, "MOST_WEIGHED", 100)
     passed: list[int] = []
-    sampled = TableClassifier().fit(table, target="bought", progress=passed.append)
+    sampled = TableClassifier(sample_size=100).fit(table, target="bought", progress=passed.append)
     assert sum(passed) == len(FRAME)
-    assert sampled.summary().worth["rows"] <= 200
+    assert sampled.summary().worth["rows"] == 100
     assert_array_equal(sampled.class_count_, expected.class_count_)
 
 
@@ -809,11 +808,13 @@ def test_dates_are_shown_as_dates() -> None:
 def test_scores_go_with_the_rows_that_they_are_of() -> None:
     model = TableClassifier().fit(X, Y)
     assert model.summary().worth
+    worth = model.summary().worth
     model.partial_fit(X[:5], Y[:5])
-    assert not model.summary().worth
-    model.forget(X[:5], Y[:5]).forget(X, Y)
-    assert model.weighing_.outcome is None
-    assert len(model.weighing_.weights.classes) == 0
+    assert model.summary().worth != worth
+    model.forget(X[:5], Y[:5])
+    assert model.summary().worth == worth
+    with pytest.raises(ValueError, match="seen no rows"):
+        _ = model.forget(X, Y).weighing_
 
 
 def test_noise_is_not_taken_for_anything() -> None:
@@ -849,7 +850,7 @@ def test_weights_of_rows_count_in_the_scores() -> None:
         (lambda m: m.fit({"a": [1, 2], "b": [1e200, 2]}, [0, 1]), "'b'"),
         (lambda m: open_table(pa.table([[1], [2]], ["a", "a"])), "two columns 'a'"),
         (lambda m: open_table({1: [1], "1": [2]}), "same name"),
-        (lambda m: m + TableClassifier().fit(X[X.columns[::-1]], Y), "another order"),
+        (lambda m: m + TableClassifier().fit(X.add_prefix("other "), Y), "no column in common"),
         (lambda m: m.predict("SELECT * FROM 'https://example.org/x.parquet'"), "address"),
     ],
 )
@@ -858,10 +859,16 @@ def test_more_that_makes_no_sense(call: Any, words: str) -> None:
         call(TableClassifier().fit(X, Y))
 
 
-def test_experts_that_were_not_weighed_say_nothing() -> None:
+def test_experts_are_weighed_again_when_options_change() -> None:
     model = TableClassifier(dependence=False).fit(X, Y)
     more = model.resolve(dependence=True)
-    assert_allclose(more.predict_proba(X), model.predict_proba(X))
+    assert_allclose(more.predict_proba(X), TableClassifier().fit(X, Y).predict_proba(X))
+
+
+def test_columns_in_another_order_make_no_difference() -> None:
+    one, other = TableClassifier().fit(X, Y), TableClassifier().fit(X[X.columns[::-1]], Y)
+    assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)
+    assert_allclose((one + other).predict_proba(X), (other + one).predict_proba(X), atol=1e-6)
 
 
 def test_a_path_and_the_name_of_its_target_will_do(folder: Path) -> None:
@@ -913,24 +920,21 @@ def test_numbers_may_be_modelled_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("period", [2, 4, 8])
-def test_labels_that_come_in_turns_are_all_weighed(
-    period: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_labels_that_come_in_turns_are_all_weighed(period: int) -> None:
     """Rows that weights are learned from are scattered: every other one may be of one class."""
-    monkeypatch.setattr("genus.estimators.table.MOST_WEIGHED", 200)
     rng = np.random.default_rng(0)
     y = (np.arange(4000) % period == 0).astype(int)
     X = rng.normal(size=(4000, 2)) + 1.5 * y[:, None]
-    for fitted in (TableClassifier().fit(X, y), streamed(X, y)):
+    for fitted in (TableClassifier(sample_size=200).fit(X, y), streamed(X, y)):
         outcome = fitted.weighing_.outcome
-        assert 100 < len(outcome.y) <= 400
+        assert len(outcome.y) == 200
         assert np.mean(outcome.y) == pytest.approx(1 / period, abs=0.08)
         assert 0.6 < outcome.accuracy < 0.95
 
 
 def streamed(X: Any, y: Any) -> TableClassifier:
     table = pa.table({"a": X[:, 0], "b": X[:, 1], "y": y})
-    return TableClassifier().fit(table, target="y")
+    return TableClassifier(sample_size=200).fit(table, target="y")
 
 
 def test_a_row_of_which_nothing_is_known_is_judged_by_the_shares_of_the_classes() -> None:

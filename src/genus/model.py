@@ -145,7 +145,8 @@ class Model:
 
     def with_family(self, family: Family) -> Model:
         """The same statistics solved with other options."""
-        return replace(self, family=counting_as(family, self.family.counting), chosen=None)
+        family = counting_as(family, self.family.counting)
+        return replace(self, family=family)._with(self.statistics, self.weights)
 
     @np.errstate(over="ignore", invalid="ignore")
     def _combine(self, other: Model, operation: Callable[[Any, Any], Any]) -> Model:

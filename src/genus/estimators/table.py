@@ -332,6 +332,7 @@ class TableClassifier(GenerativeClassifier):
         """Both models, counted by the cells that both have."""
         check_is_fitted(self)
         check_is_fitted(other)
+        self.plan_.refuse_other_target(other.plan_)
         mine: Any = self.model_.family
         theirs: Any = other.model_.family
         if mine.counting == theirs.counting:

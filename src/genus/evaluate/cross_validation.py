@@ -19,7 +19,7 @@ from sklearn.model_selection import ParameterGrid
 from genus.arrays import labels, matrix
 from genus.arrays.matrix import Codes, Matrix
 from genus.estimators import GenerativeClassifier
-from genus.model import without
+from genus.model import counting_as, without
 from genus.stacking.folds import Folds, stratified
 from genus.stacking.outcome import CrossValidation
 from genus.statistics import Array
@@ -168,18 +168,12 @@ def tune(
     fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
     weights = np.ones(len(codes)) if weight is None else weight
     fold = fold_numbers(folds, X, codes, random_state)
-    with fresh._named_errors():
-        counted = Folds.count(fresh._empty(), X, codes, classes, weight, fold)
     copies = [clone(fresh).set_params(**setting) for setting in tried]
-    for copy, setting in zip(copies, tried, strict=True):
+    for copy in copies:
         copy._adopt(fresh)
-        if copy._family().counting != fresh._family().counting:
-            raise ValueError(
-                "tune tries options that act when solving, and what is counted changes with "
-                f"{told(setting)}. Tune each way to count by itself, or use scikit-learn's "
-                "GridSearchCV."
-                + (' ("auto" reads pairs of words, too.)' if "auto" in setting.values() else "")
-            )
+    base = serving_all([fresh, *copies], tried)
+    with fresh._named_errors():
+        counted = Folds.count(base._empty(), X, codes, classes, weight, fold)
     scores = np.empty((len(tried), 3))
     step = max(1, TUNING_BYTES // (8 * len(codes) * len(classes)))
     for start in range(0, len(tried), step):
@@ -197,6 +191,27 @@ def tune(
     tuned._solve(model)
     tuned._keep(model)
     return Tuning([dict(setting) for setting in tried], scores, dict(tried[best]), tuned)
+
+
+def serving_all(
+    estimators: Sequence[GenerativeClassifier], settings: Sequence[Mapping[str, Any]]
+) -> GenerativeClassifier:
+    """The first of some estimators whose counts all of them can be solved from."""
+    families = [estimator._family() for estimator in estimators]
+    for base in families:
+        try:
+            for family in families:
+                counting_as(family, base.counting)
+        except ValueError:
+            continue
+        return estimators[families.index(base)]
+    first = families[0].counting
+    odd = next(s for f, s in zip(families[1:], settings, strict=True) if f.counting != first)
+    raise ValueError(
+        "tune tries options that act when solving, and what is counted changes with "
+        f"{told(odd)}. Tune each way to count by itself, or use scikit-learn's GridSearchCV."
+        + (' ("auto" reads pairs of words, too.)' if "auto" in odd.values() else "")
+    )
 
 
 def out_of_fold(

@@ -29,15 +29,16 @@ def write(path: str | os.PathLike[str], tree: dict[str, Any]) -> None:
     """Write a tree to a file, whole or not at all."""
     tensors: dict[str, NDArray[Any]] = {}
     document: dict[str, Any] = {"version": VERSION, "tree": flatten(tree, "", tensors)}
-    document["checksum"] = checksum(document["tree"], tensors)
+    document["checksum"] = checksum(VERSION, document["tree"], tensors)
     metadata = {FORMAT: json.dumps(document)}  # one entry: safetensors shuffles several
     content = save({name: np.ascontiguousarray(t) for name, t in tensors.items()}, metadata)
     write_whole(path, content)
 
 
-def checksum(tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
-    """A digest of all that a file holds."""
-    digest = hashlib.blake2b(json.dumps(tree).encode(), digest_size=16)
+def checksum(version: int, tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
+    """A digest of all that a file holds; from version 3 on also of the version."""
+    begin = b"" if version < 3 else f"version {version}\n".encode()
+    digest = hashlib.blake2b(begin + json.dumps(tree).encode(), digest_size=16)
     for name in sorted(tensors):
         tensor = np.ascontiguousarray(tensors[name])
         digest.update(f"{name} {tensor.dtype.str} {tensor.shape}".encode())
@@ -53,7 +54,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         with safe_open(os.fspath(path), framework="numpy") as file:
             document = checked(path, file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if document["checksum"] != checksum(document["tree"], tensors):
+        if document["checksum"] != checksum(document["version"], document["tree"], tensors):
             raise damaged(path, "its checksum is wrong")
         tree = unflatten(document["tree"], tensors)
     except SafetensorError as error:

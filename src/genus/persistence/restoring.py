@@ -176,6 +176,7 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
             raise ValueError("its statistics are of another kind")
         for name, part in statistics.parts.items():
             check_statistics(part, zero[name], width_of(part))
+        check_sample(statistics)
         return
     if isinstance(statistics, Pairs):
         check_pairs(statistics)
@@ -213,6 +214,18 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
         raise ValueError("its tables have the wrong shape")
     if not (all(np.isfinite(a).all() for a in arrays.values()) and statistics.is_possible):
         raise ValueError("no rows can have given its numbers")
+
+
+def check_sample(statistics: Compound) -> None:
+    """Raise unless rows of a sample have a cell, or a bag of words, for each column."""
+    sample = statistics.parts.get("sample")
+    if sample is None or len(sample) == 0:
+        return
+    cells = statistics.parts.get("cells")
+    texts = sum(name == "words" or name.startswith(TEXT) for name in statistics.parts)
+    plain = 0 if cells is None else len(cells.keys or ())
+    if sample.cells.shape[1] != plain or len(sample.bags) != texts:
+        raise ValueError("its sample of rows is of other columns")
 
 
 def width_of(part: Any) -> int:

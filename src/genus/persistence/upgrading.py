@@ -16,15 +16,13 @@ from genus.solve.grid import BITS, MOST_BITS, Grid, representatives
 from genus.statistics import Sample, Tally
 from genus.table.model.builder import build
 
-NO_SAMPLE = statistics_to_tree(Sample(0))
-
 
 def current(tree: dict[str, Any]) -> dict[str, Any]:
     """A tree of any version as one of this version."""
     if tree.pop("version") > 2:
         return tree
     if tree["estimator"] == "TextClassifier":
-        parts = {"words": tree["statistics"], "sample": NO_SAMPLE}
+        parts = {"words": tree["statistics"], "sample": statistics_to_tree(Sample(0))}
         tree["parameters"]["sample_size"] = tree["counting"]["sample"] = 0
         tree["statistics"] = {"kind": "compound", "parts": parts}
     if tree["estimator"] == "TableClassifier":
@@ -35,7 +33,7 @@ def current(tree: dict[str, Any]) -> dict[str, Any]:
 def upgrade_table(tree: dict[str, Any]) -> None:
     """Let a table have today's grids and an empty sample, in place."""
     parts = tree["statistics"]["parts"]
-    parts["sample"] = NO_SAMPLE
+    parts["sample"] = statistics_to_tree(Sample(0))
     grids = []
     for column in tree["plan"]["columns"]:
         origin, scale = column.pop("origin"), column.pop("scale")

@@ -116,6 +116,15 @@ class Plan:
             told = "; ".join(f"{c.name!r} {c.note}" for c in self.left_out[:5])
             raise TableError(f"No column is left to learn from: {told or 'there is none'}.")
 
+    def refuse_other_target(self, other: Plan) -> None:
+        """Raise if the two plans are for predicting different columns."""
+        targets = {plan.target for plan in (self, other)} - {None}
+        if len(targets) > 1:
+            named = " and ".join(map(repr, sorted(map(str, targets))))
+            raise ValueError(
+                f"The two models predict different columns, {named}. Merge models of one target."
+            )
+
     def common(self, other: Plan) -> Plan:
         """The plan by which what both have counted can be added, whatever their order.
 
@@ -135,7 +144,7 @@ class Plan:
             else (mine.get(name) or theirs[name])
             for name in names
         )
-        return Plan(columns, self.target, joined=True)
+        return Plan(columns, self.target or other.target, joined=True)
 
 
 def listed(plan: Plan) -> str:

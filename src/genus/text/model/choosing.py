@@ -220,8 +220,6 @@ def weights_of(
         if not against:
             return w, b
         used &= np.array([kind not in against for kind in kinds])
-        if not used.any():  # too few texts to learn a weight from
-            return start, centre
 
 
 def expected(candidate: Combination, texts: float) -> tuple[Array, Array]:
