@@ -16,8 +16,8 @@ class GammaNB(GenerativeClassifier):
 
     Parameters
     ----------
-    alpha : how many rows' worth of the averages over all classes (of x and of log x) is added to
-        each class. 0 is maximum likelihood, and an error if all values of a class are the same.
+    alpha : how many rows with the mean of x and of log x over all classes are added to each class.
+        0 is maximum likelihood, and an error if all values of a class are the same.
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
 
     >>> minutes = GammaNB().fit([[0.5], [2], [30], [90]], ["call", "call", "film", "film"])
@@ -34,12 +34,12 @@ class GammaNB(GenerativeClassifier):
 
     @property
     def shape_(self) -> Array:
-        """a, (K, n): 1 is exponential; the larger, the narrower about the mean."""
+        """The shape a, (K, n): 1 is exponential; the larger, the narrower about the mean."""
         return self._parameters.shape
 
     @property
     def rate_(self) -> Array:
-        """b, (K, n); shape / rate is the mean, (K, n)."""
+        """The rate b, (K, n); shape_ / rate_ is the mean."""
         return self._parameters.rate
 
     @property

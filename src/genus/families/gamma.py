@@ -92,11 +92,11 @@ class Gamma:
         )
 
     def settled(self, rest: Tally, before: Tally) -> Tally:
-        """What is left of `before` after forgetting, by the rows and their logarithms.
+        """Return what is left of `before` after forgetting, judged by the rows and Σlog x.
 
-        A large x that came and went leaves its last digits in Σx, and these may be all that is left
-        of small ones. Logarithms are of moderate size, and the mean of x is never less than
-        exp(mean of log x).
+        A large x that came and went leaves its rounding in Σx, which may exceed what the small ones
+        add up to. Logarithms are of moderate size, so their sums keep their digits; and the mean of
+        x is never less than exp(mean of log x).
         """
         classes = labels.union(before.classes, rest.classes, "classes")
         was, now = (tally.align(classes, before.width) for tally in (before, rest))
@@ -209,16 +209,16 @@ class Gamma:
     ) -> NDArray[Any]:
         shape, mean = parameters.shape[k], parameters.mean[k]
         drawn = rng.standard_gamma(shape, (n, len(shape))) / shape * mean
-        return np.maximum(drawn, np.finfo(np.float64).tiny)  # of a small shape some round to zero
+        return np.maximum(drawn, np.finfo(np.float64).tiny)  # with a small shape some round to 0
 
 
 def sum_logarithms(
     X: Matrix, y: Codes, weight: Array | None, n_classes: int
 ) -> tuple[Array, Array]:
-    """Σw log₂ x over values above 1, and -Σw log₂ x over those below, (K, n) each.
+    """Sum w log₂ x over values above 1, and -w log₂ x over those below 1, (K, n) each.
 
-    By themselves, neither sum is smaller than its rounding, so what is left after forgetting all
-    rows is known as such. Base 2 makes the logarithms of powers of two whole, and their sums exact.
+    In a single sum the two could cancel and leave nothing but rounding. To base 2 the logarithms of
+    powers of two are whole numbers, and their sums exact.
     """
 
     def work(parts: Iterator[slice]) -> Array:
@@ -238,7 +238,7 @@ def sum_logarithms(
 
 
 def less(sums: Sequence[Array], row: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """Rows seen, Σx and Σlog₂ x without what one row has added to them, for each of some rows."""
+    """Subtract what each of some rows, alone, has added to the rows seen, Σx and Σlog₂ x."""
     seen, total, logs = (before - added for before, added in zip(sums, row, strict=True))
     return settle(seen, sums[0]), total, logs
 
@@ -246,9 +246,10 @@ def less(sums: Sequence[Array], row: Sequence[Array]) -> tuple[Array, Array, Arr
 def averages(
     seen: Array, total: Array, logs: Array, prior: Averages = UNKNOWN, alpha: float = 0.0
 ) -> Averages:
-    """The mean of x and of log₂ x, with `alpha` rows that have the averages of the prior.
+    """Average x and log₂ x, with `alpha` more rows that have the averages of the prior.
 
-    Where nothing was seen they are the prior's. A mean of x below the geometric mean is rounding.
+    Where nothing was seen, return those of the prior. A mean of x below the geometric mean can only
+    be rounding, and is raised to it.
     """
     rows = seen + alpha
     known = rows > 0
@@ -260,16 +261,16 @@ def averages(
 
 
 def spread(mean: Array, log: Array) -> Array:
-    """s = log(mean of x) - mean of log x, from the mean of x and that of log₂ x."""
+    """Calculate s = log(mean of x) - mean of log x, from the mean of x and that of log₂ x."""
     return np.maximum(LOG_2 * (np.log2(mean) - log), 0.0)
 
 
 def shape_of(s: Array, pooled: Array) -> Array:
-    """The a that solves log a - ψ(a) = s, given the spread over all classes.
+    """Solve log a - ψ(a) = s for a; `pooled` is the spread over all classes.
 
     Newton's method on 1/a, which is nearly linear in s: Minka, "Estimating a Gamma distribution"
-    (2002). From his first guess, right to 1.5 %, three steps leave nothing but rounding. A column
-    that is constant over all classes has the same shape in each, so it says nothing of the class.
+    (2002). His first guess is right to 1.5 %; after three steps the error is rounding. A column
+    that is constant over all classes gets the same shape in each, so it does not change p(y|x).
 
     >>> print(shape_of(np.array([np.euler_gamma, 0.0]), np.ones(2)))  # exponential: a = 1
     [1.e+00 5.e+09]
@@ -283,7 +284,7 @@ def shape_of(s: Array, pooled: Array) -> Array:
 
 
 def log_less_digamma(a: Array, steps: int = 10) -> tuple[Array, Array]:
-    """log a - ψ(a) and its derivative 1/a - ψ'(a), without cancellation for large a.
+    """Calculate log a - ψ(a) and its derivative 1/a - ψ'(a), without cancellation for large a.
 
     ψ(a) = ψ(b) - Σ_{i < steps} 1/(a + i) with b = a + steps, and for b ≥ 10 the first terms of the
     series are right to 1e-15.
@@ -300,20 +301,20 @@ def log_less_digamma(a: Array, steps: int = 10) -> tuple[Array, Array]:
 
 
 def normaliser(a: Array) -> Array:
-    """g(a) = a log a - a - log Γ(a); by Stirling's series where the terms would cancel."""
+    """Calculate g(a) = a log a - a - log Γ(a), by Stirling's series where the terms cancel."""
     q = 1 / (a * a)
     series = 0.5 * np.log(a / (2 * np.pi)) - (1 / 12 - q * (1 / 360 - q * (1 / 1260))) / a
     return np.where(a > 100, series, a * np.log(a) - a - gammaln(a))
 
 
 def ratio(x: Array, mean: Array) -> Array:
-    """x/μ, within what can be calculated with."""
+    """Divide x by μ, and keep the result where its products with shapes are finite or -∞."""
     with np.errstate(over="ignore", under="ignore"):
         return np.clip(x / mean, 1 / MOST_RATIO, MOST_RATIO)
 
 
 def log_density(x: Array, shape: Array, mean: Array) -> Array:
-    """log p(x) = a (log u - u + 1) + g(a) - log x with u = x/μ, element by element."""
+    """Calculate log p(x) = a (log u - u + 1) + g(a) - log x with u = x/μ, element by element."""
     u = ratio(x, mean)
     with np.errstate(over="ignore"):
         return shape * (np.log(u) - (u - 1)) + normaliser(shape) - np.log(x)
