@@ -22,6 +22,7 @@ from genus import (
     CategoricalNB,
     ComplementNB,
     Discretizer,
+    GammaNB,
     GaussianNB,
     MultinomialNB,
     PoissonNB,
@@ -33,6 +34,7 @@ rng = np.random.default_rng(7)
 NUMBERS = rng.normal(size=(ROWS, 3)) @ [[1, 0.4, 0], [0, 1, 0.3], [0, 0, 1]] + LABELS[:, None]
 COUNTS = rng.poisson(np.array([[3, 1, 1, 1], [1, 3, 1, 1.5], [1, 1, 3, 2]])[LABELS])
 CODES = (rng.integers(0, 3, size=(ROWS, 3)) + LABELS[:, None] * [1, 0, 1]) % 4
+SIZES = rng.gamma(np.array([[1, 2, 9], [2, 2, 3], [5, 1, 3]])[LABELS], [1, 100, 0.1])
 NAMES = ["height", "weight", "age", "shoe"]
 
 
@@ -85,7 +87,8 @@ LINEAR = [
     Case("PoissonNB", PoissonNB(), COUNTS, sparse=True, counts=True),
 ]
 DISCRETE = CATEGORICAL + LINEAR
-CASES = GAUSSIAN + DISCRETE
+POSITIVE = [Case("GammaNB", GammaNB(), SIZES, counts=True)]
+CASES = GAUSSIAN + DISCRETE + POSITIVE
 FULL = [GAUSSIAN[0], GAUSSIAN[2]]  # the forms with covariances
 
 

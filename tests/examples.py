@@ -25,6 +25,7 @@ from genus import (
     CategoricalNB,
     ComplementNB,
     Discretizer,
+    GammaNB,
     GaussianNB,
     MultinomialNB,
     PoissonNB,
@@ -98,6 +99,8 @@ words = st.sampled_from([None, "", "okapi", "quagga", "zebra"])
 animals = st.sampled_from(["okapi", "Quagga", "zebra", "zebra", "żubr", "of", "x"])
 texts = st.lists(animals, max_size=6).map(" ".join)
 sizes = st.sampled_from([NAN, 0.0, -0.0, -2.5, 0.3, 1.0, 1.0001, 7.0, 400.0, 1e8])
+# Whole numbers as logarithms
+powers = st.sampled_from([NAN, 0.25, 0.5, 1.0, 1.0, 2.0, 8.0, 1024.0])
 
 halves = st.sampled_from([0.25, 0.5, 1.0, 1.0, 2.0, 3.0])
 
@@ -127,6 +130,10 @@ TEXTS = COUNTS.map(
 )
 SIZES = Rows(
     np.array([[0.3, 1], [2, 7], [1, 1], [0.5, 2], [3, 400], [7, 350], [5, 90], [400, 7]]),
+    np.repeat(["ham", "spam"], 4),
+)
+POWERS = Rows(
+    np.array([[0.25, 1], [2, 8], [1, 4], [0.5, 2], [4, 64], [8, 1024], [2, 16], [64, 8]]),
     np.repeat(["ham", "spam"], 4),
 )
 
@@ -185,6 +192,18 @@ def list_fit(model: Any, label: str, X: Array) -> float:
     orders = gammaln(length + 1) - gammaln(support + 1).sum(axis=1)
     conditional = frequency_fit(observed, log_probability(model, label, support) + orders)
     return min(conditional, float(stats.ttest_1samp(lengths, expected).pvalue))
+
+
+def gamma_fit(model: Any, label: str, X: Array) -> float:
+    """Kolmogorov-Smirnov of each column, correlation of each two; 0 if log p(x|y) is another."""
+    k = model.classes_.tolist().index(label)
+    density = stats.gamma(model.shape_[k], scale=1 / model.rate_[k])
+    joint = model.predict_joint_log_proba(X)[:, k] - model.model_.log_prior[k]
+    if not np.allclose(joint, density.logpdf(X).sum(axis=1), rtol=1e-9, atol=1e-9):
+        return 0.0
+    columns = [stats.kstest(u, "uniform").pvalue for u in density.cdf(X).T]
+    pairs = (stats.spearmanr(X[:, i], X[:, j]).pvalue for j in range(X.shape[1]) for i in range(j))
+    return min(*columns, *pairs)
 
 
 @dataclass(frozen=True)
@@ -293,6 +312,7 @@ NIGHTLY = {
     "GDA separate ledoit-wolf",
     "GDA separate unbiased",
     "GDA unbiased",
+    "GammaNB alpha=0.01",
     "MultinomialNB alpha=0 CSR",
     "MultinomialNB alpha=1e-10 CSR",
     "PoissonNB alpha=0 CSR",
@@ -336,15 +356,9 @@ class Variant:
         return self.fit is normal_fit
 
     @property
-    def chooses(self) -> bool:
-        """Whether it chooses weights from rows, which leaving one out keeps."""
-        return (
-            hasattr(self.family, "choose")
-            and self.family.choose(
-                self.count(self.solid), np.unique(self.solid.y), len(self.columns)
-            )
-            is not None
-        )
+    def is_positive(self) -> bool:
+        """Whether the columns are positive numbers, of any size and precision."""
+        return self.fit is gamma_fit
 
     @property
     def is_saved(self) -> bool:
@@ -524,6 +538,15 @@ def variants() -> Iterator[Variant]:
     yield from poisson("PoissonNB alpha=0", alpha=0)
     yield next(poisson("PoissonNB auto", alpha="auto", prior_alpha=0.5))
     yield next(poisson("PoissonNB m", m=2, p=[1, 0.5, 2]))
+
+    def gamma(name: str, **parameters: Any) -> Variant:
+        options = {"alpha": 0.3}, {"alpha": 0}, {"alpha": 7}, {"priors": PRIORS}
+        estimator = GammaNB(**parameters)
+        return Variant(name, estimator, (powers, powers), POWERS, gamma_fit, options)
+
+    yield gamma("GammaNB")
+    yield gamma("GammaNB alpha=0", alpha=0, priors=PRIORS)
+    yield gamma("GammaNB alpha=0.01", alpha=0.01)
 
     solving: tuple[dict[str, Any], ...] = (
         *({"event_model": e} for e in ("multinomial", "boolean", "bernoulli", "complement")),

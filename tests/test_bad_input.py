@@ -38,6 +38,7 @@ from cases import (
     LABELS,
     LINEAR,
     NUMBERS,
+    POSITIVE,
     each,
     refused,
     table,
@@ -311,6 +312,15 @@ def test_negative_counts(case, value):
         refuses_to_score(case, sp.csr_array(X), *words)
 
 
+@each(POSITIVE)
+@pytest.mark.parametrize("value", [0, 0.0, -0.0])
+def test_zeros_where_numbers_are_positive(case, value):
+    words = ["zeros", type(case.estimator).__name__, "row 5", "column 1", "GaussianNB", "constant"]
+    for X in (put(case.X, value), put(np.ones_like(case.X, dtype=int), value)):
+        refuses_rows(case, X, case.y, *words)
+        refuses_to_score(case, X, *words)
+
+
 @each(CASES)
 def test_bad_values_are_named_by_column(case):
     frame = pd.DataFrame(put(case.X, np.inf), columns=case.names)
@@ -339,7 +349,7 @@ def test_a_hole_in_every_row_of_a_full_covariance(case):
     refuses_rows(case, X, case.y, "missing", "diagonal=True", learn=("fit",))
 
 
-@each(GAUSSIAN + LINEAR)
+@each(GAUSSIAN + LINEAR + POSITIVE)
 def test_text_in_a_numeric_estimator(case):
     words = ["column 1", "text", "tall"]
     for X in (put(case.X, "tall"), put(case.X, "tall").tolist()):
@@ -742,6 +752,10 @@ BAD_POISSON = [
     ({"m": 2, "p": [0.5, 0.5]}, ["p ", "2", "4"]),
     ({"alpha": [[1.0] * 4] * 2}, ["alpha", "(2, 4)"]),
 ]
+BAD_GAMMA = [
+    ({"alpha": value}, ["alpha", repr(value)])
+    for value in (-1, np.nan, np.inf, "auto", None, [1.0, 1.0, 1.0], {}, 1e101)
+]
 OPTIONS = [
     (case, options, words)
     for cases, bad in (
@@ -754,6 +768,7 @@ OPTIONS = [
         (LINEAR[:1], BAD_BERNOULLI),
         (LINEAR[1:3], BAD_MULTINOMIAL),
         (LINEAR[3:], BAD_POISSON),
+        (POSITIVE, BAD_GAMMA),
     )
     for case in cases
     for options, words in bad

@@ -26,7 +26,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from threadpoolctl import threadpool_limits
 
 import genus
-from cases import CASES, DISCRETE, NUMBERS, Case, each, refused, table, unchanged
+from cases import CASES, DISCRETE, NUMBERS, POSITIVE, Case, each, refused, table, unchanged
 from cases import LABELS as CODES
 from genus import GDA, TextClassifier, cross_validate, tune
 from genus._kernel import layer_sums
@@ -1271,7 +1271,8 @@ def scores_of(result: Any) -> list[float]:
 
 @each(CASES + TEXT_CASES)
 def test_tuning_is_cross_validation_of_every_setting(case: Case) -> None:
-    settings = SETTINGS | ({"alpha": [0.1, 3]} if case in DISCRETE + TEXT_CASES else {})
+    smoothed = case in DISCRETE + POSITIVE + TEXT_CASES
+    settings = SETTINGS | ({"alpha": [0.1, 3]} if smoothed else {})
     tuned = tune(case.new(), case.X, case.y, settings)
     assert len(tuned.settings) == np.prod([len(values) for values in settings.values()])
     for setting, scores in zip(tuned.settings, tuned.scores, strict=True):

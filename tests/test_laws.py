@@ -258,10 +258,13 @@ def test_real_numbers_are_forgotten_to_rounding(
 @few
 def test_nothing_is_left_of_what_was_forgotten(variant: Variant, data: st.DataObject) -> None:
     A, B = (data.draw(variant.rows(least=1)) for _ in range(2))
+    far = data.draw(st.sampled_from([1.0, 1e3, 1e8]))
     if variant.is_real:  # numbers that no coarse grid has; those to be forgotten may be far off
-        far = data.draw(st.sampled_from([1.0, 1e3, 1e8]))
         A = A.map(lambda X: X * np.sqrt(2) + np.sqrt(3))
         B = B.map(lambda X: X * far * np.sqrt(2) + np.sqrt(5))
+    if variant.is_positive:
+        A = A.map(lambda X: X * np.sqrt(2))
+        B = B.map(lambda X: X * far * np.sqrt(3))
     model = learn(variant, A + B, priors=None)
     attempt(model.predict, variant.layout(A.X))  # what is solved may be kept, but not for ever
     forget(variant, model, B)

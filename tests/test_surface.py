@@ -39,6 +39,7 @@ from cases import (
     LINEAR,
     NAMES,
     NUMBERS,
+    POSITIVE,
     Case,
     each,
     refused,
@@ -760,8 +761,9 @@ def test_large_category_codes_take_no_memory_by_class():
 @each(CASES)
 @pytest.mark.parametrize("dtype", [*"?bBhHiIlLefdgO", ">i2", ">u4", ">i8", ">f4", ">f8"])
 def test_any_dtype(case, dtype):
-    whole = np.clip(np.round(case.X * 3), 0, 1 if dtype == "?" else 100)
-    whole[:2] = [[0], [1]]  # no column is constant in bool
+    least = int(case in POSITIVE)
+    whole = np.clip(np.round(case.X * 3), least, 1 if dtype == "?" else 100)
+    whole[:2] = [[least], [1]]  # no column is constant in bool, if it may hold zeros
     expected = case.new().set_params(**({"shrinkage": 0.1} if case in FULL else {}))
     expected.fit(whole, case.y)
     X = whole.astype(dtype)
@@ -1240,7 +1242,7 @@ INSIDE = {
     "Pipeline": lambda estimator: make_pipeline(FunctionTransformer(), estimator),
     "GridSearchCV": lambda estimator: GridSearchCV(
         estimator,
-        {"alpha": [0.1, 1, "auto"]}
+        {"alpha": [0.1, 1] + ["auto"] * hasattr(estimator, "m")}
         if hasattr(estimator, "alpha")
         else {"priors": [None, [0.2, 0.3, 0.5]]},
         cv=3,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from genus.estimators import CategoricalNB as CategoricalNB
     from genus.estimators import ComplementNB as ComplementNB
     from genus.estimators import Discretizer as Discretizer
+    from genus.estimators import GammaNB as GammaNB
     from genus.estimators import GaussianNB as GaussianNB
     from genus.estimators import MultinomialNB as MultinomialNB
     from genus.estimators import PoissonNB as PoissonNB
@@ -76,6 +77,7 @@ __all__ = [
     "CrossValidation",
     "Discretizer",
     "Explanation",
+    "GammaNB",
     "GaussianNB",
     "MultinomialNB",
     "MultivariateNormal",

@@ -23,7 +23,7 @@ from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, Matrix
 from genus.arrays.options import warn
 from genus.families import Family
-from genus.solve.normal import SingularCovarianceError
+from genus.solve.errors import NoSolutionError
 from genus.solve.priors import Priors
 from genus.solve.smoothing import Smoothing
 from genus.statistics import Array, Moments, Tally, freeze, settle
@@ -127,11 +127,17 @@ class Model:
     def forget(self, other: Model) -> Model:
         """This model less what was counted of some of its rows, with nothing of them left over.
 
-        Raises ImpossibleError if it has not counted that much.
+        Raises ImpossibleError if it has not counted that much. A family whose sums depend on each
+        other may say itself, in `settled`, what of them is only rounding.
         """
         rest = self - other
         weights = rest.weights.settled(self.weights)
-        statistics = of_classes(rest.statistics.settled(self.statistics), weights)
+        family: Any = self.family
+        if hasattr(family, "settled"):
+            left = family.settled(rest.statistics, self.statistics)
+        else:
+            left = rest.statistics.settled(self.statistics)
+        statistics = of_classes(left, weights)
         # A class that was only announced goes when rows of it do, unless some are left.
         gone = labels.find(self.declared, other.classes) >= 0
         gone &= labels.find(self.declared, weights.classes) < 0
@@ -394,11 +400,11 @@ def first_of(rows: NDArray[np.bool_], row_numbers: matrix.RowNumbers | None) -> 
 
 @contextmanager
 def without(what: str) -> Iterator[None]:
-    """Say of a covariance that is singular without some rows which rows these are."""
+    """Name the rows without which a family has no solution."""
     try:
         yield
-    except SingularCovarianceError as error:
-        raise SingularCovarianceError(f"Without {what}: {error}", error.columns) from None
+    except NoSolutionError as error:
+        raise type(error)(f"Without {what}: {error}", error.columns) from None
 
 
 def with_alpha_of(family: Any, parameters: Any) -> Family:

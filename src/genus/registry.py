@@ -11,6 +11,7 @@ ESTIMATORS = {
     "MultinomialNB": "genus.estimators.multinomial",
     "ComplementNB": "genus.estimators.complement",
     "PoissonNB": "genus.estimators.poisson",
+    "GammaNB": "genus.estimators.gamma",
     "TextClassifier": "genus.estimators.text",
     "TableClassifier": "genus.estimators.table",
 }

@@ -319,7 +319,7 @@ def refuse(X: Matrix, invalid: int, nonnegative: bool) -> None:
         return
     row, column = divmod(invalid, X.shape[1])
     value = float(dense_rows(X, slice(row, row + 1))[0, column])
-    raise InvalidValue(row, column, value, negative=nonnegative and not np.isinf(value))
+    raise InvalidValue(row, column, value, too_small=nonnegative and not np.isinf(value))
 
 
 def refuse_infinite(X: Matrix) -> None:
@@ -332,6 +332,11 @@ def refuse_negative(X: Matrix) -> None:
     """Raise if a matrix holds a negative or infinite value."""
     if X.dtype.kind not in "bu":
         refuse_outside(X, 0.0)
+
+
+def refuse_nonpositive(X: Matrix) -> None:
+    """Raise if a matrix holds a value that is not positive, or an infinite one."""
+    refuse_outside(X, np.finfo(np.float64).smallest_subnormal)
 
 
 def refuse_outside(X: Matrix, least: float) -> None:
@@ -349,8 +354,8 @@ def refuse_outside(X: Matrix, least: float) -> None:
         if len(bad):
             row, column = int(bad[0, 0]), int(bad[0, 1])
             value = float(x[row, column])
-            negative = least == 0 and np.isfinite(value)
-            raise InvalidValue(part.start + row, column, value, negative=bool(negative))
+            too_small = least >= 0 and np.isfinite(value)
+            raise InvalidValue(part.start + row, column, value, too_small=bool(too_small))
 
 
 def value_range(values: NDArray[Any]) -> tuple[float, float]:
@@ -362,10 +367,10 @@ def value_range(values: NDArray[Any]) -> tuple[float, float]:
 
 
 class InvalidValue(ValueError):
-    """A value of X that no family can count."""
+    """A value of X that a family cannot count: infinite, or too small for it."""
 
-    def __init__(self, row: int, column: int, value: float, negative: bool) -> None:
-        self.row, self.column, self.value, self.negative = row, column, value, negative
+    def __init__(self, row: int, column: int, value: float, too_small: bool) -> None:
+        self.row, self.column, self.value, self.too_small = row, column, value, too_small
         super().__init__(f"Invalid value {value} in row {row}, column {column}.")
 
 
@@ -376,7 +381,7 @@ def numbered(row_numbers: RowNumbers) -> Iterator[None]:
         yield
     except InvalidValue as error:
         row = int(row_numbers[error.row])
-        raise InvalidValue(row, error.column, error.value, error.negative) from None
+        raise InvalidValue(row, error.column, error.value, error.too_small) from None
 
 
 class InvalidColumn(ValueError):

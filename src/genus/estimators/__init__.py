@@ -5,6 +5,7 @@ from genus.estimators.bernoulli import BernoulliNB
 from genus.estimators.categorical import CategoricalNB
 from genus.estimators.complement import ComplementNB
 from genus.estimators.discretizer import Discretizer
+from genus.estimators.gamma import GammaNB
 from genus.estimators.gaussian import GDA, GaussianNB
 from genus.estimators.multinomial import MultinomialNB
 from genus.estimators.poisson import PoissonNB
@@ -17,6 +18,7 @@ __all__ = [
     "CategoricalNB",
     "ComplementNB",
     "Discretizer",
+    "GammaNB",
     "GaussianNB",
     "GenerativeClassifier",
     "MultinomialNB",

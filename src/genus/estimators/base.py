@@ -39,7 +39,7 @@ from genus.families import Family
 from genus.model import Model
 from genus.persistence import files
 from genus.persistence.trees import to_tree
-from genus.solve.normal import SingularCovarianceError
+from genus.solve.errors import NoSolutionError
 from genus.solve.priors import Priors
 from genus.statistics import Array, ImpossibleError
 
@@ -444,17 +444,18 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             yield
         except InvalidColumn as error:
             raise ValueError(f"{self._subject(error.column)} {error.problem}") from None
-        except SingularCovarianceError as error:
+        except NoSolutionError as error:
             if hasattr(self, "feature_names_in_") and error.columns:
                 legend = ", ".join(map(self._named, error.columns))
-                raise SingularCovarianceError(f"{error} Here {legend}.", error.columns) from None
+                raise type(error)(f"{error} Here {legend}.", error.columns) from None
             raise
         except InvalidValue as error:
             where = f"row {error.row}, {self._named(error.column)} holds {error.value}"
-            if error.negative:
+            if error.too_small:
+                what = "Negative values" if error.value < 0 else "Zeros"
                 raise ValueError(
-                    f"Negative values in data passed to {type(self).__name__} (input X): {where}. "
-                    f"{self._negative_hint}"
+                    f"{what} in data passed to {type(self).__name__} (input X): {where}. "
+                    f"{self._too_small_hint}"
                 ) from None
             raise ValueError(
                 f"Input X contains infinity or a value too large for dtype('float64'): {where}. "
@@ -466,7 +467,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         names = getattr(self, "feature_names_in_", None)
         return f"column {column}" + ("" if names is None else f" ({names[column]!r})")
 
-    _negative_hint = "Counts are 0 or more; for other numbers use GaussianNB or GDA."
+    _too_small_hint = "Counts are 0 or more; for other numbers use GaussianNB or GDA."
 
 
 def refuse_single_class(classes: NDArray[Any]) -> None:

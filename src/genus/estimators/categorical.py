@@ -200,7 +200,7 @@ class CategoricalNB(DiscreteClassifier):
     def _columns_solved(self) -> Any:
         return self._parameters.columns
 
-    _negative_hint = (
+    _too_small_hint = (
         "Number categories from 0, give them as text, use NaN for what is missing, or cut numbers "
         "into bins with bins=Discretizer()."
     )

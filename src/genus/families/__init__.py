@@ -3,6 +3,7 @@
 from genus.families.bernoulli import Bernoulli
 from genus.families.categorical import Categorical
 from genus.families.complement import Complement
+from genus.families.gamma import Gamma
 from genus.families.gaussian import Gaussian
 from genus.families.multinomial import Multinomial
 from genus.families.poisson import Poisson
@@ -13,6 +14,7 @@ __all__ = [
     "Categorical",
     "Complement",
     "Family",
+    "Gamma",
     "Gaussian",
     "Multinomial",
     "Poisson",

@@ -365,7 +365,7 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
     try:
         whole_range(as_floats[:, None])
     except InvalidValue as error:
-        raise InvalidValue(error.row, j, error.value, error.negative) from None
+        raise InvalidValue(error.row, j, error.value, error.too_small) from None
     return factorize(as_floats, j)
 
 
@@ -374,7 +374,7 @@ def factorize_whole(items: list[Any], distinct: set[Any], j: int) -> tuple[Axis,
     ordered = sorted(map(int, distinct))
     if ordered[0] < 0:
         row = next(i for i, item in enumerate(items) if not is_missing(item) and item < 0)
-        raise InvalidValue(row, j, float(items[row]), negative=True)
+        raise InvalidValue(row, j, float(items[row]), too_small=True)
     if ordered[-1] > np.iinfo(np.uint64).max:
         raise InvalidColumn(j, "holds a number too large for 64 bits; make it text.")
     dtype: Any = np.int64 if ordered[-1] <= np.iinfo(np.int64).max else np.uint64
@@ -411,7 +411,7 @@ def as_numbers(X: Matrix, j: int) -> Array:
         ) from None
     if np.isinf(x).any():
         row = int(np.argmax(np.isinf(x)))
-        raise InvalidValue(row, j, float(x[row]), negative=False)
+        raise InvalidValue(row, j, float(x[row]), too_small=False)
     return np.ascontiguousarray(x)
 
 

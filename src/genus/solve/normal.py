@@ -17,21 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
 from genus.arrays.options import is_whole, numbers, whole
+from genus.solve.errors import NoSolutionError
 
 Array = NDArray[np.float64]
 MOST_NAMED = 5  # columns in a message
 LOG_2π = float(np.log(2 * np.pi))
 
 
-class SingularCovarianceError(np.linalg.LinAlgError):
+class SingularCovarianceError(NoSolutionError, np.linalg.LinAlgError):
     """A covariance matrix without an inverse (a ValueError, as NumPy's LinAlgError is).
 
     `columns` are those that the message speaks of by number.
     """
-
-    def __init__(self, message: str, columns: Sequence[int] = ()) -> None:
-        super().__init__(message)
-        self.columns = tuple(columns)
 
 
 @dataclass(frozen=True, eq=False)
