@@ -408,6 +408,15 @@ def test_count_texts(data: st.DataObject, given: Any, how: Any, threads: int) ->
 
 
 @given(chunks, hows, threads)
+def test_hash_texts(given: Any, how: Any, threads: int) -> None:
+    hashes, problem = _kernel.hash_texts(given, how, threads)
+    wanted, first = twins.hash_texts(given, how)
+    assert problem == first
+    if first[0] < 0:
+        assert_same(hashes, wanted)
+
+
+@given(chunks, hows, threads)
 def test_encode_texts(given: Any, how: Any, threads: int) -> None:
     got = _kernel.encode_texts(given, how, threads)
     assert_same(flat(got), flat(twins.encode_texts(given, how)))
@@ -449,6 +458,21 @@ def test_index_words(known: Vocabulary) -> None:
     slots, keys = _kernel.index_words(known.text, known.ends)
     assert_same((slots, keys), twins.index_words(known.text, known.ends, int(slots[0])))
     assert twins.indexed_words(slots, keys, known.text) == list(known)
+
+
+@given(vocabularies | st.lists(st.text(everything)).map(Vocabulary.of))
+def test_hash_vocabulary(known: Vocabulary) -> None:
+    wanted = twins.hash_vocabulary(known.text, known.ends)
+    assert_same(_kernel.hash_vocabulary(known.text, known.ends), wanted)
+
+
+HASHES = ["0xb2f317c84dbe4d1f", "0x56e914669fa2ca6c", "0x25e898240b9a31cd"]
+
+
+def test_hashes_are_the_same_on_every_machine() -> None:
+    """A model that was saved elsewhere knows its rows again."""
+    known = Vocabulary.of(["", "okapi", "a word of more than sixteen bytes"])
+    assert [hex(h) for h in known.hashes.tolist()] == HASHES
 
 
 @given(vocabularies, vocabularies)
@@ -567,6 +591,9 @@ SENSELESS = {
     "words outside": lambda: _kernel.index_words(HELLO, ints(3, 99)),
     "words that descend": lambda: _kernel.index_words(HELLO, ints(3, 1)),
     "words below zero": lambda: _kernel.index_words(HELLO, ints(-3, 1)),
+    "hashed words outside": lambda: _kernel.hash_vocabulary(HELLO, ints(3, 99)),
+    "hashed words that descend": lambda: _kernel.hash_vocabulary(HELLO, ints(3, 1)),
+    "texts to hash that are none": lambda: _kernel.hash_texts([("words", HELLO)], HOW, 1),
     "merged words outside": lambda: _kernel.merge_words(HELLO, ints(3), HELLO, ints(3, 99)),
     "merged words that descend": lambda: _kernel.merge_words(HELLO, ints(3, 1), HELLO, ints(3)),
     "None for a stream": lambda: _kernel.strings_of_stream(None),

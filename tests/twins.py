@@ -466,6 +466,38 @@ def word_hash(word: bytes, seed: int) -> int:
     return h
 
 
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def mix(z: int) -> int:
+    """Return splitmix64's finaliser of a number of 64 bits."""
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return z ^ z >> 31
+
+
+def stable_hash(word: str) -> int:
+    """Return the hash of a word that is the same on every machine."""
+    content = word.encode("utf-8", "surrogatepass")
+    own = word_hash(content, GOLDEN)
+    return mix((own + len(content)) % 2**64 if len(content) <= 16 else own)
+
+
+def hash_vocabulary(content: Array, ends: Array) -> Array:
+    return np.array([stable_hash(word) for word in words_of(content, ends)], np.uint64)
+
+
+def hash_texts(
+    chunks: list[tuple[Any, ...]], how: tuple[Any, ...]
+) -> tuple[Array, tuple[int, int]]:
+    texts = texts_of(chunks)
+    problem = first_problem(texts)
+    if problem[0] >= 0:
+        return np.zeros(0, np.uint64), problem
+    sums = [sum(map(stable_hash, tokens_of(text, how))) % 2**64 for text in texts]
+    return np.array(sums, np.uint64), problem
+
+
 def merge_words(
     content: Array, ends: Array, other_content: Array, other_ends: Array
 ) -> tuple[tuple[Array, Array], Array, Array]:
