@@ -21,7 +21,14 @@ inline std::uint64_t stable_hash(std::string_view word) {
     return mix(hash(load_word(padded), load_word(padded + 8)) + word.size());
 }
 
-// Σ over the tokens of each text of their hashes: the same for texts that hold the same tokens.
+// What stands for a token in a sample: the high half of its hash, whose lowest bit says whether it
+// is a run of several words.
+inline std::uint32_t token_of(std::string_view word) {
+    const auto high = static_cast<std::uint32_t>(stable_hash(word) >> 32);
+    return (high & ~1u) | (word.find(' ') != std::string_view::npos);
+}
+
+// Σ over the tokens of each text of their mixed numbers: the same for texts of the same tokens.
 struct TextHashes {
     Buffer<std::uint64_t> hashes;
     Problem problem;
@@ -35,7 +42,7 @@ inline TextHashes hash_texts(const Texts& texts, const Tokenizer& how, Team& tea
              [&](std::size_t part, std::size_t begin, std::size_t end, const auto& pause) {
                  std::uint64_t sum = 0;
                  const auto emit = [&](const char* token, std::size_t size) {
-                     sum += stable_hash({token, size});
+                     sum += mix(token_of({token, size}));
                  };
                  const auto done = [&](std::size_t i) { result.hashes[i] = std::exchange(sum, 0); };
                  const Problem problem = readers[part].read(texts, begin, end, emit, done, pause);

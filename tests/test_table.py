@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import struct
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from scipy.special import log_softmax, logsumexp
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import cross_val_score
@@ -863,6 +866,67 @@ def test_experts_are_weighed_again_when_options_change() -> None:
     model = TableClassifier(dependence=False).fit(X, Y)
     more = model.resolve(dependence=True)
     assert_allclose(more.predict_proba(X), TableClassifier().fit(X, Y).predict_proba(X))
+
+
+def related(rows: int = 600) -> tuple[pd.DataFrame, Any]:
+    """Columns that depend on each other within a class, one of them with holes."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, rows)
+    x = rng.normal(y, 1.0)
+    kind = np.where(rng.random(rows) < 0.85, np.where(x > 0.5, "large", "small"), "small")
+    frame = pd.DataFrame({"x": x, "twice": 2 * x + rng.normal(0, 0.5, rows), "kind": kind})
+    frame.loc[rng.random(rows) < 0.2, "twice"] = np.nan
+    return frame, y
+
+
+def test_samples_know_how_columns_depend_on_each_other() -> None:
+    frame, y = related()
+    drawn, label = TableClassifier().fit(frame, y).sample(4000, random_state=0)
+    sample = drawn.to_pandas()
+    for k in (0, 1):
+        mine, theirs = frame[y == k], sample[label == k]
+        one, other = (f[["x", "twice"]].corr().iloc[0, 1] for f in (mine, theirs))
+        assert other == pytest.approx(one, abs=0.2)  # bins keep most of it
+        holes = [f["twice"].isna().mean() for f in (mine, theirs)]
+        assert holes[0] == pytest.approx(holes[1], abs=0.04)
+        shares = [(f["kind"] == "large").groupby(f["x"] > 0.5).mean() for f in (mine, theirs)]
+        assert_allclose(shares[0], shares[1], atol=0.1)
+
+
+def test_the_density_is_one_model() -> None:
+    frame, y = related()
+    model = TableClassifier().fit(frame, y)
+    density = model.generative()
+    assert density.get_params()["dependence"] == "tree"
+    joint = density.predict_joint_log_proba(frame)
+    assert_allclose(density.predict_log_proba(frame), log_softmax(joint, axis=1))
+    assert_allclose(model.log_density(frame), logsumexp(joint, axis=1))
+    own = model.predict_joint_log_proba(frame)
+    assert_allclose(logsumexp(own, axis=1), model.log_density(frame))
+    assert_allclose(log_softmax(own, axis=1), model.predict_log_proba(frame))
+    one, other = model.sample(5, random_state=1)[0], density.sample(5, random_state=1)[0]
+    assert one.equals(other)
+
+
+def test_the_density_of_categories_adds_up_to_one_and_fits_its_samples() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.choice(list("xyz"), 500), "b": rng.choice(list("pq"), 500)})
+    frame["c"] = np.where(rng.random(500) < 0.8, frame["b"], "p")
+    y = (frame["a"] == "x") ^ (rng.random(500) < 0.2)
+    model = TableClassifier(calibrate=False, dependence="tree").fit(frame, y)
+    cells = pd.DataFrame(list(product("xyz", "pq", "pq")), columns=list("abc"))
+    p = np.exp(model.log_density(cells))
+    assert p.sum() == pytest.approx(1, abs=1e-3)
+    drawn = model.sample(20_000, random_state=0)[0].to_pandas().dropna()
+    observed = drawn.groupby(list("abc")).size().reindex(pd.MultiIndex.from_frame(cells)).fillna(0)
+    assert stats.chisquare(observed, p / p.sum() * observed.sum()).pvalue > 1e-3
+
+
+def test_a_density_is_not_calibrated() -> None:
+    with pytest.raises(ValueError, match="calibrate=False with it"):
+        TableClassifier(dependence="tree").fit(X, Y)
+    with pytest.raises(ValueError, match='True, False or "tree"'):
+        TableClassifier(dependence="bush").fit(X, Y)
 
 
 def test_columns_in_another_order_make_no_difference() -> None:

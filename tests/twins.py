@@ -483,6 +483,11 @@ def stable_hash(word: str) -> int:
     return mix((own + len(content)) % 2**64 if len(content) <= 16 else own)
 
 
+def token_number(word: str) -> int:
+    """Return what stands for a token in a sample."""
+    return stable_hash(word) >> 33 << 1 | (" " in word)
+
+
 def hash_vocabulary(content: Array, ends: Array) -> Array:
     return np.array([stable_hash(word) for word in words_of(content, ends)], np.uint64)
 
@@ -494,7 +499,7 @@ def hash_texts(
     problem = first_problem(texts)
     if problem[0] >= 0:
         return np.zeros(0, np.uint64), problem
-    sums = [sum(map(stable_hash, tokens_of(text, how))) % 2**64 for text in texts]
+    sums = [sum(mix(token_number(t)) for t in tokens_of(text, how)) % 2**64 for text in texts]
     return np.array(sums, np.uint64), problem
 
 

@@ -184,6 +184,15 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     __rmul__ = __mul__
 
+    def generative(self) -> GenerativeClassifier:
+        """The classifier by p(x|y) that this one stands on: itself, if its scores are a density.
+
+        Where they are not, because they are weighed or a rule for deciding, this is a model of the
+        same counts whose predictions, `log_density` and `sample` are of one density.
+        """
+        check_is_fitted(self)
+        return self
+
     # Predicting
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -204,14 +213,15 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self._score(X, lambda model, X: model.log_joint(X))
 
     def log_density(self, X: Any) -> Array:
-        """log p(x), (m,): low for rows unlike anything seen."""
-        return self._score(X, lambda model, X: model.log_density(X))
+        """log p(x), (m,), of `generative()`: low for rows unlike anything seen."""
+        source = self.generative()
+        return source._score(X, lambda model, X: model.log_density(X))
 
     def log_likelihood(self, X: Any, y: ArrayLike) -> float:
-        """ℓ = Σ_i log p(x_i, y_i) of rows under the model."""
+        """ℓ = Σ_i log p(x_i, y_i) of rows under `generative()`."""
         check_is_fitted(self)
         truth = np.asarray(column_or_1d(y))
-        joint = self._generative_joint(X)
+        joint = self.generative().predict_joint_log_proba(X)
         if len(truth) != len(joint):
             raise ValueError(f"X has {len(joint)} rows and y {len(truth)}; they must be as many.")
         at = labels.find(truth, self.classes_)
@@ -225,10 +235,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """n new rows (n, columns) and their labels (n,), of class y or drawn by p(y)."""
+        """n new rows (n, columns) and their labels (n,), of class y or drawn by p(y).
+
+        Drawn from `generative()`.
+        """
         check_is_fitted(self)
         n = whole("n", n, least=0)
-        _ = self.model_.parameters
         chosen = None
         if y is not None:
             wanted = np.broadcast_to(np.asarray(y), (n,)) if np.ndim(y) == 0 else np.asarray(y)
@@ -238,7 +250,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             if (chosen < 0).any():
                 raise ValueError(f"{y!r} is not one of the classes {self.classes_.tolist()[:10]}.")
         rng = np.random.default_rng(random_state_seed(random_state))
-        return self.model_.sample(n, chosen, rng)
+        return self.generative().model_.sample(n, chosen, rng)
 
     def explain(self, X: Any, features: Sequence[str] | None = None) -> Explanation:
         """What each column adds to log p(x, y) of each class; `features` names the columns."""
@@ -347,10 +359,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             X, _ = self._as_matrix(X, reset=False)
             return score(self.model_, X)
 
-    def _generative_joint(self, X: Any) -> Array:
-        """log p(x, y) of the density that the classifier stands on."""
-        return self.predict_joint_log_proba(X)
-
     def _check(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool
     ) -> tuple[Matrix, Codes, NDArray[Any], Array | None]:
@@ -412,6 +420,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         copy = clone(self).set_params(**deepcopy(self._solved_with))  # not what was set since
         copy._adopt(self)
         copy._keep(model)
+        return copy
+
+    def _resolved(self, **options: Any) -> Self:
+        """A copy with other parameters than those it was solved with, of the same counts."""
+        copy = clone(self).set_params(**deepcopy(self._solved_with) | options)
+        copy._adopt(self)
+        copy._keep(copy._with_current_options(self.model_))
         return copy
 
     def _adopt(self, other: Self) -> None:

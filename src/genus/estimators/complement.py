@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
 
 from genus.arrays.options import flag
 from genus.estimators.discrete import LinearClassifier, one_distribution
-from genus.families import Complement, Multinomial
-from genus.model import Model
+from genus.estimators.multinomial import MultinomialNB
+from genus.families import Complement
 from genus.statistics import Array
 
 
@@ -57,17 +60,15 @@ class ComplementNB(LinearClassifier):
     def _family(self) -> Complement:
         return Complement(self._smoothing(), flag("norm", self.norm))
 
-    def _generative(self) -> Model:
+    def generative(self) -> MultinomialNB:
         """The multinomial model of the same counts: complement scores are no density."""
-        family = Multinomial(self._fitted().family.smoothing)  # type: ignore[attr-defined]
-        return self._fitted().with_family(family)
-
-    def _generative_joint(self, X: Any) -> Array:
-        return self._score(X, lambda _, X: self._generative().log_joint(X))
-
-    def log_density(self, X: Any) -> Array:
-        """log p(x), (m,), under the multinomial model of the same counts."""
-        return self._score(X, lambda _, X: self._generative().log_density(X))
+        check_is_fitted(self)
+        known = MultinomialNB().get_params()
+        options = {name: value for name, value in self._solved_with.items() if name in known}
+        multinomial = MultinomialNB(**deepcopy(options))
+        multinomial._adopt(self)
+        multinomial._keep(multinomial._with_current_options(self.model_))
+        return multinomial
 
     @property
     def feature_count_(self) -> Array:

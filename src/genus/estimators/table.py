@@ -55,7 +55,8 @@ class TableClassifier(GenerativeClassifier):
         Numbers that are to be modelled together stand in a tuple:
         {("height", "weight"): "gaussian"}.
     ignore : names of columns to leave out.
-    dependence : whether to learn how columns depend on each other, from counts of pairs.
+    dependence : whether to learn how columns depend on each other, from counts of pairs. "tree",
+        with calibrate=False, is a density: each column given the class and one other column.
     calibrate : whether to weigh the evidence by rows out of fold, so that probabilities mean what
         they say. Without it the model is the plain product of families: naive Bayes.
     priors : p(y) by class, as a dictionary or in the order of the classes; None: shares of rows.
@@ -80,7 +81,7 @@ class TableClassifier(GenerativeClassifier):
         self,
         families: Any = "auto",
         ignore: Any = (),
-        dependence: bool = True,
+        dependence: bool | str = True,
         calibrate: bool = True,
         priors: Any = None,
         sample_size: int = 10_000,
@@ -370,7 +371,8 @@ class TableClassifier(GenerativeClassifier):
         if isinstance(X, Mapping) and not any(np.ndim(v) for v in X.values()):
             X = {name: [value] for name, value in X.items()}
         frame, _ = self._as_matrix(X, reset=False)
-        contributions, baseline = self.model_.contributions(frame)
+        contributions, _ = self.model_.contributions(frame)
+        baseline = self.predict_joint_log_proba(X) - contributions.sum(axis=1)
         family: Any = self.model_.family
         return TableExplanation(
             contributions,
@@ -405,10 +407,33 @@ class TableClassifier(GenerativeClassifier):
             prior = after
         return self.resolve(priors=dict(zip(self.classes_.tolist(), prior.tolist(), strict=True)))
 
+    def generative(self) -> TableClassifier:
+        """The same counts as a density: each column given the class and one other column.
+
+        Probabilities that are weighed come from many models and are no density of rows. This is
+        `TableClassifier(calibrate=False, dependence="tree")`: predictions, `log_density` and
+        `sample` are of one model.
+        """
+        check_is_fitted(self)
+        if not self._option("calibrate"):
+            return self
+        return self._resolved(calibrate=False, dependence="tree")
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """log p(x, y), (m, K): log p(y|x), and log p(x) of `generative()`."""
+        check_is_fitted(self)
+        if not self._option("calibrate"):
+            return super().predict_joint_log_proba(X)
+        table = open_table(X).table()
+        return self.predict_log_proba(table) + self.log_density(table)[:, None]
+
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None
     ) -> tuple[Any, NDArray[Any]]:
-        """n new rows, as an Arrow table of the columns' own types, and their labels."""
+        """n new rows, as an Arrow table of the columns' own types, and their labels.
+
+        Drawn from `generative()`.
+        """
         X, drawn = super().sample(n, y, random_state)
         return Frame.to_arrow(X, self.plan_), drawn
 

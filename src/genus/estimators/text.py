@@ -29,7 +29,6 @@ from genus.estimators.text_options import (
 )
 from genus.explanation import TextExplanation
 from genus.model import Model
-from genus.solve.smoothing import Smoothing
 from genus.statistics import Array, Tally
 from genus.text import Documents, Texts, Tokenizer
 from genus.text.model import EVENT_MODELS, Corpus, Selection, Words, unlabeled
@@ -143,11 +142,15 @@ class TextClassifier(LinearClassifier):
         with weights. With `like`, a fitted classifier, texts are read as they are there, and the
         two can be added.
         """
-        for name in ("n_iter_", "_counted_ngrams"):
-            self.__dict__.pop(name, None)
-        if like is not None:
-            check_is_fitted(like)
-            self._adopt(like)
+        with self._unchanged_on_error():
+            for name in ("n_iter_", "_counted_ngrams"):
+                self.__dict__.pop(name, None)
+            if like is not None:
+                check_is_fitted(like)
+                self._adopt(like)
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Self:
         if y is None and isinstance(X, Iterator):
             if sample_weight is not None:
                 raise ValueError(
@@ -410,29 +413,21 @@ class TextClassifier(LinearClassifier):
         """How many documents of each class hold each word in use, (K, V)."""
         return self._parameters.counts["documents"].copy()
 
-    def log_density(self, X: Any) -> Array:
-        """log p(x), (m,): low for texts unlike anything seen.
+    def generative(self) -> TextClassifier:
+        """The same counts under an event model that is a density.
 
-        Scores of "complement", and those that are chosen or calibrated, are no densities; the
-        event model of the same counts answers for them, the multinomial unless another is named.
+        Scores of "complement", and those that are chosen or calibrated, are none: then it is the
+        multinomial model, unless another is named.
         """
-        return self._score(X, lambda _, X: self._generative().log_density(X))
-
-    # Inside
-
-    def _generative(self) -> Model:
-        """The model whose scores are a density: what was counted, under an event model."""
         family: Any = self._fitted().family
         if not family.chooses and family.words.event_model != "complement":
-            return self.model_
+            return self
         named = self._option("event_model")
         density = named if named in ("boolean", "bernoulli") else "multinomial"
-        smoothing = Smoothing() if named == "auto" else family.words.smoothing
-        words = replace(family.words, event_model=density, smoothing=smoothing)
-        return self.model_.with_family(replace(family, words=words, chooses=False))
+        alpha = 1.0 if named == "auto" else self._option("alpha")
+        return self._resolved(event_model=density, calibrate=False, alpha=alpha)
 
-    def _generative_joint(self, X: Any) -> Array:
-        return self._score(X, lambda _, X: self._generative().log_joint(X))
+    # Inside
 
     def _family(self) -> Corpus:
         known = (*EVENT_MODELS, "auto")

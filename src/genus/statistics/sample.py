@@ -221,6 +221,11 @@ class Sample:
         )
         return joined._canonical(positive=np.arange(len(joined)) < len(self) if sign < 0 else None)
 
+    def rehashed(self, hashes: Hashes, bags: tuple[Bags, ...]) -> Sample:
+        """The same rows with other contents, and so other hashes; of a part of them, some go."""
+        own = np.minimum(hashes, np.uint64(EVERY - 1))
+        return replace(self, hashes=own, bags=bags)._canonical()
+
     def _rows(self, rows: NDArray[np.intp]) -> Sample:
         return replace(
             self,

@@ -11,8 +11,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from genus.arrays import labels, matrix
+from genus.arrays.hashes import Hashes, mix
 from genus.arrays.matrix import Codes, SparseRows
-from genus.arrays.vocabulary import Hashes, Vocabulary
+from genus.arrays.vocabulary import Vocabulary
 from genus.statistics import Bags
 
 Array = NDArray[np.float64]
@@ -67,10 +68,8 @@ class Documents:
 
     @cached_property
     def hashes(self) -> Hashes:
-        """A hash of each text, (m,): Σ over its words, as `Tokenizer.hashes` has it."""
-        each = self.rows.data.astype(np.uint64) * self.words.hashes[self.rows.indices]
-        total = np.append(np.uint64(0), np.cumsum(each, dtype=np.uint64))
-        return total[self.rows.ends] - total[self.rows.starts]
+        """A hash of each text, (m,), as `Tokenizer.hashes` has it."""
+        return hashes_of(self.bags())
 
     def bags(self) -> Bags:
         """Each text as a bag of hashes of its words."""
@@ -131,6 +130,13 @@ class Documents:
         row = np.repeat(np.arange(len(self)), lengths)
         known = word >= 0
         return Entries(row[known], word[known], self.rows.data[at][known].astype(float), len(self))
+
+
+def hashes_of(bags: Bags) -> Hashes:
+    """A hash of each text, (m,): Σ over its words."""
+    each = bags.times.astype(np.uint64) * mix(bags.tokens.astype(np.uint64))
+    total = np.append(np.uint64(0), np.cumsum(each, dtype=np.uint64))
+    return total[bags.ends] - total[bags.ends - bags.sizes]
 
 
 def divided(scores: Array, lengths: Array, power: float) -> Array:

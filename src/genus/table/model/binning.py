@@ -47,8 +47,13 @@ class Binned:
         return int(self.column[-1]) + 1 if len(self.column) else 0
 
 
-def merged(counted: Pairs, classes: Axis, is_number: NDArray[np.bool_]) -> Binned:
-    """The bins of all columns, those of numbers chosen where the classes change and evenly."""
+def merged(
+    counted: Pairs, classes: Axis, is_number: NDArray[np.bool_], keep_missing: bool = False
+) -> Binned:
+    """The bins of all columns, those of numbers chosen where the classes change and evenly.
+
+    Unless `keep_missing`, what is missing has a bin only where that says something of the class.
+    """
     counts = counted.align(classes)
     single = np.einsum("kvv->kv", counts)
     starts = counted.starts
@@ -66,8 +71,9 @@ def merged(counted: Pairs, classes: Axis, is_number: NDArray[np.bool_]) -> Binne
     at = np.array(first, dtype=np.intp)
     by_bin = np.add.reduceat(np.add.reduceat(counts, at, axis=1), at, axis=2)
     alone = np.add.reduceat(single, at, axis=1)
-    used = np.atleast_1d(alone.any(axis=0))
-    for b in np.flatnonzero(np.array(missing) & used):  # that a value is missing may say nothing
+    used = np.atleast_1d(alone.any(axis=0)) | (np.array(missing) & keep_missing)
+    tried = np.flatnonzero(np.array(missing) & used & (not keep_missing))
+    for b in tried:  # that a value is missing may say nothing
         absent = alone[:, b]
         used[b] = absence(np.maximum(weights - absent, 0.0), absent)[1] > 0
     place = np.where(used, np.cumsum(used) - 1, int(used.sum()))

@@ -35,6 +35,15 @@ def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_siz
     words = Words(tokenizer, selection=Selection(runs=False))
     how = Counting(plan, words, together(families), size if weighs else 0)
     own = {name: family for name, family in asked.items() if family != "text"}
+    if isinstance(dependence, str):
+        if dependence != "tree":
+            raise ValueError(f'dependence is True, False or "tree"; got {dependence!r}.')
+        if weighs:
+            raise ValueError(
+                'dependence="tree" is a density by itself, and calibrate=True weighs others. Use '
+                "calibrate=False with it."
+            )
+        return Mixed(how, own, False, False, True)
     return Mixed(how, own, flag("dependence", dependence) and weighs, weighs)
 
 

@@ -349,7 +349,8 @@ class Counting:
         none = Bags(np.zeros(len(sample), np.int64), np.zeros(0, np.uint32), np.zeros(0, np.int32))
         bags = dict(zip(self.texts, sample.bags, strict=False))
         found = tuple(bags.get(name, none) for name in to.texts)
-        return replace(sample, cells=cells, bags=found if len(sample) else ())
+        other = replace(sample, size=to.sample, cells=cells, bags=found if len(sample) else ())
+        return other + Sample(to.sample)
 
 
 def recut(plan: Plan, X: Frame, weight: Array, classes: int) -> tuple[Column, ...]:

@@ -19,18 +19,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax
 
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes
 from genus.statistics import Array, Compound
 from genus.table import Frame, Plan
-from genus.table.model import experts, marginals
+from genus.table.model import experts, marginals, tree
 from genus.table.model.binning import merged
 from genus.table.model.counts import TEXT, TOGETHER, Counting
 from genus.table.model.experts import NAMES, Expert, Together
 from genus.table.model.marginals import Marginal, of_columns
 from genus.table.model.slots import Slots, cell_means
+from genus.table.model.tree import Tree
 from genus.table.model.weighing import Weighing, Weights, weigh
 from genus.text.model.combination import Combination
 from genus.text.model.words import WordParameters, Words
@@ -59,6 +60,7 @@ class MixedParameters:
     log_share: Array
     combinations: Mapping[str, Combination]
     weighing: Weighing | None = None
+    tree: Tree | None = None
     constant: Array = field(default_factory=lambda: np.zeros(0))
 
     alpha = None
@@ -73,13 +75,15 @@ class MixedParameters:
 class Mixed:
     """A table, by a product of families or, if it is to be calibrated, all that experts say of it.
 
-    `families` are those asked for, by column; others are chosen.
+    `families` are those asked for, by column; others are chosen. With `tree`, columns that are
+    counted in pairs are by a tree instead of their families.
     """
 
     how: Counting
     families: Mapping[str, str] = field(default_factory=dict)
     dependence: bool = True
     calibrate: bool = True
+    tree: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,6 +117,11 @@ class Mixed:
                 "calibrate=True learns weights from a sample of the rows, which this model has not "
                 "kept. Fit again with it."
             )
+        if self.how.sample not in (0, counting["sample"]):
+            raise ValueError(
+                f"sample_size decides how many rows are kept: {counting['sample']} in this model. "
+                "Fit again with another."
+            )
         ngrams = tuple(counting["words"]["ngrams"])
         words = replace(self.how.words, tokenizer=replace(self.how.words.tokenizer, ngrams=ngrams))
         how = replace(self.how, words=words, sample=int(counting["sample"]))
@@ -143,7 +152,9 @@ class Mixed:
         family, statistics = self.recut(statistics, classes)
         combinations = {} if weighing is None else weighing.combinations
         solved = family.solved(statistics, classes, combinations)
-        if weighing is None:
+        if self.tree:
+            solved = replace(solved, tree=tree.solve(family.how.plan, statistics, classes))
+        if weighing is None or not self.calibrate:
             return solved
         return replace(solved, weighing=weighing, constant=weighing.weights.of(classes))
 
@@ -153,7 +164,7 @@ class Mixed:
         If the sample has every row, pairs can be counted again by other cells.
         """
         how = self.how
-        if not (how.plan.joined and how.sample and self.dependence):
+        if not (how.plan.joined and how.sample and (self.dependence or self.tree)):
             return self, statistics
         if statistics["sample"].total != statistics["rows"]["rows"].sum():
             return self, statistics
@@ -252,13 +263,7 @@ class Mixed:
             part = slice(start, min(start + ROWS, len(X)))
             rows = X[part]
             out[part] = self._likelihood(parameters, rows)
-            if not relative:
-                # p(x, k) = p(k|x) p(x), with p(x) of the product of families
-                product = self._product(parameters, rows)
-                density = logsumexp(product + parameters.log_share, axis=1)
-                if parameters.weights is not None:
-                    out[part] -= logsumexp(out[part] + parameters.log_share, axis=1)[:, None]
-                    out[part] += density[:, None]
+            if not relative and parameters.weights is None:
                 out[part] += self._common(parameters, rows)[:, None]
         return out
 
@@ -301,16 +306,23 @@ class Mixed:
         return out
 
     def _product(self, parameters: MixedParameters, X: Frame) -> Array:
-        total = self._by_column(parameters, X).sum(axis=1)
+        by_column = self._by_column(parameters, X)
+        if parameters.tree is None:
+            total = by_column.sum(axis=1)
+        else:
+            alone = np.setdiff1d(np.arange(by_column.shape[1]), parameters.tree.slots.columns)
+            total = by_column[:, alone].sum(axis=1) + parameters.tree.log_likelihood(X)
         for j in parameters.texts:
             total += self._text_scores(parameters, X, j)
         return total
 
     def _common(self, parameters: MixedParameters, X: Frame) -> Array:
         total = np.zeros(len(X))
-        together = {j for own in self.how.blocks.values() for j in own}
+        apart = {j for own in self.how.blocks.values() for j in own}
+        if parameters.tree is not None:
+            apart |= set(parameters.tree.slots.columns)
         for j, marginal in enumerate(parameters.marginals):
-            if marginal is not None and j not in together:
+            if marginal is not None and j not in apart:
                 total += marginal.common(X.columns[j])
         return total
 
@@ -383,6 +395,9 @@ class Mixed:
                 out[:, j] = marginal.sample(k, n, rng)
         for name, own in self.how.blocks.items():
             out[:, own] = TOGETHER.sample(parameters.blocks[name], k, n, rng)
+        if parameters.tree is not None:
+            for j, values in parameters.tree.sample(k, n, rng):
+                out[:, j] = values
         return out
 
 

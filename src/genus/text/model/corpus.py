@@ -19,7 +19,7 @@ from genus.arrays.matrix import Codes
 from genus.stacking.dealing import Dealt, deal
 from genus.statistics import Array, Bags, Compound, Sample, Tally
 from genus.text import Documents, Texts
-from genus.text.documents import Entries
+from genus.text.documents import Entries, hashes_of
 from genus.text.model.choosing import Choice, candidates, choose, over_root_length, undecided
 from genus.text.model.combination import Combination, keys_of, plain
 from genus.text.model.words import WordParameters, Words
@@ -62,6 +62,11 @@ class Corpus:
                 'event_model="auto" and calibrate=True choose from a sample of the texts, which '
                 "this model has not kept. Fit again with them."
             )
+        if self.chooses and self.size not in (0, counting["sample"]):
+            raise ValueError(
+                f"sample_size decides how many texts are kept: {counting['sample']} in this model. "
+                "Fit again with another."
+            )
         recast = replace(self, size=int(counting["sample"]))
         if recast.counting != counting:
             changed = [k for k in counting if counting[k] != recast.counting.get(k)]
@@ -96,8 +101,10 @@ class Corpus:
             kept = ~words.runs
             counts = {name: table[:, kept] for name, table in tally.counts.items()}
             tally = Tally.of(tally.classes, (words[kept],), counts)
-        bags = tuple(bag.where(bag.tokens % 2 == 0) for bag in sample.bags)
-        return Compound({"words": tally, "sample": replace(sample, bags=bags)})
+        if len(sample):
+            bag = sample.bags[0].where(sample.bags[0].tokens % 2 == 0)
+            sample = sample.rehashed(hashes_of(bag), (bag,))
+        return Compound({"words": tally, "sample": sample})
 
     # Choosing
 
@@ -138,7 +145,7 @@ class Corpus:
     def solve(
         self, statistics: Compound, classes: Axis, width: int, choice: Choice | None = None
     ) -> WordParameters:
-        best = None if choice is None else choice.best
+        best = choice.best if self.chooses and choice is not None else None
         return replace(self.words, combination=best).solve(statistics["words"], classes, width)
 
     def _solved(self, parameters: WordParameters) -> Words:

@@ -13,7 +13,7 @@ x_v is how often word v occurs in a text. A word that the model does not know sa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -252,15 +252,7 @@ class Words:
     def sample(
         self, parameters: WordParameters, k: int, n: int, rng: np.random.Generator
     ) -> NDArray[Any]:
-        """Texts of words in no order, (n, 1); of a combination, by the event model it stands on."""
-        if self.combination is not None:
-            known = self.event_model in EVENT_MODELS
-            plain = replace(self, combination=None, smoothing=Smoothing())
-            plain = plain if known else replace(plain, event_model="multinomial")
-            counts = parameters.counts
-            within = Tally(counts.classes, None, plain._inner_counts(counts))
-            inner = plain.inner.solve(within, counts.classes, len(parameters.words))
-            return plain.sample(replace(parameters, inner=inner), k, n, rng)
+        """Texts of words in no order, (n, 1)."""
         inner, out = self.inner, np.empty((n, 1), dtype=object)
         for i in range(n):  # one by one: a row has a number for every word
             (times,) = inner.sample(parameters.inner, k, 1, rng).astype(int)
