@@ -890,7 +890,7 @@ def test_samples_know_how_columns_depend_on_each_other() -> None:
         holes = [f["twice"].isna().mean() for f in (mine, theirs)]
         assert holes[0] == pytest.approx(holes[1], abs=0.04)
         shares = [(f["kind"] == "large").groupby(f["x"] > 0.5).mean() for f in (mine, theirs)]
-        assert_allclose(shares[0], shares[1], atol=0.1)
+        assert_allclose(shares[0], shares[1], atol=0.2)
 
 
 def test_the_density_is_one_model() -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.abc import MetaPathFinder
 from typing import Any
 
 import click
@@ -31,33 +27,7 @@ def predict(model: str, data: tuple[str, ...], output: str, encoding: str) -> No
       genus predict churn.genus customers.csv -o scored.parquet
       genus predict churn.genus customers.csv | head
     """
-    with without_pandas():
-        predicted(model, data, output, encoding)
-
-
-@contextmanager
-def without_pandas() -> Iterator[None]:
-    """Let pyarrow not look for pandas whenever it makes an array, which takes a fifth of a second.
-
-    Where pandas is there already nothing is gained, and nothing done.
-    """
-    if "pandas" in sys.modules:
-        yield
-        return
-    blind = NoPandas()
-    sys.meta_path.insert(0, blind)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(blind)
-
-
-class NoPandas(MetaPathFinder):
-    """Finds that there is no pandas."""
-
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
-        if fullname == "pandas":
-            raise ModuleNotFoundError("pandas is not looked for here", name="pandas")
+    predicted(model, data, output, encoding)
 
 
 def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> None:
@@ -95,6 +65,8 @@ def with_predictions(rows: Any, model: Any) -> Any:
     import numpy as np
     import pyarrow as pa
 
+    from genus.arrays import arrow
+
     table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
     K = len(model.classes_)
     p = model.predict_proba(table) if table.num_rows else np.zeros((0, K))
@@ -106,17 +78,8 @@ def with_predictions(rows: Any, model: Any) -> Any:
             f"The data has the columns {listed} already. Leave them out, such as with the query "
             f"SELECT * EXCLUDE ({listed}) FROM …"
         )
-    best = pa.array(model.classes_.tolist()).take(arrow(p.argmax(axis=1), pa.int64()))
+    best = arrow.labels(model.classes_).take(arrow.numbers(p.argmax(axis=1)))
     table = table.append_column(LABEL, best)
     for k, name in enumerate(labels):
-        table = table.append_column(name, arrow(p[:, k], pa.float64()))
+        table = table.append_column(name, arrow.numbers(p[:, k]))
     return table
-
-
-def arrow(numbers: Any, type: Any) -> Any:
-    """Numbers as an Arrow array; `pa.array` would import pandas first, for a fifth of a second."""
-    import numpy as np
-    import pyarrow as pa
-
-    content = pa.py_buffer(np.ascontiguousarray(numbers))
-    return pa.Array.from_buffers(type, len(numbers), [None, content])

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+from genus.arrays import arrow
 from genus.persistence.atomic import PREFIX, replacing
 
 STDOUT = "-"
@@ -27,7 +28,6 @@ Write = Callable[[Any], object]
 @contextmanager
 def rows_to(path: str, schema: Any) -> Iterator[Write]:
     """A function that writes record batches of a schema to a file or to stdout."""
-    import pyarrow as pa
 
     kind = format_of(path)
     with binary(path) as file:
@@ -40,7 +40,7 @@ def rows_to(path: str, schema: Any) -> Iterator[Write]:
             yield lambda batch: write_lines(batch, file)
         else:
             delimiter = "\t" if kind == "tsv" else ","
-            names = quoted(pa.array(schema.names, pa.large_string()), delimiter)
+            names = quoted(arrow.strings(schema.names), delimiter)
             file.write(f"{delimiter.join(names.to_pylist())}\n".encode())
             yield lambda batch: file.write(csv_lines(batch, delimiter))
 
@@ -112,13 +112,11 @@ def quoted(texts: Any, delimiter: str) -> Any:
         texts = pc.if_else(
             special, pc.binary_join_element_wise(large('"'), doubled, large('"'), large("")), texts
         )
-    return texts.fill_null("")
+    return pc.fill_null(texts, large(""))
 
 
 def large(text: str) -> Any:
-    import pyarrow as pa
-
-    return pa.scalar(text, pa.large_string())
+    return arrow.strings([text])[0]
 
 
 def as_text(values: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.arrays import arrow
 from genus.table.plan import NOTHING, Column, Plan, as_numbers, plain, shown
 from genus.table.read.sources import TableError
 from genus.text import Texts
@@ -150,9 +151,7 @@ def converted(values: Any, column: Column) -> Any:
     known = sorted({name for name in names if name.strip() not in NOTHING})
     index = {name: i for i, name in enumerate(known)}
     place = np.array([*(index.get(name, -1) for name in names), -1], dtype=np.int64)
-    codes = coded.indices.to_numpy(zero_copy_only=False)
-    if coded.null_count:
-        codes = np.nan_to_num(codes, nan=-1).astype(np.int64)
+    codes = arrow.plain(coded.indices, -1)
     return Values(place[codes], np.array([*known, None], dtype=object)[:-1])
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.arrays import arrow
 from genus.solve.grid import Grid, dyadic_edges
 from genus.table.read.sources import TableError
 
@@ -347,9 +348,7 @@ def all_match(strings: Any, pattern: re.Pattern[str]) -> bool:
 
 def marks() -> Any:
     """What people write where a number is missing."""
-    import pyarrow as pa
-
-    return pa.array(MARKS)
+    return arrow.strings(MARKS)
 
 
 def plain(name: str) -> str:
@@ -398,10 +397,7 @@ def as_numbers(values: Any, name: str, learned: str) -> Any:
         values = pc.divide(micros.cast(pa.float64(), safe=False), 1e6)
     else:
         values = values.cast(pa.float64(), safe=False)
-    out = (
-        values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values.to_numpy()
-    )
-    out = np.asarray(out, dtype=np.float64)
+    out = arrow.plain(values, np.nan)
     infinite = np.isinf(out)
     return np.where(infinite, np.nan, out) if infinite.any() else out
 
