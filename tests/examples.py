@@ -295,6 +295,12 @@ def frame(X: Array) -> Frame:
 
 # Their options are those of other variants, put together otherwise.
 NIGHTLY = {
+    "TableClassifier given",
+    "TableClassifier product given",
+    "TableClassifier together",
+    "TableClassifier without dependence",
+    "TextClassifier calibrated auto",
+    "TextClassifier chosen from pairs",
     "BernoulliNB alpha=0 CSR",
     "BernoulliNB m",
     "CategoricalNB auto",

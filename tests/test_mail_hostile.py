@@ -588,7 +588,7 @@ OF_HEADERS = (
 
 
 @unlike_the_kernel
-@pytest.mark.parametrize("name", HEADERS)
+@pytest.mark.parametrize("name", at_night(HEADERS, *list(HEADERS)[::3]))
 def test_crafted_headers(name: str, spam_filter: SpamFilter) -> None:
     value = HEADERS[name]
     for header in OF_HEADERS if EVERYTHING else (b"Subject", b"Received", b"Content-Type"):
@@ -601,7 +601,7 @@ def test_crafted_headers(name: str, spam_filter: SpamFilter) -> None:
 
 
 @unlike_the_kernel
-@pytest.mark.parametrize("name", HEADERS)
+@pytest.mark.parametrize("name", at_night(HEADERS, *list(HEADERS)[1::3]))
 def test_crafted_headers_of_parts(name: str, spam_filter: SpamFilter) -> None:
     value = HEADERS[name]
     headers = (b"Content-Type", b"Content-Disposition", b"Subject")
@@ -630,7 +630,7 @@ CONTENTS = {
 }
 
 
-@pytest.mark.parametrize("charset", CHARSETS)
+@pytest.mark.parametrize("charset", at_night(CHARSETS, *list(CHARSETS)[::2]))
 def test_bad_charsets(charset: str, spam_filter: SpamFilter) -> None:
     for content in CONTENTS.values() if EVERYTHING else list(CONTENTS.values())[::2]:
         assert_survives(plain(content, charset.encode()), spam_filter)
