@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +16,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from genus._kernel import layer_sums
+from genus.mail import judgement
+from genus.mail.tokens import GROUPS
 from genus.stacking import layer
 from genus.stacking.prior import Prior, around_multiple
 from genus.text.model.choosing import prior_of
@@ -185,3 +189,94 @@ def test_the_only_evidence_of_texts_has_no_negative_weight(seed: int, event_mode
     w, b = layer.fit(F, y, weight, prior)
     assert_array_equal(w, [0.0])
     assert_allclose(b, layer.fit(F[:, :, :0], y, weight, prior.given_zero(w == 0))[1])
+
+
+# Mail
+
+
+def messages(seed: int, ham: int, spam: int, apart: float) -> tuple[Array, Array]:
+    """Return evidence like that of mail: bounded, correlated, some of it against itself or none."""
+    rng = np.random.default_rng(seed)
+    is_spam = np.arange(ham + spam) >= ham
+    G = len(GROUPS)
+    strength = apart * rng.normal(0.5, 1.0, G)
+    mixed = np.eye(G) + 0.4 * rng.normal(size=(G, G))
+    x = rng.normal(size=(len(is_spam), G)) @ mixed + np.where(is_spam, 1, -1)[:, None] * strength
+    x[:, rng.random(G) < 0.15] = 0.0
+    return judgement.bounded(x), is_spam
+
+
+def weighed_by_scipy(x: Array, spam: Array) -> tuple[Array, float]:
+    """Weights β near t · PRIOR, with t near SCALE, by L-BFGS-B with bounds."""
+    J, G = judgement, len(GROUPS)
+    deviation = x.std(axis=0) + 1e-9
+    z, direction = (x - x.mean(axis=0)) / deviation, np.array(list(J.PRIOR.values())) * deviation
+    n_spam, n_ham = np.count_nonzero(spam), np.count_nonzero(~spam)
+    target = np.where(spam, (n_spam + 1) / (n_spam + 2), 1 / (n_ham + 2))
+    weight = np.where(spam, 0.5 / n_spam, 0.5 / n_ham) * len(spam)
+
+    def loss(θ: Array) -> tuple[float, Array]:
+        β, β0, t = θ[:G], θ[G], θ[G + 1]
+        s = z @ β + β0
+        residual = weight * (1 / (1 + np.exp(-np.clip(s, -500, 500))) - target)
+        away = β - t * direction
+        value = weight @ (np.logaddexp(0, s) - target * s)
+        value += J.RIDGE * away @ away / 2 + J.SCALE_RIDGE * (t - J.SCALE) ** 2 / 2
+        by_t = J.SCALE_RIDGE * (t - J.SCALE) - J.RIDGE * away @ direction
+        return value, np.concatenate([z.T @ residual + J.RIDGE * away, [residual.sum(), by_t]])
+
+    start = np.concatenate([J.SCALE * direction, [0.0, J.SCALE]])
+    bounds = [(0, None)] * G + [(None, None), (0, None)]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=TIGHT).x
+    # The evidence of a group that no message has cannot move its weight from the multiple.
+    silent = deviation < 1e-6
+    weights = np.where(silent, found[G + 1] * direction, found[:G]) / deviation
+    return weights, float(found[G] - weights @ x.mean(axis=0))
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.1, 0.5, 2.0, 20.0])
+def test_mail_is_weighed_as_scipy_would(apart: float) -> None:
+    for seed in range(40):
+        ham, spam = np.random.default_rng(seed).integers(5, 300 if seed % 2 else 12, 2)
+        x, is_spam = messages(seed, ham, spam, apart)
+        weights, constant = judgement.weigh(x, is_spam)
+        expected, expected_constant = weighed_by_scipy(x, is_spam)
+        assert_allclose(weights, expected, atol=1e-5)
+        assert_allclose(constant, expected_constant, atol=1e-5)
+
+
+def test_the_random_mail_has_groups_of_no_weight_and_of_no_evidence() -> None:
+    found = [messages(seed, 40, 60, 0.5) for seed in range(20)]
+    weights = np.array([judgement.weigh(*each)[0] for each in found])
+    silent = np.array([x.std(axis=0) == 0 for x, _ in found])
+    assert (weights >= 0).all()
+    assert np.count_nonzero(weights[~silent] == 0) > 10
+    assert np.count_nonzero(silent) > 10
+    assert (weights[silent] > 0).all()
+
+
+def test_mail_told_apart_without_fail_has_finite_weights() -> None:
+    is_spam = np.arange(12) >= 5
+    x = np.repeat(np.where(is_spam, 2.0, -2.0)[:, None], len(GROUPS), axis=1)
+    weights, constant = judgement.weigh(x, is_spam)
+    expected, expected_constant = weighed_by_scipy(x, is_spam)
+    assert_allclose([*weights, constant], [*expected, expected_constant], atol=1e-5)
+
+
+def test_evidence_that_is_the_same_in_all_mail_is_part_of_the_constant() -> None:
+    x, is_spam = messages(3, 30, 20, 1.0)
+    x[:, :2] = [0.0, 0.7]
+    weights, constant = judgement.weigh(x, is_spam)
+    expected, expected_constant = weighed_by_scipy(x, is_spam)
+    assert_allclose([*weights, constant], [*expected, expected_constant], atol=1e-5)
+
+
+def test_mail_needs_no_large_library() -> None:
+    code = (
+        "import sys, numpy as np; from genus.mail import judgement as j, spamfilter; "
+        "j.weigh(np.eye(10, len(j.GROUPS)), np.arange(10) > 4); "
+        "print([m for m in ('scipy.optimize', 'scipy.special', 'sklearn', 'pandas', 'pyarrow') "
+        "if m in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == "[]\n"
