@@ -18,8 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GroupKFold, KFold
@@ -29,9 +28,7 @@ import genus
 from cases import CASES, DISCRETE, NUMBERS, POSITIVE, Case, each, refused, table, unchanged
 from cases import LABELS as CODES
 from genus import GDA, TextClassifier, cross_validate, tune
-from genus._kernel import layer_sums
 from genus.estimators import text as text_module
-from genus.stacking import layer
 from genus.stacking.dealing import Dealt
 from genus.text import Documents, Texts
 from genus.text.model import corpus
@@ -85,59 +82,6 @@ def fitted() -> Callable[[dict[str, Any]], Any]:
         return copy.deepcopy(known[key])
 
     return of
-
-
-# The layer: softmax regression with shared weights
-
-
-def layer_problem(seed: int) -> tuple[Any, ...]:
-    rng = np.random.default_rng(seed)
-    m, K, G = 80, 4, 3
-    F, y = rng.normal(size=(m, K, G)), rng.integers(0, K, m)
-    F[np.arange(m), y, 0] += 1.0
-    weight = rng.uniform(0, 3, m) * (rng.random(m) > 0.1)
-    return F, y, weight, np.log(rng.dirichlet(np.ones(K))), rng.normal(size=G), rng.uniform(1, 9, G)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_layer_has_the_least_loss(seed: int) -> None:
-    F, y, weight, centre, start, ridge = layer_problem(seed)
-    G = len(start)
-
-    def loss(parameters: Array) -> float:
-        w, b = parameters[:G], parameters[G:]
-        log_p = log_softmax(F @ w + b, axis=1)[np.arange(len(y)), y]
-        return -weight @ log_p + (ridge @ (w - start) ** 2 + ((b - centre) ** 2).sum()) / 2
-
-    best = minimize(loss, np.concatenate([start, centre]), method="BFGS", tol=1e-8)
-    w, b = layer.fit(F, y, weight, centre, start, ridge)
-    assert_allclose(loss(np.concatenate([w, b])), best.fun, rtol=1e-7)
-    assert_allclose(np.concatenate([w, b]), best.x, atol=1e-4)
-
-
-def test_the_curvature_is_the_derivative_of_the_gradient() -> None:
-    F, y, weight, centre, start, _ = layer_problem(7)
-    m, K, G = F.shape
-    features = np.concatenate([F, np.broadcast_to(np.eye(K), (m, K, K))], axis=2)
-    θ = np.concatenate([start, centre])
-
-    def gradient(θ: Array) -> Array:
-        error = softmax(features @ θ, axis=1) - np.eye(K)[y]
-        return np.einsum("i,ik,ikj->j", weight, error, features)
-
-    steps = 1e-5 * np.eye(G + K)
-    numerical = [(gradient(θ + step) - gradient(θ - step)) / 2e-5 for step in steps]
-    _, _, curvature = layer_sums(F, y, weight, θ, True, 1)
-    assert_allclose(curvature, numerical, rtol=1e-6, atol=1e-6)
-
-
-def test_a_layer_of_no_evidence_has_constants() -> None:
-    F, y, weight, centre, start, ridge = layer_problem(0)
-    w, b = layer.fit(F[:, :, :0], y, weight, centre, start[:0], ridge[:0])
-    alone, same = layer.fit(np.zeros_like(F), y, weight, centre, start, ridge)
-    assert w.shape == (0,)
-    assert_allclose(b, same, atol=1e-6)
-    assert_allclose(alone, start)
 
 
 @pytest.mark.parametrize("options", [{"event_model": "auto"}, {"calibrate": True}], ids=str)

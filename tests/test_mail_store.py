@@ -84,7 +84,7 @@ def learned(name: str) -> set[bytes]:
 # Processes that are forked from one which has everything imported and no threads
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["scipy.optimize", "test_mail_store"])
+CONTEXT.set_forkserver_preload(["scipy.special", "test_mail_store"])
 
 
 class Child:

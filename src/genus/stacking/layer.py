@@ -2,90 +2,145 @@
 
     p(k|i) = softmax_k(Σ_g w_g F_ikg + b_k)
 
-F are scores (m, K, G) of m rows by G kinds of evidence. The weights are those of the least
-Σ weight · -log p + ½ Σ_g ridge_g (w_g - start_g)² + ½ Σ_k (b_k - centre_k)², by Newton's method.
+F are scores (m, K, G) of m rows by G kinds of evidence, from counts that the rows had no part in.
+The weights are those of the least Σ weight · -log p - log prior(w, b), by Newton's method. Tables,
+texts and mail all get their weights here, each by a `Prior` of its own.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genus._kernel import layer_sums
 from genus.arrays.matrix import Codes, threads
+from genus.stacking.prior import Prior
 
 Array = NDArray[np.float64]
+Solution = tuple[Array, Array]  # w (G,) and b (K,)
 MOST_STEPS = 60
 MOST_ROUNDS = 10
 CLOSE = 0.05  # relative change of a ridge that is not worth another round
 ENOUGH = 1e-7  # the relative gain of a step that is not worth another
 SMALLEST_STEP = 1e-6
+SMALLEST_GAIN = 1e-12  # the relative gain for which evidence left out does not return
 
 
-def fit(
-    F: Array,
-    y: Codes,
-    weight: Array,
-    centre: Array,
-    start: Array,
-    ridge: Array,
-    guess: tuple[Array, Array] | None = None,
-) -> tuple[Array, Array]:
-    """w (G,) and b (K,); `weight` (m,) are the rows', `centre` (K,) is where b is drawn to.
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """What weights θ = (w, b) cost in nats: by rows F (m, K, G) of classes y, and by the prior."""
 
-    `guess` is where to begin, if that is not where the weights are drawn to.
+    F: Array
+    y: Codes
+    weight: Array
+    prior: Prior
+
+    @cached_property
+    def _normal(self) -> tuple[Array, Array]:
+        return self.prior.mean, self.prior.whole_precision
+
+    def __call__(self, θ: Array) -> float:
+        rows, _, _ = layer_sums(self.F, self.y, self.weight, θ, False, threads())
+        mean, precision = self._normal
+        return rows + 0.5 * float((θ - mean) @ precision @ (θ - mean))
+
+    def derivatives(self, θ: Array) -> tuple[float, Array, Array]:
+        """Return the loss, its gradient (G + K,) and its curvature (G + K, G + K)."""
+        rows, slope, curvature = layer_sums(self.F, self.y, self.weight, θ, True, threads())
+        mean, precision = self._normal
+        pull = precision @ (θ - mean)
+        return rows + 0.5 * float((θ - mean) @ pull), slope + pull, curvature + precision
+
+    def minimum(self, guess: Solution | None = None) -> Solution:
+        """Return the weights of the least loss, of any sign; `guess` is where to begin."""
+        θ, G = self._normal[0] if guess is None else np.concatenate(guess), self.F.shape[2]
+        for _ in range(MOST_STEPS):
+            before, slope, curvature = self.derivatives(θ)
+            step = np.linalg.solve(curvature, slope)
+            size = 1.0
+            while (after := self(θ - size * step)) > before and size > SMALLEST_STEP:
+                size /= 2
+            if after > before:
+                break
+            θ = θ - size * step
+            if before - after <= ENOUGH * (abs(after) + 1):
+                break
+        return θ[:G], θ[G:]
+
+    def minimum_of(self, used: NDArray[np.bool_]) -> Solution:
+        """Return the weights of the least loss if only evidence that is `used` has any."""
+        w = np.zeros(len(used))
+        F = np.ascontiguousarray(self.F[:, :, used])
+        w[used], b = replace(self, F=F, prior=self.prior.given_zero(~used)).minimum()
+        return w, b
+
+
+def fit(F: Array, y: Codes, weight: Array, prior: Prior, guess: Solution | None = None) -> Solution:
+    """Return the best w (G,) and b (K,) for rows of `weight` (m,), w of the signs that it may have.
+
+    Evidence whose weight must not be negative and is gets left out, with what refines it, and the
+    rest is fitted again, until there is none. `guess` is where to begin, if not at the prior.
     """
-    F, G = np.ascontiguousarray(F), F.shape[2]
-    middle = np.concatenate([start, centre])
-    pull = np.concatenate([ridge, np.ones(len(centre))])
-
-    def loss(θ: Array) -> float:
-        total, _, _ = layer_sums(F, y, weight, θ, False, threads())
-        return total + 0.5 * float(pull @ (θ - middle) ** 2)
-
-    θ = middle if guess is None else np.concatenate(guess)
-    for _ in range(MOST_STEPS):
-        total, gradient, curvature = layer_sums(F, y, weight, θ, True, threads())
-        before = total + 0.5 * float(pull @ (θ - middle) ** 2)
-        step = np.linalg.solve(curvature + np.diag(pull), gradient + pull * (θ - middle))
-        size = 1.0
-        while (after := loss(θ - size * step)) > before and size > SMALLEST_STEP:
-            size /= 2
-        if after > before:
-            break
-        θ = θ - size * step
-        if before - after <= ENOUGH * (abs(after) + 1):
-            break
-    return θ[:G], θ[G:]
+    loss = Loss(np.ascontiguousarray(F), y, weight, prior)
+    w, b = loss.minimum(guess)
+    used = np.ones(len(w), dtype=bool)
+    while (against := prior.nonnegative & (w < 0)).any():
+        used &= ~prior.with_refinements(against)
+        w, b = loss.minimum_of(used)
+    return (w, b) if used.all() else returned(loss, (w, b), used)
 
 
-def fit_groups(
-    F: Array,
-    y: Codes,
-    weight: Array,
-    start: Array,
-    ridge: Array,
-    group: NDArray[np.intp],
-) -> tuple[Array, Array, Array]:
-    """w (G,), b (K,) and ridges (G,), where weights of a group are drawn to `start` alike.
+def returned(loss: Loss, solution: Solution, used: NDArray[np.bool_]) -> Solution:
+    """Return the best weights, of some that are allowed and the evidence that is `used` for them.
 
-    Those of group -1 keep their `ridge`. How strongly the others are drawn is learned from the
-    weights themselves (MacKay 1992): γ of a group are told by the rows, and its ridge is that of γ
-    weights of their size, and of one more at what was given.
+    Evidence may have been left out only because of other evidence that was left out with it. It is
+    used again if a positive weight lowers the loss, which is then the least of all weights allowed:
+    the active set method of Lawson and Hanson (1974, chapter 23), in which the loss always falls,
+    so that no set of evidence comes twice. That needs a convex set, which the weights of refined
+    evidence are not: it stays left out.
     """
-    K = F.shape[1]
-    F, given, guess = np.ascontiguousarray(F), ridge, None
-    groups = [np.flatnonzero(group == one) for one in range(int(group.max(initial=-1)) + 1)]
+    (w, b), G, prior, before = solution, len(used), loss.prior, np.inf
+    stays_out = ~prior.nonnegative | prior.is_refined | (prior.refines >= 0)
+    while True:
+        total, slope, curvature = loss.derivatives(np.concatenate([w, b]))
+        gain = np.minimum(slope[:G], 0) ** 2 / np.diag(curvature)[:G] / 2
+        gain[used | stays_out] = 0.0
+        if gain.max() <= SMALLEST_GAIN * (abs(total) + 1) or total >= before:
+            return w, b
+        before = total
+        used = used | (np.arange(G) == gain.argmax())
+        best, constant = loss.minimum_of(used)
+        while (below := np.flatnonzero(prior.nonnegative & (best < 0))).size:
+            # The loss falls all the way to its minimum: go until the first weight is zero.
+            share = w[below] / (w[below] - best[below])
+            w, b = w + share.min() * (best - w), b + share.min() * (constant - b)
+            out = prior.with_refinements(np.arange(G) == below[share.argmin()])
+            w, used = np.where(out, 0.0, w), used & ~out
+            best, constant = loss.minimum_of(used)
+        w, b = best, constant
+
+
+def fit_groups(F: Array, y: Codes, weight: Array, prior: Prior) -> tuple[Solution, Prior]:
+    """Return w (G,) and b (K,), and the prior with the precision that its groups turn out to have.
+
+    It is learned from the weights themselves (MacKay 1992): γ of a group are told by the rows, and
+    their precision is that of γ weights of their size, and of one more at what was given.
+    """
+    F, given, guess = np.ascontiguousarray(F), np.diag(prior.precision), None
+    groups = [np.flatnonzero(prior.group == g) for g in range(int(prior.group.max(initial=-1)) + 1)]
     for _ in range(MOST_ROUNDS if groups else 1):
-        w, b = guess = fit(F, y, weight, np.zeros(K), start, ridge, guess)
-        _, _, curvature = layer_sums(F, y, weight, np.concatenate([w, b]), True, threads())
-        pull = np.concatenate([ridge, np.ones(K)])
-        unsure = np.diag(np.linalg.inv(curvature + np.diag(pull)))
-        before, ridge = ridge, ridge.copy()
+        w, b = guess = fit(F, y, weight, prior, guess)
+        _, _, curvature = Loss(F, y, weight, prior).derivatives(np.concatenate(guess))
+        unsure = np.diag(np.linalg.inv(curvature))
+        before, precision = np.diag(prior.precision), prior.precision.copy()
         for own in groups:
             told = len(own) - float(before[own] @ unsure[own])
-            moved = float(((w - start)[own] ** 2).sum())
-            ridge[own] = (told + 1) / (moved + 1 / given[own[0]])
-        if np.all(np.abs(np.log(ridge / before)) < CLOSE):
+            moved = float(((w - prior.start)[own] ** 2).sum())
+            precision[own, own] = (told + 1) / (moved + 1 / given[own[0]])
+        prior = replace(prior, precision=precision)
+        if np.all(np.abs(np.log(np.diag(precision) / before)) < CLOSE):
             break
-    return w, b, ridge
+    return (w, b), prior

@@ -21,21 +21,10 @@ from genus._kernel import layer_sums
 from genus.arrays import matrix
 from genus.arrays.matrix import Codes
 from genus.stacking import layer
+from genus.stacking.prior import Prior
 from genus.statistics import Array
 
 MOST_STEPS = 200
-
-
-@dataclass(frozen=True, eq=False)
-class Prior:
-    """Where weights (G,) are before any row: at `start`, drawn there by `ridge`.
-
-    Those of a `group` (0, 1, …) share a ridge that is learned from them; group -1 keeps its own.
-    """
-
-    start: Array
-    ridge: Array
-    group: NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,25 +41,20 @@ def stack(
     F: Array, y: Codes, weight: Array, fold: Codes, prior: Prior, taught: NDArray[np.bool_]
 ) -> Stacked:
     """Learn weights from the rows that are `taught`, and judge all of them out of fold."""
-    K = F.shape[1]
-    w, b, ridge = layer.fit_groups(
-        F[taught], y[taught], weight[taught], prior.start, prior.ridge, prior.group
-    )
-    if not is_told(F[taught], y[taught], weight[taught], (w, b), ridge):
+    (w, b), learned = layer.fit_groups(F[taught], y[taught], weight[taught], prior)
+    if not is_told(F[taught], y[taught], weight[taught], (w, b), learned):
         w = np.zeros_like(w)
     log_p = np.empty(F.shape[:2])
 
     def judge(some: Iterator[int]) -> None:
         for f in some:
             test, others = fold == f, taught & (fold != f)
-            own = layer.fit(
-                F[others], y[others], weight[others], np.zeros(K), prior.start, ridge, (w, b)
-            )
-            told = is_told(F[others], y[others], weight[others], own, ridge)
+            own = layer.fit(F[others], y[others], weight[others], learned, (w, b))
+            told = is_told(F[others], y[others], weight[others], own, learned)
             log_p[test] = log_softmax(told * (F[test] @ own[0]) + own[1], axis=1)
 
     matrix.in_threads(judge, range(int(fold.max(initial=-1)) + 1))
-    share = shares(y, weight, K)
+    share = shares(y, weight, F.shape[1])
     doubt = doubted(np.exp(log_p[np.arange(len(y)), y]), share[y], weight)
     return Stacked(w, b, doubt, (1 - doubt) * np.exp(log_p) + doubt * share)
 
@@ -81,21 +65,20 @@ def shares(y: Codes, weight: Array, classes: int) -> Array:
     return share / share.sum()
 
 
-def is_told(F: Array, y: Codes, weight: Array, solved: tuple[Array, Array], ridge: Array) -> bool:
+def is_told(F: Array, y: Codes, weight: Array, solved: layer.Solution, prior: Prior) -> bool:
     """Whether the rows gain more by weights than by chance: one nat for each weight they tell.
 
-    Akaike's criterion, by the effective number of weights, Σ 1 - ridge · variance. Rows that are
-    noise say something out of fold, too, for each fold is unlike what is left without it.
+    Akaike's criterion, by the effective number of weights, tr(I - precision · covariance). Rows
+    that are noise say something out of fold, too, for each fold is unlike what is left without it.
     """
-    w, b = solved
+    G, K = F.shape[2], F.shape[1]
     loss, _, curvature = layer_sums(
         np.ascontiguousarray(F), y, weight, np.concatenate(solved), True, matrix.threads()
     )
-    pull = np.concatenate([ridge, np.ones(len(b))])
-    variance = np.diag(np.linalg.inv(curvature + np.diag(pull)))[: len(w)]
-    share = matrix.class_weights(y, weight, len(b))[:, 0] / max(weight.sum(), 1e-300)
+    covariance = np.linalg.inv(curvature + prior.whole_precision)[:G, :G]
+    share = matrix.class_weights(y, weight, K)[:, 0] / max(weight.sum(), 1e-300)
     alone = -float(weight @ np.log(np.maximum(share[y], 1e-300)))
-    return alone - loss > float((1 - ridge * variance).sum())
+    return alone - loss > G - float((prior.precision * covariance).sum())
 
 
 def doubted(own: Array, share: Array, weight: Array) -> float:

@@ -18,7 +18,8 @@ from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
 from genus.stacking.dealing import Dealt, deal
 from genus.stacking.outcome import CrossValidation
-from genus.stacking.stack import Prior, shares, stack
+from genus.stacking.prior import Prior
+from genus.stacking.stack import shares, stack
 from genus.statistics import Array, Compound
 from genus.table.model.counts import TEXT
 from genus.text.model import Combination, Selection
@@ -30,11 +31,19 @@ if TYPE_CHECKING:
 FOLDS = 10
 MOST_CELLS = 1 << 24  # rows times classes times evidence
 FEWEST = 2000  # rows that weights are learned from and judged by, if there are so many
-RIDGE = 0.1  # of an expert's weight, times the mean square of what it says
-LEAST_RIDGE = 1e-3
 TAUGHT_CELLS = 1 << 19  # rows times classes times evidence that weights are learned from
 FEWEST_TAUGHT = 4000  # rows
-COLUMNS = 100.0  # the ridge of columns' weights to begin with
+
+# The prior of the weights, for evidence in nats, as the experts give it. The values are choices,
+# not derived; the comments say what they mean in rows.
+# The precision of an expert's weight, times the variance of its evidence over the classes. That
+# variance is what a row tells that is undecided between all classes: this is a tenth of a row.
+RIDGE = 0.1
+# The precision for an expert that says nothing, whose weight would not be unique without.
+LEAST_RIDGE = 1e-3
+# The precision of columns' weights to begin with: a deviation of 0.1 about nothing, a tenth of what
+# the column says. It counts as one weight when the precision is learned.
+COLUMNS = 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +90,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     codes = labels.positions(sample.classes, classes)[sample.codes]
     row, fold, weight = deal(codes, sample.weights, FOLDS, most)
     y = codes[row]
-    prior = unlearned(names, n)
+    prior = unlearned(names, n, K)
     if len(np.unique(y)) < 2:  # nothing to tell apart: what is expected, and no more
         weights = Weights(names, prior.start[:G], prior.start[G:], classes, np.zeros(K))
         combinations = dict.fromkeys(family.how.texts, plain_evidence())
@@ -96,13 +105,12 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     F, known = evidence(family, dealt, combinations)
     weight = teaching_weights(weight, known)
     weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # one row counts as one
-    # An expert's weight is drawn to the mean by what it says; those of columns as they turn out.
-    spread = ((F[:, :, :G] - F[:, :, :G].mean(axis=1, keepdims=True)) ** 2).mean(axis=(0, 1))
+    spread = F[:, :, :G].var(axis=1).mean(axis=0)
     ridge = np.concatenate([np.maximum(RIDGE * spread, LEAST_RIDGE), np.full(2 * n, COLUMNS)])
     # Some rows are enough to learn few weights from; all are judged.
     few = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
     taught = np.arange(len(y)) % -(-len(y) // few) == 0
-    found = stack(F, y, weight, fold, replace(prior, ridge=ridge), taught)
+    found = stack(F, y, weight, fold, replace(prior, precision=np.diag(ridge)), taught)
     is_text = np.array([name.startswith(TEXT) for name in names])
     share = shares(y, weight, K)
     said = log_softmax(F[:, :, :G] + np.where(is_text, 1.0, 0.0) * np.log(share)[:, None], axis=1)
@@ -120,13 +128,16 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     return Weighing(weights, combinations, losses, worth, outcome)
 
 
-def unlearned(names: tuple[str, ...], columns: int) -> Prior:
-    """What experts count for before any row: those of texts all, the others their mean."""
+def unlearned(names: tuple[str, ...], columns: int, classes: int) -> Prior:
+    """Make the prior of the weights: experts of texts count fully, the others by their mean.
+
+    The weights of columns alone are a group, and those of columns together another.
+    """
     is_text = np.array([name.startswith(TEXT) for name in names], dtype=bool)
     mean = 1 / max(int(np.count_nonzero(~is_text)), 1)
     start = np.concatenate([np.where(is_text, 1.0, mean), np.zeros(2 * columns)])
     group = np.repeat([-1, 0, 1], [len(names), columns, columns])
-    return Prior(start, np.ones(len(start)), group)
+    return Prior.of(start, np.ones(len(start)), np.zeros(classes), group=group)
 
 
 def dealt_rows(

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from genus.arrays import labels, matrix
-from genus.arrays.matrix import Codes
 from genus.arrays.vocabulary import Vocabulary
 from genus.stacking import layer
 from genus.stacking.dealing import Dealt
+from genus.stacking.prior import Prior
 from genus.statistics import Tally
 from genus.text import Documents
 from genus.text.model.combination import Combination, keys_of, mixture, plain
@@ -29,7 +29,20 @@ MANY_CLASSES = 50
 TELLING = 1000  # words of most mutual information with the class
 MOST_WEIGHT = 1e6  # of a text
 LEAST_SCALE = 1e-6  # of scores that say anything
+ROUNDING = 1e-9  # the relative difference of two losses that says nothing
 SMALLEST = np.finfo(float).eps  # the least probability that log loss counts with
+
+# The prior of the weights, for scores that are divided by their root mean square. The values are
+# choices, not derived; the comments say what they mean in nats.
+# All plain evidence of words together weighs this much before any text is seen: scores of two
+# classes are then 3 nats apart, a probability of 0.95.
+EXPECTED = 1.5
+# A weight that is off by one costs half a nat if there are many texts, less than one text that is
+# misjudged (log 2). The price doubles for TEXTS texts, and is 5.5 nats for ten.
+RIDGE, TEXTS = 1.0, 100.0
+# Refinements and runs of words start at nothing. Half a nat buys a third of a weight if there are
+# many texts; the price doubles for OTHER_TEXTS texts, and is 255 nats a weight for ten.
+OTHERS, OTHER_TEXTS = 10.0, 500.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +142,12 @@ def undecided(candidates: Sequence[Combination]) -> Choice:
 
 
 def least(losses: Array) -> int:
-    """Where the least loss stands; the first if none is a number."""
-    return int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))
+    """Return the position of the least loss: the first of several that differ by rounding only.
+
+    It is 0 if no loss is a number.
+    """
+    losses = np.where(np.isnan(losses), np.inf, losses)
+    return int(np.argmax(losses <= losses.min() * (1 + ROUNDING)))
 
 
 def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
@@ -187,9 +204,14 @@ def judged(
     scale = np.where(scale > LEAST_SCALE, scale, 1.0)
     F = F / scale
     log_p = np.tile(centre, (len(y), 1))
+
+    def weights(some: NDArray[np.bool_]) -> layer.Solution:
+        prior = prior_of(candidate, max(float(heard[some].sum()), 1.0), centre)
+        return layer.fit(F[some], y[some], heard[some], prior)
+
     for f in range(int(fold.max()) + 1):
-        test, others = (fold == f) & spoken, fold != f
-        w, b = weights_of(candidate, F[others], y[others], heard[others], centre)
+        test = (fold == f) & spoken
+        w, b = weights(fold != f)
         log_p[test] = log_softmax(F[test] @ w + b, axis=1)
     own = np.maximum(np.exp(log_p[np.arange(len(y)), y]), SMALLEST)
     if weight.any():
@@ -197,36 +219,25 @@ def judged(
         accuracy, loss = share @ (log_p.argmax(axis=1) == y), share @ -np.log(own)
     else:  # one text of each class
         accuracy = loss = np.nan
-    w, b = weights_of(candidate, F, y, heard, centre)
+    w, b = weights(fold >= 0)
     solved = replace(candidate, weights=w / scale, classes=dealt.classes, constant=b - centre)
     return solved, (float(accuracy), float(loss))
 
 
-def weights_of(
-    candidate: Combination, F: Array, y: Codes, weight: Array, centre: Array
-) -> tuple[Array, Array]:
-    """w (G,) and b (K,); evidence that would have to speak against itself is left out."""
-    start, ridge = expected(candidate, max(float(weight.sum()), 1.0))
-    kinds = [replace(evidence, tilted=False) for evidence in candidate.evidence]
-    used = np.ones(len(kinds), dtype=bool)
-    while True:
-        w = np.zeros(len(kinds))
-        w[used], b = layer.fit(F[:, :, used], y, weight, centre, start[used], ridge[used])
-        against = {
-            kind
-            for kind, evidence, own in zip(kinds, candidate.evidence, w, strict=True)
-            if own < 0 and not evidence.tilted
-        }
-        if not against:
-            return w, b
-        used &= np.array([kind not in against for kind in kinds])
+def prior_of(candidate: Combination, texts: float, centre: Array) -> Prior:
+    """Make the prior of a candidate's weights, which is stronger with fewer texts.
 
-
-def expected(candidate: Combination, texts: float) -> tuple[Array, Array]:
-    """What each weight is drawn to, and how strongly: more with fewer texts.
-
-    Plain evidence of words is expected to count; what refines it has to show that it does.
+    Plain evidence of words is expected to count, and never against itself; what refines it, and
+    runs of words, have to show that they do.
     """
-    plain = np.array([not e.tilted and e.tokens != "runs" for e in candidate.evidence])
-    start = np.where(plain, 1.5 / max(plain.sum(), 1), 0.0)
-    return start, np.where(plain, 1 + 100 / texts, 10 * (1 + 500 / texts))
+    kinds = [replace(evidence, tilted=False) for evidence in candidate.evidence]
+    tilted = np.array([evidence.tilted for evidence in candidate.evidence])
+    at = {kind: g for g, kind in enumerate(kinds) if not tilted[g]}
+    expected = ~tilted & np.array([kind.tokens != "runs" for kind in kinds])
+    return Prior.of(
+        np.where(expected, EXPECTED / max(int(np.count_nonzero(expected)), 1), 0.0),
+        np.where(expected, RIDGE * (1 + TEXTS / texts), OTHERS * (1 + OTHER_TEXTS / texts)),
+        centre,
+        nonnegative=~tilted,
+        refines=np.array([at.get(k, -1) if t else -1 for k, t in zip(kinds, tilted, strict=True)]),
+    )

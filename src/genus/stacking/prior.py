@@ -1,0 +1,138 @@
+"""What weights of evidence are before any row is seen: one normal distribution for every stacker.
+
+    w ~ N(start, precision⁻¹),        b_k ~ N(centre_k, 1 / constant_ridge)
+
+Its negative logarithm is added to the loss of the rows, which is a sum of nats. So a precision is
+in nats, too: a weight that is one away from its start costs precision / 2. A row tells as much of
+a weight as its evidence varies over the classes by p(k|x). If the evidence for two classes differs
+by one, that is 1/4 for a row that is undecided, and less for all others: a precision of r is worth
+at least 4r rows.
+
+Why a normal distribution: the loss stays convex and its minimum unique, so that the answer does not
+depend on where the search begins; weights that no row tells anything about stay where they start;
+and Newton's method needs few steps.
+
+Symbols: K classes, G kinds of evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A normal distribution of weights w (G,) and constants b (K,), and which weights may be < 0.
+
+    `precision` (G, G) is the inverse covariance of w. Weights of the same `group` (0, 1, …) share
+    a precision that is learned from them; they are independent, and those of group -1 keep theirs.
+
+    Evidence that is `nonnegative` gets no weight rather than a negative one: that would say that
+    the evidence is misread, which some rows suggest by chance. Evidence g that `refines[g]` other
+    evidence (-1 for none) corrects it, with any sign, and gets no weight if that gets none.
+
+    A `constant_ridge` of 0 leaves the constants to the rows.
+    """
+
+    start: Array
+    precision: Array
+    centre: Array
+    group: NDArray[np.intp]
+    nonnegative: NDArray[np.bool_]
+    refines: NDArray[np.intp]
+    constant_ridge: float = 1.0  # half a nat for a class that is e times as common as expected
+
+    @classmethod
+    def of(
+        cls,
+        start: Array,
+        precision: Array,
+        centre: Array,
+        *,
+        group: NDArray[np.intp] | None = None,
+        nonnegative: NDArray[np.bool_] | bool = False,
+        refines: NDArray[np.intp] | None = None,
+        constant_ridge: float = 1.0,
+    ) -> Prior:
+        """Make a prior; a `precision` (G,) is that of weights that are independent.
+
+        >>> Prior.of(np.ones(2), np.array([1.0, 4.0]), np.zeros(3)).precision
+        array([[1., 0.],
+               [0., 4.]])
+        """
+        none = np.full(len(start), -1)
+        return cls(
+            start,
+            np.diag(precision) if precision.ndim == 1 else precision,
+            centre,
+            none if group is None else group,
+            np.broadcast_to(nonnegative, len(start)),
+            none if refines is None else refines,
+            constant_ridge,
+        )
+
+    @property
+    def mean(self) -> Array:
+        """The mean of w and b, (G + K,)."""
+        return np.concatenate([self.start, self.centre])
+
+    @property
+    def whole_precision(self) -> Array:
+        """The inverse covariance of w and b, (G + K, G + K).
+
+        A shift of all b alike changes no probability. It is held at nothing, so that there is one
+        solution even if `constant_ridge` is 0; if that is more, no shift is best anyway.
+        """
+        G, K = len(self.start), len(self.centre)
+        whole = np.zeros((G + K, G + K))
+        whole[:G, :G] = self.precision
+        whole[G:, G:] = self.constant_ridge * np.eye(K) + 1 / K
+        return whole
+
+    def given_zero(self, out: NDArray[np.bool_]) -> Prior:
+        """Return the distribution of the other weights, given that the weights `out` are zero.
+
+        A normal distribution again: its precision is the block of those that are left, and its mean
+        moves by what the weights left out had in common with them.
+        """
+        left = ~out
+        precision = self.precision[np.ix_(left, left)]
+        common = self.precision[np.ix_(left, out)] @ self.start[out]
+        start = self.start[left] + np.linalg.solve(precision, common)
+        return Prior.of(start, precision, self.centre, constant_ridge=self.constant_ridge)
+
+    def with_refinements(self, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the evidence `out`, and what refines it."""
+        return out | np.append(out, False)[self.refines]
+
+    @property
+    def is_refined(self) -> NDArray[np.bool_]:
+        """Whether other evidence refines it, (G,)."""
+        return np.isin(np.arange(len(self.start)), self.refines)
+
+
+def around_multiple(
+    direction: Array, factor: float, ridge: float, factor_ridge: float
+) -> tuple[Array, Array]:
+    """Return start (G,) and precision (G, G) of weights whose proportions are known beforehand.
+
+    w = t · direction + δ with t ~ N(factor, 1 / factor_ridge) and δ_g ~ N(0, 1 / ridge): the
+    proportions of w are roughly those of `direction`, and how large they all are is another
+    question. So the covariance of w is I / ridge + direction directionᵀ / factor_ridge, and its
+    inverse follows by Sherman and Morrison's formula.
+
+    >>> start, precision = around_multiple(np.array([3.0, 1.0]), 2.0, 5.0, 4.0)
+    >>> start
+    array([6., 2.])
+    >>> np.linalg.inv(precision).round(9)  # 1 / 5 + 9 / 4, and 3 / 4 in common
+    array([[2.45, 0.75],
+           [0.75, 0.45]])
+    """
+    shared = ridge / (factor_ridge + ridge * float(direction @ direction))
+    precision = ridge * (np.eye(len(direction)) - shared * np.outer(direction, direction))
+    return factor * direction, precision
