@@ -6,7 +6,7 @@ exactly, for they are a difference. `stacking` makes one probability of what all
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -85,39 +85,16 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     """The weights of a family's experts and columns, from the sample of what was counted."""
     names, n = family.names, len(family.how.plan)
     G, K = len(names), len(classes)
-    most = max(MOST_CELLS // (K * (G + 2 * n)), FEWEST)
-    sample = statistics["sample"].smallest(most)
-    codes = labels.positions(sample.classes, classes)[sample.codes]
-    row, fold, weight = deal(codes, sample.weights, FOLDS, most)
-    y = codes[row]
-    prior = unlearned(names, n, K)
-    if len(np.unique(y)) < 2:  # nothing to tell apart: what is expected, and no more
-        weights = Weights(names, prior.start[:G], prior.start[G:], classes, np.zeros(K))
+    rows = out_of_fold(family, statistics, classes)
+    if rows is None:  # nothing to tell apart: what is expected, and no more
+        start = unlearned(names, n, K).start
+        weights = Weights(names, start[:G], start[G:], classes, np.zeros(K))
         combinations = dict.fromkeys(family.how.texts, plain_evidence())
         return Weighing(weights, combinations, np.full(G, np.nan), {})
-    rows = family.how.decoded(sample, statistics)
-    dealt = dealt_rows(family, statistics, rows[row], y, classes, weight, fold)
-    combinations = {
-        column.name: chosen_for_text(dealt, j, column.name, family)
-        for j, column in enumerate(family.how.plan.used)
-        if column.kind == "text"
-    }
-    F, known = evidence(family, dealt, combinations)
-    weight = teaching_weights(weight, known)
-    weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # one row counts as one
-    spread = F[:, :, :G].var(axis=1).mean(axis=0)
-    ridge = np.concatenate([np.maximum(RIDGE * spread, LEAST_RIDGE), np.full(2 * n, COLUMNS)])
-    # Some rows are enough to learn few weights from; all are judged.
-    few = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
-    taught = np.arange(len(y)) % -(-len(y) // few) == 0
-    found = stack(F, y, weight, fold, replace(prior, precision=np.diag(ridge)), taught)
-    is_text = np.array([name.startswith(TEXT) for name in names])
-    share = shares(y, weight, K)
-    said = log_softmax(F[:, :, :G] + np.where(is_text, 1.0, 0.0) * np.log(share)[:, None], axis=1)
-    losses = -(weight @ said[np.arange(len(y)), y]) / max(weight.sum(), 1e-300)
-    outcome = CrossValidation(found.probabilities, classes, y, dealt.weight, fold)
+    found = stack(rows.F, rows.y, rows.weight, rows.fold, rows.prior, rows.taught)
+    outcome = CrossValidation(found.probabilities, classes, rows.y, rows.given, rows.fold)
     worth = {
-        "rows": float(len(y)),
+        "rows": float(len(rows.y)),
         "accuracy": outcome.accuracy,
         "log loss": outcome.log_loss,
         "Brier": outcome.brier,
@@ -125,7 +102,63 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     }
     w = found.weights
     weights = Weights(names, w[:G], w[G:], classes, found.constant, found.doubt)
-    return Weighing(weights, combinations, losses, worth, outcome)
+    return Weighing(weights, rows.combinations, rows.losses(names), worth, outcome)
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfFold:
+    """What all experts and columns say, F (m, K, G + 2n), of rows y that they have not seen.
+
+    `weight` is what rows teach, and `given` what they were given; weights are learned from those
+    that are `taught`, by a `prior`. `combinations` are what texts are judged by.
+    """
+
+    F: Array
+    y: NDArray[np.int64]
+    weight: Array
+    given: Array
+    fold: NDArray[np.int64]
+    taught: NDArray[np.bool_]
+    prior: Prior
+    combinations: Mapping[str, Combination]
+
+    def losses(self, names: Sequence[str]) -> Array:
+        """The log losses of experts by themselves, (G,); those of texts with the shares."""
+        share = np.log(shares(self.y, self.weight, self.F.shape[1]))
+        is_text = np.array([name.startswith(TEXT) for name in names], dtype=float)
+        said = log_softmax(self.F[:, :, : len(names)] + is_text * share[:, None], axis=1)
+        own = said[np.arange(len(self.y)), self.y]
+        return -(self.weight @ own) / max(self.weight.sum(), 1e-300)
+
+
+def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold | None:
+    """The rows of the sample, each judged by all other folds; None unless of two classes."""
+    names, n = family.names, len(family.how.plan)
+    G, K = len(names), len(classes)
+    most = max(MOST_CELLS // (K * (G + 2 * n)), FEWEST)
+    sample = statistics["sample"].smallest(most)
+    codes = labels.positions(sample.classes, classes)[sample.codes]
+    row, fold, given = deal(codes, sample.weights, FOLDS, most)
+    y = codes[row]
+    if len(np.unique(y)) < 2:
+        return None
+    X = family.how.decoded(sample, statistics)[row]
+    dealt = dealt_rows(family, statistics, X, y, classes, given, fold)
+    combinations = {
+        column.name: chosen_for_text(dealt, j, column.name, family)
+        for j, column in enumerate(family.how.plan.used)
+        if column.kind == "text"
+    }
+    F, known = evidence(family, dealt, combinations)
+    weight = teaching_weights(given, known)
+    weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # one row counts as one
+    spread = F[:, :, :G].var(axis=1).mean(axis=0)
+    ridge = np.concatenate([np.maximum(RIDGE * spread, LEAST_RIDGE), np.full(2 * n, COLUMNS)])
+    prior = replace(unlearned(names, n, K), precision=np.diag(ridge))
+    # Some rows are enough to learn few weights from; all are judged.
+    few = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
+    taught = np.arange(len(y)) % -(-len(y) // few) == 0
+    return OutOfFold(F, y, weight, given, fold, taught, prior, combinations)
 
 
 def unlearned(names: tuple[str, ...], columns: int, classes: int) -> Prior:
