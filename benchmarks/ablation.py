@@ -1,9 +1,9 @@
 """What each expert of a table is worth: error and log loss without it, and its share of the time.
 
 `python -m benchmarks.ablation [--data FOLDER] [--sets NAME ...] [--write docs/benchmarks.md]` reads
-the tables of `benchmarks.table_accuracy`. In the first three of ten splits (Adult: as it is split) the
-evidence of all experts is computed once; then weights are learned from what is left without each
-of them, and judged on the test rows. Means over the sets.
+the tables of `benchmarks.table_accuracy`. In the first three of ten splits (Adult: as it is split)
+the evidence of all experts is computed once; then weights are learned from what is left without
+each of them, and judged on the test rows. Means over the sets.
 """
 
 from __future__ import annotations

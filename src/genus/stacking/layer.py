@@ -130,7 +130,7 @@ def fit_groups(F: Array, y: Codes, weight: Array, prior: Prior) -> tuple[Solutio
     their precision is that of γ weights of their size, and of one more at what was given.
     """
     F, given, guess = np.ascontiguousarray(F), np.diag(prior.precision), None
-    groups = [np.flatnonzero(prior.group == g) for g in range(int(prior.group.max(initial=-1)) + 1)]
+    groups = [np.flatnonzero(prior.group == g) for g in np.unique(prior.group[prior.group >= 0])]
     for _ in range(MOST_ROUNDS if groups else 1):
         w, b = guess = fit(F, y, weight, prior, guess)
         _, _, curvature = Loss(F, y, weight, prior).derivatives(np.concatenate(guess))
