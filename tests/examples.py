@@ -612,7 +612,6 @@ def variants() -> Iterator[Variant]:
     yield planned(" given", {"families": "auto"}, product, **given, **priors)
     yield planned(" without dependence", given, {"dependence": True}, **alone)
     yield planned(" together", alone, priors, **together)
-    yield planned(" without sample", given, alone, priors, sample_size=0)
     yield planned(" product", given, priors, **product)
     yield planned(" tree", {"dependence": False}, priors, dependence="tree", **product)
     yield planned(" product given", {"families": "auto"}, **product, **given)

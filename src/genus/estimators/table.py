@@ -61,7 +61,7 @@ class TableClassifier(GenerativeClassifier):
         they say. Without it the model is the plain product of families: naive Bayes.
     priors : p(y) by class, as a dictionary or in the order of the classes; None: shares of rows.
     sample_size : how many rows the weights are learned from. Twice as many are kept in the model,
-        encoded; 0 keeps none, and the weights are those expected of any table.
+        encoded. 0 keeps none, but what rows tell of the weights as a sum (see docs/files.md).
 
     Attributes
     ----------

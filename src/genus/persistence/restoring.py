@@ -15,7 +15,7 @@ from genus.model import Model, counting_as
 from genus.registry import KINDS
 from genus.solve.grid import Grid
 from genus.solve.priors import Priors
-from genus.statistics import Bags, Compound, Moments, Pairs, Sample, Tally
+from genus.statistics import Bags, Belief, Compound, Moments, Pairs, Sample, Tally
 from genus.statistics.sample import MISSING
 from genus.table import Column, Plan
 from genus.table.model.counts import TEXT
@@ -132,6 +132,8 @@ def statistics_from_tree(tree: dict[str, Any]) -> Any:
         return Compound({n: statistics_from_tree(part) for n, part in tree["parts"].items()})
     if kind == "sample":
         return sample_from_tree(tree)
+    if kind == "belief":
+        return Belief(tuple(tree["names"]), tree["precision"], tree["shift"])
     if kind == "moments":
         return Moments(**tree)
     raise KeyError(f"statistics of the unknown kind {kind!r}")
@@ -184,6 +186,9 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
     if isinstance(statistics, Sample):
         check_axis(statistics.classes)
         return
+    if isinstance(statistics, Belief):
+        check_belief(statistics)
+        return
     check_axis(statistics.classes)
     K, n = len(statistics.classes), columns
     if isinstance(statistics, Tally):
@@ -216,6 +221,16 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
         raise ValueError("no rows can have given its numbers")
 
 
+def check_belief(belief: Belief) -> None:
+    """Raise unless what is believed of weights fits together."""
+    P = len(belief.names)
+    arrays = (belief.precision, belief.shift)
+    fits = (belief.precision.shape, belief.shift.shape) == ((P, P), (P,))
+    fits = fits and all(a.dtype == np.float64 and np.isfinite(a).all() for a in arrays)
+    if not (fits and list(belief.names) == sorted(set(belief.names)) and belief.is_possible):
+        raise ValueError("what its experts count for makes no sense")
+
+
 def check_sample(statistics: Compound) -> None:
     """Raise unless rows of a sample have a cell, or a bag of words, for each column."""
     sample = statistics.parts.get("sample")
@@ -232,7 +247,7 @@ def width_of(part: Any) -> int:
     """How many columns a part of a table's statistics has."""
     if isinstance(part, Tally) and part.keys is not None:
         return len(part.keys)
-    return 0 if isinstance(part, Pairs | Sample) else int(part.width)
+    return 0 if isinstance(part, Pairs | Sample | Belief) else int(part.width)
 
 
 def check_pairs(pairs: Pairs) -> None:

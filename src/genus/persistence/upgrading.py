@@ -13,8 +13,10 @@ import numpy as np
 from genus.persistence.restoring import plan_from_tree, restored
 from genus.persistence.trees import plain, statistics_to_tree
 from genus.solve.grid import BITS, MOST_BITS, Grid, representatives
-from genus.statistics import Sample, Tally
+from genus.statistics import Belief, Sample, Tally
 from genus.table.model.builder import build
+from genus.table.model.mixed import Mixed
+from genus.table.model.weighing import weight_names
 
 
 def current(tree: dict[str, Any]) -> dict[str, Any]:
@@ -52,6 +54,19 @@ def upgrade_table(tree: dict[str, Any]) -> None:
     families = restored(options["families"])
     family = build(plan_from_tree(tree["plan"]), families, *(options[name] for name in names))
     tree["counting"] = plain(dict(family.counting))
+    if family.how.belief:
+        parts["belief"] = statistics_to_tree(belief_of(tree, family))
+
+
+def belief_of(tree: dict[str, Any], family: Mixed) -> Belief:
+    """The weights of a file, believed as if each row had told an eighth of a nat of each."""
+    weights = tree["weighing"]["weights"]
+    by_name = dict(zip(weights["names"], weights["experts"].tolist(), strict=True))
+    names = weight_names(family, weights["classes"])
+    experts = [by_name.get(name, 0.0) for name in family.names]
+    θ = np.concatenate([experts, weights["columns"], weights["constant"]])
+    rows = float(tree["classes"]["rows"].sum())
+    return Belief.of(names, θ, rows / 4 * np.eye(len(θ)))
 
 
 def grid_about(origin: float, scale: float) -> Grid:

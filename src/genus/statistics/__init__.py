@@ -17,6 +17,7 @@ array(['ham'], dtype='<U4')
 True
 """
 
+from genus.statistics.belief import Belief
 from genus.statistics.compound import Compound
 from genus.statistics.group import (
     Array,
@@ -34,6 +35,7 @@ from genus.statistics.tally import Tally
 __all__ = [
     "Array",
     "Bags",
+    "Belief",
     "Compound",
     "ImpossibleError",
     "Moments",

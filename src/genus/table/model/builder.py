@@ -33,7 +33,8 @@ def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_siz
     # Pairs of words are for weighed evidence: in a product they would say everything twice.
     tokenizer = Tokenizer(ngrams=(1, 2) if weighs else (1, 1))
     words = Words(tokenizer, selection=Selection(runs=False))
-    how = Counting(plan, words, together(families), size if weighs else 0)
+    belief = weighs and size == 0
+    how = Counting(plan, words, together(families), size if weighs else 0, belief)
     own = {name: family for name, family in asked.items() if family != "text"}
     if isinstance(dependence, str):
         if dependence != "tree":

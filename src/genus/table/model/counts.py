@@ -27,7 +27,7 @@ from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, threads
 from genus.families.gaussian import Gaussian
 from genus.families.gaussian.counts import count_moments
-from genus.statistics import Array, Bags, Compound, Moments, Pairs, Sample, Tally
+from genus.statistics import Array, Bags, Belief, Compound, Moments, Pairs, Sample, Tally
 from genus.statistics.sample import MISSING
 from genus.table import Column, Frame, Plan, Values
 from genus.table.plan import CONSTANT, MOST_PAIRED, Seen, cut_into_cells, hashed
@@ -78,13 +78,15 @@ def renamed(own: Coded, names: list[str]) -> Coded:
 class Counting:
     """How rows of a plan are counted; the only code that sees them.
 
-    `sample` is how many rows choices are made from; 0 keeps none.
+    `sample` is how many rows choices are made from; 0 keeps none. Then a `belief` of the weights
+    takes its place, if weights are to be learned.
     """
 
     plan: Plan
     words: Words = field(default_factory=Words)
     joint: tuple[tuple[str, ...], ...] = ()
     sample: int = 0
+    belief: bool = False
 
     @property
     def blocks(self) -> dict[str, list[int]]:
@@ -121,7 +123,7 @@ class Counting:
             "joined": self.plan.joined,
             "words": dict(self.words.counting),
             "joint": [list(names) for names in self.joint],
-            "shared": bool(self.joint),  # sums over all classes, which do not come apart again
+            "shared": bool(self.joint) or self.belief,  # sums that do not come apart by class
             "sample": self.sample,
         }
 
@@ -134,6 +136,7 @@ class Counting:
         }
         parts |= {name: TOGETHER.zero() for name in self.blocks}
         parts |= {TEXT + name: self.words.zero() for name in self.texts}
+        parts |= {"belief": Belief()} if self.belief else {}
         return Compound(parts | {"sample": Sample(self.sample)})
 
     def count(self, X: Frame, y: Codes, classes: Axis, weight: Array | None) -> Compound:
@@ -242,7 +245,9 @@ class Counting:
                 "The two models model other columns together; fit both with the same families=."
             )
         plan = self.plan.common(other.plan)
-        return replace(self, plan=plan, sample=min(self.sample, other.sample))
+        belief = self.belief or other.belief
+        sample = 0 if belief else min(self.sample, other.sample)
+        return replace(self, plan=plan, sample=sample, belief=belief)
 
     def moved(self, statistics: Compound, to: Counting) -> Compound:
         """What was counted, as if it had been counted by the coarser cells of `to`."""
@@ -256,6 +261,8 @@ class Counting:
             TEXT + name: statistics[TEXT + name] if name in self.texts else to.words.zero()
             for name in to.texts
         }
+        if to.belief:
+            parts["belief"] = statistics.parts.get("belief", Belief())
         return Compound(parts | {"sample": self._moved_sample(statistics["sample"], to)})
 
     def recut(self, statistics: Compound, classes: Axis) -> tuple[Counting, Pairs]:

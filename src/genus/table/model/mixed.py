@@ -32,13 +32,14 @@ from genus.table.model.experts import NAMES, Expert, Together
 from genus.table.model.marginals import Marginal, of_columns
 from genus.table.model.slots import Slots, cell_means
 from genus.table.model.tree import Tree
-from genus.table.model.weighing import Weighing, Weights, weigh
+from genus.table.model.weighing import Weighing, Weights, believed_of, weigh
 from genus.text.model.combination import Combination
 from genus.text.model.words import WordParameters, Words
 
 LEAST = -30.0  # the least log-probability that an expert is believed
 TINY = 1e-300
 ROWS = 1 << 14  # that are scored at a time
+ASIDE = 10_000  # rows that weights are learned from where none are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +103,6 @@ class Mixed:
         return replace(self.how.words, combination=combinations.get(name))
 
     @property
-    def keeps_choice(self) -> bool:
-        """Whether weights that are known stay as they are, for there is no sample of rows."""
-        return self.calibrate and self.how.sample == 0
-
-    @property
     def counting(self) -> Mapping[str, Any]:
         return self.how.options
 
@@ -137,7 +133,13 @@ class Mixed:
         return self.how.zero()
 
     def count(self, X: Frame, y: Codes, classes: Axis, weight: Array | None) -> Compound:
-        return self.how.count(X, y, classes, weight)
+        counted = self.how.count(X, y, classes, weight)
+        if not self.how.belief:
+            return counted
+        # Weights are learned from these rows, and the rows are not kept.
+        aside = replace(self, how=replace(self.how, belief=False, sample=ASIDE))
+        own = believed_of(aside, aside.count(X, y, classes, weight), counted["rows"].classes)
+        return Compound({**counted.parts, "belief": own})
 
     def choose(self, statistics: Compound, classes: Axis, width: int) -> Weighing | None:
         """What experts count for, and what texts are judged by: learned from the sample."""

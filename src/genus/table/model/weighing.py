@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from genus._kernel import layer_sums
 from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
 from genus.stacking.dealing import Dealt, deal
 from genus.stacking.outcome import CrossValidation
 from genus.stacking.prior import Prior
 from genus.stacking.stack import shares, stack
-from genus.statistics import Array, Compound
+from genus.statistics import Array, Belief, Compound
 from genus.table.model.counts import TEXT
 from genus.text.model import Combination, Selection
 from genus.text.model.choosing import candidates, choose, teaching_weights
@@ -86,9 +87,13 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     names, n = family.names, len(family.how.plan)
     G, K = len(names), len(classes)
     rows = out_of_fold(family, statistics, classes)
-    if rows is None:  # nothing to tell apart: what is expected, and no more
-        start = unlearned(names, n, K).start
-        weights = Weights(names, start[:G], start[G:], classes, np.zeros(K))
+    if rows is None:  # no rows to tell apart: what is expected, or what others have told
+        start = np.append(unlearned(names, n, K).start, np.zeros(K))
+        ridge = np.repeat([RIDGE, COLUMNS, 1.0], [G, 2 * n, K])
+        belief = statistics.parts.get("belief", Belief())
+        w = belief.solve(weight_names(family, classes), start, ridge)
+        doubt = 1 / (statistics["rows"]["rows"].sum() + 2)
+        weights = Weights(names, w[:G], w[G : G + 2 * n], classes, w[G + 2 * n :], doubt)
         combinations = dict.fromkeys(family.how.texts, plain_evidence())
         return Weighing(weights, combinations, np.full(G, np.nan), {})
     found = stack(rows.F, rows.y, rows.weight, rows.fold, rows.prior, rows.taught)
@@ -103,6 +108,29 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     w = found.weights
     weights = Weights(names, w[:G], w[G:], classes, found.constant, found.doubt)
     return Weighing(weights, rows.combinations, rows.losses(names), worth, outcome)
+
+
+def weight_names(family: Mixed, classes: Axis) -> list[str]:
+    """A name for each weight: of experts, of columns alone and together, of classes."""
+    columns = [column.name for column in family.how.plan.used]
+    return [
+        *(f"expert {name}" for name in family.names),
+        *(f"alone {name}" for name in columns),
+        *(f"together {name}" for name in columns),
+        *(f"class {label!r}" for label in classes.tolist()),
+    ]
+
+
+def believed_of(family: Mixed, statistics: Compound, classes: Axis) -> Belief:
+    """What the rows of a sample tell of the weights: all that is kept if rows are not."""
+    rows = out_of_fold(family, statistics, classes)
+    if rows is None:
+        return Belief()
+    found = stack(rows.F, rows.y, rows.weight, rows.fold, rows.prior, rows.taught)
+    θ = np.concatenate([found.weights, found.constant])
+    taught = np.ascontiguousarray(rows.F[rows.taught]), rows.y[rows.taught]
+    told = layer_sums(*taught, rows.weight[rows.taught], θ, True, matrix.threads())
+    return Belief.of(weight_names(family, classes), θ, told[2])
 
 
 @dataclass(frozen=True, eq=False)
