@@ -102,6 +102,10 @@ class Gaussian:
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Moments:
         return count_moments(self.structure, self.quartic, X, y, classes, weight)
 
+    def of_moments(self, cells: Moments, moments: Moments) -> Moments:
+        """What is counted, from sums of the numbers instead of those of their cells."""
+        return moments
+
     def solve(self, statistics: Moments, classes: Axis, width: int) -> Parameters:
         moments = statistics.align(classes, width)
         if self.diagonal:

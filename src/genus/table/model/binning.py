@@ -69,7 +69,7 @@ def merged(counted: Pairs, classes: Axis, is_number: NDArray[np.bool_]) -> Binne
     used = np.atleast_1d(alone.any(axis=0))
     for b in np.flatnonzero(np.array(missing) & used):  # that a value is missing may say nothing
         absent = alone[:, b]
-        used[b] = absence(np.maximum(weights - absent, 0.0), absent)[1] > 0
+        used[b] = absence(classes, np.maximum(weights - absent, 0.0), absent)[1] > 0
     place = np.where(used, np.cumsum(used) - 1, int(used.sum()))
     sizes = np.diff(np.append(at, single.shape[1]))
     return Binned(
