@@ -24,7 +24,6 @@ ESTIMATORS = {
 }
 
 
-
 @dataclass(frozen=True)
 class ColumnFamily:
     """A family that a column of a table can have.
@@ -32,13 +31,15 @@ class ColumnFamily:
     `kind` is what the column holds, `path` where the family is, and `options` what it is made with.
     It is a candidate where `suits` is true of a column: of its `kind`, the number of `distinct`
     values, and if they are numbers the `least`, the `largest` and whether they are `whole`. It can
-    model numbers from `least` on, or if `is_open` above it. `whole`: it is of whole numbers only.
+    model numbers from `least` on, or if `is_open` above it. `whole`: it is of whole numbers only. A
+    family that was chosen, and not asked for by its name, also has the options `chosen`.
     """
 
     kind: str
     path: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     suits: Callable[[Any], bool] = lambda column: True
+    chosen: Mapping[str, Any] = field(default_factory=dict)
     least: float = -math.inf
     is_open: bool = False
     whole: bool = False
@@ -49,7 +50,9 @@ EXACT = 2048  # whole numbers below have cells of their own
 FEW = 64  # distinct whole numbers that may be categories
 
 FAMILIES = {
-    "gaussian": ColumnFamily("number", "genus.families.gaussian.Gaussian", NAIVE),
+    "gaussian": ColumnFamily(
+        "number", "genus.families.gaussian.Gaussian", NAIVE, chosen={"prior_rows": 1.0}
+    ),
     "discretised": ColumnFamily("number", "genus.families.categorical.in_bins"),
     "poisson": ColumnFamily(
         "number",
@@ -84,7 +87,7 @@ KINDS = tuple(dict.fromkeys(family.kind for family in FAMILIES.values()))
 
 def is_few_numbers(x: Any) -> bool:
     """Whether a column of numbers holds few and small whole ones, which may be codes."""
-    return bool(x.whole and x.distinct <= FEW and -EXACT < x.least and x.largest < EXACT)
+    return bool(x.whole and x.distinct <= FEW and x.least > -EXACT and x.largest < EXACT)
 
 
 def is_for(family: str, kind: str) -> bool:

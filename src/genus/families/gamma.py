@@ -24,7 +24,7 @@ from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, Matrix
 from genus.solve.errors import NoSolutionError
-from genus.statistics import ImpossibleError, Moments, Tally, divide, settle
+from genus.statistics import ImpossibleError, Tally, settle
 
 Array = NDArray[np.float64]
 Averages = tuple[Array, Array]  # the mean of x, and that of log₂ x
@@ -90,20 +90,6 @@ class Gamma:
         return Tally.of(
             classes, None, dict(zip(MEASURES, (seen, total, above, below), strict=True))
         )
-
-    def of_moments(self, cells: Tally, moments: Moments) -> Tally:
-        """Return what is counted, from exact sums Σx and the logarithms of cells.
-
-        Cells of a grid are narrow, so x is about the number of its cell times one factor for all.
-        """
-        total = moments.weights * moments.mean()
-        counts = cells.align(moments.classes, moments.width)
-        factor = np.log2(divide(total, counts["total"]), where=total > 0, out=np.zeros_like(total))
-        shift = factor * counts["seen"]
-        above = counts["logs_above"] + np.maximum(shift, 0)
-        below = counts["logs_below"] + np.maximum(-shift, 0)
-        sums = moments.weights, total, above, below
-        return Tally.of(moments.classes, None, dict(zip(MEASURES, sums, strict=True)))
 
     def settled(self, rest: Tally, before: Tally) -> Tally:
         """Return what is left of `before` after forgetting, judged by the rows and Σlog x.
@@ -291,8 +277,8 @@ def shape_of(s: Array, pooled: Array) -> Array:
     """
     s = np.where(pooled < LEAST_SPREAD, CONSTANT_SPREAD, np.maximum(s, LEAST_SPREAD))
     a = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
-    for _ in range(3):
-        value, slope = log_less_digamma(a)
+    for steps in (2, 2, 10):  # the last decides how exact it is
+        value, slope = log_less_digamma(a, steps)
         a = 1 / (1 / a + (value - s) / (a * a * slope))
     return a
 

@@ -21,7 +21,7 @@ from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, Matrix
 from genus.families.protocol import exclude_impossible
 from genus.solve.smoothing import Smoothing, finite_part, maximise, per_column
-from genus.statistics import Moments, Tally, divide
+from genus.statistics import Tally, divide
 
 Array = NDArray[np.float64]
 LARGEST_RATE = 1e15  # that events are drawn at
@@ -60,11 +60,6 @@ class Poisson:
         total, missing = matrix.sum_columns(X, y, weight, len(classes), nonnegative=True)
         seen = matrix.class_weights(y, weight, len(classes)) - missing
         return Tally.of(classes, None, {"total": total, "seen": seen})
-
-    def of_moments(self, cells: Tally, moments: Moments) -> Tally:
-        """What is counted, from sums of the numbers instead of those of their cells."""
-        total = np.maximum(moments.weights * moments.mean(), 0)
-        return Tally.of(moments.classes, None, {"total": total, "seen": moments.weights})
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> PoissonParameters:
         counts = statistics.align(classes, width)

@@ -26,11 +26,12 @@ from numpy.typing import NDArray
 
 from genus.arrays import labels
 from genus.arrays.labels import Axis
+from genus.arrays.matrix import class_weights
 from genus.families.categorical import Categorical
 from genus.model import aligned
 from genus.registry import FAMILIES, ColumnFamily, is_for
 from genus.solve.grid import Grid
-from genus.statistics import Compound, Moments, Tally
+from genus.statistics import Compound, Moments, Tally, divide
 from genus.table import Plan
 
 Array = NDArray[np.float64]
@@ -219,6 +220,23 @@ class Counted:
         k, v = np.nonzero(self.counts > 0)
         return k, v, self.counts[k, v]
 
+    @cached_property
+    def within(self) -> Array:
+        """The numbers of all pairs, (P,): so far within their cells that a class has its sum Σx.
+
+        Of whole numbers, which are the least of their cells, they are exact.
+        """
+        k, v, n = self.pairs
+        x = self.values[v]
+        if self.moments is None:
+            return x
+        width = (self.grid.values(self.axis + 1) - self.values)[v]
+        moments = self.moments.align(self.classes, 1)
+        K = len(self.classes)
+        rest = moments.weights * moments.mean() - class_weights(k, n * x, K)
+        share = np.clip(divide(rest, class_weights(k, n * width, K)), 0.0, 1.0)
+        return x + share[k, 0] * width
+
     @property
     def there(self) -> Array:
         """The weight of rows of each class that have a value, (K,)."""
@@ -267,7 +285,9 @@ def of_columns(
 
 def solve(counted: Counted, family: str | None = None) -> Marginal:
     """The marginal of a column under a family, or the candidate that gains most."""
-    made = {name: solve_as(name, counted) for name in candidates(counted, family)}
+    made = {
+        name: solve_as(name, counted, family is not None) for name in candidates(counted, family)
+    }
     gains = {name: gain for name, (_, gain) in made.items()}
     if family is None:
         gains[ALONE_NOTHING] = 0.0
@@ -292,45 +312,46 @@ def candidates(counted: Counted, family: str | None) -> list[str]:
 
 
 @cache
-def build(name: str) -> Any:
+def build(name: str, is_asked: bool = True) -> Any:
     """The family of a name."""
-    module, _, made = FAMILIES[name].path.rpartition(".")
-    return getattr(import_module(module), made)(**FAMILIES[name].options)
+    entry = FAMILIES[name]
+    module, _, made = entry.path.rpartition(".")
+    options = entry.options if is_asked else {**entry.options, **entry.chosen}
+    return getattr(import_module(module), made)(**options)
 
 
-def solve_as(name: str, counted: Counted) -> tuple[Distribution, float]:
+def solve_as(name: str, counted: Counted, is_asked: bool) -> tuple[Distribution, float]:
     """The distribution of a column under a family, and what it gains."""
-    entry, family, grid = FAMILIES[name], build(name), counted.grid
+    entry, family, classes = FAMILIES[name], build(name, is_asked), counted.classes
     if entry.kind == "category":
-        parameters, gain = solve_table(family, counted.classes, counted.counts)
-        grid = grid if counted.kind == "number" else None
+        parameters, gain = solve_table(family, classes, counted.counts)
+        grid = counted.grid if counted.kind == "number" else None
         return Values(counted.values, family, parameters, grid), gain
-    k, v, n = counted.pairs
-    classes, x = counted.classes, modelled(entry, counted.values, grid)[:, None]
     if isinstance(family, Categorical):
-        family = family.on(grid)
+        family = family.on(counted.grid)
         tally = Tally(classes, (counted.axis,), {"count": counted.counts})
         parameters = family.solve(tally, classes, 1)
         _, gain = solve_table(family.of_bins(parameters), classes, parameters.columns[0].counts)
-        return Bins(name, family, parameters, grid), gain
-    statistics = family.count(x[v], k, classes, n) if len(n) else family.zero()
+        return Bins(name, family, parameters, counted.grid), gain
+    k, _, n = counted.pairs
+    x = modelled(entry, counted.within, counted.grid)[:, None]
+    statistics = family.count(x, k, classes, n) if len(n) else family.zero()
     parameters = family.solve(statistics, classes, 1)
-    gain = gain_of(family, aligned(statistics, classes, 1), parameters, x[v], k, n)
-    if counted.moments is not None:
-        statistics = family.of_moments(statistics, counted.moments)
-        parameters = family.solve(statistics, classes, 1)
-    return Numbers(name, family, parameters, grid), gain
+    gain = gain_of(family, aligned(statistics, classes, 1), parameters, x, k, n)
+    if isinstance(statistics, Moments) and counted.moments is not None:
+        parameters = family.solve(counted.moments, classes, 1)
+    return Numbers(name, family, parameters, counted.grid), gain
 
 
 def modelled(entry: ColumnFamily, x: Array, grid: Grid) -> Array:
     """Numbers as a family models them, NaN where it cannot.
 
-    A family of numbers above zero takes those in the cell of zero for half its width.
+    A family of numbers above zero takes zero, which may be less than a cell, for half a cell.
     """
     if entry.least == -np.inf:
         return x
     if entry.is_open:
-        x = np.where((x >= entry.least) & (x < entry.least + grid.step), entry.least + grid.step / 2, x)
+        x = np.where(x == entry.least, entry.least + grid.step / 2, x)
     return np.where(x >= entry.least, x, np.nan)
 
 
@@ -349,7 +370,7 @@ def gain_of(
 
     n (P,) rows of class k (P,) are at x (P, 1).
     """
-    weights = np.bincount(k, n, len(statistics.classes))
+    weights = class_weights(k, n, len(statistics.classes))[:, 0]
     total = weights.sum()
     if total <= 1:
         return 0.0
@@ -362,7 +383,7 @@ def gain_of(
     joint[own] = scores.T[own] + left
     largest = joint.max(axis=0)
     posterior = joint[own] - largest
-    joint -= largest
+    joint = np.maximum(joint - largest, LEAST_GAIN)  # exp is slow where its value is no float
     posterior -= np.log(np.exp(joint, out=joint).sum(axis=0))
     before = left - np.log(total - w)
     return float(n @ np.maximum(posterior - before, LEAST_GAIN) / total)
