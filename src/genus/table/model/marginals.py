@@ -58,8 +58,10 @@ class Numbers:
 
     def common(self, values: Array) -> Array:
         """That term, (m,)."""
-        both = (self._scores(values, relative)[:, 0] for relative in (False, True))
-        return np.subtract(*(np.maximum(scores, LEAST) for scores in both))
+        full, relative = (self._scores(values, one)[:, 0] for one in (False, True))
+        known = np.isfinite(relative)
+        term = np.subtract(full, relative, out=np.zeros(len(full)), where=known)
+        return np.where(values < FAMILIES[self.name].least, LEAST, term)
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
         """n values of class k."""
