@@ -208,8 +208,9 @@ class Categorical:
         """The values of a column: its bins, its codes or what was seen."""
         if self.bins is not None:
             edges = self.bins.solve(axis, counts, j)
-            binned = np.zeros((len(counts), len(edges) + 1))
-            np.add.at(binned.T, self.bins.merge(axis, edges, j), counts.T)
+            at = self.bins.merge(axis, edges, j)
+            binned = np.array([np.bincount(at, own, len(edges) + 1) for own in counts])
+            binned = binned.reshape(len(counts), len(edges) + 1)
             cells = axis if self.bins.given(j) is None else None
             weights = counts.sum(axis=0)
             values = np.arange(len(edges) + 1)
