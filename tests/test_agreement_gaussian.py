@@ -19,6 +19,7 @@ from sklearn.discriminant_analysis import (
 from sklearn.naive_bayes import GaussianNB as PeerGaussianNB
 
 from genus import GDA, GaussianNB, MultivariateNormal
+from genus.families import Gaussian
 
 pytest.importorskip("sklearn", minversion="1.9")  # divisors and solvers were others before
 
@@ -526,3 +527,21 @@ def test_ten_thousand_classes_share_one_covariance():
     equal(ours.covariance_, z.T @ z / len(y), atol=1e-12)
     joint = densities(X[:50], means[:100], [ours.covariance_] * 100) - np.log(K)
     equal(ours.predict_joint_log_proba(X[:50])[:, :100], joint)
+
+
+@pytest.mark.parametrize("prior_rows", [0.0, 1.0, 2.5])
+def test_leaving_one_out_subtracts_the_row_from_the_prior_too(prior_rows: float) -> None:
+    rng = np.random.default_rng(0)
+    X, y, classes = rng.normal(size=(30, 2)), rng.integers(0, 3, 30), np.arange(4)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    family = Gaussian(shared=False, diagonal=True, floor=1e-9, prior_rows=prior_rows)
+    counted = family.count(X, y, classes, None).align(classes, 2)
+    found = family.leave_one_out(counted, family.solve(counted, classes, 2), X, y, None)
+    for i in range(30):
+        row = slice(i, i + 1)
+        rest = family.solve(counted - family.count(X[row], y[row], classes, None), classes, 2)
+        np.testing.assert_allclose(found[i], family.log_likelihood(rest, X[row])[0], rtol=1e-9)
+    pooled = family.solve(counted, classes, 2).variance[3]
+    with_prior = family.solve(counted, classes, 2).variance[0]
+    n, plain = counted.weights[0], counted.variance()[0]
+    np.testing.assert_allclose(with_prior, (n * plain + prior_rows * pooled) / (n + prior_rows))

@@ -406,11 +406,10 @@ def test_files_of_version_2_still_load(name: str, tmp_path: Path) -> None:
     kind = "table" if "table" in name else "texts" if "text" in name else "numbers"
     rows = expected[kind]
     model = genus.load(OLD / f"{name}.genus")
-    # Cells of a table are moved to another grid, which shifts edges of bins by a little.
-    exact = "table" not in name
-    assert_allclose(
-        model.predict_proba(rows), expected[f"{name}.genus"], atol=1e-9 if exact else 2e-3
-    )
+    # Cells of a table are moved to another grid, which shifts edges of bins by a little. Version 2
+    # added a row of the common variance to Gaussian columns also if they were asked for by name.
+    atol = {"table": 2e-3, "plain-table": 4e-3}.get(name, 1e-9)
+    assert_allclose(model.predict_proba(rows), expected[f"{name}.genus"], atol=atol)
     model.save(tmp_path / "again")
     again = genus.load(tmp_path / "again")
     assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import struct
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,12 @@ from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.preprocessing import OrdinalEncoder
 
+import genus
 from genus import GDA, TableClassifier, TableError, TextClassifier, cross_validate, load
 from genus.estimators.table_rows import labelled
 from genus.persistence.predictor import load_predictor
+from genus.registry import FAMILIES, is_for
+from genus.report.densities import density
 from genus.report.judging import judged
 from genus.table import Frame, look, open_table
 
@@ -314,9 +318,122 @@ def test_gaussian_and_categorical_columns_are_those_of_scikit_learn() -> None:
     )
     log_p -= np.log(numbers.class_prior_)
     expected = np.exp(log_p - np.logaddexp(*log_p.T)[:, None])
-    # A variance has one more row as spread as all rows are: 1 in 160.
-    assert_allclose(model.predict_proba(frame), expected, atol=0.02)
-    assert (model.predict(frame) == numbers.classes_[expected.argmax(axis=1)]).mean() > 0.99
+    assert_allclose(model.predict_proba(frame), expected, atol=1e-9)
+
+
+def numbers_of(family: str, rows: int, y: Any) -> pd.DataFrame:
+    """Three columns that a family is for, the last of them without evidence."""
+    rng = np.random.default_rng(rows)
+    level = 1.0 + y[:, None] * [1, 1, 0]
+    drawn = {
+        "gaussian": lambda: rng.normal(
+            level * [1, 100, 1e-3] + [0, 5e3, 0], [1, 50, 1e-3], (rows, 3)
+        ),
+        "poisson": lambda: rng.poisson(2 * level, (rows, 3)),
+        "gamma": lambda: rng.gamma(4, level * [1, 100, 1e-3], (rows, 3)),
+        "categorical": lambda: rng.poisson(2 * level, (rows, 3)).astype(str).astype(object),
+    }
+    return pd.DataFrame(drawn[family](), columns=list("abc"))
+
+
+@pytest.mark.parametrize("rows", [12, 400])
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize(
+    ("family", "single", "atol"),
+    [
+        ("gaussian", genus.GaussianNB(), 1e-12),
+        ("poisson", genus.PoissonNB(alpha=1), 1e-12),
+        ("categorical", genus.CategoricalNB(alpha=1), 1e-12),
+        ("gamma", genus.GammaNB(), 1e-3),  # Σ log x is taken from cells
+    ],
+)
+def test_columns_of_one_family_are_its_naive_bayes(
+    family: str, single: Any, atol: float, holes: bool, rows: int
+) -> None:
+    y = np.arange(rows) % 3
+    frame = numbers_of(family, rows, y)
+    if holes:  # of all classes alike, so that being missing says nothing
+        frame[np.isin(np.arange(rows) % 12, [0, 1, 2])] = None
+    text = [f"v{x}" if isinstance(x, str) else None for x in frame.to_numpy().ravel()]
+    if family == "categorical":
+        frame = pd.DataFrame(
+            np.reshape(np.array(text, dtype=object), frame.shape), columns=[*frame]
+        )
+    model = TableClassifier(dict.fromkeys("abc", family), calibrate=False).fit(frame, y)
+    assert not any(own.absent.any() for own in model.model_.parameters.marginals)
+    values = frame.to_numpy(dtype=object if family == "categorical" else float)
+    assert_allclose(
+        model.predict_proba(frame), clone(single).fit(values, y).predict_proba(values), atol=atol
+    )
+
+
+def with_families(families: dict[str, str], rows: int = 200) -> tuple[TableClassifier, Any]:
+    rng = np.random.default_rng(0)
+    y = np.arange(rows) % 2
+    frame = pd.DataFrame({name: 1.0 + rng.poisson(2 + 3 * y) for name in families})
+    return TableClassifier(families, calibrate=False).fit(frame, y), frame
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if is_for(name, "number")])
+def test_every_family_of_numbers_scores_samples_and_is_drawn(family: str) -> None:
+    model, frame = with_families({"a": family})
+    (column,) = model.summary().columns
+    assert (column.family, column.others) == (family, {})
+    assert column.gain > 0.2
+    strange = frame[:4].assign(a=[1e150, -1e150, -3.0, 0.0])
+    assert np.isfinite(model.predict_proba(strange)).all()
+    assert (model.log_density(strange)[:2] <= model.log_density(frame).min()).all()
+    drawn, y = model.sample(2000, random_state=0)
+    means = [drawn.column("a").to_numpy()[y == k].mean() for k in (0, 1)]
+    assert_allclose(means, [3, 6], atol=0.8)
+    for rows in (
+        None,
+        Frame.of(pa.table({"a": [None, None]}).cast(pa.schema([("a", pa.float64())])), model.plan_),
+    ):
+        curves = density(model, "a", rows)
+        steps = 1.0 if curves.is_shares else np.diff(curves.x).mean()
+        assert np.isfinite(curves.p).all()
+        if rows is None and family != "discretised":
+            assert_allclose(curves.p.sum(axis=1) * steps, 1, atol=0.1)
+
+
+def test_the_next_family_is_an_entry_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = replace(FAMILIES["gamma"], options={"alpha": 5.0}, suits=lambda x: x.least > 0)
+    monkeypatch.setitem(FAMILIES, "smooth gamma", entry)
+    model, frame = with_families({"a": "smooth gamma"})
+    values = frame.to_numpy(float)
+    expected = genus.GammaNB(alpha=5).fit(values, np.arange(200) % 2).predict_proba(values)
+    assert_allclose(model.predict_proba(frame), expected, atol=1e-3)
+    chosen = TableClassifier(calibrate=False).fit(frame, np.arange(200) % 2).summary().columns[0]
+    assert "smooth gamma" in {chosen.family, *chosen.others}
+
+
+def test_gamma_is_for_positive_numbers_and_asked_for_by_name() -> None:
+    y = np.arange(60) % 2
+    x = np.random.default_rng(0).gamma(2, 1 + 3 * y)
+    (chosen,) = TableClassifier(calibrate=False).fit({"x": x}, y).summary().columns
+    assert "gamma" not in {chosen.family, *chosen.others}
+    x[0] = -1
+    with pytest.raises(ValueError, match=r"'x' holds -1.*gamma is for numbers of 0 or more"):
+        TableClassifier({"x": "gamma"}).fit({"x": x}, y)
+
+
+def test_classes_of_few_rows_have_no_spikes_unless_asked_for() -> None:
+    x = np.append(np.random.default_rng(0).normal(size=60), [0.5, 0.9])
+    y = np.repeat([0, 1, 2], [30, 30, 2])
+    shifted = {"x": x + 2 * (y == 1)}
+    (chosen,) = TableClassifier(calibrate=False).fit(shifted, y).summary().columns
+    asked = TableClassifier({"x": "gaussian"}, calibrate=False).fit(shifted, y)
+    assert {chosen.family: chosen.gain, **chosen.others}["gaussian"] > 0.3
+    assert asked.summary().columns[0].gain < -1
+    for weight in (None, np.linspace(0.1, 2.3, 62)):
+        for few in (np.zeros(62), x, np.round(x), np.arange(62.0)):
+            for family in ("gaussian", "gamma", "poisson", "discretised", "categorical"):
+                table = {"x": np.abs(few), "z": x}
+                one = TableClassifier({"x": family}, calibrate=False)
+                assert np.isfinite(
+                    one.fit(table, y, sample_weight=weight).predict_proba(table)
+                ).all()
 
 
 def test_missing_values_speak_only_if_being_missing_does() -> None:

@@ -371,14 +371,16 @@ class Model:
         return self.normalise(joint, log_prior, logarithm=False)
 
     def _leave_one_out_likelihood(self, X: Matrix, y: Codes, weight: Array | None) -> Array:
-        aligned = self.statistics
-        if isinstance(aligned, Tally):
-            counts = aligned.align(self.classes, self.width)
-            aligned = replace(aligned, classes=self.classes, counts=counts)
-        elif isinstance(aligned, Moments):
-            aligned = aligned.align(self.classes, self.width)
-        scores = self.family.leave_one_out(aligned, self.parameters, X, y, weight)
+        counted = aligned(self.statistics, self.classes, self.width)
+        scores = self.family.leave_one_out(counted, self.parameters, X, y, weight)
         return np.full((len(y), len(self.classes)), np.nan) if scores is None else scores
+
+
+def aligned(statistics: Any, classes: Axis, width: int) -> Any:
+    """The same statistics with one row for each of the classes."""
+    if isinstance(statistics, Tally):
+        return replace(statistics, classes=classes, counts=statistics.align(classes, width))
+    return statistics.align(classes, width) if isinstance(statistics, Moments) else statistics
 
 
 def of_classes(statistics: Any, weights: Tally) -> Any:

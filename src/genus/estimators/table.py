@@ -454,7 +454,7 @@ class TableClassifier(GenerativeClassifier):
         if isinstance(self.ignore, str):
             raise ValueError(f"ignore is a list of columns; got {self.ignore!r}.")
         families = asked_families(self.families)
-        asked = {name: FAMILIES[family] for name, family in families.items()}
+        asked = {name: FAMILIES[family].kind for name, family in families.items()}
         for name, family in families.items():
             # Categories that look like numbers are counted as numbers, one by one.
             if is_for(family, "number") and is_numeric(table, name):

@@ -10,7 +10,7 @@ bins are chosen in `solve`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from genus._kernel import column_range, gather_scores, tally_codes, unique_codes
 from genus.arrays import labels
 from genus.arrays.labels import Axis, is_missing
 from genus.arrays.matrix import Codes, InvalidColumn, InvalidValue, Matrix, refuse_negative, threads
-from genus.families.protocol import by_weight, exclude_impossible, replace_own
-from genus.solve.grid import Bins, lower_bounds
+from genus.families.protocol import exclude_impossible
+from genus.solve.grid import Bins, Grid
 from genus.solve.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio, of_column
 from genus.statistics import Tally
 
@@ -71,14 +71,24 @@ class Categorical:
     """Columns of categories; with `bins`, columns of numbers.
 
     A column of whole numbers from 0 on is taken as codes 0 … largest, as scikit-learn does, and
-    has at least `min_categories` of them. `unseen`: "ignore" leaves a value never seen out of the
-    product, "smooth" gives it the probability of a count of zero.
+    has at least `min_categories` of them, unless numbers `are_names`. `unseen`: "ignore" leaves a
+    value never seen out of the product, "smooth" gives it the probability of a count of zero.
     """
 
     smoothing: Smoothing = field(default_factory=Smoothing)
     bins: Bins | None = None
     min_categories: Any = None
     unseen: str = "ignore"
+    are_names: bool = False
+
+    def on(self, grid: Grid) -> Categorical:
+        """The same options for numbers that are counted by the cells of a grid."""
+        return self if self.bins is None else replace(self, bins=replace(self.bins, grid=grid))
+
+    def of_bins(self, parameters: CategoricalParameters) -> Categorical:
+        """The same options for the bins that were solved: all of them known, by their numbers."""
+        sizes = [len(column.values) for column in parameters.columns]
+        return replace(self, bins=None, min_categories=sizes)
 
     @property
     def counting(self) -> Mapping[str, Any]:
@@ -151,23 +161,24 @@ class Categorical:
             return None
         codes = self._codes(parameters, X)
         scores = score(parameters, parameters.table, codes)
-        for w, rows in by_weight(weight):
-            # The row's own class: (n_v - w + a_v) / (n - w + Σa), the same for all its rows.
-            own = np.vstack(
-                [np.empty((0, parameters.table.shape[1]))]
-                + [
-                    self._log_probability(column.counts, parameters.pseudo[parameters.rows(j)], w)
-                    for j, column in enumerate(parameters.columns)
-                ]
-            )
-            single = self._single_values(parameters, w)
-            if single.any() and self.unseen != "ignore":
-                return None
+        rows, w = np.arange(len(y)), np.ones(len(y)) if weight is None else weight
+        for j, column in enumerate(parameters.columns):
+            known = (codes[:, j] >= 0) & (codes[:, j] < len(column.values))
+            at, k, wi = codes[known, j].astype(np.intp), y[known], w[known]
+            pseudo = parameters.pseudo[parameters.rows(j)]
+            # The row's own class: (n_v - w + a_v) / (n - w + Σa).
+            total = np.maximum(column.counts.sum(axis=1)[k] - wi, 0) + pseudo[:-1].sum()
+            own = np.log(np.maximum(column.counts[k, at] - wi, 0) + pseudo[at]) - np.log(total)
+            table = parameters.table[parameters.rows(j)]
+            scores[rows[known], k] += own - table[at, k]
             # A value that only this row has is never seen once the row has gone.
-            base, own = np.where(single[:, None], 0.0, [parameters.table, own])
+            single = self._is_single(column, j, at, wi)
             if single.any():
-                scores[rows] = score(parameters, base, codes[rows])
-            replace_own(scores, score(parameters, own, codes[rows]), y, rows)
+                if self.unseen != "ignore":
+                    return None
+                alone = rows[known][single]
+                scores[alone] -= table[at[single]]
+                scores[alone, k[single]] -= (own - table[at, k])[single]
         return scores
 
     def sample(
@@ -183,7 +194,7 @@ class Categorical:
                 φ = np.ones_like(φ)
             value = rng.choice(len(φ), size=n, p=φ / φ.sum())
             if self.bins is not None and column.edges is not None:
-                drawn.append(self.bins.shift + numbers(column, value, rng))
+                drawn.append(self.bins.shift + numbers(self.bins, column, value, rng))
             else:
                 drawn.append(column.values[value])
         if all(values.dtype.kind in "biuf" for values in drawn):
@@ -197,39 +208,39 @@ class Categorical:
         """The values of a column: its bins, its codes or what was seen."""
         if self.bins is not None:
             edges = self.bins.solve(axis, counts, j)
-            binned = np.zeros((len(counts), len(edges) + 1))
-            np.add.at(binned.T, self.bins.merge(axis, edges, j), counts.T)
+            at = self.bins.merge(axis, edges, j)
+            binned = np.array([np.bincount(at, own, len(edges) + 1) for own in counts])
+            binned = binned.reshape(len(counts), len(edges) + 1)
             cells = axis if self.bins.given(j) is None else None
             weights = counts.sum(axis=0)
             values = np.arange(len(edges) + 1)
             return Column(values, binned, False, edges, cells, weights)
-        if not is_code(axis):
+        if self.are_names or not is_code(axis):
             return Column(axis, counts)
         least = of_column(self.min_categories, j) or 0
         size = max(int(axis[-1]) + 1 if len(axis) else 0, int(least))
         index = axis.astype(np.intp)
         return Column(np.arange(size), labels.spread(counts, index, size, axis=1), True)
 
-    def _log_probability(self, counts: Array, pseudo: Array, leaving: float = 0.0) -> Array:
-        """log φ (values + 1, K) when `leaving` has been taken off the count of the value itself."""
+    def _log_probability(self, counts: Array, pseudo: Array) -> Array:
+        """log φ, (values + 1, K)."""
         counts = np.hstack([counts, np.zeros((len(counts), 1))])
-        total = np.maximum(counts.sum(axis=1, keepdims=True) - leaving, 0) + pseudo[:-1].sum()
-        table = log_ratio(np.maximum(counts - leaving, 0) + pseudo, total).T
+        total = counts.sum(axis=1, keepdims=True) + pseudo[:-1].sum()
+        table = log_ratio(counts + pseudo, total).T
         if self.unseen == "ignore" or len(table) == 1:
             table[-1] = 0.0  # with no value ever seen there is nothing to compare with
         return table
 
-    def _single_values(self, parameters: CategoricalParameters, w: float) -> NDArray[np.bool_]:
-        """Which values would no longer be known without a row of weight w, (T,)."""
-        single = np.zeros(len(parameters.table), dtype=bool)
-        for j, column in enumerate(parameters.columns):
-            once = column.counts.sum(axis=0) <= w
-            if column.is_code:  # codes below the largest stay known
-                least = of_column(self.min_categories, j) or 0
-                once[:-1] = False
-                once &= len(once) > least
-            if column.edges is None:
-                single[parameters.rows(j)][:-1] = once
+    def _is_single(
+        self, column: Column, j: int, at: NDArray[np.intp], w: Array
+    ) -> NDArray[np.bool_]:
+        """Whether a value would no longer be known without a row of weight w, (m,)."""
+        if column.edges is not None:
+            return np.zeros(len(at), dtype=bool)
+        single = column.counts.sum(axis=0)[at] <= w
+        if column.is_code:  # codes below the largest stay known
+            last = len(column.values) - 1
+            single &= (at == last) & (last >= (of_column(self.min_categories, j) or 0))
         return single
 
     def _encode(self, X: Matrix, n_classes: int) -> tuple[NDArray[Any], tuple[Axis, ...]]:
@@ -424,8 +435,13 @@ def bin_keys(bins: Bins, X: Matrix, j: int) -> tuple[Axis, NDArray[np.int64]]:
     return keys, codes
 
 
-def numbers(column: Column, bin_of_row: NDArray[np.intp], rng: np.random.Generator) -> Array:
-    """A number for each drawn bin, spread over it as all were, or evenly if that is unknown."""
+def numbers(
+    bins: Bins, column: Column, bin_of_row: NDArray[np.intp], rng: np.random.Generator
+) -> Array:
+    """A number for each drawn bin, spread over it as all were, or evenly if that is unknown.
+
+    Of a grid's cell it is the least number, so that whole numbers stay whole.
+    """
     edges = column.edges
     assert edges is not None
     assert column.weights is not None
@@ -434,13 +450,18 @@ def numbers(column: Column, bin_of_row: NDArray[np.intp], rng: np.random.Generat
     bounds = np.concatenate([inner[:1] - width, edges, inner[-1:] + width])
     x = rng.uniform(bounds[bin_of_row], bounds[bin_of_row + 1])
     if column.cells is not None:
-        at = np.searchsorted(edges, lower_bounds(column.cells), side="right")
+        at = np.searchsorted(edges, bins.bounds(column.cells), side="right")
         for one in np.unique(bin_of_row):
             inside = np.flatnonzero(at == one)
             weights = column.weights[inside]
             rows = np.flatnonzero(bin_of_row == one)
             if weights.sum() > 0:
-                drawn = rng.choice(inside, size=len(rows), p=weights / weights.sum())
-                low, high = lower_bounds(column.cells[drawn]), lower_bounds(column.cells[drawn] + 1)
-                x[rows] = rng.uniform(low, high)
+                drawn = column.cells[rng.choice(inside, size=len(rows), p=weights / weights.sum())]
+                low, high = bins.bounds(drawn), bins.bounds(drawn + 1)
+                x[rows] = low if bins.grid is not None else rng.uniform(low, high)
     return x
+
+
+def in_bins() -> Categorical:
+    """Numbers in bins that are cut where the classes change."""
+    return Categorical(bins=Bins("mdlp"))

@@ -277,8 +277,8 @@ def shape_of(s: Array, pooled: Array) -> Array:
     """
     s = np.where(pooled < LEAST_SPREAD, CONSTANT_SPREAD, np.maximum(s, LEAST_SPREAD))
     a = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
-    for _ in range(3):
-        value, slope = log_less_digamma(a)
+    for steps in (2, 2, 10):  # the last decides how exact it is
+        value, slope = log_less_digamma(a, steps)
         a = 1 / (1 / a + (value - s) / (a * a * slope))
     return a
 

@@ -24,6 +24,7 @@ from genus.solve.smoothing import Smoothing, finite_part, maximise, per_column
 from genus.statistics import Tally, divide
 
 Array = NDArray[np.float64]
+LARGEST_RATE = 1e15  # that events are drawn at
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,8 @@ class Poisson:
     def sample(
         self, parameters: PoissonParameters, k: int, n: int, rng: np.random.Generator
     ) -> NDArray[Any]:
-        return rng.poisson(parameters.rate[k], (n, parameters.rate.shape[1])).astype(np.float64)
+        rate = np.minimum(parameters.rate[k], LARGEST_RATE)
+        return rng.poisson(rate, (n, len(rate))).astype(np.float64)
 
 
 def pooled_rate(total: Array, seen: Array, a: Array) -> Array:

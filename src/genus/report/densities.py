@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus.display import text as shown
+from genus.registry import FAMILIES
 from genus.table import Column, Frame, Values
-from genus.table.model.marginals import Histogram, Marginal, Normal, Poisson, Table, of_columns
+from genus.table.model import marginals
+from genus.table.model.marginals import Bins, Distribution, Marginal, of_columns
 
 Array = NDArray[np.float64]
 POINTS = 160
@@ -92,7 +94,7 @@ def density(model: Any, column: str, rows: Frame | None = None) -> Curves | Shar
     if marginal is None:
         raise ValueError(f"Column {column!r} holds texts, which have no density to draw.")
     seen = counted(model, j) if rows is None else given(rows.columns[j])
-    if isinstance(marginal.spread, Table) and own.kind == "category":
+    if own.kind == "category":
         return shares(own, marginal, model.classes_, seen)
     return curves(own, marginal, model.classes_, seen)
 
@@ -135,9 +137,10 @@ def given(values: Any) -> Observed:
 def curves(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> Curves:
     """A column of numbers."""
     family = marginal.spread
-    low, high = span(family, seen)
+    assert family is not None
+    low, high = span(family, len(classes), seen)
     is_date = holds_dates(column)
-    if isinstance(family, Table | Poisson):
+    if has_shares(family):
         x = whole_values(family, low, high)
         edges = between(x)
         bars = share_of(seen, edges)
@@ -148,7 +151,7 @@ def curves(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> 
     edges = bar_edges(seen, low, high)
     bars = share_of(seen, edges)
     beyond = 1 - float(bars.sum()) if len(seen.values) else 0.0
-    if isinstance(family, Histogram):
+    if isinstance(family, Bins):
         inner = family.edges[(family.edges > low) & (family.edges < high)]
         bounds = np.concatenate([[low], inner, [high]])
         p = np.repeat(likelihood(family, (bounds[1:] + bounds[:-1]) / 2), 2, axis=1)
@@ -165,12 +168,12 @@ def curves(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> 
 def shares(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> Shares:
     """A column of categories."""
     table = marginal.spread
-    assert isinstance(table, Table)
+    assert isinstance(table, marginals.Values)
     at = {str(value): i for i, value in enumerate(table.axis.tolist())}
     found = dict(zip(map(str, seen.values.tolist()), seen.weight.tolist(), strict=True))
     values = sorted({*at, *(v for v, w in found.items() if w > 0)}, key=lambda v: -found.get(v, 0))
     kept = values[:MOST_VALUES]
-    known = np.exp(table.log_p)
+    known = np.exp(table.log_p[:-1])
     p = np.array([known[at[v]] if v in at else np.zeros(len(classes)) for v in kept])
     bars = np.array([found.get(v, 0.0) for v in kept]) / seen.total
     return Shares(
@@ -179,19 +182,25 @@ def shares(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> 
     )  # fmt: skip
 
 
-def likelihood(family: Any, x: Array) -> Array:
+def has_shares(family: Distribution) -> bool:
+    """Whether single values have a probability, and not a density."""
+    return isinstance(family, marginals.Values) or FAMILIES[family.name].whole
+
+
+def likelihood(family: Distribution, x: Array) -> Array:
     """p(x|k), (K, m)."""
     return np.exp(family.score(x) + family.common(x)[:, None]).T
 
 
-def span(family: Any, seen: Observed) -> tuple[float, float]:
-    """From where to where to draw: where values are, but for the few that are far off."""
+def span(family: Distribution, classes: int, seen: Observed) -> tuple[float, float]:
+    """From where to where to draw: where values are, but for the few that are far off.
+
+    If none is known, it is where the model expects some.
+    """
     if len(seen.values) == 0:
-        return (
-            (float(family.mean.min() - 1), float(family.mean.max() + 1))
-            if isinstance(family, Normal)
-            else (0.0, 1.0)
-        )
+        rng = np.random.default_rng(0)
+        drawn = [family.sample(k, POINTS, rng) for k in range(classes)]
+        seen = given(np.concatenate(drawn).astype(np.float64))
     low, high = float(seen.values.min()), float(seen.values.max())
     inner = seen.quantile(TRIMMED), seen.quantile(1 - TRIMMED)
     width = inner[1] - inner[0]
@@ -203,9 +212,9 @@ def span(family: Any, seen: Observed) -> tuple[float, float]:
     return low, high
 
 
-def whole_values(family: Table | Poisson, low: float, high: float) -> Array:
+def whole_values(family: Distribution, low: float, high: float) -> Array:
     """The values that have shares, within what is drawn."""
-    if isinstance(family, Table):
+    if isinstance(family, marginals.Values):
         axis = np.asarray(family.axis, dtype=np.float64)
         inside = axis[(axis >= low) & (axis <= high)]
         return inside if len(inside) else axis[:1]

@@ -9,7 +9,6 @@ are counted exactly, not to the nearest cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,6 @@ from genus._kernel import mdlp as kernel_mdlp
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int64]
-Bounds = Callable[[Cells], Array]
 
 BITS = 11  # of the mantissa: 2048 cells from one power of two to the next
 SHIFT = 52 - BITS
@@ -144,12 +142,16 @@ class Grid:
 
 @dataclass(frozen=True)
 class Bins:
-    """How to cut numbers into bins: `edges` (one list, or one per column), or a `strategy`."""
+    """How to cut numbers into bins: `edges` (one list, or one per column), or a `strategy`.
+
+    Numbers are counted by their leading bits about the `origin`, or by the cells of a `grid`.
+    """
 
     strategy: str = "mdlp"
     count: int = 10
     edges: tuple[Any, ...] | None = None
     origin: float = 0.0
+    grid: Grid | None = None
 
     @property
     def counting(self) -> dict[str, Any]:
@@ -183,15 +185,16 @@ class Bins:
         edges = self.given(column)
         if edges is not None:
             return np.searchsorted(edges, x, side="right")
-        return cells(x - self.origin)
+        return cells(x - self.origin) if self.grid is None else self.grid.keys(x)
 
-    def solve(
-        self, keys: Cells, counts: Array, column: int, bounds: Bounds = lower_bounds
-    ) -> Array:
+    def bounds(self, keys: Cells) -> Array:
+        """The least number of each cell, relative to the origin."""
+        return lower_bounds(keys) if self.grid is None else self.grid.values(keys)
+
+    def solve(self, keys: Cells, counts: Array, column: int) -> Array:
         """Inner edges, ascending, from counts by class and key (K, V), keys ascending.
 
-        Edges that are not given are relative to the origin; `bounds` are the least numbers of
-        cells.
+        Edges that are not given are relative to the origin.
         """
         edges = self.given(column)
         if edges is not None:
@@ -203,9 +206,9 @@ class Bins:
         elif self.strategy == "quantile":
             cuts = quantile_cuts(counts.sum(axis=0), self.count)
         else:
-            cuts = uniform_cuts(keys, self.count)
+            cuts = uniform_cuts(self.bounds(keys), self.count)
         # A cut before key i may stand anywhere in the gap between the cells i - 1 and i.
-        low, high = bounds(keys[cuts - 1] + 1), bounds(keys[cuts])
+        low, high = self.bounds(keys[cuts - 1] + 1), self.bounds(keys[cuts])
         return (low + high) / 2
 
     def assign(self, x: Array, edges: Array) -> NDArray[np.intp]:
@@ -216,7 +219,7 @@ class Bins:
         """The bin of each key."""
         if self.given(column) is not None:
             return keys
-        return np.searchsorted(edges, lower_bounds(keys), side="right")
+        return np.searchsorted(edges, self.bounds(keys), side="right")
 
 
 def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
@@ -262,13 +265,12 @@ def dyadic_edges(x: Array, share: float) -> Array:
     return np.unique(edges[np.isfinite(edges)])
 
 
-def uniform_cuts(keys: Cells, count: int) -> NDArray[np.intp]:
-    """Before which keys to cut so that the bins are about equally wide."""
-    at = lower_bounds(keys)
+def uniform_cuts(at: Array, count: int) -> NDArray[np.intp]:
+    """Before which of some ascending numbers to cut so that the bins are about equally wide."""
     share = np.arange(1, count) / count
     wanted = at[0] * (1 - share) + at[-1] * share
     cuts = np.unique(np.searchsorted(at, wanted, side="left"))
-    return cuts[(cuts > 0) & (cuts < len(keys))]
+    return cuts[(cuts > 0) & (cuts < len(at))]
 
 
 def mdlp(counts: Array) -> NDArray[np.intp]:

@@ -41,7 +41,8 @@ from genus.statistics import Array, Moments, divide
 class Gaussian:
     """`shrinkage` is None, a number, "oas" or "ledoit-wolf".
 
-    `floor` is the least variance, as a share of the column's; `counted` see `counted_as`.
+    `floor` is the least variance, as a share of the column's. To separate variances of a diagonal Σ
+    `prior_rows` rows are added that have the variance over all classes. `counted` see `counted_as`.
     """
 
     shared: bool = True
@@ -49,6 +50,7 @@ class Gaussian:
     shrinkage: float | str | None = None
     unbiased: bool = False
     floor: float = 0.0
+    prior_rows: float = 0.0
     counted: Mapping[str, Any] | None = None
 
     def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
@@ -158,6 +160,7 @@ class Gaussian:
                 shared=self.shared,
                 unbiased=self.unbiased,
                 floor=self.floor,
+                prior_rows=self.prior_rows,
             )
         if isinstance(self.shrinkage, str) or holes(X):
             return None
@@ -188,8 +191,8 @@ class Gaussian:
         if moments.structure == "pooled":
             scatter = moments.variance() * moments.weights.sum() * (weights / weights.sum(axis=0))
         mean, total_variance = overall(moments.mean(), weights, scatter)
-        within = scatter.sum(axis=0) if self.shared else scatter
-        divisor = self._divisors(weights)
+        within = scatter.sum(axis=0) if self.shared else scatter + self.prior_rows * total_variance
+        divisor = self._divisors(weights) + (0.0 if self.shared else self.prior_rows)
         variance = np.broadcast_to(divide(within, divisor), weights.shape).copy()
         # A class that never showed a value of a column knows only what all classes know.
         unknown = weights <= 0

@@ -59,6 +59,7 @@ def score_diagonal_without(
     shared: bool,
     unbiased: bool,
     floor: float,
+    prior_rows: float,
 ) -> Array:
     """log p(x|y), (m, K), of each row from the others; variances only, shared or separate."""
     weights, mean = moments.weights, moments.mean()
@@ -68,7 +69,7 @@ def score_diagonal_without(
     centre, total_variance = overall(mean, weights, scatter)
     scores = np.empty((len(y), len(weights))) if shared else score_diagonal(parameters, X)
     # Columns where some class is, or may come to be, at the floor, which moves with every row, and
-    # where some class has no value and so goes by all classes' values.
+    # where some class has no value, or too few, and so goes by all classes' values.
     heaviest = w.max(initial=0.0)
     highest_floor = parameters.floor * (
         1 + 1e-9 + divide(heaviest, np.maximum(total - heaviest, 1e-300))
@@ -76,6 +77,7 @@ def score_diagonal_without(
     unknown = weights <= 0
     counts = weights[:, :1] if (weights == weights[:, :1]).all() else weights
     moving = (parameters.raw_variance < highest_floor).any(axis=0) | unknown.any(axis=0)
+    moving |= prior_rows > 0
 
     def score(part: slice) -> None:
         x, k, wi = matrix.dense_rows(X, part), y[part], w[part, None]
@@ -99,11 +101,14 @@ def score_diagonal_without(
         least = floor * (within[at] - scatters[:, at] + own_scatter[:, at]) / rest
         known = there[:, at] & (within[at] > 0)
         least = np.where(known, least, parameters.floor[at])
-        variance[:, at] = np.maximum(variance[:, at], least)
-        # All classes' mean and variance without the row, for classes that have no value.
+        # All classes' mean and variance without the row, for classes that have no value or few.
         off = np.where(there[:, at], x[:, at] - centre[at], 0.0)
         common_mean = centre[at] - wi / rest * off
         common_variance = (total_variance[at] - wi / rest * off * off) * total[at] / rest
+        if prior_rows > 0 and not shared:
+            added = own_scatter[:, at] + prior_rows * common_variance
+            variance[:, at] = divide(added, (left - unbiased + prior_rows) + np.zeros_like(added))
+        variance[:, at] = np.maximum(variance[:, at], least)
         # Where nothing but rounding is left, and where the floor is taken from the variance
         # between classes, it is up to the caller.
         unclear = (own_scatter <= 1e-10 * scatters) & (scatters > 0)
@@ -114,6 +119,9 @@ def score_diagonal_without(
                 new = unknown[c, at]
                 mean_c = np.where(new, common_mean, parameters.mean[c, at])
                 raw = parameters.raw_variance[c, at]
+                if prior_rows > 0 and not shared:
+                    divisor = weights[c, at] - unbiased + prior_rows
+                    raw = divide(scatter[c, at] + prior_rows * common_variance, divisor)
                 variance_c = np.maximum(np.where(new, common_variance, raw), least)
                 if shared:
                     means = np.where((k == c)[:, None], own_mean, parameters.mean[c])

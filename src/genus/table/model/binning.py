@@ -75,7 +75,7 @@ def merged(
     tried = np.flatnonzero(np.array(missing) & used & (not keep_missing))
     for b in tried:  # that a value is missing may say nothing
         absent = alone[:, b]
-        used[b] = absence(np.maximum(weights - absent, 0.0), absent)[1] > 0
+        used[b] = absence(classes, np.maximum(weights - absent, 0.0), absent)[1] > 0
     place = np.where(used, np.cumsum(used) - 1, int(used.sum()))
     sizes = np.diff(np.append(at, single.shape[1]))
     return Binned(

@@ -26,7 +26,7 @@ def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_siz
         if not is_for(family, kinds[name]):
             raise ValueError(
                 f"Column {name!r} holds {kinds[name] or 'nothing'}, and {family!r} is for "
-                f"{FAMILIES[family]}. Choose another family."
+                f"{FAMILIES[family].kind}. Choose another family."
             )
     weighs = flag("calibrate", calibrate)
     size = whole("sample_size", sample_size, least=0, most=MOST_SAMPLED)

@@ -4,169 +4,133 @@ All candidates are solved from the same counts: n_vk rows of class k in cell v o
 the fine grid for numbers, the values themselves for categories), and sums of numbers by class. A
 candidate's gain is the mean of log p(k|v) - log p(k) over rows, each by the counts of all others:
 
-    p(k|v) ∝ (n_k - 1) p(v|k without the row),   and for other classes c  n_c p(v|c).
+    p(k|v) ∝ (n_k - 1) p(v|k without the row),   and for other classes c  n_c p(v|c without it).
 
 Rows in one cell of one class are alike, so that a sum over cells is a sum over rows. A column that
-gains nothing by itself has no family, and no part in the product.
+gains nothing by itself has no family, and no part in the product. The families and when they are
+candidates are in `genus.registry`; their mathematics is in `genus.families`.
 
-Symbols: K classes, V cells, α pseudo-count, S bins or values.
+Symbols: K classes, V cells, P pairs of a class and a cell that have rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cache, cached_property
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from genus.arrays import labels
 from genus.arrays.labels import Axis
-from genus.solve.grid import Bins, Grid
-from genus.statistics import Compound
+from genus.arrays.matrix import class_weights
+from genus.families.categorical import Categorical
+from genus.model import aligned
+from genus.registry import FAMILIES, ColumnFamily, is_for
+from genus.solve.grid import Grid
+from genus.statistics import Compound, Moments, Tally, divide
 from genus.table import Plan
 
 Array = NDArray[np.float64]
-LOG_2π = float(np.log(2 * np.pi))
-ALPHA = 1.0
-FLOOR = 1e-9  # of a variance, as a share of the column's own
-ROUNDING = 1e-9
-FARTHEST_Z = 1e6  # standard deviations that a number is taken to be off at most
-LARGEST_RATE = 1e15
+LEAST = -1e12  # the least log-likelihood of a number, however far it is off
 NOTHING = 1e-9  # nats a row
+LEAST_GAIN = -690.0  # of a row
 CELL = 2.0**-11  # the least width of a bin, as a share of what a column spans
 FARTHEST = 700.0  # widths of a bin that a number is taken to be off at most
-EXACT = 2048.0  # whole numbers below have cells of their own
-FEW = 64  # distinct whole numbers that may be categories
 ALONE_NOTHING = "no family"
 
 
-class Distribution(Protocol):
-    """p(x|k) of the values of a column that are there."""
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Numbers by the family of a `name`. Those that it cannot model are no evidence."""
 
-    def score(self, values: Any) -> Array:
+    name: str
+    family: Any
+    parameters: Any
+    grid: Grid
+
+    def score(self, values: Array) -> Array:
         """log p(x|k), (m, K), up to a term that is the same for all classes."""
+        return np.maximum(self._scores(values, relative=True), LEAST)
 
-    def common(self, values: Any) -> Array:
+    def common(self, values: Array) -> Array:
         """That term, (m,)."""
+        full, relative = (self._scores(values, one)[:, 0] for one in (False, True))
+        known = np.isfinite(relative)
+        term = np.subtract(full, relative, out=np.zeros(len(full)), where=known)
+        return np.where(values < FAMILIES[self.name].least, LEAST, term)
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
         """n values of class k."""
+        return self.family.sample(self.parameters, k, n, rng)[:, 0]
+
+    def _scores(self, values: Array, relative: bool) -> Array:
+        x = modelled(FAMILIES[self.name], values, self.grid)
+        return self.family.log_likelihood(self.parameters, x[:, None], relative)
 
 
 @dataclass(frozen=True, eq=False)
-class Normal:
-    """x|k ~ N(μ_k, σ_k²)."""
+class Bins(Numbers):
+    """Numbers in bins; within a bin all classes are alike.
 
-    mean: Array
-    variance: Array
+    Beyond what was seen the density decays with the width of the outer bin.
+    """
 
-    def score(self, values: Array) -> Array:
-        z = (values[:, None] - self.mean) / np.sqrt(self.variance)
-        z = np.clip(z, -FARTHEST_Z, FARTHEST_Z)
-        return -0.5 * (z * z + np.log(self.variance))
+    @property
+    def edges(self) -> Array:
+        """The inner edges of the bins."""
+        return self.parameters.columns[0].edges
 
     def common(self, values: Array) -> Array:
-        return np.full(len(values), -0.5 * LOG_2π)
-
-    def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
-        return rng.normal(self.mean[k], np.sqrt(self.variance[k]), n)
-
-
-@dataclass(frozen=True, eq=False)
-class Poisson:
-    """x|k ~ Poisson(λ_k)."""
-
-    rate: Array
-
-    def score(self, values: Array) -> Array:
-        return values[:, None] * np.log(self.rate) - self.rate
-
-    def common(self, values: Array) -> Array:
-        return -gammaln(np.maximum(values, 0) + 1)
-
-    def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
-        return rng.poisson(min(self.rate[k], LARGEST_RATE), n).astype(np.float64)
+        seen = self.grid.values(self.parameters.columns[0].cells)
+        low, high = (float(seen[0]), float(seen[-1])) if len(seen) else (0.0, 0.0)
+        span = high - low
+        least = CELL * (span if span > 0 else max(abs(high), 1.0))
+        widths = np.maximum(np.diff(np.concatenate([[low], self.edges, [high]])), least)
+        own = widths[np.searchsorted(self.edges, values, side="right")]
+        beyond = np.maximum(np.maximum(low - values, values - high), 0.0)
+        return -np.log(own) - np.minimum(beyond / own, FARTHEST)
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """p(value|k), (S, K), of the values of an axis; one that is not on it says nothing."""
+class Values:
+    """Values by a family that has them by their places on an axis; of numbers, by their cells."""
 
     axis: Axis
-    log_p: Array
+    family: Any
+    parameters: Any
     grid: Grid | None = None
 
+    @cached_property
+    def log_p(self) -> Array:
+        """log p(value|k), (V + 1, K), the last for values that were never seen."""
+        places = np.arange(len(self.axis) + 1)[:, None]
+        return self.family.log_likelihood(self.parameters, places)
+
     def codes(self, values: Any) -> NDArray[np.intp]:
-        """Where each value stands on the axis, -1 if it does not; numbers by their cells."""
+        """Where each value stands on the axis, -1 if it does not."""
         if isinstance(values, np.ndarray):
             assert self.grid is not None
             return labels.find(self.grid.keys(values), self.grid.keys(self.axis))
-        at = labels.find(values.names, self.axis)
-        return np.append(at, -1)[values.codes]
+        return np.append(labels.find(values.names, self.axis), -1)[values.codes]
 
     def score(self, values: Any) -> Array:
-        return np.vstack([self.log_p, np.zeros(self.log_p.shape[1])])[self.codes(values)]
+        return self.log_p[self.codes(values)]
 
     def common(self, values: Any) -> Array:
         # What was never seen is as rare as what was seen least.
-        least = self.log_p.min(initial=0.0)
-        return np.where(self.codes(values) < 0, least, 0.0)
+        return np.where(self.codes(values) < 0, self.log_p.min(initial=0.0), 0.0)
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
         if len(self.axis) == 0:
             return np.full(n, None, dtype=object)
-        p = np.exp(self.log_p[:, k])
-        return self.axis[rng.choice(len(p), size=n, p=p / p.sum())]
+        return self.axis[self.family.sample(self.parameters, k, n, rng)[:, 0]]
 
 
-@dataclass(frozen=True, eq=False)
-class Histogram:
-    """p(bin|k), (S, K), of bins between edges; within a bin all classes are alike.
-
-    `values` and `weights` say where the numbers of the column were, in whatever class. Beyond them
-    the density decays with the width of the outer bin.
-    """
-
-    edges: Array
-    log_p: Array
-    values: Array
-    weights: Array
-
-    @property
-    def low(self) -> float:
-        """The least number that was seen."""
-        return float(self.values.min(initial=np.inf)) if len(self.values) else 0.0
-
-    @property
-    def high(self) -> float:
-        """The largest."""
-        return float(self.values.max(initial=-np.inf)) if len(self.values) else 0.0
-
-    def codes(self, values: Array) -> NDArray[np.intp]:
-        """The bin of each number."""
-        return np.searchsorted(self.edges, values, side="right")
-
-    def score(self, values: Array) -> Array:
-        return self.log_p[self.codes(values)]
-
-    def common(self, values: Array) -> Array:
-        bounds = np.concatenate([[self.low], self.edges, [self.high]])
-        span = self.high - self.low
-        least = CELL * (span if span > 0 else max(abs(self.high), 1.0))
-        own = np.maximum(np.diff(bounds), least)[self.codes(values)]
-        beyond = np.maximum(np.maximum(self.low - values, values - self.high), 0.0)
-        return -np.log(own) - np.minimum(beyond / own, FARTHEST)
-
-    def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
-        if len(self.values) == 0:
-            return np.zeros(n)
-        within = self.codes(self.values)
-        total = np.bincount(within, self.weights, len(self.log_p))
-        p = np.exp(self.log_p[within, k]) * self.weights / np.maximum(total[within], 1e-300)
-        return rng.choice(self.values, size=n, p=p / p.sum())
+Distribution = Numbers | Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,78 +200,96 @@ def is_missing(values: Any) -> NDArray[np.bool_]:
 class Counted:
     """What was counted of a column: `counts` (K, V) by cell or value, and the classes' weights.
 
-    Of numbers also `mean` and `variance` (K,) and the `grid` of their cells.
+    Of numbers also the `grid` of their cells and, if known, sums of the numbers themselves.
     """
 
+    kind: str
     axis: Axis
     counts: Array
+    classes: Axis
     weights: Array
-    mean: Array | None = None
-    variance: Array | None = None
     grid: Grid = field(default_factory=Grid)
+    moments: Moments | None = None
 
-    @property
-    def is_number(self) -> bool:
-        return self.mean is not None
-
-    @property
+    @cached_property
     def values(self) -> Axis:
-        """The values of the cells."""
-        return self.grid.values(self.axis) if self.is_number else self.axis
+        """The values of the cells, of numbers the least of each."""
+        return self.grid.values(self.axis) if self.kind == "number" else self.axis
+
+    @cached_property
+    def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+        """The classes and cells of all pairs that have rows, and how many, (P,) each."""
+        k, v = np.nonzero(self.counts > 0)
+        return k, v, self.counts[k, v]
+
+    @cached_property
+    def within(self) -> Array:
+        """The numbers of all pairs, (P,): so far within their cells that a class has its sum Σx.
+
+        Of whole numbers, which are the least of their cells, they are exact.
+        """
+        k, v, n = self.pairs
+        x = self.values[v]
+        if self.moments is None:
+            return x
+        width = (self.grid.values(self.axis + 1) - self.values)[v]
+        moments = self.moments.align(self.classes, 1)
+        K = len(self.classes)
+        rest = moments.weights * moments.mean() - class_weights(k, n * x, K)
+        share = np.clip(divide(rest, class_weights(k, n * width, K)), 0.0, 1.0)
+        return x + share[k, 0] * width
 
     @property
     def there(self) -> Array:
         """The weight of rows of each class that have a value, (K,)."""
         return self.counts.sum(axis=1)
 
+    @property
+    def distinct(self) -> int:
+        return len(self.axis)
+
+    @property
+    def least(self) -> float:
+        return float(self.values[0]) if len(self.axis) else np.inf
+
+    @property
+    def largest(self) -> float:
+        return float(self.values[-1]) if len(self.axis) else -np.inf
+
+    @property
+    def whole(self) -> bool:
+        return bool(np.all(self.values == np.floor(self.values)))
+
 
 def of_columns(
     plan: Plan, statistics: Compound, classes: Axis, rows: Array
 ) -> list[Counted | None]:
-    """What was counted of each column in use; None of texts.
-
-    Without sums of the numbers themselves their means and variances are those of the cells.
-    """
+    """What was counted of each column in use; None of texts."""
     tally, numbers = statistics["cells"], statistics.parts.get("numbers")
     plain = [column for column in plan.used if column.kind != "text"]
-    axes = tally.keys or (labels.empty_axis(),) * len(plain)
+    axes = iter(tally.keys or (labels.empty_axis(),) * len(plain))
     counts = tally.align(classes, 0)["rows"]
-    ends = np.cumsum([0, *map(len, axes)])
-    width = sum(column.kind == "number" for column in plain)
-    if numbers is not None:
-        moments = numbers.align(classes, width)
-        means, variances = moments.mean(), moments.variance()
     found: list[Counted | None] = []
-    j = at = 0
+    start = at = 0
     for column in plan.used:
         if column.kind == "text":
             found.append(None)
             continue
-        own = counts[:, ends[j] : ends[j + 1]]
+        axis, moments = next(axes), None
         if column.kind == "number":
-            if numbers is None:
-                mean, variance = moments_of(column.grid.values(axes[j]), own)
-            else:
-                mean, variance = means[:, at], variances[:, at]
+            moments = None if numbers is None else numbers.of_columns(np.array([at]))
             at += 1
-            found.append(Counted(axes[j], own, rows, mean, variance, column.grid))
-        else:
-            found.append(Counted(axes[j], own, rows))
-        j += 1
+        own = counts[:, start : start + len(axis)]
+        start += len(axis)
+        found.append(Counted(column.kind, axis, own, classes, rows, column.grid, moments))
     return found
-
-
-def moments_of(values: Array, counts: Array) -> tuple[Array, Array]:
-    """Mean and variance by class (K,) of so many values each, counts (K, V)."""
-    total = np.maximum(counts.sum(axis=1), 1e-300)
-    mean = counts @ values / total
-    squares = np.einsum("kv,kv->k", counts, (values - mean[:, None]) ** 2)
-    return mean, squares / total
 
 
 def solve(counted: Counted, family: str | None = None) -> Marginal:
     """The marginal of a column under a family, or the candidate that gains most."""
-    made = {name: SOLVED[name](counted) for name in candidates(counted, family)}
+    made = {
+        name: solve_as(name, counted, family is not None) for name in candidates(counted, family)
+    }
     gains = {name: gain for name, (_, gain) in made.items()}
     if family is None:
         gains[ALONE_NOTHING] = 0.0
@@ -324,126 +306,103 @@ def candidates(counted: Counted, family: str | None) -> list[str]:
     """The families that a column may have."""
     if family is not None:
         return [family]
-    if not counted.is_number:
-        return ["bernoulli" if len(counted.axis) <= 2 else "categorical"]
-    x = counted.values
-    whole = bool(np.all(x == np.floor(x)))
-    found = ["gaussian", "discretised"]
-    if whole and len(x) and x.min() >= 0 and x.max() < EXACT:
-        found.append("poisson")
-    if whole and len(x) <= FEW and np.abs(x).max(initial=0) < EXACT:
-        found.append("categorical")
-    return found
+    return [
+        name
+        for name, entry in FAMILIES.items()
+        if is_for(name, counted.kind) and entry.suits(counted)
+    ]
 
 
-def categorical(counted: Counted) -> tuple[Distribution, float]:
-    """p(value|k), with α rows of every value."""
-    n = counted.counts
-    log_p, own = shares(n)
-    grid = counted.grid if counted.is_number else None
-    # A value that one row alone has is not known without it, and says nothing.
-    single = n.sum(axis=0) <= 1
-    told = gain(n, np.where(single, 0.0, log_p), np.where(single, 0.0, own))
-    return Table(counted.values, log_p.T, grid), told
+@cache
+def build(name: str, is_asked: bool = True) -> Any:
+    """The family of a name."""
+    entry = FAMILIES[name]
+    module, _, made = entry.path.rpartition(".")
+    options = entry.options if is_asked else {**entry.options, **entry.chosen}
+    return getattr(import_module(module), made)(**options)
 
 
-def discretised(counted: Counted) -> tuple[Distribution, float]:
-    """p(bin|k) of bins by MDLP, with α rows in every bin."""
-    n, bins = counted.counts, Bins("mdlp")
-    edges = bins.solve(counted.axis, n, 0, counted.grid.values)
-    at = np.searchsorted(edges, counted.values, side="right")
-    binned = np.zeros((len(n), len(edges) + 1))
-    np.add.at(binned.T, at, n.T)
-    log_p, own = shares(binned)
-    made = Histogram(edges, log_p.T, counted.values, n.sum(axis=0))
-    return made, gain(binned, log_p, own)
+def solve_as(name: str, counted: Counted, is_asked: bool) -> tuple[Distribution, float]:
+    """The distribution of a column under a family, and what it gains."""
+    entry, family, classes = FAMILIES[name], build(name, is_asked), counted.classes
+    if entry.kind == "category":
+        parameters, gain = solve_table(family, classes, counted.counts)
+        grid = counted.grid if counted.kind == "number" else None
+        return Values(counted.values, family, parameters, grid), gain
+    if isinstance(family, Categorical):
+        family = family.on(counted.grid)
+        tally = Tally(classes, (counted.axis,), {"count": counted.counts})
+        parameters = family.solve(tally, classes, 1)
+        _, gain = solve_table(family.of_bins(parameters), classes, parameters.columns[0].counts)
+        return Bins(name, family, parameters, counted.grid), gain
+    k, _, n = counted.pairs
+    x = modelled(entry, counted.within, counted.grid)[:, None]
+    statistics = family.count(x, k, classes, n) if len(n) else family.zero()
+    parameters = family.solve(statistics, classes, 1)
+    gain = gain_of(family, aligned(statistics, classes, 1), parameters, x, k, n)
+    if isinstance(statistics, Moments) and counted.moments is not None:
+        parameters = family.solve(counted.moments, classes, 1)
+    return Numbers(name, family, parameters, counted.grid), gain
 
 
-def shares(n: Array) -> tuple[Array, Array]:
-    """log (n_vk + α) / (n_k + αS), (K, S), and the same without one row of the cell itself."""
-    S = n.shape[1]
-    if S == 0:
-        return n, n
-    total = n.sum(axis=1, keepdims=True)
-    one = np.minimum(n, 1.0)
-    log_p = np.log(n + ALPHA) - np.log(total + ALPHA * S)
-    own = np.log(n - one + ALPHA) - np.log(total - one + ALPHA * S)
-    return log_p, own
+def modelled(entry: ColumnFamily, x: Array, grid: Grid) -> Array:
+    """Numbers as a family models them, NaN where it cannot.
 
-
-def gaussian(counted: Counted) -> tuple[Distribution, float]:
-    """N(μ_k, σ_k²); a class of one value or none has the variance of all."""
-    assert counted.mean is not None
-    assert counted.variance is not None
-    n = counted.there
-    total = max(n.sum(), 1e-300)
-    centre = float(n @ counted.mean / total)
-    spread = float(n @ (counted.variance + (counted.mean - centre) ** 2) / total)
-    spread = spread if spread > 0 else max(centre * centre, 1.0)
-    mean = np.where(n > 0, counted.mean, centre)
-    variance = np.where(n > 1, counted.variance, spread)
-    # One more row as spread as all are: a class of few rows is not taken for narrower than it is.
-    variance = np.maximum((n * variance + spread) / (n + 1), FLOOR * spread)
-    x = counted.values[None]
-    one = np.minimum(counted.counts, 1.0)
-    d = x - mean[:, None]
-    # Without a row at x: μ' = μ - d/(n-1), (n-1) s' = n s - n d²/(n-1); without any, as all are.
-    left = n[:, None] - one
-    alone = left <= ROUNDING * n[:, None]
-    share = np.divide(one, left, out=np.zeros_like(left), where=~alone)
-    shifted = np.where(alone, centre, mean[:, None] - share * d)
-    scatter = (n * np.where(n > 1, counted.variance, spread))[:, None] - n[:, None] * share * d * d
-    scatter = np.where(alone, 0.0, np.maximum(scatter, 0.0))
-    without = np.maximum((scatter + spread) / (np.maximum(left, 0) + 1), FLOOR * spread)
-    log_p = -0.5 * (d * d / variance[:, None] + np.log(variance)[:, None])
-    own = -0.5 * ((x - shifted) ** 2 / without + np.log(without))
-    return Normal(mean, variance), gain(counted.counts, log_p, own)
-
-
-def poisson(counted: Counted) -> tuple[Distribution, float]:
-    """Poisson(λ_k), with α rows at the rate of all."""
-    assert counted.mean is not None
-    n = counted.there
-    total = n * counted.mean
-    pooled = max((total.sum() + ALPHA) / (n.sum() + ALPHA), 1e-12)
-    rate = np.maximum((total + ALPHA * pooled) / (n + ALPHA), 1e-12)
-    x = counted.values[None]
-    one = np.minimum(counted.counts, 1.0)
-    left = np.maximum(total[:, None] - one * x, 0) + ALPHA * pooled
-    without = left / (np.maximum(n[:, None] - one, 0) + ALPHA)
-    log_p = x * np.log(rate)[:, None] - rate[:, None]
-    return Poisson(rate), gain(counted.counts, log_p, x * np.log(without) - without)
-
-
-# A family's distribution, and what it gains.
-SOLVED: dict[str, Callable[[Counted], tuple[Distribution, float]]] = {
-    "gaussian": gaussian,
-    "discretised": discretised,
-    "poisson": poisson,
-    "categorical": categorical,
-    "bernoulli": categorical,
-}
-
-
-def gain(n: Array, log_p: Array, own: Array) -> float:
-    """The mean of log p(k|v) - log p(k) over rows, each by the counts of all others.
-
-    `log_p` (K, V) by all rows, and `own` (K, V) without one row of that class in that cell.
+    A family of numbers above zero takes zero, which may be less than a cell, for half a cell.
     """
-    weights = n.sum(axis=1)
+    if entry.least == -np.inf:
+        return x
+    if entry.is_open:
+        x = np.where(x == entry.least, entry.least + grid.step / 2, x)
+    return np.where(x >= entry.least, x, np.nan)
+
+
+def solve_table(family: Categorical, classes: Axis, counts: Array) -> tuple[Any, float]:
+    """Parameters of values by their places on an axis, and their gain, from counts (K, V)."""
+    tally = Tally(classes, (np.arange(counts.shape[1]),), {"count": counts})
+    parameters = family.solve(tally, classes, 1)
+    k, v = np.nonzero(counts > 0)
+    return parameters, gain_of(family, tally, parameters, v[:, None], k, counts[k, v])
+
+
+def gain_of(
+    family: Any, statistics: Any, parameters: Any, x: NDArray[Any], k: NDArray[np.intp], n: Array
+) -> float:
+    """The mean of log p(k|x) - log p(k) over rows, each by the counts of all others.
+
+    n (P,) rows of class k (P,) are at x (P, 1).
+    """
+    weights = class_weights(k, n, len(statistics.classes))[:, 0]
     total = weights.sum()
     if total <= 1:
         return 0.0
+    w = np.minimum(n, 1.0)
+    scores = leave_one_out(family, statistics, parameters, x, k, w)
+    left = np.log(np.maximum(weights[k] - w, 1e-12))
+    own = k, np.arange(len(k))
     with np.errstate(divide="ignore"):
-        prior, left = np.log(weights), np.log(np.maximum(weights - 1, 1e-12))
-    joint = prior[:, None] + log_p
+        joint = np.add(scores.T, np.log(weights)[:, None], order="C")
+    joint[own] = scores.T[own] + left
     largest = joint.max(axis=0)
-    others = np.exp(joint - largest)
-    rest = np.maximum(others.sum(axis=0) - others, 1e-300)
-    mine = np.exp(np.minimum(left[:, None] + own - largest, 700.0))
-    posterior = np.log(np.maximum(mine, 1e-300)) - np.log(mine + rest)
-    before = left - np.log(total - 1)
-    return float((n * (posterior - before[:, None])).sum() / total)
+    posterior = joint[own] - largest
+    joint = np.maximum(joint - largest, LEAST_GAIN)  # exp is slow where its value is no float
+    posterior -= np.log(np.exp(joint, out=joint).sum(axis=0))
+    before = left - np.log(total - w)
+    return float(n @ np.maximum(posterior - before, LEAST_GAIN) / total)
+
+
+def leave_one_out(
+    family: Any, statistics: Any, parameters: Any, x: NDArray[Any], k: NDArray[np.intp], w: Array
+) -> Array:
+    """log p(x|k), (P, K), without a row of weight w of the class itself."""
+    classes = statistics.classes
+    scores = family.leave_one_out(statistics, parameters, x, k, w)
+    scores = np.full((len(k), len(classes)), np.nan) if scores is None else scores
+    for i in np.flatnonzero(np.isnan(scores).any(axis=1)):  # no closed form: subtract and solve
+        one = slice(i, i + 1)
+        rest = statistics - family.count(x[one], k[one], classes, w[one])
+        scores[i] = family.log_likelihood(family.solve(rest, classes, 1), x[one])[0]
+    return np.maximum(scores, LEAST)
 
 
 def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
@@ -452,12 +411,11 @@ def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
     share = absent / np.maximum(counted.weights, 1e-300)
     if absent.sum() < 0.5:
         return np.zeros((2, len(absent))), 0.0, share
-    log_p, found = absence(counted.there, absent)
-    return (log_p.T if found > 0 else np.zeros((2, len(absent)))), found, share
+    log_p, found = absence(counted.classes, counted.there, absent)
+    return (log_p if found > 0 else np.zeros((2, len(absent)))), found, share
 
 
-def absence(there: Array, absent: Array) -> tuple[Array, float]:
-    """log p(there|k) and log p(missing|k), (K, 2), and what these gain; weights by class (K,)."""
-    n = np.stack([there, absent], axis=1)
-    log_p, own = shares(n)
-    return log_p, gain(n, log_p, own)
+def absence(classes: Axis, there: Array, absent: Array) -> tuple[Array, float]:
+    """log p(there|k) and log p(missing|k), (2, K), and what these gain; weights by class (K,)."""
+    parameters, gain = solve_table(build("bernoulli"), classes, np.stack([there, absent], 1))
+    return parameters.table[:-1], gain

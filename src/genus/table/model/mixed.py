@@ -23,6 +23,7 @@ from scipy.special import log_softmax
 
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes
+from genus.registry import FAMILIES
 from genus.statistics import Array, Compound
 from genus.table import Frame, Plan
 from genus.table.model import experts, marginals, tree
@@ -203,10 +204,11 @@ class Mixed:
         found: list[Marginal | None] = []
         for column, own in zip(self.how.plan.used, counted, strict=True):
             family = self.families.get(column.name)
-            if own is not None and family == "poisson" and own.values.min(initial=0) < 0:
+            least = -np.inf if family is None else FAMILIES[family].least
+            if own is not None and least > -np.inf and own.least < least:
                 raise ValueError(
-                    f"Column {column.name!r} holds negative numbers, and counts are 0 or more. "
-                    "Choose another family than poisson."
+                    f"Column {column.name!r} holds {own.least:g}, and {family} is for numbers of "
+                    f"{least:g} or more. Choose another family."
                 )
             found.append(None if own is None else marginals.solve(own, family))
         return found
