@@ -14,6 +14,7 @@ import twins
 from genus import _kernel
 from genus.solve.grid import Grid
 from genus.stacking import layer
+from genus.stacking.prior import Prior
 from genus.statistics import Pairs
 from genus.table.model import experts
 from genus.table.model.binning import even_cuts, merged, number_cuts
@@ -121,7 +122,7 @@ def test_weights_are_where_the_gradient_is_nothing() -> None:
     F, y, weight = rng.normal(size=(200, 3, 4)), rng.integers(0, 3, 200), rng.random(200)
     F[np.arange(200), y, 0] += 2
     start, ridge = np.full(4, 0.25), np.array([0.1, 1.0, 10.0, 100.0])
-    w, b = layer.fit(F, y, weight, np.zeros(3), start, ridge)
+    w, b = layer.fit(F, y, weight, Prior.of(start, ridge, np.zeros(3)))
     _, gradient, _ = twins.layer_sums(F, y, weight, np.concatenate([w, b]), True)
     assert_allclose(gradient + np.concatenate([ridge * (w - start), b]), 0, atol=1e-3)
     assert w[0] > 0.5
@@ -132,7 +133,9 @@ def test_weights_of_a_group_that_says_nothing_stay_where_they_are_drawn_to() -> 
     F, y = rng.normal(size=(500, 2, 9)), rng.integers(0, 2, 500)
     F[np.arange(500), y, 0] += 1
     group = np.repeat([-1, 0], [1, 8])
-    w, _, ridge = layer.fit_groups(F, y, np.ones(500), np.zeros(9), np.full(9, 1.0), group)
+    prior = Prior.of(np.zeros(9), np.full(9, 1.0), np.zeros(2), group=group)
+    (w, _), learned = layer.fit_groups(F, y, np.ones(500), prior)
+    ridge = np.diag(learned.precision)
     assert ridge[0] == 1.0
     assert (ridge[1:] > 3).all()
     assert np.abs(w[1:]).max() < 0.15

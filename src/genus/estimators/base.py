@@ -214,14 +214,15 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def log_density(self, X: Any) -> Array:
         """log p(x), (m,), of `generative()`: low for rows unlike anything seen."""
-        source = self.generative()
-        return source._score(X, lambda model, X: model.log_density(X))
+        source = self.generative().model_
+        return self._score(X, lambda _, X: source.log_density(X))
 
     def log_likelihood(self, X: Any, y: ArrayLike) -> float:
         """ℓ = Σ_i log p(x_i, y_i) of rows under `generative()`."""
         check_is_fitted(self)
         truth = np.asarray(column_or_1d(y))
-        joint = self.generative().predict_joint_log_proba(X)
+        source = self.generative().model_
+        joint = self._score(X, lambda _, X: source.log_joint(X))
         if len(truth) != len(joint):
             raise ValueError(f"X has {len(joint)} rows and y {len(truth)}; they must be as many.")
         at = labels.find(truth, self.classes_)
@@ -241,6 +242,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """
         check_is_fitted(self)
         n = whole("n", n, least=0)
+        source = self.generative().model_
+        _ = source.parameters
         chosen = None
         if y is not None:
             wanted = np.broadcast_to(np.asarray(y), (n,)) if np.ndim(y) == 0 else np.asarray(y)
@@ -250,7 +253,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             if (chosen < 0).any():
                 raise ValueError(f"{y!r} is not one of the classes {self.classes_.tolist()[:10]}.")
         rng = np.random.default_rng(random_state_seed(random_state))
-        return self.generative().model_.sample(n, chosen, rng)
+        return source.sample(n, chosen, rng)
 
     def explain(self, X: Any, features: Sequence[str] | None = None) -> Explanation:
         """What each column adds to log p(x, y) of each class; `features` names the columns."""

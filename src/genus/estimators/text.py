@@ -419,7 +419,8 @@ class TextClassifier(LinearClassifier):
         Scores of "complement", and those that are chosen or calibrated, are none: then it is the
         multinomial model, unless another is named.
         """
-        family: Any = self._fitted().family
+        check_is_fitted(self)
+        family: Any = self.model_.family
         if not family.chooses and family.words.event_model != "complement":
             return self
         named = self._option("event_model")
