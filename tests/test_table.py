@@ -1046,6 +1046,16 @@ def test_a_density_is_not_calibrated() -> None:
         TableClassifier(dependence="bush").fit(X, Y)
 
 
+def test_fitting_again_knows_nothing_of_what_was_fitted_before() -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0] * 5, "y": ["1", "2"] * 10})
+    again = TableClassifier().fit(frame, target="y").fit(frame.assign(y=[1, 2] * 10), target="y")
+    assert again.classes_.tolist() == [1, 2]
+    with pytest.raises(TableError, match="always"):
+        again.fit(frame.assign(y=1), target="y")
+    same = again.fit(frame, target="y", like=again)
+    assert same.classes_.tolist() == ["1", "2"]
+
+
 def test_columns_in_another_order_make_no_difference() -> None:
     one, other = TableClassifier().fit(X, Y), TableClassifier().fit(X[X.columns[::-1]], Y)
     assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)

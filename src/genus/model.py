@@ -364,7 +364,8 @@ class Model:
             rest = replace(self - one, family=fixed, chosen=self.choice)
             joint[i] = -np.inf
             with without(f"row {i}"):
-                joint[i, labels.positions(rest.classes, self.classes)] = rest.log_joint(X[row])[0]
+                at = labels.positions(rest.classes, self.classes)
+                joint[i, at] = rest.log_joint(X[row], relative=True)[0]
             if progress is not None:
                 progress(1)
         joint[gone] = -np.inf

@@ -113,8 +113,9 @@ class TableClassifier(GenerativeClassifier):
         the two can be added. `progress` is called with the number of rows after each batch.
         """
         with self._unchanged_on_error():
-            self.__dict__.pop("unlabelled_", None)
-            model = self._read(X, y, sample_weight, target, like, progress, first=True)
+            first = not self._reads_like(like)
+            self._start_over()
+            model = self._read(X, y, sample_weight, target, progress, first=first)
             refuse_single_class(model.classes)
             self._solve(model)
             self._keep(model)
@@ -136,9 +137,10 @@ class TableClassifier(GenerativeClassifier):
         Nothing is solved before it is needed, so that many small batches cost little.
         """
         with self._unchanged_on_error():
-            first = not self.__sklearn_is_fitted__()
-            counted = self._read(X, y, sample_weight, target, like, progress, first=first)
-            model = counted if first else self._with_current_options(self.model_) + counted
+            fresh = not self.__sklearn_is_fitted__()
+            first = fresh and not self._reads_like(like)
+            counted = self._read(X, y, sample_weight, target, progress, first=first)
+            model = counted if fresh else self._with_current_options(self.model_) + counted
             if classes is not None:
                 model = self._declare(model, announced(classes), counted.classes)
             _ = model.prior  # priors that do not fit the classes are refused now
@@ -156,7 +158,7 @@ class TableClassifier(GenerativeClassifier):
         """Take rows out again, as if they had never been counted."""
         check_is_fitted(self)
         with self._unchanged_on_error():
-            forgotten = self._read(X, y, sample_weight, target, None, None, first=False)
+            forgotten = self._read(X, y, sample_weight, target, None, first=False)
             model = self._with_current_options(self.model_)
             self._keep(self._less(model, replace(forgotten, declared=forgotten.classes)))
         return self
@@ -177,9 +179,22 @@ class TableClassifier(GenerativeClassifier):
                 self._looked(source, self._labelled(source, target), target)
 
         with self._unchanged_on_error():
+            self._start_over()
             open_table(X).read(look_at)
             self._keep(self._empty())
         return self
+
+    def _reads_like(self, like: TableClassifier | None) -> bool:
+        """Whether there is another model to read columns like; then they are from now on."""
+        if like is not None:
+            check_is_fitted(like)
+            self._adopt(like)
+        return like is not None
+
+    def _start_over(self) -> None:
+        """Forget all rows that were counted before."""
+        for name in ("model_", "unlabelled_"):
+            self.__dict__.pop(name, None)
 
     def _read(
         self,
@@ -187,16 +202,11 @@ class TableClassifier(GenerativeClassifier):
         y: Any,
         sample_weight: Any,
         target: str | None,
-        like: TableClassifier | None,
         progress: Progress | None,
         *,
         first: bool,
     ) -> Model:
         """Count the labelled rows of a table; the `first` ones decide how columns are read."""
-        if like is not None:
-            check_is_fitted(like)
-            self._adopt(like)
-            first = False
         target = y if target is None and isinstance(y, str) else target
         if target is None and y is None and self.__sklearn_is_fitted__():
             target = self.plan_.target
