@@ -11,6 +11,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -497,8 +498,9 @@ def test_clients_beyond_the_limit_wait_for_their_turn(serve):
     idle = [server.connect() for _ in range(2)]
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(server.is_well)
+        time.sleep(0.2)
+        assert not waiting.done()  # until the first of the others has had its turn
         for each in idle:
-            assert not waiting.done()
             each.sendall(b"PING SPAMC/1.5\r\n\r\n")
             assert everything(each).endswith(b"PONG\r\n")
             each.close()
