@@ -199,8 +199,8 @@ def within_bins(
     j: int,
     pairs: Any,
 ) -> Within | None:
-    """Where the numbers of a column lie within its bins; None of categories."""
-    if column.kind != "number":
+    """Where the numbers of a column lie within its bins; None of categories, or without numbers."""
+    if column.kind != "number" or len(axis) == 0:
         return None
     tally = statistics["cells"]
     plain = [c.name for c in plan.used if c.kind != "text"]
