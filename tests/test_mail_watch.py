@@ -527,7 +527,7 @@ def test_nothing_is_learned_if_it_is_not_to_be(dovecot, store, user):
 
 
 def test_it_waits_for_mail_and_moves_and_ends_on_a_signal(dovecot, store, user):
-    with Watching(dovecot, store, "--every", 600) as watching:
+    with Watching(dovecot, store, "--every", 20) as watching:
         watching.hears("Watching INBOX")
         until(lambda: user.client.folder_status("Junk") and noted(store), "the first look")
         dovecot.deliver(spam(1))
