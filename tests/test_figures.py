@@ -240,7 +240,6 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
             if (tmp_path / "new").exists():
                 break
             time.sleep(0.05)
-        time.sleep(0.3)
         one.send_signal(signal.SIGINT)
         _, told = one.communicate(timeout=60)
     assert one.returncode == 130

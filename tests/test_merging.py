@@ -419,3 +419,14 @@ def test_files_of_version_2_still_load(name: str, tmp_path: Path) -> None:
     # Weights of a table are solved again from what the file says of them; of texts they are kept.
     assert_allclose(model.predict_proba(rows), p, atol=0.15 if name == "table" else 1e-9)
     assert_allclose((model + again).predict_proba(rows), (again + model).predict_proba(rows))
+
+
+@pytest.mark.parametrize("name", ["table", "text", "gaussian"])
+def test_files_of_version_3_still_load(name: str) -> None:
+    expected = json.loads((OLD.parent / "version3" / "expected.json").read_text())
+    model = genus.load(OLD.parent / "version3" / f"{name}.genus")
+    assert_allclose(model.predict_proba(expected[name]), expected[f"{name}.genus"], atol=1e-9)
+    assert_array_equal(
+        genus.from_bytes(model.to_bytes()).predict_proba(expected[name]),
+        model.predict_proba(expected[name]),
+    )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from genus.explanation import Explanation as Explanation
     from genus.explanation import TableExplanation as TableExplanation
     from genus.explanation import TextExplanation as TextExplanation
+    from genus.persistence.loading import from_bytes as from_bytes
     from genus.persistence.loading import load as load
     from genus.solve.normal import MultivariateNormal as MultivariateNormal
     from genus.solve.normal import SingularCovarianceError as SingularCovarianceError
@@ -38,6 +39,7 @@ WHERE = ESTIMATORS | {
     "Comparison": "genus.evaluate.comparing",
     "compare": "genus.evaluate.comparing",
     "Discretizer": "genus.estimators.discretizer",
+    "from_bytes": "genus.persistence.loading",
     "load": "genus.persistence.loading",
     "Tuning": "genus.evaluate",
     "cross_validate": "genus.evaluate",
@@ -91,6 +93,7 @@ __all__ = [
     "Tuning",
     "compare",
     "cross_validate",
+    "from_bytes",
     "load",
     "tune",
 ]

@@ -205,6 +205,11 @@ class Model:
             return self.chosen
         return self.family.choose(self.statistics, self.classes, self.width)
 
+    @property
+    def known_choice(self) -> Any:
+        """The choice, if it has been made already; else None."""
+        return vars(self).get("choice", self.chosen)
+
     @cached_property
     def parameters(self) -> Any:
         """What the family makes of its statistics."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -273,12 +273,25 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     # Files
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `genus.load` reads."""
+    def save(self, file: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write the model to a path, or to a binary file that is open; `genus.load` reads it."""
         check_is_fitted(self)
-        if not os.fspath(path):
+        if len(self.model_.classes):
+            _ = self.model_.choice  # so that nobody who loads it has to wait for that
+        if hasattr(file, "write"):
+            file.write(self.to_bytes())
+            return
+        if not os.fspath(file):
             raise ValueError("save() needs the name of a file; got an empty one.")
-        files.write(path, to_tree(self))
+        files.write(file, to_tree(self))
+
+    def to_bytes(self) -> bytes:
+        """Return the model as bytes, compressed; `genus.from_bytes` reads them.
+
+        Nothing is solved for it: what counts rows elsewhere sends its sums this way.
+        """
+        check_is_fitted(self)
+        return files.to_bytes(to_tree(self))
 
     # Fitted attributes, by scikit-learn's names
 

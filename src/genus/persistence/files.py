@@ -1,8 +1,8 @@
-"""A model on disk: safetensors with JSON metadata. Nothing in such a file can run.
+"""A model as a file or as bytes: safetensors with JSON metadata. Nothing in it can run.
 
 A tree of dictionaries, lists, numbers, text and arrays goes in and comes out. Arrays of numbers
-are tensors; arrays of text are two (the characters as UTF-8, and where each text ends); the rest
-is JSON.
+are tensors, packed if that makes them smaller; arrays of text are two (the characters as UTF-8, and
+where each text ends); the rest is JSON.
 """
 
 from __future__ import annotations
@@ -15,24 +15,31 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from genus.persistence.atomic import write_whole
+from genus.persistence.packing import UnpackError, pack, unpack
 
 FORMAT = "genus"
-VERSION = 3  # 1 had no checksum and was never released; 2 had no sample of rows
+# 1 had no checksum and was never released; 2 had no sample of rows; 3 packed nothing
+VERSION = 4
 OLDEST = 2
+MOST_HEADER = 100_000_000  # bytes of metadata that safetensors reads
 
 
 def write(path: str | os.PathLike[str], tree: dict[str, Any]) -> None:
     """Write a tree to a file, whole or not at all."""
+    write_whole(path, to_bytes(tree))
+
+
+def to_bytes(tree: dict[str, Any]) -> bytes:
+    """Return what a file of this tree holds."""
     tensors: dict[str, NDArray[Any]] = {}
     document: dict[str, Any] = {"version": VERSION, "tree": flatten(tree, "", tensors)}
     document["checksum"] = checksum(VERSION, document["tree"], tensors)
     metadata = {FORMAT: json.dumps(document)}  # one entry: safetensors shuffles several
-    content = save({name: np.ascontiguousarray(t) for name, t in tensors.items()}, metadata)
-    write_whole(path, content)
+    return save({name: np.ascontiguousarray(t) for name, t in tensors.items()}, metadata)
 
 
 def checksum(version: int, tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
@@ -47,13 +54,17 @@ def checksum(version: int, tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The tree in a file, or an error that says why it is not one of ours."""
+    """Return the tree in a file, or raise an error that says why it is not one of ours."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model file {os.fspath(path)!r}.")
+    return from_bytes(Path(path).read_bytes(), path)
+
+
+def from_bytes(content: bytes, path: str | os.PathLike[str] = "the bytes") -> dict[str, Any]:
+    """Return the tree that `to_bytes` wrote; messages call its place `path`."""
     try:
-        with safe_open(os.fspath(path), framework="numpy") as file:
-            document = checked(path, file.metadata() or {})
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        document = checked(path, metadata_of(content))
+        tensors = load(content)
         if document["checksum"] != checksum(document["version"], document["tree"], tensors):
             raise damaged(path, "its checksum is wrong")
         tree = unflatten(document["tree"], tensors)
@@ -64,11 +75,24 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         ) from None
     except (AttributeError, LookupError, TypeError, RecursionError, UnicodeError) as error:
         raise damaged(path, type(error).__name__) from None
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, UnpackError) as error:
         raise damaged(path, error) from None
     if not isinstance(tree, dict):
         raise damaged(path, "no model in it")
     return tree | {"version": document["version"]}
+
+
+def metadata_of(content: bytes) -> dict[str, str]:
+    """Return the metadata of a safetensors file: 8 bytes of length, then JSON."""
+    length = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or length > min(len(content) - 8, MOST_HEADER):
+        raise SafetensorError("its header is not whole")
+    try:
+        header = json.loads(content[8 : 8 + length])
+    except ValueError:
+        raise SafetensorError("its header is no JSON") from None
+    found = header.get("__metadata__") if isinstance(header, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def damaged(path: str | os.PathLike[str], why: object) -> ValueError:
@@ -110,13 +134,15 @@ def flatten(node: Any, name: str, tensors: dict[str, NDArray[Any]]) -> Any:
     if isinstance(node, np.ndarray) and node.ndim == 0:
         node = node[()]
     if isinstance(node, np.ndarray) and node.dtype.kind in "biuf" and node.dtype.itemsize <= 8:
-        tensors[name] = node.astype(node.dtype.newbyteorder("="), copy=False)
-        return {"tensor": name}
+        tensors[name], packed = pack(node.astype(node.dtype.newbyteorder("="), copy=False))
+        return {"tensor": name} if packed is None else {"tensor": name, "packed": packed}
     if isinstance(node, np.ndarray) and node.dtype.kind in "UO":
         texts = [str(item).encode("utf-8", "surrogatepass") for item in node.ravel()]
-        tensors[f"{name}/text"] = np.frombuffer(b"".join(texts), dtype=np.uint8)
-        tensors[f"{name}/ends"] = np.cumsum([len(t) for t in texts], dtype=np.int64)
-        return {"texts": name, "object": node.dtype.kind == "O"}
+        parts = {
+            "text": np.frombuffer(b"".join(texts), dtype=np.uint8),
+            "ends": np.cumsum([len(t) for t in texts], dtype=np.int64),
+        }
+        return {"texts": flatten(parts, name, tensors), "object": node.dtype.kind == "O"}
     if isinstance(node, np.generic):
         return {"value": node.item()}
     if node is None or isinstance(node, bool | int | float | str):
@@ -135,10 +161,16 @@ def unflatten(node: Any, tensors: dict[str, NDArray[Any]]) -> Any:
             return {key: unflatten(child, tensors) for key, child in children.items()}
         case {"list": children}:
             return [unflatten(child, tensors) for child in children]
+        case {"tensor": name, "packed": packed}:
+            return unpack(tensors[name], packed)
         case {"tensor": name}:
             return tensors[name]
-        case {"texts": name, "object": is_object}:
-            content, ends = tensors[f"{name}/text"].tobytes(), tensors[f"{name}/ends"].tolist()
+        case {"texts": parts, "object": is_object}:
+            if isinstance(parts, str):  # up to version 3
+                found = {key: tensors[f"{parts}/{key}"] for key in ("text", "ends")}
+            else:
+                found = unflatten(parts, tensors)
+            content, ends = found["text"].tobytes(), found["ends"].tolist()
             texts = [
                 content[start:end].decode("utf-8", "surrogatepass")
                 for start, end in zip([0, *ends], ends, strict=False)

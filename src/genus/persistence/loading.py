@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -14,9 +14,28 @@ from genus.persistence.upgrading import current
 from genus.registry import ESTIMATORS
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """The classifier that `save` wrote to a file."""
-    tree = files.read(path)
+def load(file: str | os.PathLike[str] | BinaryIO) -> Any:
+    """Load the classifier that `save` wrote to a path or to an open binary file."""
+    if hasattr(file, "read"):
+        return from_bytes(file.read())
+    return restored_from(files.read(file), file)
+
+
+def from_bytes(content: bytes) -> Any:
+    """Load the classifier that `to_bytes` returned.
+
+    >>> from genus import GaussianNB, from_bytes
+    >>> model = GaussianNB().fit([[1.0], [2.0], [5.0], [7.0]], ["a", "a", "b", "b"])
+    >>> from_bytes(model.to_bytes()).predict([[4.0]])
+    array(['b'], dtype='<U1')
+    """
+    if not isinstance(content, bytes | bytearray | memoryview):
+        raise TypeError(f"A model is read from bytes; got {type(content).__name__}.")
+    return restored_from(files.from_bytes(bytes(content)), "the bytes")
+
+
+def restored_from(tree: dict[str, Any], path: str | os.PathLike[str]) -> Any:
+    """Make the estimator of a tree; messages call its place `path`."""
     try:
         return from_tree(current(tree))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -46,7 +46,7 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         "counting": plain(dict(model.family.counting)),
         "statistics": statistics_to_tree(model.statistics),
     }
-    match model.choice if len(model.classes) else None:
+    match model.known_choice:
         case Choice() as choice:
             tree["choice"] = choice_to_tree(choice)
         case Weighing() as weighing:
