@@ -1,7 +1,7 @@
 """How flat the scores of a table are around each constant of its model.
 
-`python -m benchmarks.constants [--data FOLDER] [--sets NAME ...] [--write docs/benchmarks.md]` reads
-the tables of `benchmarks.table_accuracy`. Each constant is halved and doubled, alone, and a
+`python -m benchmarks.constants [--data FOLDER] [--sets NAME ...] [--write docs/benchmarks.md]`
+reads the tables of `benchmarks.table_accuracy`. Each constant is halved and doubled, alone, and a
 `TableClassifier()` is fitted in the first three of ten splits (Adult: as it is split). A cell is
 the mean log loss over the sets, and how much it differs from that of the constants as they are.
 """

@@ -43,11 +43,12 @@ inline std::vector<std::int64_t> mdlp(const double* counts, std::size_t V, std::
         pending.pop_back();
         if (end - start < 2) continue;
         const Entropy both = entropy(start, end);
+        const double tie = 1e-9 * both.total;  // which of two equal cuts is less by rounding
         double least = INFINITY;
         std::size_t cut = 0;
         for (std::size_t v = start + 1; v < end; ++v) {
             const double mixed = entropy(start, v).bits() + entropy(v, end).bits();
-            if (mixed < least) least = mixed, cut = v;
+            if (mixed < least - tie) least = mixed, cut = v;
         }
         const Entropy left = entropy(start, cut), right = entropy(cut, end);
         const double n = both.total;
@@ -59,7 +60,7 @@ inline std::vector<std::int64_t> mdlp(const double* counts, std::size_t V, std::
             k * std::log2(3.0) + std::log1p(-2.0 * std::pow(3.0, -k)) / std::log(2.0);
         const double price = choices - (k * both.bits() / n - k1 * left.bits() / left.total -
                                         k2 * right.bits() / right.total);
-        if ((both.bits() - least) / n > (std::log2(n - 1) + price) / n) {
+        if (both.bits() - least > std::log2(n - 1) + price + tie) {
             cuts.push_back(static_cast<std::int64_t>(cut));
             pending.push_back({start, cut});
             pending.push_back({cut, end});

@@ -430,3 +430,101 @@ def test_files_of_version_3_still_load(name: str) -> None:
         genus.from_bytes(model.to_bytes()).predict_proba(expected[name]),
         model.predict_proba(expected[name]),
     )
+
+
+# What rows are known again by, whatever their numbers, weights and columns
+
+
+@pytest.mark.parametrize(
+    ("centre", "spread"),
+    [(0.0, 1.0), (1e4, 1.0), (20_000.0, 0.3), (1.7e9, 3600.0), (-1.7e9, 60.0), (1e-8, 1e-12)],
+)
+def test_numbers_far_from_zero_are_different_rows(centre: float, spread: float) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    rows = pd.DataFrame({"t": centre + spread * rng.normal(1.5 * y, 1), "c": rng.choice(3, 300)})
+    whole = TableClassifier().fit(rows, y)
+    assert len(whole.model_.statistics["sample"]) == 300
+    assert whole.score(rows, y) > 0.7
+    a, b = (
+        TableClassifier().fit(rows[part], y[part], like=whole)
+        for part in (slice(0, 130), slice(130, None))
+    )
+    assert_array_equal((a + b).predict_proba(rows), whole.predict_proba(rows))
+    assert_array_equal((b + a).predict_proba(rows), whole.predict_proba(rows))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"calibrate": False}, {"calibrate": False, "dependence": "tree"}, {"sample_size": 0}],
+)
+def test_models_without_a_sample_merge_by_plans_of_their_own(options: dict[str, Any]) -> None:
+    a = TableClassifier(**options).fit(X[:70], Y[:70])
+    b = TableClassifier(**options).fit(X[70:], Y[70:])
+    assert_allclose((a + b).predict_proba(NEW), (b + a).predict_proba(NEW), atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [slice(None, None, -1), slice(10, None)])
+def test_the_order_of_columns_does_not_matter(columns: slice) -> None:
+    rng = np.random.default_rng(0)
+    values = [f"v{i}" for i in range(45)]
+    rows = pd.DataFrame({f"c{i}": rng.choice(values, 200) for i in range(40)})
+    y = np.arange(200) % 2
+    rows.loc[y == 1, "c13"] = "v1"
+    a = TableClassifier().fit(rows[:100], y[:100])
+    b = TableClassifier().fit(rows.iloc[100:, columns], y[100:])
+    assert_array_equal((a + b).predict_proba(rows), (b + a).predict_proba(rows))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fractional_weights_merge_to_rounding(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = np.arange(len(X)).repeat(1 + rng.integers(0, 2, len(X)))
+    weight, part = rng.choice([0.1, 0.3, 0.7, 1.3], len(rows)), rng.integers(0, 3, len(rows))
+
+    def fitted(chosen: Any) -> TableClassifier:
+        own = rows[chosen]
+        model = TableClassifier()
+        return model.partial_fit(
+            X.iloc[own], Y.iloc[own], sample_weight=weight[chosen], like=PLANNED
+        )
+
+    parts = [fitted(part == i) for i in range(3)]
+    whole = fitted(part < 3)
+    merged = reduce(add, parts).predict_proba(NEW)
+    assert_allclose(merged, whole.predict_proba(NEW), atol=1e-7)
+    left = (whole - parts[0]).predict_proba(NEW)
+    assert_allclose(left, (parts[1] + parts[2]).predict_proba(NEW), atol=1e-7)
+
+
+def test_weights_need_no_memory() -> None:
+    both = TableClassifier().fit(X[:70], Y[:70]) + TableClassifier().fit(X[70:], Y[70:])
+    assert np.isfinite((1e9 * both).predict_proba(NEW)).all()
+
+
+def test_a_sample_that_is_forgotten_whole_does_not_refuse_other_rows() -> None:
+    model = TableClassifier(sample_size=2).fit(X, Y)
+    for i in range(len(X)):
+        model.forget(X[i : i + 1], Y[i : i + 1])
+    assert model.model_.statistics == model.model_.family.zero()
+
+
+def test_forgetting_without_a_sample(tmp_path: Path) -> None:
+    model = TableClassifier(sample_size=0).fit(X, Y)
+    model.generative()
+    model.forget(X[100:], Y[100:]).save(tmp_path / "model")
+    again = genus.load(tmp_path / "model")
+    assert_array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
+    for i in range(0, 100, 10):
+        model.forget(X[i : i + 10], Y[i : i + 10])
+    assert model.model_.statistics == model.model_.family.zero()
+
+
+def test_models_of_different_sample_sizes(tmp_path: Path) -> None:
+    few = TableClassifier(sample_size=50).fit(X[70:], Y[70:])
+    for merged in (
+        TableClassifier().fit(X[:70], Y[:70]) + few,
+        few + TableClassifier().fit(X[:70], Y[:70]),
+    ):
+        merged.partial_fit(X[:5], Y[:5]).save(tmp_path / "model")
+        assert genus.load(tmp_path / "model").sample_size == 50

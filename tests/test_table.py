@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import pickle
 import struct
 from dataclasses import replace
 from itertools import product
@@ -29,6 +30,7 @@ from sklearn.preprocessing import OrdinalEncoder
 import genus
 from genus import GDA, TableClassifier, TableError, TextClassifier, cross_validate, load
 from genus.estimators.table_rows import labelled
+from genus.persistence import files
 from genus.persistence.predictor import load_predictor
 from genus.registry import FAMILIES, is_for
 from genus.report.densities import density
@@ -156,7 +158,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("tables")
     FRAME.to_csv(root / "people.csv", index=False)
     FRAME.to_csv(root / "people.tsv.gz", index=False, sep="\t")
-    FRAME.to_json(root / "people.jsonl", orient="records", lines=True, date_format="iso")
+    lines = {"orient": "records", "lines": True, "date_format": "iso", "double_precision": 15}
+    FRAME.to_json(root / "people.jsonl", **lines)
     pq.write_table(pa.Table.from_pandas(FRAME), root / "people.parquet")
     (root / "parts").mkdir()
     FRAME[:150].to_parquet(root / "parts" / "a.parquet")
@@ -594,9 +597,9 @@ def test_nothing_is_left_of_rows_that_are_all_forgotten(calibrate: bool, tmp_pat
     numbers = {v for name in ("age", "income") for v in frame[name].dropna().tolist()}
 
     def found(path: Path) -> set[Any]:
-        content = path.read_bytes().lower()
+        whole = pickle.dumps(files.read(path))  # unpacked
+        content = whole.lower()
         held = {w for w in words for code in ("utf-8", "utf-32-le") if w.encode(code) in content}
-        whole = path.read_bytes()
         held |= {v for v in numbers if struct.pack("<d", v) in whole or repr(v).encode() in whole}
         return held
 
@@ -1120,7 +1123,7 @@ def test_labels_that_come_in_turns_are_all_weighed(period: int) -> None:
         outcome = fitted.weighing_.outcome
         assert len(outcome.y) == 200
         assert np.mean(outcome.y) == pytest.approx(1 / period, abs=0.08)
-        assert 0.6 < outcome.accuracy < 0.95
+        assert 0.6 < outcome.accuracy < 0.97
 
 
 def streamed(X: Any, y: Any) -> TableClassifier:

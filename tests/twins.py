@@ -580,11 +580,13 @@ def mdlp(counts: Array) -> Array:
             continue
         E, E1, E2 = entropy(both[None])[0], entropy(left), entropy(right)
         mixed = (left.sum(axis=1) * E1 + right.sum(axis=1) * E2) / n
-        best = int(np.argmin(mixed))
+        best = 0
+        for v, bits in enumerate(mixed):
+            best = v if bits < mixed[best] - 1e-9 else best
         k, k1, k2 = (np.count_nonzero(c) for c in (both, left[best], right[best]))
         choices = np.log2(3.0**k - 2)
         price = choices - (k * E - k1 * E1[best] - k2 * E2[best])
-        if k1 and k2 and E - mixed[best] > (np.log2(n - 1) + price) / n:
+        if k1 and k2 and E - mixed[best] > (np.log2(n - 1) + price) / n + 1e-9:
             cuts.append(start + 1 + best)
             pending += [(start, cuts[-1]), (cuts[-1], end)]
     return np.array(sorted(cuts), dtype=np.int64)

@@ -11,7 +11,7 @@ from genus._kernel import hash_vocabulary
 from genus.arrays.vocabulary import encode
 
 Hashes = NDArray[np.uint64]
-SHIFT = 36  # of 52 bits of the mantissa 16 are kept
+SHIFT = 12  # of 52 bits of the mantissa 40 are kept, one more than any grid tells apart
 
 
 def mix(z: Hashes) -> Hashes:
@@ -36,11 +36,14 @@ def of_names(names: Iterable[str]) -> Hashes:
 def of_numbers(x: NDArray[np.float64]) -> Hashes:
     """The hash of each number, (m,); 0 where it is missing.
 
-    Of its leading 16 bits, so that a number that was written to a file and read again is the same.
+    Numbers of one hash share the cell of every grid: cells hold their lower end, so that the size
+    of a number below zero is taken just below it, as `Grid.keys` does.
 
-    >>> of_numbers(np.array([0.0, 0.1, 3.0])) == of_numbers(np.array([-0.0, 0.1 + 1e-12, np.nan]))
+    >>> of_numbers(np.array([0.0, 0.1, 3.0])) == of_numbers(np.array([-0.0, 0.1 + 1e-15, np.nan]))
     array([ True,  True, False])
     """
-    bits = (np.ascontiguousarray(x) + 0.0).view(np.uint64)
-    bits = (bits + np.uint64(1 << (SHIFT - 1))) >> np.uint64(SHIFT)
+    x = np.ascontiguousarray(x) + 0.0  # -0.0 becomes 0.0
+    negative = x < 0
+    bits = np.where(negative, np.nextafter(-x, 0.0), x).view(np.uint64) >> np.uint64(SHIFT)
+    bits |= negative.astype(np.uint64) << np.uint64(63 - SHIFT)
     return np.where(np.isnan(x), np.uint64(0), mix(bits + np.uint64(0x9E3779B97F4A7C15)))

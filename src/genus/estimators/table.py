@@ -355,6 +355,8 @@ class TableClassifier(GenerativeClassifier):
         """The same model, counted another way."""
         family: Any = self.model_.family
         copy = clone(self).set_params(**deepcopy(self._solved_with))
+        if copy.calibrate:
+            copy.set_params(sample_size=how.sample)  # the smaller of two
         copy._adopt(self)
         copy._follow(how.plan)
         statistics = family.how.moved(self.model_.statistics, how)

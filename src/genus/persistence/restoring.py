@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from genus.arrays import labels
 from genus.arrays.vocabulary import Vocabulary
 from genus.families import Family
 from genus.model import Model, counting_as
@@ -16,9 +17,10 @@ from genus.registry import KINDS
 from genus.solve.grid import Grid
 from genus.solve.priors import Priors
 from genus.statistics import Bags, Belief, Compound, Moments, Pairs, Sample, Tally
-from genus.statistics.sample import MISSING
+from genus.statistics.group import GATHERED
+from genus.statistics.sample import EVERY, MISSING
 from genus.table import Column, Plan
-from genus.table.model.counts import TEXT
+from genus.table.model.counts import TEXT, name_keys
 from genus.table.model.experts import NAMES
 from genus.table.model.weighing import Weighing, Weights
 from genus.text.model.choosing import Choice
@@ -40,6 +42,8 @@ def model_from_tree(
     rows = Tally(weights["classes"], None, {"rows": weights["rows"]})
     check_statistics(rows, Tally(counts={"rows": np.zeros((0, 0))}), 1)
     check_axis(tree["declared"])
+    if isinstance(statistics, Compound) and "sample" in statistics.parts:
+        check_sample(statistics, rows)
     chosen: Any = None
     if "weighing" in tree:
         chosen = weighing_from_tree(tree["weighing"], width)
@@ -143,6 +147,10 @@ def sample_from_tree(tree: dict[str, Any]) -> Sample:
     """Encoded rows; raises if they do not fit together."""
     rows = len(tree["hashes"])
     columns = []
+    arrays = [tree["hashes"], tree["codes"], *(one["cells"] for one in tree["cells"])]
+    arrays += [array for one in tree["bags"] for array in one.values()]
+    if not all(array.dtype.kind in "iu" and array.ndim == 1 for array in arrays):
+        raise ValueError("its sample of rows makes no sense")
     for one in tree["cells"]:
         cells = one["cells"].astype(np.int64)
         columns.append(np.where(cells > 0, cells + int(one["base"]), MISSING))
@@ -178,13 +186,14 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
             raise ValueError("its statistics are of another kind")
         for name, part in statistics.parts.items():
             check_statistics(part, zero[name], width_of(part))
-        check_sample(statistics)
         return
     if isinstance(statistics, Pairs):
         check_pairs(statistics)
         return
     if isinstance(statistics, Sample):
         check_axis(statistics.classes)
+        if statistics.size != zero.size:
+            raise ValueError("its sample of rows is of another size")
         return
     if isinstance(statistics, Belief):
         check_belief(statistics)
@@ -231,16 +240,48 @@ def check_belief(belief: Belief) -> None:
         raise ValueError("what its experts count for makes no sense")
 
 
-def check_sample(statistics: Compound) -> None:
-    """Raise unless rows of a sample have a cell, or a bag of words, for each column."""
-    sample = statistics.parts.get("sample")
-    if sample is None or len(sample) == 0:
+def check_sample(statistics: Compound, rows: Tally) -> None:
+    """Raise unless rows of a sample are among those that were counted, column by column."""
+    sample = statistics["sample"]
+    total = float(rows["rows"].sum())
+    if sample.size and sample.limit == EVERY and not np.isclose(sample.total, total, GATHERED):
+        raise ValueError("its sample of rows is not whole")
+    if len(sample) == 0:
         return
     cells = statistics.parts.get("cells")
     texts = sum(name == "words" or name.startswith(TEXT) for name in statistics.parts)
-    plain = 0 if cells is None else len(cells.keys or ())
-    if sample.cells.shape[1] != plain or len(sample.bags) != texts:
+    axes = () if cells is None else cells.keys or ()
+    if sample.cells.shape[1] != len(axes) or len(sample.bags) != texts:
         raise ValueError("its sample of rows is of other columns")
+    k = labels.find(sample.classes, rows.classes)
+    most = rows["rows"] * (1 + GATHERED)
+    if (k < 0).any() or (sums(k[sample.codes], sample.weights, most.shape) > most).any():
+        raise ValueError("its sample of rows is of other rows")
+    if cells is None:
+        return
+    counts = cells.align(rows.classes, 0)["rows"] * (1 + GATHERED)
+    ends = np.cumsum([0, *map(len, axes)])
+    for own, axis, start in zip(sample.cells.T, axes, ends, strict=False):
+        keys = axis if axis.dtype.kind == "i" else np.unique(name_keys(axis))
+        there = own != MISSING
+        at = labels.find(own[there], keys)
+        if (at < 0).any():
+            raise ValueError("its sample of rows is of other rows")
+        if len(keys) < len(axis):  # names that share a hash
+            continue
+        order = np.arange(len(axis)) if axis.dtype.kind == "i" else np.argsort(name_keys(axis))
+        place = k[sample.codes][there] * len(axis) + order[at]
+        found = np.bincount(place, sample.weights[there], len(counts) * len(axis))
+        all_there = counts[:, start : start + len(axis)]
+        absent = sums(k[sample.codes], sample.weights * ~there, most.shape)[:, 0]
+        few = absent <= most[:, 0] * (1 + GATHERED) - all_there.sum(axis=1) / (1 + GATHERED)
+        if (found.reshape(len(counts), -1) > all_there).any() or not few.all():
+            raise ValueError("its sample of rows is of other rows")
+
+
+def sums(k: Any, weights: Any, shape: tuple[int, ...]) -> Any:
+    """Weights by class, in a table of this shape."""
+    return np.bincount(k, weights, shape[0]).reshape(shape)
 
 
 def width_of(part: Any) -> int:

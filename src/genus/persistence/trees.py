@@ -47,7 +47,7 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         "statistics": statistics_to_tree(model.statistics),
     }
     match model.known_choice:
-        case Choice() as choice:
+        case Choice(texts=texts) as choice if texts:  # else it follows from the counts alone
             tree["choice"] = choice_to_tree(choice)
         case Weighing() as weighing:
             tree["weighing"] = weighing_to_tree(weighing)

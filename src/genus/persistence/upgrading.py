@@ -21,7 +21,10 @@ from genus.table.model.weighing import weight_names
 
 def current(tree: dict[str, Any]) -> dict[str, Any]:
     """A tree of any version as one of this version."""
-    if tree.pop("version") > 2:
+    version = tree.pop("version")
+    if version > 2:
+        if version < 4 and tree["estimator"] == "TableClassifier":
+            tree["counting"]["belief"] = "belief" in tree["statistics"]["parts"]
         return tree
     if tree["estimator"] == "TextClassifier":
         parts = {"words": tree["statistics"], "sample": statistics_to_tree(Sample(0))}

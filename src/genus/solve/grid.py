@@ -23,6 +23,7 @@ Cells = NDArray[np.int64]
 BITS = 11  # of the mantissa: 2048 cells from one power of two to the next
 SHIFT = 52 - BITS
 MOST_BITS = 39
+ROUNDING = 1e-9  # the relative difference of two sums of weights that means nothing
 FINEST = 2.0**-12  # cells of a number's own size, for they are to say little of it
 
 
@@ -226,11 +227,11 @@ def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
     """Before which keys to cut so that the bins weigh about the same."""
     below = np.cumsum(weight)
     wanted = below[-1] * np.arange(1, count) / count
-    cuts = np.unique(np.searchsorted(below, wanted, side="left") + 1)
+    cuts = np.unique(np.searchsorted(below, wanted * (1 - ROUNDING), side="left") + 1)
     return cuts[cuts < len(weight)]
 
 
-def dyadic_edges(x: Array, share: float) -> Array:
+def dyadic_edges(x: Array, share: float, weight: Array | None = None) -> Array:
     """Edges of cells that hold at most a `share` of the numbers each, and some beyond them.
 
     Cells are halved until they hold no more than that, or one value only. So edges are numbers of
@@ -239,11 +240,11 @@ def dyadic_edges(x: Array, share: float) -> Array:
     >>> dyadic_edges(np.array([1.0, 2.0, 2.0, 3.0]), 0.3)
     array([-2.,  0.,  2.,  3.,  4.,  6.])
     """
-    distinct, counts = np.unique(x, return_counts=True)
+    distinct, place = np.unique(x, return_inverse=True)
     if len(distinct) < 2:
         return np.empty(0)
-    below = np.concatenate([[0], np.cumsum(counts)])
-    enough = max(share * len(x), 1.0)
+    below = np.concatenate([[0], np.cumsum(np.bincount(place, weight))])
+    enough = max(share * below[-1], 1.0) * (1 + ROUNDING)
     span = distinct[-1] - distinct[0]
     step = np.exp2(np.ceil(np.log2(span)))
     low = np.floor(distinct[0] / step) * step

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from genus.arrays import matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes
-from genus.statistics import Array, Compound, Tally
+from genus.statistics import Array, Compound, Pairs, Tally
+from genus.statistics.group import GATHERED
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +44,23 @@ class Dealt:
 
 
 def floored(statistics: Any) -> Any:
-    """Counts without those below nothing, where two words or categories share a hash."""
+    """Counts without those below nothing, and those that are no more than rounding.
+
+    A count is below nothing where two words or categories share a hash.
+    """
     if isinstance(statistics, Compound):
         return Compound({name: floored(part) for name, part in statistics.parts.items()})
-    if not isinstance(statistics, Tally) or statistics.is_possible:
+    if isinstance(statistics, Pairs):
+        return Pairs.of(statistics.classes, statistics.keys, above_rounding(statistics.counts))
+    if not isinstance(statistics, Tally):
         return statistics
-    counts = {name: np.maximum(table, 0.0) for name, table in statistics.counts.items()}
+    counts = {name: above_rounding(table) for name, table in statistics.counts.items()}
     return Tally.of(statistics.classes, statistics.keys, counts)
+
+
+def above_rounding(counts: Array) -> Array:
+    """The same counts, zero where they are less than rounding of the largest."""
+    return np.where(counts > GATHERED * counts.max(initial=0.0), counts, 0.0)
 
 
 def deal(y: Codes, weight: Array, folds: int, most: int) -> tuple[NDArray[np.intp], Codes, Array]:
@@ -61,7 +72,9 @@ def deal(y: Codes, weight: Array, folds: int, most: int) -> tuple[NDArray[np.int
     >>> deal(np.array([0, 0, 1]), np.array([1.0, 2.0, 5.0]), 2, 99)
     (array([0, 1, 1, 2, 2]), array([0, 1, 0, 0, 1]), array([1. , 1. , 1. , 2.5, 2.5]))
     """
-    times = np.clip(np.floor(weight), 1, max(min(folds, most // max(len(y), 1)), 1)).astype(int)
+    times = np.clip(
+        np.floor(weight * (1 + GATHERED)), 1, max(min(folds, most // max(len(y), 1)), 1)
+    ).astype(int)
     row = np.repeat(np.arange(len(y)), times)
     order = matrix.stable_order(y[row])
     sizes = np.bincount(y[row]) if len(row) else np.zeros(0, int)

@@ -17,7 +17,7 @@ import numpy as np
 
 from genus.arrays import labels
 from genus.arrays.labels import Axis
-from genus.statistics.group import Array, difference, freeze
+from genus.statistics.group import GATHERED, Array, difference, freeze
 from genus.statistics.tally import MOST_COUNT
 
 
@@ -90,8 +90,18 @@ class Belief:
         return self if len(own) else Belief()
 
     def settled(self, before: Belief) -> Belief:
-        """What is left after forgetting; curvatures that should have gone are rounding."""
-        return self
+        """What is left after forgetting.
+
+        What rows tell depends on the rows that they were learned with, so that more may be taken
+        away than was given. Where no curvature is left nothing is told.
+        """
+        if len(self.names) == 0:
+            return self
+        curvature, directions = np.linalg.eigh(self.precision)
+        told = curvature > GATHERED * np.abs(before.precision).max(initial=0.0)
+        kept = directions[:, told]
+        precision = (kept * curvature[told]) @ kept.T
+        return Belief(self.names, (precision + precision.T) / 2, kept @ (kept.T @ self.shift))
 
     def solve(self, names: Sequence[str], start: Array, ridge: Array) -> Array:
         """The weights of some names (P,), drawn to `start` by `ridge`."""

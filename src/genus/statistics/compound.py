@@ -13,7 +13,11 @@ from genus.statistics.group import freeze
 
 @dataclass(frozen=True, eq=False)
 class Compound:
-    """Statistics by name; every operation is that of each part."""
+    """Statistics by name; every operation is that of each part.
+
+    If no rows are left, every part is as if there had never been any: a sample may then hold every
+    row again.
+    """
 
     parts: Mapping[str, Any]
 
@@ -70,4 +74,7 @@ class Compound:
         return self._each(lambda name, part: part.settled(before[name]))
 
     def _each(self, operation: Callable[[str, Any], Any]) -> Compound:
-        return Compound({name: operation(name, part) for name, part in self.parts.items()})
+        found = Compound({name: operation(name, part) for name, part in self.parts.items()})
+        if len(found.classes):
+            return found
+        return Compound({name: 0 * part for name, part in found.parts.items()})

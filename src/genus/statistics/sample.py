@@ -116,7 +116,7 @@ class Sample:
             limit = limit_of(np.sort(hashes), np.zeros(len(hashes), np.int64), size)
         rows = np.flatnonzero(hashes < np.uint64(limit))
         if len(rows) == 0:
-            return cls(size)
+            return cls(size, limit=limit)
         cells, bags = encode(rows)
         w = np.ones(len(rows)) if weight is None else weight[rows]
         return cls(size, classes, hashes[rows], y[rows], w, cells, bags, limit)._canonical()
@@ -259,7 +259,7 @@ class Sample:
         there = np.flatnonzero(total != 0)
         kept = replace(self._rows(first[there]), weights=total[there])
         if len(kept) == 0:
-            return Sample(self.size)
+            return Sample(self.size, limit=self.limit)
         used, at = np.unique(kept.codes, return_inverse=True)
         return replace(kept, classes=kept.classes[used], codes=at.astype(np.int64))._cut()
 
@@ -292,10 +292,13 @@ class Sample:
             and 0 <= self.codes.min() <= self.codes.max() < len(self.classes)
         )
         fits = all(
-            (bag.sizes >= 0).all() and len(bag.tokens) == len(bag.times) == bag.sizes.sum()
+            (bag.sizes >= 0).all()
+            and (bag.times > 0).all()
+            and len(bag.tokens) == len(bag.times) == bag.sizes.sum()
             for bag in self.bags
         )
-        return bool(ascend.all() and within and fits and np.isfinite(self.weights).all())
+        weigh = self.weights.ndim == 1 and bool((self.weights > 0).all())
+        return bool(ascend.all() and within and fits and weigh and self.is_finite)
 
     # To choose from
 

@@ -138,7 +138,8 @@ class Plan:
                 f"The two models have no column in common: {listed(self)} on one side, "
                 f"{listed(other)} on the other. Merge models of the same table."
             )
-        names = dict.fromkeys([*mine, *theirs])
+        # One order whichever plan comes first: theirs if it is the same, else by name.
+        names = list(mine) if list(mine) == list(theirs) else sorted({*mine, *theirs})
         columns = tuple(
             mine[name].common(theirs[name])
             if name in mine and name in theirs
@@ -183,11 +184,15 @@ def look(
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A column without its cells yet: hashes of its categories if they are few, or its numbers."""
+    """A column without its cells yet: hashes of its categories if they are few, or its numbers.
+
+    `weights` are those of the numbers, if they do not all count the same.
+    """
 
     column: Column
     known: tuple[int, ...] = ()
     numbers: Array | None = None
+    weights: Array | None = None
 
 
 def unread(name: str, type: str, note: str, unseen: bool = False) -> Seen:
@@ -261,7 +266,7 @@ def cut_into_cells(seen: Sequence[Seen], classes: int) -> Iterator[Column]:
     room = min(MOST_SLOTS, int(np.sqrt(MOST_SUMS / max(classes, 1))))
     varies = [one.column.note != CONSTANT for one in seen]
     few = [j for j, one in enumerate(seen) if one.known and varies[j]]
-    few.sort(key=lambda j: len(seen[j].known))
+    few.sort(key=lambda j: (len(seen[j].known), seen[j].column.name))
     taken = np.cumsum([2 + len(seen[j].known) for j in few])  # and missing, and others
     paired = set(few[: int((taken <= room).sum())])
     left = room - (int(taken[len(paired) - 1]) if paired else 0)
@@ -270,7 +275,7 @@ def cut_into_cells(seen: Sequence[Seen], classes: int) -> Iterator[Column]:
     for j, one in enumerate(seen):
         column = one.column
         if one.numbers is not None and varies[j] and cells >= FEWEST_CELLS:
-            edges = dyadic_edges(one.numbers, 1.6 / min(cells, MOST_CELLS))
+            edges = dyadic_edges(one.numbers, 1.6 / min(cells, MOST_CELLS), one.weights)
             edges = edges[column.grid.holds(edges)]
             yield replace(column, edges=tuple(edges.tolist()), paired=True)
         else:

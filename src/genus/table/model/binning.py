@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus.arrays.labels import Axis
-from genus.solve.grid import mdlp, quantile_cuts
+from genus.solve.grid import ROUNDING, mdlp, quantile_cuts
 from genus.statistics import Array, Pairs
 from genus.table.model.marginals import absence
 
@@ -96,7 +96,8 @@ def number_cuts(counts: Array, weights: Array) -> NDArray[np.intp]:
     """
     if counts.shape[1] < 2:
         return np.zeros(0, dtype=np.intp)
-    parts = np.clip(np.sqrt(weights.sum() / (BIN_ROWS * len(weights))), FEWEST_BINS, MOST_BINS)
+    rows = weights.sum() * (1 + ROUNDING)
+    parts = np.clip(np.sqrt(rows / (BIN_ROWS * len(weights))), FEWEST_BINS, MOST_BINS)
     weight = counts.sum(axis=0)
     total = max(weight.sum(), 1e-300)
     cuts = mdlp(counts.T)

@@ -125,6 +125,7 @@ class Counting:
             "joint": [list(names) for names in self.joint],
             "shared": bool(self.joint) or self.belief,  # sums that do not come apart by class
             "sample": self.sample,
+            "belief": self.belief,
         }
 
     def zero(self) -> Compound:
@@ -238,8 +239,11 @@ class Counting:
 
     def common(self, other: Counting) -> Counting:
         """What both can be counted by."""
-        if self.words.counting != other.words.counting:
-            raise ValueError("The two models read texts differently; fit both with one calibrate=.")
+        if self.words.counting != other.words.counting and (self.texts or other.texts):
+            raise ValueError(
+                "The two models read texts differently: only with calibrate=True are pairs of words "
+                "counted. Fit both with the same calibrate=."
+            )
         if self.joint != other.joint:
             raise ValueError(
                 "The two models model other columns together; fit both with the same families=."
@@ -341,6 +345,8 @@ class Counting:
         return pairs.regrouped(tuple(keys), place).with_missing(new, rows)
 
     def _moved_sample(self, sample: Sample, to: Counting) -> Sample:
+        if len(sample) == 0:
+            return Sample(to.sample, limit=sample.limit)
         at = {column.name: j for j, column in enumerate(self.plain)}
         cells = np.full((len(sample), len(to.plain)), MISSING)
         for i, column in enumerate(to.plain):
@@ -356,21 +362,20 @@ class Counting:
         none = Bags(np.zeros(len(sample), np.int64), np.zeros(0, np.uint32), np.zeros(0, np.int32))
         bags = dict(zip(self.texts, sample.bags, strict=False))
         found = tuple(bags.get(name, none) for name in to.texts)
-        other = replace(sample, size=to.sample, cells=cells, bags=found if len(sample) else ())
+        other = replace(sample, size=to.sample, cells=cells, bags=found)
         return other + Sample(to.sample)
 
 
 def recut(plan: Plan, X: Frame, weight: Array, classes: int) -> tuple[Column, ...]:
     """The columns of a plan with cells for these rows."""
     seen = []
-    rows = np.repeat(np.arange(len(X)), np.clip(weight, 1, None).astype(int))
     values = iter(X.columns)
     for column in plan.columns:
         own: Any = next(values) if column.kind else None
         if column.kind == "number":
-            there = own[rows][~np.isnan(own[rows])]
-            note = "" if len(np.unique(there)) > 1 else CONSTANT
-            seen.append(Seen(replace(column, note=note), (), there))
+            there = ~np.isnan(own)
+            note = "" if len(np.unique(own[there])) > 1 else CONSTANT
+            seen.append(Seen(replace(column, note=note), (), own[there], weight[there]))
         elif column.kind == "category":
             known = {hashed(name) for name in own.names[np.unique(own.codes[own.codes >= 0])]}
             known = known if len(known) <= MOST_PAIRED else set()

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import gammaln, logsumexp, ndtri
 
 from genus._kernel import average_parents, sum_pairs, sum_pairs_by_column
@@ -284,9 +284,19 @@ class Features:
 
 def linear(name: str, features: Features) -> Additive:
     """xᵀΣ⁻¹μ_k - ½ μ_kᵀΣ⁻¹μ_k."""
-    slope = cho_solve(cho_factor(features.ridged), features.means.T)
+    slope = cho_solve(factorised(features.ridged), features.means.T)
     constant = -0.5 * np.einsum("kd,dk->k", features.means, slope)
     return Additive(name, features.table @ slope, constant)
+
+
+def factorised(Σ: Array) -> tuple[Array, bool]:
+    """The Cholesky factor of a covariance, raised to be positive where rounding left it below."""
+    try:
+        return cho_factor(Σ, lower=True)
+    except LinAlgError:
+        values = np.linalg.eigvalsh(Σ)
+        more = TINY * max(values[-1], TINY) - values[0]
+        return cho_factor(Σ + more * np.eye(len(Σ)), lower=True)
 
 
 def curved(name: str, features: Features, prior: float) -> Curved:
@@ -303,7 +313,7 @@ def curved(name: str, features: Features, prior: float) -> Curved:
     for k in range(K):
         Σ = (features.scatter[k] + prior * features.ridged) / ν[k]
         Σ[np.diag_indices(d)] += TINY
-        factor = cho_factor(Σ, lower=True)
+        factor = factorised(Σ)
         products = a @ cho_solve(factor, a.T)
         drawn = cho_solve(factor, features.means[k])
         own = np.diag(products) - 2 * a @ drawn

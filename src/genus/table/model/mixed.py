@@ -25,6 +25,7 @@ from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes
 from genus.registry import FAMILIES
 from genus.statistics import Array, Compound
+from genus.statistics.sample import EVERY
 from genus.table import Frame, Plan
 from genus.table.model import experts, marginals, tree
 from genus.table.model.binning import merged
@@ -109,19 +110,25 @@ class Mixed:
 
     def counted_as(self, counting: Mapping[str, Any]) -> Mixed:
         """The same options for what was counted with another sample, or with pairs of words."""
-        if self.how.sample and not counting["sample"]:
+        if self.how.sample and not counting["sample"] and not counting["belief"]:
             raise ValueError(
                 "calibrate=True learns weights from a sample of the rows, which this model has not "
                 "kept. Fit again with it."
             )
-        if self.how.sample not in (0, counting["sample"]):
+        if self.how.sample not in (0, counting["sample"]) and self.calibrate:
             raise ValueError(
                 f"sample_size decides how many rows are kept: {counting['sample']} in this model. "
                 "Fit again with another."
             )
         ngrams = tuple(counting["words"]["ngrams"])
         words = replace(self.how.words, tokenizer=replace(self.how.words.tokenizer, ngrams=ngrams))
-        how = replace(self.how, words=words, sample=int(counting["sample"]))
+        sample, belief = int(counting["sample"]), bool(counting["belief"])
+        if self.how.belief and not belief:
+            raise ValueError(
+                "calibrate=True learns weights while it counts, and this model has not. Fit again "
+                "with it."
+            )
+        how = replace(self.how, words=words, sample=sample, belief=belief)
         changed = [k for k, v in how.options.items() if counting.get(k) != v]
         if changed:
             raise ValueError(
@@ -169,7 +176,7 @@ class Mixed:
         how = self.how
         if not (how.plan.joined and how.sample and (self.dependence or self.tree)):
             return self, statistics
-        if statistics["sample"].total != statistics["rows"]["rows"].sum():
+        if statistics["sample"].limit < EVERY:
             return self, statistics
         again, pairs = how.recut(statistics, classes)
         return replace(self, how=again), Compound({**statistics.parts, "pairs": pairs})

@@ -13,6 +13,7 @@ from scipy.special import xlogy
 
 from genus.arrays.vocabulary import Vocabulary
 from genus.statistics import divide
+from genus.statistics.group import GATHERED
 
 Array = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ class Selection:
             used &= ~words.runs
         least = self.least * totals.sum() if self.least < 1 else self.least
         if self.least != 1:  # every word that was counted is in a document
-            used &= documents.sum(axis=0) >= least
+            used &= documents.sum(axis=0) >= least * (1 - GATHERED)
         if self.most is None or used.sum() <= self.most:
             return used
         candidates = np.flatnonzero(used)
@@ -70,7 +71,7 @@ class Selection:
             telling = chi2(counted[:, candidates], totals)
         else:
             telling = occurrences[:, candidates].sum(axis=0)
-        best = candidates[np.argsort(-telling, kind="stable")[: self.most]]
+        best = candidates[np.argsort(-rounded(telling), kind="stable")[: self.most]]
         chosen = np.zeros(len(words), dtype=bool)
         chosen[best] = True
         return chosen
@@ -86,6 +87,16 @@ class Selection:
             pieces, run = words.pieces(listed.dtype.itemsize)
             stopped[run[np.isin(pieces, listed)]] = True
         return stopped
+
+
+def rounded(telling: Array) -> Array:
+    """Scores without their last digits: those that differ by rounding only are ties.
+
+    >>> rounded(np.array([0.3, 0.1 + 0.2, 1e-17]))
+    array([0.3, 0.3, 0. ])
+    """
+    largest = np.abs(telling).max(initial=0.0)
+    return np.round(telling / largest / GATHERED) * GATHERED * largest if largest > 0 else telling
 
 
 def mutual_information(documents: Array, totals: Array) -> Array:
