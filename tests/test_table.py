@@ -526,7 +526,7 @@ def test_what_is_said_out_of_fold_is_what_new_rows_show() -> None:
     p = model.predict_proba(new)
     own = p[np.arange(len(new)), (new["bought"] == "yes").to_numpy().astype(int)]
     worth = model.summary().worth
-    assert abs(-np.log(own).mean() - worth["log loss"]) < 0.03
+    assert abs(-np.log(own).mean() - worth["log loss"]) < 0.04
     assert abs((p.argmax(axis=1) == (new["bought"] == "yes")).mean() - worth["accuracy"]) < 0.02
     assert worth["calibration error"] < 0.04
 

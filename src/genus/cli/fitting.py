@@ -10,6 +10,8 @@ import click
 from genus.cli import arguments
 from genus.cli.arguments import Column, File
 
+FOLDS = 5  # that everything is learned again without, where rows are few
+
 
 @click.command()
 @arguments.data
@@ -86,7 +88,7 @@ def judged_anew(model: Any, source: Any, target: str) -> list[str]:
     from genus.evaluate import cross_validate
 
     rows = int(model.class_count_.sum())
-    folds = min(10, rows)
+    folds = min(FOLDS, rows)
     if rows >= FEW:
         return []
     try:

@@ -241,8 +241,8 @@ class Counting:
         """What both can be counted by."""
         if self.words.counting != other.words.counting and (self.texts or other.texts):
             raise ValueError(
-                "The two models read texts differently: only with calibrate=True are pairs of words "
-                "counted. Fit both with the same calibrate=."
+                "The two models read texts differently: only calibrate=True counts pairs of words. "
+                "Fit both with the same calibrate=."
             )
         if self.joint != other.joint:
             raise ValueError(

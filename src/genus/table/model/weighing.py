@@ -29,7 +29,7 @@ from genus.text.model.choosing import candidates, choose, teaching_weights
 if TYPE_CHECKING:
     from genus.table.model.mixed import Mixed
 
-FOLDS = 10
+FOLDS = 5  # ten take twice as long for the same log loss (benchmarks.constants)
 MOST_CELLS = 1 << 24  # rows times classes times evidence
 FEWEST = 2000  # rows that weights are learned from and judged by, if there are so many
 TAUGHT_CELLS = 1 << 19  # rows times classes times evidence that weights are learned from
