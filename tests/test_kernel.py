@@ -500,7 +500,7 @@ def test_large_codes(large: Array, y: Array, weight: Array | None) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
-@pytest.mark.parametrize("index", ["int32", "int64"])
+@pytest.mark.parametrize("index", at_night(["int32", "int64"], "int32"))
 def test_large_sparse(dtype: str, index: str, y: Array) -> None:
     rng = np.random.default_rng(5)
     n = 1000
@@ -525,7 +525,7 @@ def test_large_sparse(dtype: str, index: str, y: Array) -> None:
         assert_same(_kernel.score_above_csr(*csr, 1, table, missing, threads), scores_above)
 
 
-@pytest.mark.parametrize("value", at_night(["-1", "inf", "nan"], "inf", "nan"))
+@pytest.mark.parametrize("value", at_night(["-1", "inf", "nan"], "inf"))
 @pytest.mark.parametrize("place", ["late in a long row", "in the last row"])
 def test_odd_entries_are_found_wherever_they_are(value: str, place: str, y: Array) -> None:
     n = 1000
