@@ -24,6 +24,7 @@ from genus.estimators.table_rows import (
     batches_of,
     labelled,
     labelled_rows,
+    scattered_rows,
     some_of,
     unlabelled,
 )
@@ -31,12 +32,13 @@ from genus.estimators.table_summary import Summary
 from genus.explanation import TableExplanation
 from genus.model import Model
 from genus.registry import FAMILIES, is_for
-from genus.statistics import Array
+from genus.statistics import Array, Tally
 from genus.table import Frame, Plan, Source, TableError, look, open_table
 from genus.table.model.builder import asked_families, build
 from genus.table.model.counts import Counting
 from genus.table.model.mixed import Mixed
 from genus.table.model.weighing import Weighing
+from genus.table.plan import CONSTANT
 from genus.text import Texts
 
 LOOK = 1 << 16  # rows that the columns are looked at by
@@ -176,7 +178,7 @@ class TableClassifier(GenerativeClassifier):
                 classes = 2 if y is None else len(self._labels(y, None, table.num_rows)[0])
                 self._look(some_rows(table), None, classes)
             else:
-                self._looked(source, self._labelled(source, target), target)
+                self._look_at_some(source, target)
 
         with self._unchanged_on_error():
             self._start_over()
@@ -220,10 +222,19 @@ class TableClassifier(GenerativeClassifier):
                 if first:
                     self._look(some_rows(table), None, len(classes))
                 batches = batches_of(table, classes, codes, weight)
-            else:
-                batches = self._labelled(source, target)
-                batches = self._looked(source, batches, target) if first else batches
-            return self._count_batches(batches, source, target, progress)
+                return self._count_batches(batches, source, target, progress)
+            if first and source.once:
+                batches = self._looked(source, self._labelled(source, target), target)
+                return self._count_batches(batches, source, target, progress)
+            if first:
+                self._look_at_some(source, target)
+            try:
+                return self._count_batches(
+                    self._labelled(source, target), source, target, progress, restarts=first
+                )
+            except Outgrown:
+                self._look_at_all(source, target)
+                return self._count_batches(self._labelled(source, target), source, target, None)
 
         return open_table(X).read(count)
 
@@ -267,13 +278,31 @@ class TableClassifier(GenerativeClassifier):
         self._look(table, target, len({c for one in first for c in one.classes.tolist()}))
         return chain(first, batches)
 
+    def _look_at_some(self, source: Source, target: str) -> None:
+        """Decide how columns are read by some rows of every partition."""
+        source.require(target)
+        seen = labelled_rows(source.look(LOOK), target)
+        if len(seen.codes) == 0:
+            self._look_at_all(source, target)
+        else:
+            self._look(seen.rows, target, len(seen.classes))
+
+    def _look_at_all(self, source: Source, target: str) -> None:
+        """Decide how columns are read by rows from all over a source, in a pass of its own."""
+        rows, classes = scattered_rows(self._labelled(source, target), LOOK)
+        if rows.num_rows == 0:
+            raise unlabelled(source, target, sum(batch.num_rows for batch in source.batches()))
+        self._look(rows, target, len(classes))
+
     def _count_batches(
         self,
         batches: Iterator[Labelled],
         source: Source,
         target: str | None,
         progress: Progress | None,
+        restarts: bool = False,
     ) -> Model:
+        """Count batches; with `restarts`, raise Outgrown if the plan knows too little of them."""
         model, rows = self._empty(), 0
         empty = model
 
@@ -290,6 +319,8 @@ class TableClassifier(GenerativeClassifier):
                 unseen = own.classes[labels.find(own.classes, counted.weights.classes) < 0]
                 declared = labels.union(model.declared, unseen, "classes")
                 model = replace(model, declared=declared)
+                if restarts:
+                    refuse_outgrown(self.plan_, own.rows, model.statistics["cells"])
             if progress is not None:
                 progress(len(own.there))
         if target is not None:
@@ -541,6 +572,23 @@ class TableClassifier(GenerativeClassifier):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+class Outgrown(Exception):
+    """A column holds more than nothing, or one value, which is all that a first look has shown."""
+
+
+def refuse_outgrown(plan: Plan, rows: Any, cells: Tally) -> None:
+    """Raise Outgrown if these rows, or the cells counted so far, hold what the plan leaves out."""
+    for column in plan.left_out:
+        if column.unseen and column.name in rows.schema.names:
+            values = rows.column(column.name)
+            if values.null_count < len(values):
+                raise Outgrown
+    plain = [column for column in plan.used if column.kind != "text"]
+    for column, axis in zip(plain, cells.keys or (), strict=False):
+        if column.note == CONSTANT and len(axis) > 1:
+            raise Outgrown
 
 
 def some_rows(table: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from genus.arrays.matrix import Codes
 from genus.statistics import Array
 from genus.table import Source, TableError
 from genus.table.read.sources import BATCH
+
+ALL_TOLD = object()
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +152,65 @@ def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
     return np.flatnonzero(z & np.uint64(step - 1) == 0)
+
+
+def scattered_rows(batches: Iterable[Labelled], size: int) -> tuple[Any, set[Any]]:
+    """Return some rows from all over a stream, at most about twice `size`, and all classes.
+
+    As more rows come, every other row that was kept goes. The first rows that show what a column
+    holds, and that it holds more than one value, stay.
+    """
+    import pyarrow as pa
+
+    kept: list[tuple[NDArray[np.intp], Any]] = []
+    telling: list[Any] = []
+    first: dict[str, Any] = {}
+    classes: set[Any] = set()
+    rows, step = 0, 1
+    for own in batches:
+        classes.update(own.classes.tolist())
+        numbers = rows + np.arange(own.rows.num_rows)
+        rows += own.rows.num_rows
+        chosen = scattered(numbers, step)
+        kept.append((numbers[chosen], own.rows.take(pa.array(chosen))))
+        telling.append(own.rows.take(pa.array(rows_that_tell(own.rows, first), pa.int64())))
+        while sum(len(own_numbers) for own_numbers, _ in kept) > 2 * size:
+            step *= 2
+            left = [scattered(own_numbers, step) for own_numbers, _ in kept]
+            kept = [
+                (own_numbers[at], part.take(pa.array(at)))
+                for (own_numbers, part), at in zip(kept, left, strict=True)
+            ]
+    parts = [*(part for _, part in kept), *telling]
+    return pa.Table.from_batches(parts) if parts else pa.table({}), classes
+
+
+def rows_that_tell(rows: Any, first: dict[str, Any]) -> list[int]:
+    """Which rows are the first to hold a value of a column, or another one than the first.
+
+    `first` has the first value of each column, and ALL_TOLD once there is another.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found: set[int] = set()
+    for name in rows.schema.names:
+        values = rows.column(name)
+        if first.get(name) is ALL_TOLD or values.null_count == len(values):
+            continue
+        try:
+            if name not in first:
+                at = pc.index(values.is_valid(), True).as_py()
+                found.add(at)
+                first[name] = values[at]
+            at = pc.index(pc.not_equal(values, first[name]), True).as_py()
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like
+            first[name] = ALL_TOLD
+            continue
+        if at >= 0:
+            found.add(at)
+            first[name] = ALL_TOLD
+    return sorted(found)
 
 
 def some_of(rows: int, size: int) -> NDArray[np.intp]:

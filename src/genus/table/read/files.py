@@ -8,18 +8,29 @@ import glob
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from genus.table.read.sources import BATCH, Source, TableError, readable, shortened
+from genus.table.read.sources import (
+    BATCH,
+    Partition,
+    Source,
+    TableError,
+    fitted,
+    readable,
+    shortened,
+)
 
 SNIFFED = 64 << 20  # bytes of CSV that are read in full to find the types of its columns
 SAMPLED = 1 << 18  # rows that they are found by in longer ones
 SMALL = 4 << 20  # bytes of CSV that are read at once
+PARTITION = 1 << 20  # rows of a partition of a Parquet file, about
+PLACES, BLOCK = 32, 1 << 18  # of a long CSV that are looked at, and bytes that tell line lengths
 READERS = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -105,7 +116,10 @@ def size_of(path: str) -> int:
 
 
 def from_sql(name: str, sql: str) -> Source:
-    relation = connection().cursor().sql
+    """The rows of a SELECT; each reading has a cursor of its own, so that one may stop early."""
+
+    def relation(sql: str) -> Any:
+        return connection().cursor().sql(sql)
 
     with readable(name):
         schema = relation(f"SELECT * FROM ({sql}) LIMIT 0").to_arrow_table().schema
@@ -153,12 +167,73 @@ def from_files(paths: Sequence[str], encoding: str = "utf-8") -> Source:
         options += csv_options(found, size)
         if encoding.lower() not in ("utf-8", "utf8"):
             options += f", encoding = {literal(encoding)}"
-        return from_csv(name, f"{listed}{options}", found, size)
-    source = from_sql(name, f"SELECT * FROM read_{kind}({listed}{options})")
-    if kind != "parquet":
-        return source
-    counted = connection().cursor().execute(f"SELECT count(*) FROM read_parquet({listed})")
-    return Source(name, source.schema, source.opened, counted.fetchall()[0][0])
+        return from_csv(name, options, found, size)
+    if kind == "parquet":
+        return from_parquet(name, found)
+    return from_sql(name, f"SELECT * FROM read_json({listed}{options})")
+
+
+def from_parquet(name: str, paths: Sequence[str]) -> Source:
+    """The rows of Parquet files, partition by partition: runs of row groups.
+
+    The names of folders such as year=2024 are columns, too.
+    """
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    with readable(name):
+        dataset = ds.dataset(list(paths), format="parquet", partitioning="hive")
+        fragments = list(dataset.get_fragments())
+    schema = dataset.schema
+    for fragment in fragments:
+        with readable(fragment.path):
+            own = fragment.physical_schema
+        try:
+            schema = pa.unify_schemas([schema, own], promote_options="permissive")
+        except pa.ArrowException as error:
+            raise TableError(
+                f"{fragment.path} has other types than the files before it: {error}. Make them the "
+                "same, such as with a query that casts."
+            ) from None
+
+    def opened(fragment: Any) -> Callable[[], Iterable[Any]]:
+        # Few batches ahead: memory stays that of a few batches.
+        ahead = {"batch_size": BATCH, "batch_readahead": 2, "fragment_readahead": 1}
+        return lambda: fragment.to_batches(schema=schema, **ahead)
+
+    partitions = []
+    for fragment in fragments:
+        known = stamp(fragment.path)
+        for groups in runs_of_row_groups(fragment.metadata):
+            part = fragment.subset(row_group_ids=groups)
+            label = f"{known}, row groups {groups[0]} to {groups[-1]}" if groups else known
+            partitions.append(Partition(label, opened(part)))
+    return Source(
+        name,
+        schema,
+        lambda: chain.from_iterable(partition.opened() for partition in partitions),
+        sum(fragment.metadata.num_rows for fragment in fragments),
+        divided=lambda: partitions,
+    )
+
+
+def runs_of_row_groups(metadata: Any) -> list[list[int]]:
+    """Runs of row groups of a Parquet file, of about PARTITION rows each."""
+    runs: list[list[int]] = [[]]
+    rows = 0
+    for group in range(metadata.num_row_groups):
+        if rows >= PARTITION:
+            runs.append([])
+            rows = 0
+        runs[-1].append(group)
+        rows += metadata.row_group(group).num_rows
+    return runs
+
+
+def stamp(path: str) -> str:
+    """The name of a file that is another one when the file has changed."""
+    status = os.stat(path)
+    return f"{os.path.abspath(path)}, {status.st_size} bytes of {status.st_mtime_ns}"
 
 
 def from_csv(
@@ -169,8 +244,9 @@ def from_csv(
     Of small files all rows are read at once, for looking at them takes as long. Of large ones the
     first rows say what a column is, unless it is one of `texts`.
     """
+    listed = "[" + ", ".join(map(quoted, paths)) + "]"
     types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in texts)
-    sql = f"SELECT * FROM read_csv({options}{f', types = {{{types}}}' if texts else ''})"
+    sql = f"SELECT * FROM read_csv({listed}{options}{f', types = {{{types}}}' if texts else ''})"
     try:
         source = in_memory(name, sql) if size <= SMALL else from_sql(name, sql)
     except TableError as error:
@@ -185,7 +261,62 @@ def from_csv(
     return replace(
         source,
         with_text=lambda column: from_csv(name, options, paths, size, (*texts, column)),
+        divided=None if size <= SMALL else lambda: csv_partitions(sql, options, paths, source),
     )
+
+
+def csv_partitions(sql: str, options: str, paths: Sequence[str], source: Source) -> list[Partition]:
+    """A partition for each file, with the columns and types that all files have together."""
+    relation = connection().cursor().sql(sql)
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+
+    def opened(path: str) -> Iterator[Any]:
+        read = connection().cursor().sql
+        plain = f"read_csv([{quoted(path)}]{options}"
+        names = read(f"SELECT * FROM {plain}) LIMIT 0").columns
+        own = ", ".join(f"{literal(name)}: '{types[name]}'" for name in names if name in types)
+        for batch in read(f"SELECT * FROM {plain}, types = {{{own}}})").to_arrow_reader(BATCH):
+            yield fitted(batch, source.schema)
+
+    def of_file(path: str) -> Partition:
+        long = os.path.getsize(path) > PLACES * BLOCK and not COMPRESSED.search(path)
+        return Partition(
+            stamp(path),
+            source.opened if len(paths) == 1 else lambda: opened(path),
+            (lambda rows: from_blocks(path, rows, opened)) if long else None,
+        )
+
+    return [of_file(path) for path in paths]
+
+
+def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) -> Iterator[Any]:
+    """Yield rows from several places of a CSV file: its first line, and whole lines of blocks.
+
+    A block may begin inside of a quoted text; if the lines then make no table, the first rows of
+    the file have to do.
+    """
+    size = os.path.getsize(path)
+    with open(path, "rb") as file, tempfile.TemporaryDirectory(prefix="genus-") as folder:
+        copy = os.path.join(folder, "some" + suffix_of(path))
+        with open(copy, "wb") as some:
+            some.write(file.readline())
+            sample = file.read(BLOCK)
+            block_size = max(len(sample) * rows // (PLACES * max(sample.count(b"\n"), 1)), 1 << 12)
+            file.seek(0)
+            file.readline()
+            for place in range(PLACES):
+                file.seek(max(file.tell() if place == 0 else 0, size * place // PLACES))
+                if place:
+                    file.readline()
+                block = file.read(block_size)
+                some.write(block[: block.rfind(b"\n") + 1])
+        try:
+            yield from list(opened(copy))
+            return
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb", "pyarrow"):
+                raise
+    yield from opened(path)
 
 
 def refuse_ragged(name: str, path: str) -> None:

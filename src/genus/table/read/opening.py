@@ -8,7 +8,7 @@ from typing import Any
 
 from genus.table.read.files import SQL, files_of, from_files, from_query, kind_of
 from genus.table.read.objects import from_frame
-from genus.table.read.sources import Source, TableError
+from genus.table.read.sources import Source, TableError, fitted
 
 
 def open_table(data: Any, encoding: str = "utf-8") -> Source:
@@ -51,20 +51,11 @@ def joined(sources: Sequence[Source]) -> Source:
     def batches() -> Iterator[Any]:
         for source in sources:
             for batch in source.batches():
-                yield pa.record_batch([fitted(batch, field) for field in schema], schema=schema)
+                yield fitted(batch, schema)
 
     rows = [source.rows for source in sources]
     total = None if None in rows else sum(r for r in rows if r is not None)
     return Source(name, schema, batches, total, any(source.once for source in sources))
-
-
-def fitted(batch: Any, field: Any) -> Any:
-    """A column of a batch as another type, or nothing but holes."""
-    import pyarrow as pa
-
-    if field.name not in batch.schema.names:
-        return pa.nulls(batch.num_rows, field.type)
-    return batch.column(field.name).cast(field.type)
 
 
 def unlike(sources: Sequence[Source]) -> str:

@@ -1,18 +1,22 @@
 """A table that is to be read: a stream of Arrow batches, and what to say if it cannot be.
 
 A source is opened before it is read, so that what is wrong with it is said before anything is
-counted.
+counted. It may be divided into partitions, such as files and their row groups: each can be read by
+itself, and looked at before all of it is read.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 BATCH = 1 << 17  # rows
+MOST_LOOKED = 256  # partitions
+LEAST_LOOKED = 64  # rows of a partition
 Result = TypeVar("Result")
 CHANGED = re.compile(
     r"on Line: (\d+).*converting column \"(.*?)\"\. Could not convert string \"(.*?)\" to '(\w+)",
@@ -33,11 +37,36 @@ class ChangedType(TableError):
 
 
 @dataclass(frozen=True, eq=False)
+class Partition:
+    """Some rows of a source.
+
+    `name` says which, and is another one if they change. `some` opens about so many rows from
+    several places of the partition; without it, its first rows are looked at.
+    """
+
+    name: str
+    opened: Callable[[], Iterable[Any]]
+    some: Callable[[int], Iterable[Any]] | None = None
+
+    def look(self, rows: int) -> Iterator[Any]:
+        """Yield batches of about so many rows."""
+        if self.some is not None:
+            yield from self.some(rows)
+            return
+        for batch in self.opened():
+            yield batch.slice(0, rows)
+            rows -= batch.num_rows
+            if rows <= 0:
+                return
+
+
+@dataclass(frozen=True, eq=False)
 class Source:
     """A table to be read: what messages call it, its columns, and its batches.
 
     `rows` is how many there are, if that is known. `once` says that it can be read only once.
     `with_text` is the same with a column as text, where types are guessed from the first rows.
+    `divided` gives the partitions, if there are several.
     """
 
     name: str
@@ -46,6 +75,7 @@ class Source:
     rows: int | None = None
     once: bool = False
     with_text: Callable[[str], Source] | None = None
+    divided: Callable[[], Sequence[Partition]] | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -59,11 +89,34 @@ class Source:
             raise TableError(f"{self.name} has two columns {min(repeated)!r}. Rename one.")
 
     def batches(self) -> Iterator[Any]:
-        """The rows, as Arrow record batches of at most BATCH of them."""
+        """The rows, as Arrow record batches of about BATCH of them."""
         with readable(self.name):
-            for batch in self.opened():
-                for start in range(0, batch.num_rows, BATCH):
-                    yield without_views(batch.slice(start, BATCH))
+            yield from gathered(map(without_views, self.opened()))
+
+    @cached_property
+    def partitions(self) -> tuple[Partition, ...]:
+        """The partitions; one if the source cannot be divided."""
+        whole = Partition(self.name, self.opened)
+        return (whole,) if self.divided is None else tuple(self.divided())
+
+    def batches_of(self, partition: Partition) -> Iterator[Any]:
+        """The rows of a partition."""
+        return replace(self, opened=partition.opened).batches()
+
+    def look(self, rows: int) -> Any:
+        """Return about so many rows, some of every partition, as an Arrow table.
+
+        Of very many partitions some are looked at, from the first to the last.
+        """
+        import pyarrow as pa
+
+        parts = self.partitions
+        count = min(len(parts), MOST_LOOKED)
+        at = sorted({round(i * (len(parts) - 1) / max(count - 1, 1)) for i in range(count)})
+        each = max(rows // len(at), LEAST_LOOKED)
+        with readable(self.name):
+            found = [without_views(batch) for i in at for batch in parts[i].look(each)]
+        return pa.Table.from_batches(found, self.schema)
 
     def table(self) -> Any:
         """All rows, as one Arrow table."""
@@ -97,6 +150,50 @@ class Source:
         unnamed = all(re.fullmatch(r"column\d+", name) for name in self.columns)
         head = " The file seems to have no line of names at its top." if unnamed else ""
         return f"{hint}It has {shown}{more}.{head}"
+
+
+def gathered(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the same rows in batches of BATCH: many small ones would each cost as much."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows < BATCH:
+            continue
+        whole = pa.Table.from_batches(waiting)
+        even = rows - rows % BATCH
+        for start in range(0, even, BATCH):
+            yield one_batch(whole.slice(start, BATCH))
+        waiting = whole.slice(even).to_batches()
+        rows -= even
+    if rows:
+        yield one_batch(pa.Table.from_batches(waiting))
+
+
+def one_batch(table: Any) -> Any:
+    """The rows of a table in one piece."""
+    import pyarrow as pa
+
+    pieces = table.to_batches()
+    if len(pieces) == 1:
+        return pieces[0]
+    return pa.concat_batches(pieces)
+
+
+def fitted(batch: Any, schema: Any) -> Any:
+    """A batch with the columns and types of a schema; a column that it does not have is empty."""
+    import pyarrow as pa
+
+    columns = [
+        batch.column(field.name).cast(field.type)
+        if field.name in batch.schema.names
+        else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.record_batch(columns, schema=schema)
 
 
 def with_plain_strings(schema: Any) -> Any:
