@@ -528,3 +528,18 @@ def test_models_of_different_sample_sizes(tmp_path: Path) -> None:
     ):
         merged.partial_fit(X[:5], Y[:5]).save(tmp_path / "model")
         assert genus.load(tmp_path / "model").sample_size == 50
+
+
+def test_texts_without_a_label_are_saved() -> None:
+    labels = [None if i % 5 == 0 else label for i, label in enumerate(LABELS)]
+    model = TextClassifier("auto", unlabeled=0.3).fit(TEXTS, labels)
+    again = genus.from_bytes(model.to_bytes())
+    assert_array_equal(again.predict_proba(NEW["note"]), model.predict_proba(NEW["note"]))
+
+
+def test_batches_of_texts_are_read_like_another_model() -> None:
+    other = TextClassifier("auto").fit(TEXTS, LABELS)
+    other = other._without_runs((1, 1))
+    batches = iter([(TEXTS[:80], LABELS[:80]), (TEXTS[80:], LABELS[80:])])
+    model = TextClassifier("auto").fit(batches, like=other)
+    assert model._counted_by.ngrams == other._counted_by.ngrams

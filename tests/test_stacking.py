@@ -20,6 +20,7 @@ from genus.mail import judgement
 from genus.mail.tokens import GROUPS
 from genus.stacking import layer
 from genus.stacking.prior import Prior, around_multiple
+from genus.stacking.stack import stack
 from genus.text.model.choosing import prior_of
 from genus.text.model.combination import mixture, plain
 from genus.text.model.selection import Selection
@@ -280,3 +281,15 @@ def test_mail_needs_no_large_library() -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout == "[]\n"
+
+
+def test_rows_that_say_nothing_leave_the_shares() -> None:
+    """Without evidence the constants are those of the classes' shares, by their prior."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [160, 40])
+    F = rng.normal(size=(200, 2, 3))
+    prior = Prior.of(np.ones(3) / 3, np.ones(3), np.zeros(2))
+    found = stack(F, y, np.ones(200), np.arange(200) % 5, prior, np.ones(200, dtype=bool))
+    assert_array_equal(found.weights, 0)
+    p = np.exp(found.constant - np.logaddexp(*found.constant))
+    assert p[1] == pytest.approx(0.2, abs=0.02)

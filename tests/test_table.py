@@ -1143,3 +1143,50 @@ def test_a_row_of_which_nothing_is_known_is_judged_by_the_shares_of_the_classes(
     one = np.full((1, 4), np.nan)
     one[0, 0] = 6.0
     assert model.predict(one)[0] == 2
+
+
+def test_a_stream_is_explained() -> None:
+    rows = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "b": ["x", "y", "x", "y"]})
+    model = TableClassifier(calibrate=False).fit(rows, ["p", "q", "p", "q"])
+    stream = pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches())
+    assert_allclose(model.explain(stream).joint, model.explain(rows).joint)
+
+
+def test_decimal_commas_and_dates_may_stand_among_spaces() -> None:
+    table = pa.table(
+        {"a": [" 1,5", "2,5 ", "3,5"], "b": [" 2024-01-31", "2024-02-01 ", "2024-02-02"]}
+    )
+    assert [column.kind for column in look(table).columns] == ["number", "number"]
+
+
+@pytest.mark.parametrize("options", [{"families": {"a": ["gaussian"]}}, {"ignore": None}])
+def test_options_of_other_kinds_are_refused(options: dict[str, Any]) -> None:
+    rows = pa.table({"a": [1.0, 2.0, 3.0, 4.0]})
+    with pytest.raises(ValueError, match="got"):
+        TableClassifier(**options).fit(rows, ["p", "q", "p", "q"])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
+def test_columns_that_begin_late_are_counted(tmp_path: Path, suffix: str) -> None:
+    """A table that is ordered by time: columns that are constant or empty at first."""
+    rng = np.random.default_rng(0)
+    rows, y = 300_000, rng.integers(0, 2, 300_000)
+    late = np.arange(rows) >= 200_000
+    frame = pd.DataFrame(
+        {
+            "always": rng.normal(y, 3).round(2),
+            "constant": np.where(late, rng.normal(2 * y, 1), 0.0).round(2),
+            "empty": np.where(late, rng.normal(2 * y, 1), np.nan).round(2),
+            "y": y,
+        }
+    )
+    path = tmp_path / f"rows.{suffix}"
+    if suffix == "parquet":
+        frame.to_parquet(path, row_group_size=50_000)
+    else:
+        frame.to_csv(path, index=False)
+    options = {"calibrate": False}
+    model = TableClassifier(**options).fit(path, target="y")
+    assert [column.paired for column in model.plan_.used] == [True, True, True]
+    whole = TableClassifier(**options).fit(frame, target="y")
+    assert_allclose(model.predict_proba(frame[-50:]), whole.predict_proba(frame[-50:]), atol=1e-9)

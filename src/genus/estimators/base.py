@@ -158,10 +158,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     # The group
 
     def __add__(self, other: GenerativeClassifier) -> Self:
-        self._check_mergeable(other)
-        merged = self.model_ + other.model_
+        mine, theirs = self._alike(other)
+        mine._check_mergeable(theirs)
+        merged = mine.model_ + theirs.model_
         _ = merged.prior  # priors that do not fit the classes of both are refused now
-        return self._copy_with(merged)
+        return mine._copy_with(merged)
 
     def __radd__(self, other: object) -> Self:
         """0 + a, for sum()."""
@@ -171,8 +172,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self._copy_with(self.model_)
 
     def __sub__(self, other: GenerativeClassifier) -> Self:
-        self._check_mergeable(other)
-        return self._copy_with(self._less(self.model_, other.model_))
+        mine, theirs = self._alike(other)
+        mine._check_mergeable(theirs)
+        return mine._copy_with(mine._less(mine.model_, theirs.model_))
+
+    def _alike(self, other: Any) -> tuple[Self, Any]:
+        """Both models, counted in a way that both can be."""
+        return self, other
 
     def __mul__(self, factor: float) -> Self:
         check_is_fitted(self)
@@ -433,16 +439,20 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 "Merge models of the same columns, in the same order."
             )
 
-    def _copy_with(self, model: Model) -> Self:
-        copy = clone(self).set_params(**deepcopy(self._solved_with))  # not what was set since
+    def _copy(self, **options: Any) -> Self:
+        """A copy with the parameters that it was solved with, or others; it has no model yet."""
+        copy = clone(self).set_params(**deepcopy(self._solved_with) | options)
         copy._adopt(self)
+        return copy
+
+    def _copy_with(self, model: Model) -> Self:
+        copy = self._copy()
         copy._keep(model)
         return copy
 
     def _resolved(self, **options: Any) -> Self:
         """A copy with other parameters than those it was solved with, of the same counts."""
-        copy = clone(self).set_params(**deepcopy(self._solved_with) | options)
-        copy._adopt(self)
+        copy = self._copy(**options)
         copy._keep(copy._with_current_options(self.model_))
         return copy
 

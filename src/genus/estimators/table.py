@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -338,7 +336,8 @@ class TableClassifier(GenerativeClassifier):
                 "another class, too."
             )
         total = model.weights["rows"].sum()
-        self.unlabelled_ = int(rows - total)
+        if not self.__sklearn_is_fitted__():
+            self.unlabelled_ = int(rows - total)
         if len(model.classes) > max(MANY_CLASSES, total / 4):
             warn(
                 f"The target {target!r} has {len(model.classes):,} classes in {total:,.0f} rows. "
@@ -358,20 +357,10 @@ class TableClassifier(GenerativeClassifier):
 
     # The group: models whose plans were made apart have cells of their own
 
-    def __add__(self, other: GenerativeClassifier) -> Self:
-        if not isinstance(other, TableClassifier):
-            return super().__add__(other)
-        mine, theirs = self._alike(other)
-        return GenerativeClassifier.__add__(mine, theirs)
-
-    def __sub__(self, other: GenerativeClassifier) -> Self:
-        if not isinstance(other, TableClassifier):
-            return super().__sub__(other)
-        mine, theirs = self._alike(other)
-        return GenerativeClassifier.__sub__(mine, theirs)
-
-    def _alike(self, other: TableClassifier) -> tuple[Self, TableClassifier]:
+    def _alike(self, other: Any) -> tuple[Self, Any]:
         """Both models, counted by the cells that both have."""
+        if not isinstance(other, TableClassifier):
+            return self, other
         check_is_fitted(self)
         check_is_fitted(other)
         self.plan_.refuse_other_target(other.plan_)
@@ -385,10 +374,8 @@ class TableClassifier(GenerativeClassifier):
     def _moved(self, how: Counting) -> Self:
         """The same model, counted another way."""
         family: Any = self.model_.family
-        copy = clone(self).set_params(**deepcopy(self._solved_with))
-        if copy.calibrate:
-            copy.set_params(sample_size=how.sample)  # the smaller of two
-        copy._adopt(self)
+        smaller = {"sample_size": how.sample} if self._option("calibrate") else {}
+        copy = self._copy(**smaller)
         copy._follow(how.plan)
         statistics = family.how.moved(self.model_.statistics, how)
         model = replace(
@@ -413,6 +400,7 @@ class TableClassifier(GenerativeClassifier):
             raise ValueError("features names columns, and those of a table have names.")
         if isinstance(X, Mapping) and not any(np.ndim(v) for v in X.values()):
             X = {name: [value] for name, value in X.items()}
+        X = open_table(X).table()
         frame, _ = self._as_matrix(X, reset=False)
         contributions, _ = self.model_.contributions(frame)
         baseline = self.predict_joint_log_proba(X) - contributions.sum(axis=1)
@@ -494,7 +482,7 @@ class TableClassifier(GenerativeClassifier):
         return build(self.plan_, self.families, self.dependence, self.calibrate, self.sample_size)
 
     def _look(self, table: Any, target: str | None, classes: int) -> None:
-        if isinstance(self.ignore, str):
+        if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
             raise ValueError(f"ignore is a list of columns; got {self.ignore!r}.")
         families = asked_families(self.families)
         asked = {name: FAMILIES[family].kind for name, family in families.items()}
@@ -542,9 +530,6 @@ class TableClassifier(GenerativeClassifier):
             )
         return frame, y
 
-    def _refuse_empty(self, X: Any, model: Model) -> None:
-        """Columns without a value are left out when they are looked at."""
-
     def _score(self, X: Any, score: Any) -> Any:
         check_is_fitted(self)
 
@@ -554,7 +539,8 @@ class TableClassifier(GenerativeClassifier):
                 return score(self.model_, Frame.of(source.schema.empty_table(), self.plan_))
             return np.concatenate(parts)
 
-        return open_table(X).read(scores)
+        with self._named_errors():
+            return open_table(X).read(scores)
 
     def _for_rereading(self, X: Frame, classes: int) -> Frame:
         encode = self._family().how.words.tokenizer.encode

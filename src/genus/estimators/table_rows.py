@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.arrays import labels
+from genus.arrays import hashes, labels
 from genus.arrays.labels import LARGEST_EXACT, Axis
 from genus.arrays.matrix import Codes
 from genus.statistics import Array
@@ -147,10 +147,7 @@ def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:
     """
     if step == 1:
         return np.arange(len(numbers))
-    z = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
+    z = hashes.mix(numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
     return np.flatnonzero(z & np.uint64(step - 1) == 0)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -17,7 +16,7 @@ from genus.arrays import labels
 from genus.arrays.matrix import Codes
 from genus.arrays.options import flag, number, whole
 from genus.arrays.vocabulary import Vocabulary
-from genus.estimators.base import GenerativeClassifier, refuse_single_class
+from genus.estimators.base import refuse_single_class
 from genus.estimators.discrete import LinearClassifier
 from genus.estimators.inputs import check_weight
 from genus.estimators.text_options import (
@@ -179,18 +178,18 @@ class TextClassifier(LinearClassifier):
         known = [label for label, no in zip(listed_labels(y), missing, strict=True) if not no]
         checked = check_weight(sample_weight, len(texts))
         weights = None if checked is None else checked[rows]
-        with self._unchanged_on_error():
-            super().fit(texts.take(rows), known, weights)
-            documents = self._tokenizer().encode(texts.take(others))
-            light = np.ones(len(others)) if checked is None else checked[others]
-            found = unlabeled.learn(self.model_, documents, λ * light)
-            self.n_iter_ = found.rounds
-            self._solve(found.model)
-            self._keep(found.model)
+        super().fit(texts.take(rows), known, weights)
+        documents = self._tokenizer().encode(texts.take(others))
+        light = np.ones(len(others)) if checked is None else checked[others]
+        found = unlabeled.learn(self.model_, documents, λ * light)
+        self.n_iter_ = found.rounds
+        self._solve(found.model)
+        self._keep(found.model)
         return self
 
     def _fit_batches(self, batches: Iterator[Any]) -> Self:
         fresh = clone(self)
+        fresh._adopt(self)
         for at, batch in enumerate(batches):
             if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
                 raise ValueError(
@@ -216,21 +215,13 @@ class TextClassifier(LinearClassifier):
 
     # The group: a model that has counted runs of words, and one that has not, can do without
 
-    def __add__(self, other: GenerativeClassifier) -> Self:
-        mine, theirs = self._alike(other)
-        return GenerativeClassifier.__add__(mine, theirs)
-
-    def __sub__(self, other: GenerativeClassifier) -> Self:
-        mine, theirs = self._alike(other)
-        return GenerativeClassifier.__sub__(mine, theirs)
-
     def _alike(self, other: Any) -> tuple[Self, Any]:
         """Both models, without runs of words if only one of them has counted those."""
         both = (self, other)
         if not all(isinstance(one, TextClassifier) and hasattr(one, "model_") for one in both):
             return self, other
         ngrams = {one._counted_by.ngrams for one in both}
-        automatic = all(one.event_model == "auto" for one in both)
+        automatic = all(one._option("event_model") == "auto" for one in both)
         if len(ngrams) == 1 or not automatic or {first for first, _ in ngrams} != {1}:
             return self, other
         fewest = min(ngrams)
@@ -240,8 +231,7 @@ class TextClassifier(LinearClassifier):
         family: Any = self.model_.family
         if family.tokenizer.ngrams == ngrams or ngrams != (1, 1):
             return self
-        copy = clone(self).set_params(**deepcopy(self._solved_with))
-        copy._adopt(self)
+        copy = self._copy()
         copy._counted_ngrams = check_ngrams(self.ngrams), ngrams
         statistics = family.without_runs(self.model_.statistics)
         copy._keep(replace(self.model_, family=copy._family(), statistics=statistics, chosen=None))

@@ -1,4 +1,4 @@
-"""What predicts, of the model of a table in a file: without the scikit-learn surface."""
+"""Load a table model for prediction only, without the scikit-learn surface."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ class Predictor:
 
 def load_predictor(path: str | os.PathLike[str]) -> Predictor | str:
     """The predictor in a file of a TableClassifier; of another classifier, its name."""
+    tree = files.read(path)
     try:
-        tree = current(files.read(path))
+        tree = current(tree)
         if tree["estimator"] != "TableClassifier":
             return str(tree["estimator"])
         plan, options = plan_from_tree(tree["plan"]), tree["parameters"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from genus.arrays import labels
+from genus.arrays.matrix import class_weights
 from genus.arrays.vocabulary import Vocabulary
 from genus.families import Family
 from genus.model import Model, counting_as
@@ -244,7 +245,8 @@ def check_sample(statistics: Compound, rows: Tally) -> None:
     """Raise unless rows of a sample are among those that were counted, column by column."""
     sample = statistics["sample"]
     total = float(rows["rows"].sum())
-    if sample.size and sample.limit == EVERY and not np.isclose(sample.total, total, GATHERED):
+    whole = "cells" in statistics.parts and sample.size and sample.limit == EVERY
+    if whole and not np.isclose(sample.total, total, GATHERED):
         raise ValueError("its sample of rows is not whole")
     if len(sample) == 0:
         return
@@ -254,8 +256,8 @@ def check_sample(statistics: Compound, rows: Tally) -> None:
     if sample.cells.shape[1] != len(axes) or len(sample.bags) != texts:
         raise ValueError("its sample of rows is of other columns")
     k = labels.find(sample.classes, rows.classes)
-    most = rows["rows"] * (1 + GATHERED)
-    if (k < 0).any() or (sums(k[sample.codes], sample.weights, most.shape) > most).any():
+    most, K = rows["rows"] * (1 + GATHERED), len(rows.classes)
+    if (k < 0).any() or (class_weights(k[sample.codes], sample.weights, K) > most).any():
         raise ValueError("its sample of rows is of other rows")
     if cells is None:
         return
@@ -273,15 +275,10 @@ def check_sample(statistics: Compound, rows: Tally) -> None:
         place = k[sample.codes][there] * len(axis) + order[at]
         found = np.bincount(place, sample.weights[there], len(counts) * len(axis))
         all_there = counts[:, start : start + len(axis)]
-        absent = sums(k[sample.codes], sample.weights * ~there, most.shape)[:, 0]
+        absent = class_weights(k[sample.codes], sample.weights * ~there, K)[:, 0]
         few = absent <= most[:, 0] * (1 + GATHERED) - all_there.sum(axis=1) / (1 + GATHERED)
         if (found.reshape(len(counts), -1) > all_there).any() or not few.all():
             raise ValueError("its sample of rows is of other rows")
-
-
-def sums(k: Any, weights: Any, shape: tuple[int, ...]) -> Any:
-    """Weights by class, in a table of this shape."""
-    return np.bincount(k, weights, shape[0]).reshape(shape)
 
 
 def width_of(part: Any) -> int:

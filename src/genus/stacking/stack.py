@@ -41,22 +41,31 @@ def stack(
     F: Array, y: Codes, weight: Array, fold: Codes, prior: Prior, taught: NDArray[np.bool_]
 ) -> Stacked:
     """Learn weights from the rows that are `taught`, and judge all of them out of fold."""
-    (w, b), learned = layer.fit_groups(F[taught], y[taught], weight[taught], prior)
-    if not is_told(F[taught], y[taught], weight[taught], (w, b), learned):
-        w = np.zeros_like(w)
+    solved, learned = layer.fit_groups(F[taught], y[taught], weight[taught], prior)
+    w, b = supported(F[taught], y[taught], weight[taught], solved, learned)
     log_p = np.empty(F.shape[:2])
 
     def judge(some: Iterator[int]) -> None:
         for f in some:
             test, others = fold == f, taught & (fold != f)
-            own = layer.fit(F[others], y[others], weight[others], learned, (w, b))
-            told = is_told(F[others], y[others], weight[others], own, learned)
-            log_p[test] = log_softmax(told * (F[test] @ own[0]) + own[1], axis=1)
+            rows = F[others], y[others], weight[others]
+            own = supported(*rows, layer.fit(*rows, learned, solved), learned)
+            log_p[test] = log_softmax(F[test] @ own[0] + own[1], axis=1)
 
     matrix.in_threads(judge, range(int(fold.max(initial=-1)) + 1))
     share = shares(y, weight, F.shape[1])
     doubt = doubted(np.exp(log_p[np.arange(len(y)), y]), share[y], weight)
     return Stacked(w, b, doubt, (1 - doubt) * np.exp(log_p) + doubt * share)
+
+
+def supported(
+    F: Array, y: Codes, weight: Array, solved: layer.Solution, prior: Prior
+) -> layer.Solution:
+    """Return weights and constants if the rows support them, else the best constants alone."""
+    if is_told(F, y, weight, solved, prior):
+        return solved
+    nothing = np.zeros(F.shape[2], dtype=bool)
+    return layer.Loss(np.ascontiguousarray(F), y, weight, prior).minimum_of(nothing)
 
 
 def shares(y: Codes, weight: Array, classes: int) -> Array:

@@ -60,14 +60,6 @@ class Pairs:
         """Where the slots of each column begin, and the end, (columns + 1,)."""
         return slots(self.keys)
 
-    @property
-    def weights(self) -> Array:
-        """Σw by class, (K,)."""
-        if not self.keys:
-            return np.zeros(len(self.classes))
-        first = slice(0, int(self.starts[1]))
-        return np.einsum("kvv->k", self.counts[:, first, first])
-
     def __add__(self, other: Pairs) -> Pairs:
         return self._combine(other, np.add)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,34 +97,12 @@ class Frame:
         columns = {c.name: back(X[:, j].tolist(), c) for j, c in enumerate(plan.used)}
         return pa.table(columns)
 
-    @classmethod
-    def joined(cls, frames: Sequence[Frame]) -> Frame:
-        """Rows below each other, of one plan."""
-        if len(frames) == 1:
-            return frames[0]
-        columns = [joined([f.columns[j] for f in frames]) for j in range(len(frames[0].columns))]
-        return cls(frames[0].plan, tuple(columns), sum(f.rows for f in frames))
-
 
 def taken(column: Any, rows: Any) -> Any:
     """Some rows of a column."""
     if isinstance(column, Values) or (isinstance(column, Texts) and not isinstance(rows, slice)):
         return column.take(rows)
     return column[rows]
-
-
-def joined(parts: Sequence[Any]) -> Any:
-    """A column from pieces of it."""
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    if isinstance(parts[0], Texts):
-        return Texts.from_chunks(chunk for part in parts for chunk in part.chunks)
-    names = np.unique(np.concatenate([part.names for part in parts]))
-    codes = []
-    for part in parts:
-        at = np.append(np.searchsorted(names, part.names), -1)
-        codes.append(at[part.codes])
-    return Values(np.concatenate(codes), names)
 
 
 def converted(values: Any, column: Column) -> Any:
@@ -167,9 +144,10 @@ def as_text(values: Any, column: Column) -> Any:
     if pt.is_null(kind):
         return pa.nulls(len(values), pa.string())
     if pt.is_nested(kind):
+        example = f" ({shown(values[0].as_py())})" if len(values) else ""
         raise TableError(
             f"Column {column.name!r} held {column.type} when the model was fitted, and holds "
-            f"{kind} ({shown(values[0].as_py())}) now. Give it as it was, or fit again."
+            f"{kind}{example} now. Give it as it was, or fit again."
         )
     return values.cast(pa.large_string())
 

@@ -221,7 +221,7 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
     if odd or pt.is_interval(type) or pt.is_fixed_size_binary(type):
         return unread(name, told, f"holds {told}, which says nothing here")
     if kind == "":
-        kind, note = kind_and_note(there, len(values))
+        kind, note = kind_and_note(there)
     if kind == "":
         return unread(name, told, note)
     distinct = pc.count_distinct(there).as_py()
@@ -287,7 +287,7 @@ def hashed(name: str) -> int:
     return zlib.crc32(name.encode("utf-8", "surrogatepass")) & 0xFFFF
 
 
-def kind_and_note(there: Any, rows: int) -> tuple[str, str]:
+def kind_and_note(there: Any) -> tuple[str, str]:
     """What values, none of them null, are; and why, where that needs saying."""
     import pyarrow.compute as pc
     import pyarrow.types as pt
@@ -306,8 +306,9 @@ def kind_and_note(there: Any, rows: int) -> tuple[str, str]:
     if not (pt.is_string(type) or pt.is_large_string(type) or pt.is_string_view(type)):
         return "", f"holds {type}, which says nothing here"
     distinct = pc.count_distinct(there).as_py()
-    marked = pc.is_in(pc.utf8_trim_whitespace(there), value_set=marks())
-    rest = there.filter(pc.invert(marked))
+    trimmed = pc.utf8_trim_whitespace(there)
+    marked = pc.is_in(trimmed, value_set=marks())
+    rest = trimmed.filter(pc.invert(marked))
     if len(rest) and all_match(rest, NUMBER):
         found = sorted(set(there.filter(marked).unique().to_pylist()))
         return "number", f"{', '.join(map(repr, found))} read as missing" if found else ""

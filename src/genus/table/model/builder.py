@@ -55,7 +55,8 @@ def asked_families(families: Any) -> dict[str, str]:
     if not isinstance(families, Mapping):
         raise ValueError(f'families is "auto" or a dictionary by column; got {families!r}.')
     for name, family in families.items():
-        if not isinstance(name, tuple) and family not in FAMILIES:
+        known = isinstance(family, str) and family in FAMILIES
+        if not (isinstance(name, tuple) or known):
             raise ValueError(
                 f"The family of {name!r} is one of {', '.join(map(repr, FAMILIES))}; got "
                 f"{family!r}."

@@ -66,8 +66,6 @@ class MixedParameters:
     tree: Tree | None = None
     constant: Array = field(default_factory=lambda: np.zeros(0))
 
-    alpha = None
-
     @property
     def weights(self) -> Weights | None:
         """What experts and columns count for."""

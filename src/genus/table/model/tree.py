@@ -54,7 +54,7 @@ class Within:
         key = self.grid.keys(x)
         at = labels.find(key, self.keys)
         width = self.grid.values(key + 1) - self.grid.values(key)
-        own = np.where(at >= 0, np.append(self.counts, 0.0)[at], 0.0) / width
+        own = np.append(self.counts, 0.0)[at] / width
         span = np.maximum(self.high - self.low, np.finfo(float).tiny)[bins]
         beyond = np.maximum(np.maximum(self.low[bins] - x, x - self.high[bins]), 0.0)
         anywhere = ANYWHERE / span * np.exp(-np.minimum(beyond / span, FARTHEST))

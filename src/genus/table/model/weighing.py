@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,7 +66,7 @@ class Weights:
     def of(self, classes: Axis) -> Array:
         """c of some classes, zero for one that has no row."""
         at = labels.find(classes, self.classes)
-        return np.where(at >= 0, np.append(self.constant, 0.0)[at], 0.0)
+        return np.append(self.constant, 0.0)[at]
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +187,11 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
     prior = replace(unlearned(names, n, K), precision=np.diag(ridge))
     # Some rows are enough to learn few weights from; all are judged.
     few = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
-    taught = np.arange(len(y)) % -(-len(y) // few) == 0
+    step = -(-len(y) // few)
+    step += (
+        step % FOLDS == 0
+    )  # rows are dealt in turns: else all that are taught may be of one fold
+    taught = np.arange(len(y)) % step == 0
     return OutOfFold(F, y, weight, given, fold, taught, prior, combinations)
 
 
@@ -224,7 +230,7 @@ def dealt_rows(
     parts = [compared(part) for run in counted for part in run]
     whole = compared(statistics)
     if family.how.blocks:  # sums of numbers in cells are not those of the numbers themselves
-        together = {name: sum_of([part[name] for part in parts]) for name in family.how.blocks}
+        together = {name: reduce(add, (part[name] for part in parts)) for name in family.how.blocks}
         whole = Compound({**whole.parts, **together})
     return Dealt(X, y, classes, weight, fold, whole, parts)
 
@@ -233,13 +239,6 @@ def compared(statistics: Compound) -> Compound:
     """The counts that rows of a sample give exactly: sums of numbers follow from those by cell."""
     kept = {n: p for n, p in statistics.parts.items() if n not in ("numbers", "sample")}
     return Compound(kept)
-
-
-def sum_of(parts: list[Any]) -> Any:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
 
 
 def evidence(

@@ -14,7 +14,7 @@ The kinds of evidence and why they suffice: docs/text.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,16 +101,11 @@ class Combination:
     constant: Array = field(default_factory=lambda: np.zeros(0))
     selection: Selection = field(default_factory=Selection)
 
-    def of_classes(self, classes: Axis) -> Combination:
-        """The same without classes that are gone."""
-        left = labels.find(self.classes, classes) >= 0
-        return replace(self, classes=self.classes[left], constant=self.constant[left])
-
     def solve(self, counts: Tally) -> tuple[Array, Array]:
         """One table (V, K) and one constant (K,), of all evidence by its weight."""
         classes = counts.classes
         at = labels.find(classes, self.classes)  # a class may have come later
-        constant = np.where(at >= 0, np.append(self.constant, 0.0)[at], 0.0)
+        constant = np.append(self.constant, 0.0)[at]
         table = np.zeros((len(keys_of(counts)), len(classes)))
         for weight, evidence in zip(self.weights, self.evidence, strict=True):
             slope, rest = evidence.solve(counts)
