@@ -27,6 +27,7 @@ from genus import (
     MultinomialNB,
     PoissonNB,
 )
+from scope import at_night
 
 ROWS = 90
 LABELS = np.arange(ROWS) % 3
@@ -92,9 +93,10 @@ CASES = GAUSSIAN + DISCRETE + POSITIVE
 FULL = [GAUSSIAN[0], GAUSSIAN[2]]  # the forms with covariances
 
 
-def each(cases: list[Case]) -> pytest.MarkDecorator:
-    """Run a test for each of these cases, under its name."""
-    return pytest.mark.parametrize("case", cases, ids=lambda case: case.name.replace(" ", "-"))
+def each(cases: list[Case], *always: Case) -> pytest.MarkDecorator:
+    """Run a test for each of these cases, under its name; given some, the others at night only."""
+    marked = at_night(cases, *(always or cases))
+    return pytest.mark.parametrize("case", marked, ids=lambda case: case.name.replace(" ", "-"))
 
 
 def table(names: str, rows: dict[str, tuple[Any, ...]]) -> pytest.MarkDecorator:

@@ -30,7 +30,7 @@ from genus.mail import spamfilter
 from genus.mail.identity import digest
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.store import Lesson, StoreError, default_place, open_store
-from scope import EVERYTHING, nightly
+from scope import EVERYTHING, at_night, nightly
 from test_mail_laws import known
 
 pytest_plugins = ("servers",)
@@ -155,7 +155,7 @@ def kills(name: str, rounds: int, together: int, per_round: int) -> None:
     assert said  # otherwise nothing would have been tested
 
 
-@pytest.mark.parametrize("together", [1, 6])
+@pytest.mark.parametrize("together", at_night([1, 6], 6))
 def test_killed_while_learning(place: Place, together: int) -> None:
     name = place()
     times = 12 if name.endswith("sqlite") else 4

@@ -24,6 +24,7 @@ import genus
 from genus import TableClassifier, TextClassifier
 from genus.persistence import files
 from genus.statistics import Sample
+from genus.table import plan
 from genus.table.model import mixed
 
 OLD = Path(__file__).parent / "version2"
@@ -464,13 +465,16 @@ def test_models_without_a_sample_merge_by_plans_of_their_own(options: dict[str, 
     assert_allclose((a + b).predict_proba(NEW), (b + a).predict_proba(NEW), atol=1e-12)
 
 
-@pytest.mark.parametrize("columns", [slice(None, None, -1), slice(10, None)])
-def test_the_order_of_columns_does_not_matter(columns: slice) -> None:
+@pytest.mark.parametrize("columns", [slice(None, None, -1), slice(3, None)])
+def test_the_order_of_columns_does_not_matter(
+    columns: slice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "MOST_SLOTS", 60)  # some columns are not counted in pairs
     rng = np.random.default_rng(0)
-    values = [f"v{i}" for i in range(45)]
-    rows = pd.DataFrame({f"c{i}": rng.choice(values, 200) for i in range(40)})
+    values = [f"v{i}" for i in range(8)]
+    rows = pd.DataFrame({f"c{i}": rng.choice(values, 200) for i in range(12)})
     y = np.arange(200) % 2
-    rows.loc[y == 1, "c13"] = "v1"
+    rows.loc[y == 1, "c4"] = "v1"
     a = TableClassifier().fit(rows[:100], y[:100])
     b = TableClassifier().fit(rows.iloc[100:, columns], y[100:])
     assert_array_equal((a + b).predict_proba(rows), (b + a).predict_proba(rows))

@@ -718,7 +718,7 @@ def test_large_whole_labels_stay_apart():
     assert model.classes_.tolist() == labels.tolist()
 
 
-@each(CASES)
+@each(CASES, CASES[0], *CATEGORICAL[:1], LINEAR[0])
 def test_ten_thousand_classes(case):
     classes, each_class = 10_000, 5
     labels = np.repeat(np.arange(classes), each_class)
