@@ -32,7 +32,7 @@ settings.register_profile(
 everything = settings.get_profile("default")
 settings.register_profile("short", everything, max_examples=20)
 settings.register_profile("sanitize", everything, max_examples=25, derandomize=True)
-settings.register_profile("short sanitize", everything, max_examples=5, derandomize=True)
+settings.register_profile("short sanitize", everything, max_examples=3, derandomize=True)
 profile = ("" if EVERYTHING else "short ") + ("sanitize" if SANITIZED else "")
 settings.load_profile(profile.strip() or "default")
 
