@@ -51,8 +51,9 @@ def one_thread_for_each_worker() -> Iterator[None]:
         yield
 
 
-many = settings(max_examples=max(settings().max_examples // 2, 10))
-few = settings(max_examples=max(settings().max_examples // 10, 5))
+least = 2 if SANITIZED else 5
+many = settings(max_examples=max(settings().max_examples // 2, 2 * least))
+few = settings(max_examples=max(settings().max_examples // 10, least))
 
 
 def each(variants: list[Variant]) -> Any:
@@ -285,6 +286,7 @@ def test_a_class_that_weighed_nothing_is_forgotten_too(variant: Variant) -> None
     check(forgetting(model, rows, rows[:0]))
 
 
+@nightly_if_sanitized
 @each([v for v in COUNTED if v.layout is np.asarray])
 def test_rows_with_any_weights_are_forgotten_one_by_one(variant: Variant) -> None:
     rng = np.random.default_rng(0)
@@ -310,6 +312,7 @@ def test_a_row_that_weighs_next_to_nothing_beside_others_leaves_a_whole_model(
     assert failed(p) or p.shape == (len(rows), len(model.classes_))
 
 
+@nightly_if_sanitized
 @every
 @given(data=st.data())
 @few
@@ -399,6 +402,7 @@ def kept(model: Any) -> dict[str, Any]:
     return {"alpha": model.alpha_} if getattr(model, "alpha", None) == "auto" else {}
 
 
+@nightly_if_sanitized
 @every
 @given(data=st.data())
 @few
@@ -436,6 +440,7 @@ def test_leaving_one_out_keeps_a_small_pseudo_count(variant: Variant) -> None:
     check([("leaving one out == fitting without it", left, right)], close_numbers)
 
 
+@nightly_if_sanitized
 @every
 @given(data=st.data())
 @few
@@ -478,6 +483,7 @@ LABELLINGS = {
 }
 
 
+@nightly_if_sanitized
 @saved
 @pytest.mark.parametrize("labelling", LABELLINGS)
 def test_loading_gives_what_was_saved(variant: Variant, labelling: str, tmp_path: Path) -> None:
