@@ -49,10 +49,11 @@ class Frame:
         missing = [c.name for c in plan.used if c.name not in names]
         if missing:
             listed = ", ".join(map(repr, missing[:10]))
-            are = "column is" if len(missing) == 1 else "columns are"
+            which, it = ("column", "it") if len(missing) == 1 else ("columns", "them")
+            are = "is" if len(missing) == 1 else "are"
             raise TableError(
-                f"The {are} missing that the model was fitted with: {listed}. Add them; values "
-                "that are not known may be left empty."
+                f"The {which} {listed} {are} missing; the model was fitted with {it}. Add {it}; "
+                "values that are not known may be left empty."
             )
         columns = tuple(converted(table.column(c.name), c) for c in plan.used)
         return cls(plan, columns, table.num_rows)
