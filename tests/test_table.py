@@ -782,9 +782,7 @@ def test_columns_that_changed_are_named() -> None:
     model = TableClassifier(calibrate=False).fit(FRAME, target="bought")
     with pytest.raises(TableError, match=r"'age' held numbers .* holds text \('old'\)"):
         model.predict(X.assign(age="old"))
-    with pytest.raises(
-        TableError, match="The column 'city' is missing; the model was"
-    ):
+    with pytest.raises(TableError, match="The column 'city' is missing; the model was"):
         model.predict(X.drop(columns="city"))
     assert_array_equal(model.predict(X.assign(more=1)), model.predict(X))
     assert_array_equal(model.predict(X[X.columns[::-1]]), model.predict(X))

@@ -62,12 +62,14 @@ def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> 
 
 def with_predictions(rows: Any, model: Any) -> Any:
     """An Arrow table of rows, and what the model says of each."""
+    import numpy as np
     import pyarrow as pa
 
     from genus.arrays import arrow
 
     table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
-    p = model.predict_proba(table)  # of no rows, too: a column that is missing is an error at once
+    model.plan_.require_columns(table.column_names)
+    p = model.predict_proba(table) if table.num_rows else np.zeros((0, len(model.classes_)))
     labels = [f"p({label})" for label in model.classes_.tolist()]
     taken = sorted({LABEL, *labels} & set(table.column_names))
     if taken:

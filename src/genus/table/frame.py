@@ -45,16 +45,7 @@ class Frame:
     @classmethod
     def of(cls, table: Any, plan: Plan) -> Frame:
         """The rows of an Arrow table or batch."""
-        names = table.schema.names
-        missing = [c.name for c in plan.used if c.name not in names]
-        if missing:
-            listed = ", ".join(map(repr, missing[:10]))
-            which, it = ("column", "it") if len(missing) == 1 else ("columns", "them")
-            are = "is" if len(missing) == 1 else "are"
-            raise TableError(
-                f"The {which} {listed} {are} missing; the model was fitted with {it}. Add {it}; "
-                "values that are not known may be left empty."
-            )
+        plan.require_columns(table.schema.names)
         columns = tuple(converted(table.column(c.name), c) for c in plan.used)
         return cls(plan, columns, table.num_rows)
 

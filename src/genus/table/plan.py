@@ -117,6 +117,17 @@ class Plan:
             told = "; ".join(f"{c.name!r} {c.note}" for c in self.left_out[:5])
             raise TableError(f"No column is left to learn from: {told or 'there is none'}.")
 
+    def require_columns(self, names: Collection[str]) -> None:
+        """Raise unless a table has all columns that are counted."""
+        missing = [column.name for column in self.used if column.name not in names]
+        if missing:
+            listed = ", ".join(map(repr, missing[:10]))
+            which, are, it = ("columns", "are", "them") if missing[1:] else ("column", "is", "it")
+            raise TableError(
+                f"The {which} {listed} {are} missing; the model was fitted with {it}. Add {it}; "
+                "values that are not known may be left empty."
+            )
+
     def refuse_other_target(self, other: Plan) -> None:
         """Raise if the two plans are for predicting different columns."""
         targets = {plan.target for plan in (self, other)} - {None}
