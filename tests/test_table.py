@@ -1191,3 +1191,12 @@ def test_columns_that_begin_late_are_counted(tmp_path: Path, suffix: str) -> Non
     assert [column.paired for column in model.plan_.used] == [True, True, True]
     whole = TableClassifier(**options).fit(frame, target="y")
     assert_allclose(model.predict_proba(frame[-50:]), whole.predict_proba(frame[-50:]), atol=1e-9)
+
+
+def test_parts_of_one_class_are_counted_by_their_target() -> None:
+    rows = pd.DataFrame({"a": [1.0, 2.0, 3.0, 7.0, 8.0, 9.0], "y": ["p"] * 3 + ["q"] * 3})
+    with pytest.raises(TableError, match="The target 'y' is always 'p'"):
+        TableClassifier().fit(rows[:3], target="y")
+    model = TableClassifier().partial_fit(rows[:3], target="y").partial_fit(rows[3:])
+    whole = TableClassifier().partial_fit(rows, target="y", like=model)
+    assert_array_equal(model.predict_proba(rows), whole.predict_proba(rows))

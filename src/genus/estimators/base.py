@@ -412,10 +412,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         except ImpossibleError as error:
             if error.of_other_rows:
                 raise ValueError(
-                    "These rows are not those that were learned: what would be left without them, "
-                    "no rows can have given. Forget only rows that were learned, with the same "
-                    "labels, weights and columns; the model is as it was. Of models that were "
-                    "added, each read by a plan of its own, take a whole model out again: a - b."
+                    "These rows are not those that were learned: the sums that remain without them "
+                    "are impossible. Forget only rows that were learned, with the same labels, "
+                    "weights and columns; the model is unchanged. If models with plans of their "
+                    "own were added, subtract a whole model instead: a - b."
                 ) from None
             rest = model.weights - other.weights
             short = rest.classes[(rest["rows"] < 0).any(axis=1)]

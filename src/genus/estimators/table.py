@@ -116,6 +116,12 @@ class TableClassifier(GenerativeClassifier):
             first = not self._reads_like(like)
             self._start_over()
             model = self._read(X, y, sample_weight, target, progress, first=first)
+            if len(model.classes) == 1 and self.plan_.target is not None:
+                only = labels.show(model.classes[0])
+                raise TableError(
+                    f"The target {self.plan_.target!r} is always {only}; nothing can be told "
+                    "apart. Give rows of another class, too."
+                )
             refuse_single_class(model.classes)
             self._solve(model)
             self._keep(model)
@@ -329,12 +335,6 @@ class TableClassifier(GenerativeClassifier):
         """Say what is odd about a column of classes, or raise."""
         if len(model.classes) == 0:
             raise unlabelled(source, target, rows)
-        if len(model.classes) < 2 and not self.__sklearn_is_fitted__():
-            only = labels.show(model.classes[0])
-            raise TableError(
-                f"The target {target!r} is always {only}; nothing can be told apart. Give rows of "
-                "another class, too."
-            )
         total = model.weights["rows"].sum()
         if not self.__sklearn_is_fitted__():
             self.unlabelled_ = int(rows - total)
