@@ -88,7 +88,7 @@ class Summary:
         lines = [f"{self.rows:,.10g} rows of {len(self.classes)} classes: {shares}{more}"]
         if self.worth:
             told = [f"{name} {value:.4f}" for name, value in self.worth.items() if name != "rows"]
-            few = " (a little too good for so few)" if self.worth["rows"] < FEW else ""
+            few = " (optimistic for so few rows)" if self.worth["rows"] < FEW else ""
             lines.append(f"out of fold, {self.worth['rows']:,.0f} rows{few}: {', '.join(told)}")
         width = max([6, *map(len, self.left_out), *(len(c.name) for c in self.columns)])
         width = min(width, 32)
