@@ -9,7 +9,7 @@ bin := .venv/bin
 environment := .venv/installed
 tools := .venv/tools
 sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*)
-pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 3
+pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 3 --dist loadgroup
 
 # Tests of the kernel's functions, of hostile input, and the laws.
 sanitized := $(patsubst %,tests/test_%.py,kernel pairs tokens text text_bad_input mail_tokens \
@@ -64,6 +64,7 @@ pytest: $(tools)
 	@mkdir -p build
 	scripts/install-chromium
 	scripts/install-mail
+	scripts/install-java
 	$(pytest) -rs | tee build/pytest.log
 
 # On a kernel that stops at the first bad access or undefined operation; report in build/sanitize.
@@ -117,6 +118,7 @@ $(environment): $(sources) .venv/modules | preflight
 	touch $@
 
 $(tools): $(environment)
+	scripts/pip $(bin) install setuptools wheel  # PySpark is built from its source
 	scripts/pip $(bin) install --no-build-isolation --editable '.[test]'
 	touch $@
 

@@ -59,16 +59,16 @@ def judged(rows: OutOfFold, kept: NDArray[np.intp], test: Numbers) -> Numbers:
 def seconds(family: Any, parameters: Any, X: Frame) -> dict[str, float]:
     """How long experts take to score rows."""
     cells, found = parameters.slots.place(X), {}
-    for expert in parameters.experts:
+    for expert in parameters.listed:
         start = perf_counter()
         expert.score(cells)
         found[expert.name] = perf_counter() - start
     start = perf_counter()
     family._by_column(parameters, X)
     found["families"] = perf_counter() - start
-    if parameters.together is not None:
+    if parameters.experts is not None:
         start = perf_counter()
-        parameters.together.by_column(cells)
+        parameters.experts.together.by_column(cells)
         found[COLUMNS[1]] = perf_counter() - start
     return found
 

@@ -81,4 +81,24 @@ inline Unique<std::int64_t> grid_codes(const double* data, std::ptrdiff_t stride
     return {std::move(values), std::move(codes)};
 }
 
+// 1 and how many of the ascending edges are not above each number; 0 for NaN.
+inline Buffer<std::int32_t> between_edges(const double* data, std::ptrdiff_t stride, std::size_t m,
+                                          const double* edges, std::size_t count,
+                                          std::size_t threads) {
+    const std::size_t first = std::bit_ceil(count + 1) / 2;
+    std::vector<double> padded(2 * first, std::numeric_limits<double>::infinity());
+    std::copy_n(edges, count, padded.begin());
+    auto codes = zeros<std::int32_t>(m);
+    parallel_for(m, ranges(m, threads), [&](std::size_t, std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            const double x = data[static_cast<std::ptrdiff_t>(i) * stride];
+            std::size_t at = 0;
+            for (std::size_t step = first; step; step /= 2)
+                at += padded[at + step - 1] <= x ? step : 0;  // without a branch
+            codes[i] = x != x ? 0 : static_cast<std::int32_t>(std::min(at, count)) + 1;
+        }
+    });
+    return codes;
+}
+
 }  // namespace genus

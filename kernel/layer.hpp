@@ -104,4 +104,62 @@ inline LayerSums layer_sums(const LayerInput& in, const double* θ, bool second,
     return out;
 }
 
+// What G experts say of rows: scores of K classes each, and what is added to their weighted sum.
+struct Experts {
+    const double* evidence;  // (rows, width), of which (G + 1) K are read
+    std::size_t rows, width, G, K;
+    const double *weights, *log_share;
+    double least, doubt;
+    // Scores that differ by no more are all above the least.
+    double safe = -least - std::log(static_cast<double>(K));
+    double log_sure = std::log1p(-doubt), log_doubt = std::log(std::max(doubt, 1e-300));
+};
+
+inline double log_sum_exp(const double* x, std::size_t K) {
+    const double largest = *std::max_element(x, x + K);
+    double total = 0;
+    for (std::size_t k = 0; k < K; ++k) total += std::exp(x[k] - largest);
+    return largest + std::log(total);
+}
+
+inline void weigh_row(const Experts& in, const double* evidence, double* said, double* room) {
+    const std::size_t G = in.G, K = in.K;
+    std::copy_n(evidence + G * K, K, said);
+    for (std::size_t g = 0; g < G; ++g, evidence += K) {
+        double low = INFINITY, high = -INFINITY;
+        for (std::size_t k = 0; k < K; ++k) {
+            room[k] = evidence[k] + in.log_share[k];
+            low = std::min(low, room[k]);
+            high = std::max(high, room[k]);
+        }
+        // A shift of all classes alike says nothing, so that their sum matters only for the least.
+        if (high - low <= in.safe) {
+            for (std::size_t k = 0; k < K; ++k) said[k] += in.weights[g] * (room[k] - high);
+        } else {
+            const double total = log_sum_exp(room, K);
+            for (std::size_t k = 0; k < K; ++k)
+                said[k] += in.weights[g] * std::max(room[k] - total, in.least);
+        }
+    }
+    const double total = log_sum_exp(said, K);
+    for (std::size_t k = 0; k < K; ++k) {
+        const double own = in.log_sure + (said[k] - total - in.log_share[k]), odd = in.log_doubt;
+        said[k] = std::max(own, odd) + std::log1p(std::exp(-std::abs(own - odd)));
+    }
+}
+
+// log((1 - ε) p(k|x) / p(k) + ε) with p(k|x) the softmax of Σ_g w_g max(log p_g(k|x), least) and
+// what is added, (rows, K); p_g(k|x) is the softmax of an expert's scores and log p(k).
+inline Buffer<double> weigh_experts(const Experts& in, std::size_t threads) {
+    auto out = zeros<double>(in.rows * in.K);
+    const std::size_t parts = ranges(in.rows * in.G * in.K, threads);
+    const auto rooms = zeros<double>(parts * in.K);
+    parallel_for(in.rows, parts, [&](std::size_t part, std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i)
+            weigh_row(in, in.evidence + i * in.width, out.get() + i * in.K,
+                      rooms.get() + part * in.K);
+    });
+    return out;
+}
+
 }  // namespace genus

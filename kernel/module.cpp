@@ -163,21 +163,27 @@ nb::object tally_pairs(const CellMatrix& codes, const Integers& y, const Weight&
 }
 
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Tables = nb::ndarray<const double, nb::ndim<3>, nb::device::cpu>;
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-genus::PairTable pair_table_of(const Cube& table, const CellMatrix& codes) {
+genus::PairTable pair_table_of(const Tables& table, const CellMatrix& codes) {
     require(table.shape(0) == table.shape(1) && table.shape(0) > 0, "table must be square.");
-    const std::size_t V = table.shape(0), size = codes.shape(0) * codes.shape(1);
+    const std::size_t V = table.shape(0), K = table.shape(2),
+                      size = codes.shape(0) * codes.shape(1);
+    const std::int64_t stride = table.stride(1);
+    require((K <= 1 || table.stride(2) == 1) && stride >= static_cast<std::int64_t>(K) &&
+                table.stride(0) == static_cast<std::int64_t>(V) * stride,
+            "table must be in C order, alone or the last axis of it a part of a longer one.");
     const bool inside = without_gil([&] {
         bool outside = false;
         for (std::size_t i = 0; i < size; ++i) outside |= codes.data()[i] >= V;
         return !outside;
     });
     require(inside, "codes must be below the size of the table.");
-    return {table.data(), V, table.shape(2)};
+    return {table.data(), V, K, static_cast<std::size_t>(stride)};
 }
 
-nb::object sum_pairs(const CellMatrix& codes, const Cube& table, std::size_t threads) {
+nb::object sum_pairs(const CellMatrix& codes, const Tables& table, std::size_t threads) {
     const genus::PairTable pairs = pair_table_of(table, codes);
     const genus::Cells cells{codes.data(), codes.shape(1)};
     auto sums =
@@ -185,7 +191,7 @@ nb::object sum_pairs(const CellMatrix& codes, const Cube& table, std::size_t thr
     return give(std::move(sums), {cells.rows, pairs.K});
 }
 
-nb::object sum_pairs_by_column(const CellMatrix& codes, const Cube& table, std::size_t threads) {
+nb::object sum_pairs_by_column(const CellMatrix& codes, const Tables& table, std::size_t threads) {
     const genus::PairTable pairs = pair_table_of(table, codes);
     const genus::Cells cells{codes.data(), codes.shape(1)};
     const std::size_t n = codes.shape(0);
@@ -205,7 +211,24 @@ nb::tuple layer_sums(const Cube& F, const Integers& y, const Vector& weight, con
                           give(std::move(r.curvature), {D, D}));
 }
 
-nb::object average_parents(const CellMatrix& codes, const Cube& table, const Flags& is_parent,
+nb::object weigh_experts(const Matrix& evidence, const Vector& weights, const Vector& log_share,
+                         double least, double doubt, std::size_t threads) {
+    const genus::Experts in{evidence.data(),
+                            evidence.shape(0),
+                            evidence.shape(1),
+                            weights.shape(0),
+                            log_share.shape(0),
+                            weights.data(),
+                            log_share.data(),
+                            least,
+                            doubt};
+    require(in.K > 0 && in.width >= (in.G + 1) * in.K,
+            "evidence must have a number for each class of each expert, and for each class.");
+    auto said = without_gil([&] { return genus::weigh_experts(in, threads); });
+    return give(std::move(said), {in.rows, in.K});
+}
+
+nb::object average_parents(const CellMatrix& codes, const Tables& table, const Flags& is_parent,
                            std::size_t threads) {
     const genus::PairTable pairs = pair_table_of(table, codes);
     require(is_parent.shape(0) == codes.shape(0), "is_parent must have one flag per column.");
@@ -262,6 +285,19 @@ nb::tuple grid_codes(const AnyVector& values, int exponent, int bits, std::size_
     });
     return nb::make_tuple(give(std::move(r.first.first), {r.first.second}),
                           give(std::move(r.second), {m}));
+}
+
+nb::object between_edges(const AnyVector& values, const Vector& edges, std::size_t threads) {
+    require(values.dtype() == nb::dtype<double>(), "values must be float64.");
+    require(
+        edges.shape(0) < INT32_MAX && std::is_sorted(edges.data(), edges.data() + edges.shape(0)),
+        "edges must ascend.");
+    const std::size_t m = values.shape(0);
+    auto codes = without_gil([&] {
+        return genus::between_edges(static_cast<const double*>(values.data()), values.stride(0), m,
+                                    edges.data(), edges.shape(0), threads);
+    });
+    return give(std::move(codes), {m});
 }
 
 nb::object mdlp(const Matrix& counts) {
@@ -434,9 +470,12 @@ NB_MODULE(_kernel, m) {
     m.def("sum_pairs", &sum_pairs, "codes"_a, "table"_a, "threads"_a);
     m.def("sum_pairs_by_column", &sum_pairs_by_column, "codes"_a, "table"_a, "threads"_a);
     m.def("layer_sums", &layer_sums, "F"_a, "y"_a, "weight"_a, "theta"_a, "second"_a, "threads"_a);
+    m.def("weigh_experts", &weigh_experts, "evidence"_a, "weights"_a, "log_share"_a, "least"_a,
+          "doubt"_a, "threads"_a);
     m.def("average_parents", &average_parents, "codes"_a, "table"_a, "is_parent"_a, "threads"_a);
     m.def("gather_scores", &gather_scores, "X"_a, "table"_a, "offsets"_a, "threads"_a);
     m.def("grid_codes", &grid_codes, "values"_a, "exponent"_a, "bits"_a, "threads"_a);
+    m.def("between_edges", &between_edges, "values"_a, "edges"_a, "threads"_a);
     m.def("mdlp", &mdlp, "counts"_a);
     m.def("unique_codes", &unique_codes, "values"_a, "threads"_a);
     m.def("score_above", &score_above, "X"_a, "threshold"_a, "on"_a, "missing"_a, "threads"_a);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -85,29 +86,52 @@ inline Buffer<double> tally_pairs(const Cells& cells, const Labels& labels, cons
 }
 
 // A table (V, V, K) of what two codes say together of each class; columns share one range of codes.
+// It may stand beside others, so that it is `stride` numbers from one entry to the next.
 struct PairTable {
     const double* values;
-    std::size_t V, K;
+    std::size_t V, K, stride;
 
     const double* operator()(Cell u, Cell v) const {
-        return values + (std::size_t{u} * V + std::size_t{v}) * K;
+        return values + (std::size_t{u} * V + std::size_t{v}) * stride;
     }
 };
+
+// sums += Σ_j table[u, v_j] of some rows, for columns j from `first` to `last`. Column by column,
+// so that what two columns say together stays in cache; four at a time, so that sums stay in
+// registers.
+GENUS_CLONES inline void add_pairs(const Cells& cells, const Cell* own, std::size_t first,
+                                   std::size_t last, std::size_t begin, std::size_t rows,
+                                   const PairTable& table, double* sums) {
+    const std::size_t K = table.K;
+    const auto add = [&]<std::size_t columns>(std::size_t j) __attribute__((always_inline)) {
+        const Cell* other[columns];
+        for (std::size_t c = 0; c < columns; ++c) other[c] = cells(j + c) + begin;
+        for_lanes(K, [&]<std::size_t W>(std::size_t k) __attribute__((always_inline)) {
+            for (std::size_t r = 0; r < rows; ++r) {
+                const double* row = table(own[r], 0) + k;
+                auto sum = load_lanes<W>(sums + r * K + k);
+                for (std::size_t c = 0; c < columns; ++c)
+                    sum += load_lanes<W>(row + other[c][r] * table.stride);
+                store_lanes<W>(sums + r * K + k, sum);
+            }
+        });
+    };
+    std::size_t j = first;
+    for (; j + 4 <= last; j += 4) add.template operator()<4>(j);
+    for (; j < last; ++j) add.template operator()<1>(j);
+}
 
 // Σ_{i <= j} table[u_i, u_j], (rows, K).
 inline Buffer<double> sum_pairs(const Cells& cells, std::size_t n, const PairTable& table,
                                 std::size_t threads) {
-    const std::size_t K = table.K;
-    auto out = zeros<double>(cells.rows * K);
+    auto out = zeros<double>(cells.rows * table.K);
     parallel_for(cells.rows, ranges(cells.rows * n * n, threads),
                  [&](std::size_t, std::size_t begin, std::size_t end) {
-                     for (std::size_t r = begin; r < end; ++r) {
-                         double* __restrict sum = out.get() + r * K;
+                     for (; begin < end; begin += block_rows) {
+                         const std::size_t rows = std::min(block_rows, end - begin);
                          for (std::size_t i = 0; i < n; ++i)
-                             for (std::size_t j = i; j < n; ++j) {
-                                 const double* term = table(cells(i)[r], cells(j)[r]);
-                                 for (std::size_t k = 0; k < K; ++k) sum[k] += term[k];
-                             }
+                             add_pairs(cells, cells(i) + begin, i, n, begin, rows, table,
+                                       out.get() + begin * table.K);
                      }
                  });
     return out;
@@ -132,41 +156,77 @@ inline Buffer<double> sum_pairs_by_column(const Cells& cells, std::size_t n, con
     return out;
 }
 
+// exp x of x <= 0, from e^-700 on, as whole vectors at a time: 2^n e^r with |r| <= ½ log 2, and the
+// series of e^r up to r^13 / 13!, whose error is below rounding.
+GENUS_INLINE double exp_below_zero(double x) {
+    constexpr double shift = 0x1.8p52;  // adding it rounds, and leaves n in the lowest bits
+    x = std::max(x, -700.0);
+    const double shifted = x * 0x1.71547652b82fep0 + shift, n = shifted - shift;
+    const double r = x - n * 0x1.62e42fefa38p-1 - n * 0x1.ef35793c7673p-45;
+    double sum = 1.0 / 6227020800;
+    for (const double factorial : {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0,
+                                   720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0})
+        sum = sum * r + 1 / factorial;
+    const std::uint64_t power = std::bit_cast<std::uint64_t>(shifted) + 1023;
+    return sum * std::bit_cast<double>(power << 52);
+}
+
+// What some rows take to be averaged: sums of each parent, the largest of them, and their total.
+struct AverageRoom {
+    static constexpr std::size_t rows = 256;
+    double *sums, *largest, *total, *parents;
+
+    static std::size_t size(std::size_t n, std::size_t K) { return rows * ((n + 2) * K + 1); }
+
+    AverageRoom(double* room, std::size_t n, std::size_t K)
+        : sums(room),
+          largest(sums + n * rows * K),
+          total(largest + rows * K),
+          parents(total + rows * K) {}
+};
+
+GENUS_CLONES inline void average_rows(const Cells& cells, std::size_t n, const PairTable& table,
+                                      const std::uint8_t* is_parent, std::size_t begin,
+                                      std::size_t rows, const AverageRoom& room, double* out) {
+    const std::size_t K = table.K, size = rows * K;
+    std::fill_n(room.largest, size, -INFINITY);
+    std::fill_n(room.total, size, 0.0);
+    std::fill_n(room.parents, rows, 0.0);
+    double* end = room.sums;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (!is_parent[i]) continue;
+        const Cell* own = cells(i) + begin;
+        std::fill_n(end, size, 0.0);
+        add_pairs(cells, own, 0, n, begin, rows, table, end);
+        for (std::size_t r = 0; r < rows; ++r) {
+            const bool known = std::size_t{own[r]} + 1 < table.V;
+            room.parents[r] += known;
+            if (!known) std::fill_n(end + r * K, K, -INFINITY);
+        }
+        for (std::size_t s = 0; s < size; ++s) room.largest[s] = std::max(room.largest[s], end[s]);
+        end += size;
+    }
+    for (const double* sums = room.sums; sums < end; sums += size)
+        for (std::size_t s = 0; s < size; ++s)
+            room.total[s] += exp_below_zero(sums[s] - room.largest[s]);
+    for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t s = r * K; room.parents[r] > 0 && s < (r + 1) * K; ++s)
+            out[s] = room.largest[s] + std::log(room.total[s] / room.parents[r]);
+}
+
 // log of the mean over the parents i of exp Σ_j table[u_i, u_j], (rows, K). The last code is that
 // of what is not known and is no parent; a row without any gets zeros.
 inline Buffer<double> average_parents(const Cells& cells, std::size_t n, const PairTable& table,
                                       const std::uint8_t* is_parent, std::size_t threads) {
-    const std::size_t K = table.K;
+    const std::size_t K = table.K, size = AverageRoom::size(n, K);
     auto out = zeros<double>(cells.rows * K);
-    std::vector<std::vector<double>> sums;
     const std::size_t parts = ranges(cells.rows * n * n, threads);
-    for (std::size_t part = 0; part < parts; ++part) sums.emplace_back(n * K);
+    const auto rooms = zeros<double>(parts * size);
     parallel_for(cells.rows, parts, [&](std::size_t part, std::size_t begin, std::size_t end) {
-        double* all = sums[part].data();
-        for (std::size_t r = begin; r < end; ++r) {
-            std::size_t parents = 0;
-            for (std::size_t i = 0; i < n; ++i) {
-                const Cell u = cells(i)[r];
-                if (!is_parent[i] || std::size_t{u} + 1 == table.V) continue;
-                double* __restrict sum = all + parents++ * K;
-                std::fill(sum, sum + K, 0.0);
-                for (std::size_t j = 0; j < n; ++j) {
-                    const double* term = table(u, cells(j)[r]);
-                    for (std::size_t k = 0; k < K; ++k) sum[k] += term[k];
-                }
-            }
-            if (!parents) continue;
-            double* row = out.get() + r * K;
-            for (std::size_t k = 0; k < K; ++k) {
-                double largest = all[k];
-                for (std::size_t i = 1; i < parents; ++i)
-                    largest = std::max(largest, all[i * K + k]);
-                double total = 0;
-                for (std::size_t i = 0; i < parents; ++i)
-                    total += std::exp(all[i * K + k] - largest);
-                row[k] = largest + std::log(total / static_cast<double>(parents));
-            }
-        }
+        const AverageRoom room(rooms.get() + part * size, n, K);
+        for (; begin < end; begin += AverageRoom::rows)
+            average_rows(cells, n, table, is_parent, begin,
+                         std::min(AverageRoom::rows, end - begin), room, out.get() + begin * K);
     });
     return out;
 }

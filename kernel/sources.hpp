@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tokens.hpp"
+#include "words.hpp"
 
 namespace genus {
 
@@ -100,6 +101,18 @@ struct Problem {
     }
 };
 
+// Write the name of the bucket that a token hashes to: # and hexadecimal digits, with a space
+// before them if it is a run of several words.
+inline std::size_t bucket_name(std::string_view token, int bits, char* out) {
+    const std::uint64_t bucket = stable_hash(token) >> (64 - bits);
+    std::size_t size = 0;
+    out[size++] = '#';
+    if (token.find(' ') != std::string_view::npos) out[size++] = ' ';
+    for (int shift = (bits - 1) / 4 * 4; shift >= 0; shift -= 4)
+        out[size++] = "0123456789abcdef"[bucket >> shift & 15];
+    return size;
+}
+
 // Reads texts one by one and hands their tokens, or runs of tokens, on.
 class Reader {
 public:
@@ -109,6 +122,23 @@ public:
     template <class Emit, class Done, class Pause>
     Problem read(const Texts& texts, std::size_t begin, std::size_t end, const Emit& emit,
                  const Done& done, const Pause& pause) {
+        if (how_.bits == 0) return read_tokens(texts, begin, end, emit, done, pause);
+        const auto name_bucket = [&](const char* token, std::size_t size) {
+            char name[short_word] = {};
+            emit(name, bucket_name({token, size}, how_.bits, name));
+        };
+        return read_tokens(texts, begin, end, name_bucket, done, pause);
+    }
+
+private:
+    Tokenizer how_;
+    WordReader words_;
+    CharacterReader characters_;
+    Window window_;
+
+    template <class Emit, class Done, class Pause>
+    Problem read_tokens(const Texts& texts, std::size_t begin, std::size_t end, const Emit& emit,
+                        const Done& done, const Pause& pause) {
         const auto after = std::upper_bound(texts.starts.begin(), texts.starts.end(), begin);
         auto chunk = static_cast<std::size_t>(after - texts.starts.begin()) - 1;
         for (std::size_t row = begin; row < end; ++chunk) {
@@ -128,12 +158,6 @@ public:
         }
         return {};
     }
-
-private:
-    Tokenizer how_;
-    WordReader words_;
-    CharacterReader characters_;
-    Window window_;
 
     template <class Source, class Emit, class Pause>
     std::size_t one(const Source& source, std::size_t i, const Emit& emit, const Pause& pause) {

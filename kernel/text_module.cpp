@@ -159,15 +159,17 @@ Texts texts_of(const nb::list& chunks) {
     return texts;
 }
 
-// An alphabet, whether to lower-case, whether characters are tokens, and the n of n-grams.
+// An alphabet, whether to lower-case, whether characters are tokens, the n of n-grams, and bits.
 Tokenizer tokenizer_of(const nb::tuple& how) {
-    require(how.size() == 5, "a tokenizer has five parts.");
+    require(how.size() == 6, "a tokenizer has six parts.");
     const auto alphabet = as<Codes>(how[0]);  // the caller keeps it
     const auto shortest = as<std::size_t>(how[3]), longest = as<std::size_t>(how[4]);
     require(alphabet.shape(0) == Alphabet::size, "alphabet must have an entry per code point.");
     require(1 <= shortest && shortest <= longest && longest <= 1024,
             "n-grams must be of 1 to 1024, ascending.");
-    return {{alphabet.data()}, as<bool>(how[1]), as<bool>(how[2]), shortest, longest};
+    const auto bits = as<int>(how[5]);
+    require(0 <= bits && bits <= 32, "bits must be 0 to 32.");
+    return {{alphabet.data()}, as<bool>(how[1]), as<bool>(how[2]), shortest, longest, bits};
 }
 
 std::uint64_t seed() {

@@ -28,6 +28,7 @@ struct Tokenizer {
     Alphabet alphabet;
     bool lowercase, characters;  // characters: n-grams within words
     std::size_t shortest, longest;
+    int bits;  // if not 0, a token is the name of one of 2^bits buckets, the one it hashes to
 };
 
 // One text as it lies in memory: UTF-8, or the code points of a Python string in 1, 2 or 4 bytes.

@@ -57,6 +57,23 @@ struct Hash {
     }
 };
 
+// The finaliser of splitmix64 (Steele, Lea & Flood 2014): every bit of z changes about half of the
+// bits of the result.
+GENUS_INLINE std::uint64_t mix(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+// A hash that is the same on every machine.
+inline std::uint64_t stable_hash(std::string_view word) {
+    constexpr Hash hash{0x9E3779B97F4A7C15u};
+    if (word.size() > short_word) return mix(hash(word));
+    char padded[short_word] = {};
+    std::memcpy(padded, word.data(), word.size());
+    return mix(hash(load_word(padded), load_word(padded + 8)) + word.size());
+}
+
 // The key of a short word; at least 16 bytes can be read from p.
 GENUS_INLINE Key short_key(const char* p, std::size_t size) {
     const auto keep = [](std::size_t bytes) {  // a mask of so many bytes, 0 to 8

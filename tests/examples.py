@@ -281,7 +281,7 @@ TABLE = Rows(
 class PlannedTable(TableClassifier):
     """A classifier of tables with a plan that is made already."""
 
-    def _look(self, table: Any, target: Any, classes: int) -> None:
+    def _look(self, rows: Any, target: Any, classes: int, total: int | None) -> None:
         self._follow(PLAN)
 
 
@@ -585,6 +585,10 @@ def variants() -> Iterator[Variant]:
         "function": {"tokenizer": str.split},
     }.items():
         yield replace(text(name, **parameters), fit=None)
+
+    few = ({"alpha": "auto"}, {"min_documents": 2}, {"max_features": 2})
+    hashed = text("buckets", "bernoulli", buckets=1 << 10, ngrams=(1, 2))
+    yield replace(hashed, fit=None, options=few)
 
     choosing = (
         *({"event_model": e} for e in ("multinomial", "boolean", "bernoulli", "complement")),

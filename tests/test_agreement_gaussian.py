@@ -18,7 +18,7 @@ from sklearn.discriminant_analysis import (
 )
 from sklearn.naive_bayes import GaussianNB as PeerGaussianNB
 
-from genus import GDA, GaussianNB, MultivariateNormal
+from genus import GDA, GaussianNB, MultivariateNormal, cross_validate
 from genus.families import Gaussian
 
 pytest.importorskip("sklearn", minversion="1.9")  # divisors and solvers were others before
@@ -545,3 +545,11 @@ def test_leaving_one_out_subtracts_the_row_from_the_prior_too(prior_rows: float)
     with_prior = family.solve(counted, classes, 2).variance[0]
     n, plain = counted.weights[0], counted.variance()[0]
     np.testing.assert_allclose(with_prior, (n * plain + prior_rows * pooled) / (n + prior_rows))
+
+
+def test_leaving_out_the_only_row_of_a_class_leaves_one_class_less_to_divide_by():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(13, 2)), np.append(np.arange(12) % 2, 2)
+    result = cross_validate(GDA(unbiased=True), X, y, folds="loo")
+    rest = GDA(unbiased=True).fit(X[:12], y[:12]).predict_proba(X[12:])
+    equal(result.probabilities[12], np.append(rest, 0.0))

@@ -447,7 +447,7 @@ def test_sample(folder):
 def test_add_and_forget(folder):
     halves = ("SELECT * FROM 'customers.csv' LIMIT 80", "SELECT * FROM 'customers.csv' OFFSET 80")
     done("fit", halves[0], "--target", "status", "-o", "a.genus")
-    done("fit", halves[1], "--target", "status", "-o", "b.genus", "--like", "a.genus")
+    done("fit", halves[1], "--target", "status", "-o", "b.genus", "--plan", "a.genus")
     assert "150 rows" in done("add", "a.genus", "b.genus", "-o", "c.genus").stderr
     assert (
         "80 rows; 70 are forgotten" in done("forget", "c.genus", halves[1], "-o", "d.genus").stderr
@@ -648,7 +648,7 @@ def test_models_that_do_not_go_together(folder):
     assert "model of a table" in refused("predict", "gda.genus", "new.csv")
     done("fit", "customers.csv", "--target", "plan", "-o", "plan.genus")
     assert "different columns" in refused("add", "customers.genus", "plan.genus", "-o", "x.genus")
-    told = refused("fit", "customers.csv", "--target", "plan", "--like", "customers.genus")
+    told = refused("fit", "customers.csv", "--target", "plan", "--plan", "customers.genus")
     assert "could not be added" in told
     assert "Forget only rows" in refused(
         "forget", "customers.genus", "SELECT * FROM 'customers.csv', range(3)", "-o", "x.genus"
@@ -663,7 +663,7 @@ def test_models_that_do_not_go_together(folder):
         ["fit", "customers.csv", "--target", "status", "--family", "age"],
         ["fit", "customers.csv", "--target", "status", "--family", "age=normal"],
         ["fit", "customers.csv", "--target", "status", "--encoding", "klingon"],
-        ["fit", "customers.csv", "--target", "status", "--like", "m", "--ignore", "age"],
+        ["fit", "customers.csv", "--target", "status", "--plan", "m", "--ignore", "age"],
         ["evaluate", "customers.csv"],
         ["evaluate", "customers.genus"],
         ["evaluate", "customers.csv", "--target", "status", "--folds", "1"],
@@ -829,3 +829,54 @@ def test_bugs_say_that_they_are(folder, monkeypatch):
     assert "This is a bug in genus: KeyError" in told.stderr
     monkeypatch.setenv("GENUS_TRACEBACK", "1")
     assert isinstance(genus("fit", "customers.csv", "--target", "status").exception, KeyError)
+
+
+# Plans and checkpoints
+
+
+def in_parts(count):
+    """Write the customers to files of some rows each."""
+    lines = Path("customers.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    for i in range(count):
+        part = "".join([lines[0], *lines[1 + i :: count]])
+        Path(f"part{i}.csv").write_text(part, encoding="utf-8")
+
+
+def test_models_that_are_fitted_by_one_plan_add_up_to_one_fit(folder):
+    in_parts(2)
+    told = done("plan", "part0.csv", "part1.csv", "--target", "status", "-o", "plan.genus")
+    assert "Wrote plan.genus" in told.stderr
+    assert "number" in told.stdout
+    for name in ("part0", "part1", "customers"):
+        done("fit", f"{name}.csv", "--target", "status", "--plan", "plan.genus", "-o", f"{name}.g")
+    told = done("add", "part0.g", "part1.g", "-o", "all.genus")
+    assert "Note" not in told.stderr
+    whole, merged = load("customers.g"), load("all.genus")
+    expected = whole.predict_proba("customers.csv")
+    np.testing.assert_allclose(merged.predict_proba("customers.csv"), expected, rtol=1e-9)
+    given = ("fit", "part0.csv", "--target", "status", "--plan", "plan.genus")
+    assert "leave --family and --ignore out" in refused(*given, "--ignore", "age", code=2)
+
+
+def test_add_says_what_is_lost_without_a_plan(folder):
+    in_parts(2)
+    rows = csv.DictReader(Path("part1.csv").read_text(encoding="utf-8").splitlines())
+    TableClassifier(ignore=["age"], sample_size=50).fit(list(rows), target="status").save("b.genus")
+    done("fit", "part0.csv", "--target", "status", "-o", "a.genus")
+    told = done("add", "a.genus", "b.genus", "-o", "all.genus").stderr
+    assert "column 'age': one of the models leaves it out" in told
+    assert "some precision is lost" in told
+    assert "genus plan" in told
+
+
+def test_a_checkpoint_on_the_command_line(folder):
+    in_parts(3)
+    call = ("fit", "part*.csv", "--target", "status", "-o", "m.genus", "--checkpoint", "kept")
+    done(*call)
+    first = load("m.genus").class_count_.tolist()
+    done(*call)
+    assert load("m.genus").class_count_.tolist() == first
+    done("fit", "part0.csv", "--target", "status", "-o", "one.genus", "--checkpoint", "alone")
+    lines = Path("part1.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("part1.csv").write_text("".join(lines[:40]), encoding="utf-8")
+    assert "a part of other data" in refused(*call)

@@ -34,9 +34,13 @@ from genus import (
     BernoulliNB,
     CategoricalNB,
     Discretizer,
+    GammaNB,
     GaussianNB,
+    MultinomialNB,
+    PoissonNB,
 )
-from genus.persistence import files
+from genus.persistence import files, packing
+from genus.persistence.trees import to_tree
 
 TEXT = np.array(["ham", "spam", "eggs"])
 
@@ -51,6 +55,15 @@ Y = np.repeat(["a", "b"], 30)
 def again(model, path):
     model.save(path)
     return genus.load(path)
+
+
+@pytest.mark.parametrize("least", [0.0, -0.0, -1.0, 0.5, -(2.0**53), -(2.0**60), np.nan])
+def test_packed_numbers_are_the_same_bit_for_bit(least):
+    numbers = np.append(least, np.arange(400.0) % 7)
+    for array in (numbers, np.sort(numbers), -numbers):
+        packed, description = packing.pack(array)
+        assert description is not None
+        assert packing.unpack(packed, description).tobytes() == array.tobytes()
 
 
 def test_options_changed_after_fitting_are_not_saved(tmp_path):
@@ -457,3 +470,29 @@ def test_load_of_statistics_that_no_rows_have(saved):
         write_parts(path, header, tree, weights.tobytes())
         with refused(path.name, by=ValueError):
             genus.load(path)
+
+
+@pytest.mark.parametrize("classes", [["a", "a"], ["b", "a"]])
+def test_load_of_classes_that_are_not_in_order(tmp_path, classes):
+    tree = to_tree(GaussianNB().fit(X, Y))
+    tree["classes"]["classes"] = tree["statistics"]["classes"] = np.array(classes)
+    files.write(tmp_path / "model", tree)
+    with refused("model", "not in order", by=ValueError):
+        genus.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    "classifier", [GammaNB(), PoissonNB(), MultinomialNB(), BernoulliNB(), GaussianNB()], ids=str
+)
+def test_a_column_without_values_in_a_class_and_weights_that_round(classifier, monkeypatch):
+    """Sums by row and sums by thread round differently, and what is left is no count."""
+    monkeypatch.setenv("GENUS_THREADS", "2")
+    rows = 70_000
+    X = 1.0 + np.arange(2 * rows).reshape(rows, 2) % 3
+    y, weight = np.arange(rows) % 2, np.random.default_rng(1).random(rows)
+    X[y == 1, 0] = np.nan
+    model = classifier.fit(X, y, sample_weight=weight)
+    loaded = genus.from_bytes(model.to_bytes())
+    loaded.forget(X[:10], y[:10], sample_weight=weight[:10])
+    left = classifier.fit(X[10:], y[10:], sample_weight=weight[10:])
+    np.testing.assert_allclose(loaded.predict_proba(X[:50]), left.predict_proba(X[:50]), rtol=1e-6)

@@ -247,3 +247,13 @@ def test_missing_values_are_left_out():
             assert_allclose([model.shape_[k, j], 1 / model.rate_[k, j]], [a, θ], rtol=1e-10)
     nothing = model.predict_proba(np.full((1, 3), np.nan))
     assert_array_equal(nothing.round(12), [[0.4, 0.6]])
+
+
+def test_a_column_of_a_class_without_values_is_empty_in_whatever_order_weights_add_up(monkeypatch):
+    monkeypatch.setenv("GENUS_THREADS", "2")  # one sum is by threads, the other row by row
+    rows = 70_000
+    y = np.arange(rows) % 2
+    x = np.full((rows, 2), 2.0)
+    x[y == 1, 0] = np.nan
+    model = GammaNB().fit(x, y, sample_weight=np.random.default_rng(0).random(rows))
+    assert model.model_.statistics["seen"][1, 0] == 0

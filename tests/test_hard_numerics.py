@@ -339,6 +339,16 @@ class TestConstantColumn:
             rtol=1e-9,
         )
 
+    def test_says_nothing_of_how_common_a_class_is(self, value):
+        without, X, y = self.with_constant(value)
+        rows = np.flatnonzero((y > 0) | (np.arange(len(y)) < 20))
+        model = GDA(False, shrinkage="oas")
+        np.testing.assert_allclose(
+            clone(model).fit(X[rows], y[rows]).predict_proba(X),
+            clone(model).fit(without[rows], y[rows]).predict_proba(without),
+            rtol=1e-9,
+        )
+
     def test_streamed(self, value):
         _, X, y = self.with_constant(value)
         model = GDA()

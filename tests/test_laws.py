@@ -310,6 +310,8 @@ def test_a_row_that_weighs_next_to_nothing_beside_others_leaves_a_whole_model(
     forget(variant, model, rows[own[1:]])
     p = attempt(model.predict_proba, variant.layout(rows.X))
     assert failed(p) or p.shape == (len(rows), len(model.classes_))
+    left = set(model.model_.statistics.classes.tolist())
+    assert left <= set(model.classes_.tolist()), "counts are left of a class that is gone"
 
 
 @nightly_if_sanitized

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genus.mail import bogofilter, spamfilter
+from genus.mail import bogofilter, judgement, spamfilter
 from genus.mail.bogofilter import import_dump, weights_of
 from genus.mail.identity import digest
 from genus.mail.spamfilter import SpamFilter, unlearn
@@ -430,6 +430,47 @@ def test_notes_are_a_dictionary(place: Place, notes: dict[str, str], key: str, p
         left = {name: value for name, value in notes.items() if name != key}
         begun = {name: value for name, value in left.items() if name.startswith(prefix)}
         check([("notes(prefix) == those that begin so", a.store.notes(prefix), begun)])
+
+
+# Judging
+
+
+@pytest.mark.parametrize("imported", [False, True])
+def test_lessons_are_judged_by_what_was_learned_outside_of_their_block(imported: bool) -> None:
+    rng = np.random.default_rng(0)
+    spam = rng.random(50) < 0.4
+    lessons = [
+        Lesson(
+            bytes([i]),
+            bool(spam[i]),
+            DAY,
+            np.unique(rng.integers(0, 300, 20)).astype(np.uint32),
+            halvings=i % 3,
+        )
+        for i in range(50)
+    ]
+    others = [Lesson(b"imported", False, DAY, lessons[0].tokens)] if imported else []
+    everything = added_up([*lessons, *others])
+    store = mock.Mock(counts=lambda ids: np.array([everything[0].get(i, (0, 0)) for i in ids]))
+    found = judgement.out_of_block(lessons, spam, store, everything[1])
+    block = np.empty(50, int)
+    for own in (np.flatnonzero(spam), np.flatnonzero(~spam)):
+        block[own] = np.arange(len(own)) * judgement.BLOCKS // len(own)
+    for i, lesson in enumerate(lessons):
+        rest = [each for each, at in zip(lessons, block, strict=True) if at != block[i]]
+        counts, totals = added_up(rest + others)
+        left = np.array([counts.get(token, (0, 0)) for token in lesson.tokens])
+        odds = judgement.log_odds(left, totals)
+        one = np.zeros(len(odds), np.intp)
+        np.testing.assert_allclose(found[i], judgement.features(lesson.tokens, odds, one, 1)[0])
+
+
+def added_up(lessons: list[Lesson]) -> tuple[dict[int, tuple[int, ...]], Totals]:
+    """Return what lessons add up to: counts by token, and totals."""
+    ids, counts = sums(lessons)
+    weight = [sum(each.counts_for for each in lessons if each.spam == own) for own in (False, True)]
+    number = [sum(each.spam == own for each in lessons) for own in (False, True)]
+    return dict(zip(ids, map(tuple, counts), strict=True)), Totals(*number, *weight)
 
 
 # Imports

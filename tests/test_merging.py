@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.metrics import log_loss
 
@@ -237,6 +238,36 @@ def test_a_column_that_comes_later_joins() -> None:
     assert set((a + b).feature_names_in_) == set(X.columns)
     difference = np.abs((a + b).predict_proba(NEW) - together.predict_proba(NEW))
     assert np.median(difference) < 0.01
+
+
+def test_columns_that_come_later_are_missing_in_the_rows_before() -> None:
+    early, late = X.drop(columns=["city", "visits"])[:70], X[70:]
+    model = TableClassifier(calibrate=False)
+    merged = clone(model).fit(early, Y[:70]) + clone(model).fit(late, Y[70:])
+    together = clone(model).fit(pd.concat([early, late]), Y, like=merged)
+    for part in ("rows", "cells", "pairs"):
+        assert merged.model_.statistics[part] == together.model_.statistics[part], part
+
+
+def test_kept_rows_of_other_grids_are_those_of_the_coarser_one() -> None:
+    late = X[70:].assign(size=1000 * X["size"][70:])
+    one = TableClassifier().partial_fit(X[:70], Y[:70])
+    two = TableClassifier().partial_fit(late, Y[70:])
+    merged = one + two
+    assert one.plan_.used[0].grid != merged.plan_.used[0].grid
+    together = TableClassifier().partial_fit(pd.concat([X[:70], late]), Y, like=merged)
+    for part in ("cells", "sample"):
+        assert merged.model_.statistics[part] == together.model_.statistics[part], part
+
+
+def test_categories_that_only_one_plan_knows_share_a_cell() -> None:
+    nancy = (X["city"] == "Nancy").to_numpy()
+    first, later, last = ~nancy & (EVERY < 70), nancy & (EVERY < 70), EVERY >= 70
+    model = TableClassifier(calibrate=False)
+    one = clone(model).fit(X[first], Y[first]).partial_fit(X[later], Y[later])
+    merged = one + clone(model).fit(X[last], Y[last])
+    together = clone(model).fit(X, Y, like=merged)
+    assert merged.model_.statistics["pairs"] == together.model_.statistics["pairs"]
 
 
 def test_a_column_that_was_constant_at_first_is_counted() -> None:

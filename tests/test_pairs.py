@@ -82,6 +82,48 @@ def test_tables_of_pairs_are_summed_as_their_twins_sum_them(
     assert_array_equal(by_column, twins.sum_pairs_by_column(codes, table))
     averaged = _kernel.average_parents(codes, table, is_parent, 2)
     assert_allclose(averaged, twins.average_parents(codes, table, is_parent), atol=1e-12)
+    beside = np.concatenate([table + 1, table, table], axis=2)[:, :, K : 2 * K]
+    assert_array_equal(_kernel.sum_pairs(codes, beside, 2), twins.sum_pairs(codes, table))
+
+
+@pytest.mark.parametrize(("m", "n", "K"), [(5000, 3, 2), (9001, 6, 7), (4097, 9, 19)])
+def test_many_rows_are_scored_alike_on_any_threads(m: int, n: int, K: int) -> None:
+    rng = np.random.default_rng(n)
+    codes = rng.integers(0, 40, (n, m)).astype(np.uint16)
+    table = rng.integers(-99, 9, (40, 40, K)) / 4
+    is_parent = np.arange(n) != 1
+    scores = twins.average_parents(codes, table, is_parent)
+    for threads in (1, 2, 3):
+        summed = _kernel.sum_pairs(codes, table, threads)
+        assert_array_equal(summed, twins.sum_pairs(codes, table))
+        averaged = _kernel.average_parents(codes, table, is_parent, threads)
+        assert_allclose(averaged, scores, rtol=0, atol=1e-12)
+
+
+@given(st.data())
+def test_experts_are_weighed_as_their_twin_weighs_them(data: st.DataObject) -> None:
+    m, G, K = (data.draw(st.integers(low, 5)) for low in (0, 0, 1))
+    scale = data.draw(st.sampled_from([1.0, 30.0, 1e3, 1e12]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    evidence = rng.normal(size=(m, (G + 1) * K + rng.integers(0, 3)))
+    evidence[:, : G * K] *= scale
+    weights, share = rng.normal(size=G), rng.dirichlet(np.ones(K))
+    for doubt in (0.0, 1e-9, 0.3):
+        arguments = evidence, weights, np.log(share), -30.0, doubt
+        weighed = _kernel.weigh_experts(*arguments, 2)
+        assert_allclose(weighed, twins.weigh_experts(*arguments), rtol=0, atol=1e-9)
+
+
+@given(
+    st.lists(st.floats(), max_size=20),
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=20, unique=True),
+)
+def test_numbers_are_between_the_edges_that_their_twin_finds(
+    numbers: list[float], edges: list[float]
+) -> None:
+    x, bounds = np.array([*numbers, *edges, 0.0]), np.sort(edges)
+    found = _kernel.between_edges(np.repeat(x, 3)[::3], bounds, 2)
+    assert_array_equal(found, twins.between_edges(x, bounds))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +137,13 @@ def test_tables_of_pairs_are_summed_as_their_twins_sum_them(
         lambda c: _kernel.sum_pairs(c, np.zeros((3, 3, 1)), 1),
         lambda c: _kernel.sum_pairs(c, np.zeros((9, 8, 1)), 1),
         lambda c: _kernel.sum_pairs_by_column(c, np.zeros((3, 3, 1)), 1),
+        lambda c: _kernel.sum_pairs(c, np.zeros((9, 9, 2)).transpose(1, 0, 2), 1),
+        lambda c: _kernel.sum_pairs(c, np.zeros((9, 9, 4))[:, :, ::2], 1),
         lambda c: _kernel.average_parents(c, np.zeros((9, 9, 1)), np.ones(3, bool), 1),
+        lambda c: _kernel.weigh_experts(c / 2, np.ones(1), np.zeros(2), -30.0, 0.0, 1),
+        lambda c: _kernel.weigh_experts(c / 2, np.ones(1), np.zeros(0), -30.0, 0.0, 1),
+        lambda c: _kernel.between_edges(c[0] / 2, np.array([1.0, 0.0]), 1),
+        lambda c: _kernel.between_edges(c[0], np.array([1.0]), 1),
     ],
 )
 def test_what_does_not_fit_is_refused(call: Any) -> None:
@@ -216,7 +264,7 @@ def test_gaussian_experts_are_those_of_features_row_by_row() -> None:
     linear = experts.linear("linear", features).score(slots)
     slope = np.linalg.solve(features.ridged, features.means.T)
     assert_allclose(linear, φ @ slope - 0.5 * np.einsum("kd,dk->k", features.means, slope))
-    curved = experts.curved("curved", features, 10.0).score(slots)
+    curved = experts.curved([features], [10.0]).score(slots)
     d = φ.shape[1]
     for k in range(2):
         ν = features.weights[k] + 10
@@ -230,11 +278,11 @@ def test_gaussian_experts_are_those_of_features_row_by_row() -> None:
 def test_what_experts_say_is_the_sum_of_what_their_columns_say() -> None:
     pairs, columns, _ = table_of(2)
     binned = merged(pairs, np.arange(2), np.array([False, False, True]))
-    found, _ = experts.solve(binned, pairs, np.arange(2), [None, None, pairs.keys[2] * 1.0])
+    found = experts.solve(binned, pairs, np.arange(2), [None, None, pairs.keys[2] * 1.0])
     slots = slots_of(pairs, columns)
     slots[0, :5] = pairs.starts[-1]  # not known
     slots[:, 5] = pairs.starts[-1]
-    for expert in found:
+    for expert in found.listed:
         by_column, rest = expert.contributions(slots)
         assert_allclose(by_column.sum(axis=1) + rest, expert.score(slots), atol=1e-8)
 
@@ -254,6 +302,12 @@ def test_bins_of_least_description_are_those_of_their_twin(V: int, K: int, seed:
     counts = rng.poisson(3 + 9 * change * rng.random(K), (max(V, 1), K))[:V].astype(float)
     counts += rng.random(counts.shape) / 64  # no two cuts are equally good
     assert_array_equal(_kernel.mdlp(counts), twins.mdlp(counts))
+
+
+def test_a_cut_has_to_pay_for_its_description() -> None:
+    """Of N rows, one of N - 1 places between them: it pays by a little, and then does not."""
+    assert_array_equal(_kernel.mdlp(np.array([[4.0, 0], [0, 1]])), [1])
+    assert_array_equal(_kernel.mdlp(np.array([[6.0, 0], [0, 1]])), [])
 
 
 @given(

@@ -19,9 +19,11 @@ from genus._kernel import layer_sums
 from genus.mail import judgement
 from genus.mail.tokens import GROUPS
 from genus.stacking import layer
+from genus.stacking.dealing import Dealt, floored
 from genus.stacking.prior import Prior, around_multiple
 from genus.stacking.stack import stack
-from genus.text.model.choosing import prior_of
+from genus.statistics import Compound, Tally
+from genus.text.model.choosing import judged, prior_of
 from genus.text.model.combination import mixture, plain
 from genus.text.model.selection import Selection
 
@@ -190,6 +192,34 @@ def test_the_only_evidence_of_texts_has_no_negative_weight(seed: int, event_mode
     w, b = layer.fit(F, y, weight, prior)
     assert_array_equal(w, [0.0])
     assert_allclose(b, layer.fit(F[:, :, :0], y, weight, prior.given_zero(w == 0))[1])
+
+
+def test_candidates_are_judged_by_texts_that_had_no_part_in_their_weights() -> None:
+    rng = np.random.default_rng(0)
+    candidate = mixture(["words", "runs"], Selection())
+    m, K, G = 60, 3, len(candidate.evidence)
+    y, fold = np.arange(m) % K, np.arange(m) // K % 5
+    F = rng.normal(size=(m, K, G))
+    F[np.arange(m), y] += 1.0
+    F /= np.sqrt((F**2).mean(axis=(0, 1)))
+    one, spoken = np.ones(m), np.ones(m, bool)
+    dealt = Dealt(None, y, np.arange(K), one, fold, None, [None] * 5)
+    _, (_, loss) = judged(candidate, F, spoken, dealt, one)
+    cost = 0.0
+    for test in (fold == f for f in range(5)):
+        prior = prior_of(candidate, float(np.count_nonzero(~test)), np.full(K, -np.log(K)))
+        w, b = layer.fit(F[~test], y[~test], one[~test], prior)
+        cost -= log_softmax(F[test] @ w + b, axis=1)[np.arange(test.sum()), y[test]].sum()
+    assert_allclose(loss, cost / m, rtol=1e-9)
+
+
+def test_of_a_difference_no_rounding_is_left() -> None:
+    """A value or a class that only the rows of a fold have is not known without them."""
+    names, classes = (np.array(["x", "y"]),), np.array(["a", "b"])
+    counts = {"rows": np.array([[3.0, 1e-12], [-1e-12, 1e-12]])}
+    expected = Tally(classes[:1], (names[0][:1],), {"rows": np.array([[3.0]])})
+    assert floored(Tally(classes, names, counts)) == expected
+    assert floored(Compound({"cells": Tally(classes, names, counts)}))["cells"] == expected
 
 
 # Mail

@@ -259,6 +259,14 @@ def test_priors_of_a_series_go_by_its_index(case, tmp_path):
     assert_allclose(genus.load(tmp_path / "model").model_.prior, shares.sort_index())
 
 
+@each([GAUSSIAN[0], LINEAR[0]])
+def test_priors_by_class_are_shares_of_the_classes_that_were_seen(case):
+    seen = case.y < 2
+    model = case.new(priors={0: 0.5, 1: 0.3, 2: 0.2}).fit(case.X[seen], case.y[seen])
+    assert_allclose(model.model_.prior, [0.625, 0.375])
+    assert set(model.sample(20, random_state=0)[1]) == {0, 1}
+
+
 def test_names_for_an_explanation():
     model = MultinomialNB().fit(COUNTS, LABELS)
     assert "shoe" in str(model.explain(COUNTS[:1], features=["height", "weight", "age", "shoe"]))
@@ -1428,6 +1436,15 @@ def test_ways_to_say_folds(case):
     assert cross_validate(case.estimator, X, labels).probabilities.shape == (90, 3)
 
 
+@pytest.mark.parametrize("folds", [2, 5, 9])
+def test_folds_have_the_same_share_of_every_class(folds):
+    labels = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [60, 21, 9]))
+    fold = cross_validate(GaussianNB(), NUMBERS, labels, folds, random_state=0).fold
+    for k in range(3):
+        sizes = np.bincount(fold[labels == k], minlength=folds)
+        assert sizes.max() - sizes.min() <= 1
+
+
 @each(CASES)
 def test_cross_validation_with_weights_and_frames(case):
     frame, labels = pandas_frame(case), pd.Series(TEXT[case.y])
@@ -1611,6 +1628,16 @@ def test_bins_agree_with_scikit_learn(strategy, n_bins, shift):
         expected = oracle.fit_transform(X) + 1
     got = Discretizer(strategy, n_bins=n_bins).fit_transform(X)
     assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.7, 1 / 3])
+def test_quantiles_of_rows_that_weigh_the_same_do_not_depend_on_what_they_weigh(weight):
+    X, y = np.arange(30.0)[:, None], np.arange(30) % 2
+    for n_bins in range(2, 11):
+        model = CategoricalNB(bins=Discretizer("quantile", n_bins=n_bins))
+        expected = clone(model).fit(X, y).bin_edges_[0]
+        got = clone(model).fit(X, y, sample_weight=np.full(30, weight)).bin_edges_[0]
+        assert_array_equal(got, expected)
 
 
 @pytest.mark.parametrize("strategy", ["mdlp", "quantile", "uniform"])

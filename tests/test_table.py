@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import decimal
 import pickle
+import re
 import struct
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -29,13 +31,16 @@ from sklearn.preprocessing import OrdinalEncoder
 
 import genus
 from genus import GDA, TableClassifier, TableError, TextClassifier, cross_validate, load
-from genus.estimators.table_rows import labelled
+from genus.estimators.table_rows import labelled, labels_of
 from genus.persistence import files
 from genus.persistence.predictor import load_predictor
 from genus.registry import FAMILIES, is_for
 from genus.report.densities import density
 from genus.report.judging import judged
 from genus.table import Frame, look, open_table
+from genus.table.model.weighing import out_of_fold
+from genus.table.read.files import from_blocks
+from genus.text import Texts, Tokenizer
 from scope import at_night, nightly
 
 
@@ -240,7 +245,7 @@ def test_a_column_may_be_something_else_later_in_a_file(
     assert model.class_count_.sum() == 60_000
     assert len(model.predict([path, path])) == 120_000
     assert model.score(path, "y") > 0.5
-    monkeypatch.setattr("genus.estimators.table.LOOK", 10_000)
+    monkeypatch.setattr("genus.estimators.counting.LOOK", 10_000)
     monkeypatch.setattr("genus.table.read.files.BATCH", 10_000)
     told = r"'d' held numbers when .* holds text \('never'\) now.*--family d=categorical"
     with pytest.raises(TableError, match=told):
@@ -1043,6 +1048,20 @@ def test_the_density_of_categories_adds_up_to_one_and_fits_its_samples() -> None
     assert stats.chisquare(observed, p / p.sum() * observed.sum()).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("alike", [0.9, 1.0])
+def test_the_tree_joins_columns_that_tell_most_of_each_other(alike: float) -> None:
+    rng = np.random.default_rng(0)
+    a, y = rng.choice(list("xyz"), 400), rng.integers(0, 2, 400)
+    b = np.where(rng.random(400) < alike, a, rng.choice(list("xyz"), 400))
+    c = np.where(rng.random(400) < 0.7, b, rng.choice(list("xyz"), 400))
+    frame = pd.DataFrame({"a": a, "b": b, "c": c})
+    model = TableClassifier(calibrate=False, dependence="tree").fit(frame, y)
+    parent = model.model_.parameters.tree.parent
+    assert parent[1] == 0
+    assert parent[2] == 1 or alike == 1
+    assert parent[2] >= 0
+
+
 def test_a_density_is_not_calibrated() -> None:
     with pytest.raises(ValueError, match="calibrate=False with it"):
         TableClassifier(dependence="tree").fit(X, Y)
@@ -1112,6 +1131,17 @@ def test_numbers_may_be_modelled_together(tmp_path: Path) -> None:
         TableClassifier({("height",): "gaussian"}).fit(frame, y)
     with pytest.raises(ValueError, match="'weight' has two families"):
         TableClassifier({("height", "weight"): "gaussian", "weight": "poisson"}).fit(frame, y)
+
+
+def test_a_row_teaches_as_one_whatever_all_rows_weigh() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    frame = pd.DataFrame({"a": rng.normal(y), "b": rng.normal(y)})
+    for weight in (0.01, 700.0):
+        model = TableClassifier().partial_fit(frame, y, sample_weight=np.full(60, weight)).model_
+        rows = out_of_fold(model.family, model.statistics, model.classes)
+        assert rows is not None
+        assert_allclose(rows.weight, 1.0)
 
 
 @pytest.mark.parametrize("period", [2, 4, 8])
@@ -1193,6 +1223,34 @@ def test_columns_that_begin_late_are_counted(tmp_path: Path, suffix: str) -> Non
     assert_allclose(model.predict_proba(frame[-50:]), whole.predict_proba(frame[-50:]), atol=1e-9)
 
 
+def test_some_rows_of_a_long_file_are_whole_lines_from_all_over_it(tmp_path: Path) -> None:
+    lines = [f"{i},{i * i}" for i in range(40_000)]
+    (tmp_path / "long.csv").write_text("\n".join(["a,b", *lines, ""]))
+    copies = []
+
+    def opened(copy: str) -> Iterator[Any]:
+        copies.append(Path(copy).read_text().splitlines())
+        yield from ()
+
+    list(from_blocks(str(tmp_path / "long.csv"), 500, opened))
+    ((head, *some),) = copies
+    assert head == "a,b"
+    assert set(some) <= set(lines)
+    at = [int(line.partition(",")[0]) for line in some]
+    assert at == sorted(set(at))
+    assert np.bincount(np.array(at) // 10_000, minlength=4).min() > 100
+    assert len(some) < len(lines) / 2
+
+
+@pytest.mark.parametrize("order", ["abc", "cab", "bca", "dbac"])
+def test_labels_in_any_order_are_those_of_their_rows(order: str) -> None:
+    given = [*order, *order[::-1], None, order[0]]
+    classes, codes, there = labels_of(pa.array(given), "y")
+    assert classes.tolist() == sorted(order)
+    assert classes[codes].tolist() == [label for label in given if label]
+    assert there.tolist() == [label is not None for label in given]
+
+
 def test_parts_of_one_class_are_counted_by_their_target() -> None:
     rows = pd.DataFrame({"a": [1.0, 2.0, 3.0, 7.0, 8.0, 9.0], "y": ["p"] * 3 + ["q"] * 3})
     with pytest.raises(TableError, match="The target 'y' is always 'p'"):
@@ -1200,3 +1258,59 @@ def test_parts_of_one_class_are_counted_by_their_target() -> None:
     model = TableClassifier().partial_fit(rows[:3], target="y").partial_fit(rows[3:])
     whole = TableClassifier().partial_fit(rows, target="y", like=model)
     assert_array_equal(model.predict_proba(rows), whole.predict_proba(rows))
+
+
+# Texts that hold too many words
+
+
+def many_words(rows: int) -> dict[str, Any]:
+    rng = np.random.default_rng(8)
+    texts = [" ".join(f"w{i}" for i in rng.zipf(1.3, 12) % 5000) for _ in range(rows)]
+    return {"text": texts, "x": rng.normal(size=rows), "y": rng.integers(0, 2, rows).astype(str)}
+
+
+def test_pairs_of_words_that_are_too_many_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = many_words(600)
+    whole = TableClassifier().fit(table, target="y")
+    (text,) = (column for column in whole.plan_.used if column.kind == "text")
+    assert text.runs
+    assert text.bits == 0
+    monkeypatch.setattr("genus.table.plan.MOST_WORDS", 4000)
+    fewer = TableClassifier().fit(table, target="y")
+    (text,) = (column for column in fewer.plan_.used if column.kind == "text")
+    assert not text.runs
+    assert "pairs of words are too many" in text.note
+    (words,) = fewer.model_.statistics["text/text"].keys
+    assert not words.runs.any()
+    (column,) = (c for c in fewer.summary().columns if c.name == "text")
+    assert "left out" in column.note
+    with pytest.raises(ValueError, match="counted in two ways"):
+        whole + fewer
+
+
+def test_words_that_are_too_many_share_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = many_words(600)
+    monkeypatch.setattr("genus.table.plan.MOST_WORDS", 500)
+    monkeypatch.setattr("genus.table.plan.BITS", 8)
+    whole = TableClassifier().fit(table, target="y")
+    (text,) = (column for column in whole.plan_.used if column.kind == "text")
+    assert text.bits == 8
+    assert whole.model_.statistics["text/text"].width <= 1 + 2**8
+    parts = [
+        TableClassifier().fit({k: v[i::3] for k, v in table.items()}, target="y", like=whole)
+        for i in range(3)
+    ]
+    np.testing.assert_allclose(
+        sum(parts).predict_proba(table), whole.predict_proba(table), rtol=1e-9
+    )
+    loaded = genus.from_bytes(whole.to_bytes())
+    np.testing.assert_array_equal(loaded.predict_proba(table), whole.predict_proba(table))
+
+
+def test_the_number_of_words_is_told_by_some_of_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table(many_words(2000)).drop_columns(["y"])
+    found = Tokenizer(ngrams=(1, 2)).encode(Texts.of(table["text"])).words.runs
+    monkeypatch.setattr("genus.table.plan.MOST_WORDS", 1)
+    note = look(table.slice(0, 1000), total=2000, classes=2).columns[0].note
+    told = [int(n.replace(",", "")) for n in re.findall(r"about ([\d,]+)", note)]
+    assert told == pytest.approx([found.sum(), (~found).sum()], rel=0.1)

@@ -27,6 +27,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+import genus
 from cases import refused
 from genus import TextClassifier, load
 
@@ -585,6 +586,18 @@ def test_the_log_odds_of_top_words_are_those_of_the_logistic_form() -> None:
         assert_allclose(odds, theta[model.vocabulary_[word]], atol=1e-12)
 
 
+def test_what_a_word_tells_is_against_the_other_classes_by_their_shares() -> None:
+    texts = ["cash prize now", "cash cash", "lunch now", "noon lunch", "at noon", "cash lunch goal"]
+    model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham", "ham", "news"])
+    counts = model.word_count_ + 1.0
+    ham, news, spam = np.log(counts / counts.sum(axis=1, keepdims=True))
+    expected = dict(zip(model.vocabulary_, spam - (0.75 * ham + 0.25 * news), strict=True))
+    told = dict(model.top_words("spam", n=99))
+    assert told.keys() == expected.keys()
+    assert_allclose([told[word] for word in expected], list(expected.values()))
+    assert next(iter(told)) == "cash"
+
+
 @pytest.mark.parametrize("options", [{}, {"ngrams": (1, 2)}, {"analyzer": "char_wb"}], ids=str)
 def test_vectors_are_those_of_scikit_learn(options: dict[str, Any]) -> None:
     model = TextClassifier(**options).fit(TEXTS, LABELS)
@@ -772,3 +785,26 @@ def test_rounds_are_saved(tmp_path: Path) -> None:
     model = TextClassifier(unlabeled=0.5).fit(texts, y)
     model.save(tmp_path / "model")
     assert load(tmp_path / "model").n_iter_ == model.n_iter_
+
+
+# Buckets
+
+
+def test_words_in_buckets_are_bounded_and_known_again() -> None:
+    rng = np.random.default_rng(5)
+    texts = [" ".join(f"w{i}" for i in rng.integers(0, 50_000, 20)) for _ in range(500)]
+    y = rng.integers(0, 2, 500)
+    model = TextClassifier(buckets=1 << 10).fit(texts, y)
+    words = model.get_feature_names_out()
+    assert len(words) <= 1 << 10
+    assert all(re.fullmatch("#[0-9a-f]{3}", word) for word in words)
+    assert model.word_count_.sum() == 500 * 20
+    loaded = genus.from_bytes(model.to_bytes())
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+    with pytest.raises(ValueError, match="count differently"):
+        model + TextClassifier().fit(texts, y)
+    for buckets, words_of_error in ((1000, "1024"), (3000, "power of two"), (0, "1024")):
+        with pytest.raises(ValueError, match=words_of_error):
+            TextClassifier(buckets=buckets).fit(texts, y)
+    with pytest.raises(ValueError, match="stop_words"):
+        TextClassifier(buckets=1 << 10, stop_words=["w1"]).fit(texts, y)

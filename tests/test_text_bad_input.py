@@ -280,7 +280,7 @@ def batches(*given: Any) -> Any:
 
 BATCHES = {
     "no batches": (batches(), ["no batches", "empty"]),
-    "texts alone": (batches(TEXTS, TEXTS), ["batch 0", "(texts, labels)"]),
+    "texts alone": (batches(TEXTS, TEXTS), ["batch 0", "(X, y)"]),
     "a text": (batches("ab"), ["batch 0", "str"]),
     "a table": (batches((TEXTS, LABELS), {"a": 1}), ["batch 1", "dict"]),
     "a bad second one": (batches((TEXTS, LABELS), ([3], ["ham"])), ["row 0 holds 3"]),

@@ -381,8 +381,9 @@ bad_chunk = st.one_of(
 )
 chunks = st.lists(chunk, max_size=4) | st.lists(chunk | bad_chunk, min_size=1, max_size=4)
 ngrams = st.sampled_from([(1, 1), (1, 2), (2, 3), (1, 5), (3, 3)])
-hows = st.tuples(st.booleans(), st.booleans(), ngrams).map(
-    lambda t: (alphabet(t[0]), t[0], t[1], *t[2])
+bits = st.sampled_from([0, 0, 1, 3, 20, 32])
+hows = st.tuples(st.booleans(), st.booleans(), ngrams, bits).map(
+    lambda t: (alphabet(t[0]), t[0], t[1], *t[2], t[3])
 )
 threads = st.integers(1, 3)
 vocabularies = st.lists(words.filter(len) | st.sampled_from([" a", "a ", "ab", "é"])).map(
@@ -490,14 +491,14 @@ def test_what_is_no_utf8_is_found_where_python_finds_it(
     content: bytes, before: int, characters: bool
 ) -> None:
     given = [("strings", (b"fine", b"-" * before + content))]
-    *_, problem = _kernel.encode_texts(given, (alphabet(True), True, characters, 1, 1), 1)
+    *_, problem = _kernel.encode_texts(given, (alphabet(True), True, characters, 1, 1, 0), 1)
     assert problem == twins.first_problem(twins.texts_of(given))
 
 
 # Arguments that make no sense
 
 LETTERS = alphabet(True)
-HOW = (LETTERS, True, False, 1, 1)
+HOW = (LETTERS, True, False, 1, 1, 0)
 HELLO = np.frombuffer(b"hello world, and good bye", np.uint8)
 WORDS = Vocabulary.of(["hello", "world", "a-very-long-word-it-is"])
 ONE = [("strings", ("hello",))]
@@ -559,13 +560,15 @@ SENSELESS = {
     "rows that descend": encode(("tokens", HELLO, ints(3, 5), ints(2, 0))),
     "no rows": encode(("tokens", HELLO, ints(3, 5), ints())),
     "narrow ends": encode(("tokens", HELLO, ints(3).astype(np.int32), ints(0, 1))),
-    "a short alphabet": tokenize(LETTERS[:-1], True, False, 1, 1),
+    "a short alphabet": tokenize(LETTERS[:-1], True, False, 1, 1, 0),
     "a long alphabet": tokenize(np.append(LETTERS, LETTERS[:1]), True, False, 1, 1),
     "a wide alphabet": tokenize(LETTERS.astype(np.int64), True, False, 1, 1),
     "no alphabet": tokenize(None, True, False, 1, 1),
-    "n-grams of nothing": tokenize(LETTERS, True, False, 0, 1),
-    "n-grams that descend": tokenize(LETTERS, True, False, 2, 1),
-    "n-grams below zero": tokenize(LETTERS, True, False, -1, 1),
+    "n-grams of nothing": tokenize(LETTERS, True, False, 0, 1, 0),
+    "n-grams that descend": tokenize(LETTERS, True, False, 2, 1, 0),
+    "n-grams below zero": tokenize(LETTERS, True, False, -1, 1, 0),
+    "bits below zero": tokenize(LETTERS, True, False, 1, 1, -1),
+    "bits beyond 32": tokenize(LETTERS, True, False, 1, 1, 33),
     "2 for False": tokenize(LETTERS, True, 2, 1, 1),
     "a label too large": count(ints(1)),
     "a label below zero": count(ints(-1)),
@@ -641,8 +644,8 @@ CRASHES = {
     "an empty tokenizer": "_kernel.encode_texts(ONE, (), 1)",
     "half a tokenizer": "_kernel.encode_texts(ONE, HOW[:2], 1)",
     "an empty index": "_kernel.encode_known(ONE, HOW, (), 1)",
-    "endless n-grams": "_kernel.encode_texts(LONG, (LETTERS, True, False, 1, 2**64 - 1), 1)",
-    "endless characters": "_kernel.encode_texts(LONG, (LETTERS, True, True, 1, 2**64 - 1), 1)",
+    "endless n-grams": "_kernel.encode_texts(LONG, (LETTERS, True, False, 1, 2**64 - 1, 0), 1)",
+    "endless characters": "_kernel.encode_texts(LONG, (LETTERS, True, True, 1, 2**64 - 1, 0), 1)",
 }
 
 

@@ -18,10 +18,6 @@ NOT_APPLICABLE = {
         "clf.fit(X, y)",
         "fit on a single class is an error; partial_fit takes it",
     ),
-    "test_categoricalnb": NotApplicable(
-        "with pytest.raises(ValueError, match=error_msg)",
-        "fit on a single class is an error, which comes before that of the negative value",
-    ),
     "test_discretenb_provide_prior": NotApplicable(
         "with pytest.raises(ValueError, match=msg)",
         "a failed fit leaves the estimator as it was, so its classes are still 0 and 1",

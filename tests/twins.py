@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -317,7 +317,19 @@ def first_problem(texts: list[Any]) -> tuple[int, int]:
 
 
 def tokens_of(text: Any, how: tuple[Any, ...]) -> list[str]:
-    """Return the tokens of one text, as scikit-learn's CountVectorizer finds them."""
+    """Return the tokens of one text, as scikit-learn's CountVectorizer finds them, or buckets."""
+    *plain, bits = how
+    found = plain_tokens(text, plain)
+    return [bucket(token, bits) for token in found] if bits else found
+
+
+def bucket(token: str, bits: int) -> str:
+    """Return the name of the bucket that a token hashes to."""
+    digits = f"{stable_hash(token) >> (64 - bits):0{-(-bits // 4)}x}"
+    return f"# {digits}" if " " in token else f"#{digits}"
+
+
+def plain_tokens(text: Any, how: Sequence[Any]) -> list[str]:
     _, lowercase, characters, least, largest = how
     if isinstance(text, list):
         return runs(text, least, largest)
@@ -546,6 +558,22 @@ def average_parents(codes: Array, table: Array, is_parent: Array) -> Array:
         if there.any():
             row[:] = logsumexp(own[there], axis=0) - np.log(there.sum())
     return out
+
+
+def weigh_experts(
+    evidence: Array, weights: Array, log_share: Array, least: float, doubt: float
+) -> Array:
+    G, K = len(weights), len(log_share)
+    scores = evidence[:, : G * K].reshape(len(evidence), G, K) + log_share
+    said = np.maximum(log_softmax(scores, axis=2), least)
+    summed = np.einsum("g,mgk->mk", weights, said) + evidence[:, G * K : (G + 1) * K]
+    own = log_softmax(summed, axis=1) - log_share
+    return np.logaddexp(np.log1p(-doubt) + own, np.log(max(doubt, 1e-300)))
+
+
+def between_edges(values: Array, edges: Array) -> Array:
+    codes = np.searchsorted(edges, values, side="right") + 1
+    return np.where(np.isnan(values), 0, codes)
 
 
 def layer_sums(

@@ -1,7 +1,6 @@
 """genus: generative classifiers. Model what each class looks like; let Bayes' rule decide."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from genus.registry import ESTIMATORS
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from genus.estimators import PoissonNB as PoissonNB
     from genus.estimators import TableClassifier as TableClassifier
     from genus.estimators import TextClassifier as TextClassifier
+    from genus.estimators.from_counts import from_counts as from_counts
     from genus.evaluate import Tuning as Tuning
     from genus.evaluate import cross_validate as cross_validate
     from genus.evaluate import tune as tune
@@ -40,6 +40,7 @@ WHERE = ESTIMATORS | {
     "compare": "genus.evaluate.comparing",
     "Discretizer": "genus.estimators.discretizer",
     "from_bytes": "genus.persistence.loading",
+    "from_counts": "genus.estimators.from_counts",
     "load": "genus.persistence.loading",
     "Tuning": "genus.evaluate",
     "cross_validate": "genus.evaluate",
@@ -53,11 +54,13 @@ WHERE = ESTIMATORS | {
     "TableError": "genus.table",
 }
 
-__version__ = version("genus")
-
 
 def __getattr__(name: str) -> Any:
     """What is in the package, imported when it is first asked for: scikit-learn takes a second."""
+    if name == "spark":
+        return import_module("genus.spark")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("genus")
     if name not in WHERE:
         raise AttributeError(f"module 'genus' has no attribute {name!r}")
     value = getattr(import_module(WHERE[name]), name)
@@ -94,6 +97,7 @@ __all__ = [
     "compare",
     "cross_validate",
     "from_bytes",
+    "from_counts",
     "load",
     "tune",
 ]

@@ -127,6 +127,18 @@ def layer_sums(
 ) -> tuple[float, Floats, Floats]:
     """Return Σw -log p, and if `second` its gradient and curvature by theta: w (G,) and b (K,)."""
 
+def weigh_experts(
+    evidence: Floats,
+    weights: Floats,
+    log_share: Floats,
+    least: float,
+    doubt: float,
+    threads: int,
+) -> Floats:
+    """Return log((1 - doubt) p / share + doubt), (m, K), with p the softmax of Σ_g weights[g]
+    max(log p_g, least) + evidence[G]; p_g is that of evidence[g] + log share, (m, at least G + 1
+    times K)."""
+
 def average_parents(codes: Cells, table: Floats, is_parent: Booleans, threads: int) -> Floats:
     """Return scores[m, K]: log of the mean over parents u of exp Σ_v table[u, v]."""
 
@@ -138,6 +150,9 @@ def gather_scores(
 
 def grid_codes(values: Floats, exponent: int, bits: int, threads: int) -> tuple[Integers, Integers]:
     """Return cells[V], ascending, and codes[m]: where each number's stands, -1 for NaN."""
+
+def between_edges(values: Floats, edges: Floats, threads: int) -> NDArray[np.int32]:
+    """Return codes[m]: 1 and how many of ascending edges are not above each number, 0 for NaN."""
 
 def mdlp(counts: Floats) -> Integers:
     """Return cuts: before which of ordered cells, counts[V, K] by class, a bin begins."""
@@ -187,7 +202,8 @@ def score_above_csr(
     """Return what score_above does, of sparse rows and a threshold of at least 0; invalid."""
 
 Chunks = list[tuple[Any, ...]]  # of texts: ("strings", …), ("utf8", …), ("views", …), ("tokens", …)
-How = tuple[NDArray[np.uint32], bool, bool, int, int]  # alphabet, lowercase, characters, n-grams
+# An alphabet, whether to lower-case, whether characters are tokens, n-grams, and bits of buckets.
+How = tuple[NDArray[np.uint32], bool, bool, int, int, int]
 Index = tuple[NDArray[np.uint64], NDArray[np.uint64], Bytes]  # slots, keys, text of the words
 Words = tuple[Bytes, Integers]  # in ascending order, and where each ends
 Sparse = tuple[Words, Integers, NDArray[np.int32], NDArray[np.int32], tuple[int, int]]

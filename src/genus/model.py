@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from genus._kernel import row_maxima
 from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
+from genus.arrays.logs import logsumexp
 from genus.arrays.matrix import Codes, Matrix
 from genus.arrays.options import warn
 from genus.families import Family

@@ -178,6 +178,17 @@ def sharing(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, initializer=setattr, initargs=(SHARE, "size", share))
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Use one thread: in a process that is one of many, each with a core of its own."""
+    before, SHARE.size = SHARE.size, 1
+    try:
+        with ONE_BLAS_THREAD:
+            yield
+    finally:
+        SHARE.size = before
+
+
 class OneBlasThread:
     """BLAS has one thread while anyone is inside: the first to come sets it, the last to go resets.
 

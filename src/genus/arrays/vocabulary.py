@@ -64,6 +64,11 @@ class Vocabulary:
         """The same after the empty word, which is the first of all."""
         return Vocabulary(self.text, np.concatenate([[0], self.ends]))
 
+    @cached_property
+    def rest(self) -> Vocabulary:
+        """All words but the first; made once, so that `find` knows it again."""
+        return self[1:]
+
     def word(self, i: int) -> str:
         """One word, by its number."""
         start = self.ends[i - 1] if i else 0

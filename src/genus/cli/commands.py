@@ -14,6 +14,7 @@ from genus.cli.figures import figures
 from genus.cli.fitting import fit
 from genus.cli.mail import mail
 from genus.cli.merging import add, forget
+from genus.cli.planning import plan
 from genus.cli.predicting import predict
 from genus.cli.reporting import report
 from genus.cli.sampling import sample
@@ -57,6 +58,7 @@ for command in (
     explain,
     show,
     sample,
+    plan,
     add,
     forget,
     report,

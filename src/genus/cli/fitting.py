@@ -24,7 +24,17 @@ FOLDS = 5  # that everything is learned again without, where rows are few
 )
 @arguments.families
 @arguments.ignore
-@click.option("--like", type=File("MODEL"), help="Read columns as this model does, to add the two.")
+@click.option(
+    "--plan",
+    type=File("PLAN"),
+    help="Read columns by a plan or as a model does, so that the two can be added exactly.",
+)
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=str),
+    metavar="FOLDER",
+    help="Keep what is counted of each file, and go on from there if interrupted.",
+)
 @arguments.encoding
 def fit(
     data: tuple[str, ...],
@@ -32,7 +42,8 @@ def fit(
     output: str | None,
     families: tuple[tuple[str, str], ...],
     ignore: tuple[str, ...],
-    like: str | None,
+    plan: str | None,
+    checkpoint: str | None,
     encoding: str,
 ) -> None:
     """Learn to predict a column of a table, in one pass.
@@ -46,25 +57,30 @@ def fit(
       genus fit "SELECT * FROM 'sales/*.parquet' WHERE year > 2020" \\
             --target paid -o paid.genus --ignore id --family visits=poisson
       zcat log.csv.gz | genus fit - --target status -o status.genus
+      genus fit 'sales/*.parquet' --target paid -o paid.genus --checkpoint parts
     """
     from genus.cli import models
     from genus.cli.data import opened, stem
     from genus.cli.errors import say
     from genus.cli.progress import rows_passing
 
-    if like and (families or ignore):
-        raise click.UsageError("--like reads columns as that model does; it goes alone.")
+    if plan and (families or ignore):
+        raise click.UsageError(
+            "--plan says how columns are read: leave --family and --ignore out, or give them to "
+            "`genus plan`."
+        )
     out = output or stem(data) + models.SUFFIX
     models.refuse_out(out, *data)
-    other = models.read_table_model(like) if like else None
+    other = models.read_table_model(plan) if plan else None
     if other is not None and other.plan_.target not in (None, target):
         raise ValueError(
-            f"{like} predicts {other.plan_.target!r}, not {target!r}; the two could not be added."
+            f"{plan} predicts {other.plan_.target!r}, not {target!r}; the two could not be added."
         )
     with opened(data, encoding) as source, rows_passing("fit", source.rows) as progress:
         source.require(target)
         model = classifier(target, families, ignore, other)
-        model.fit(source, target=target, like=other, progress=progress)
+        options = {"like": other, "progress": progress, "checkpoint": checkpoint}
+        model.fit(source, target=target, **options)
         judged = judged_anew(model, source, target)
     before = os.path.exists(out)
     models.write(model, out)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from genus.cli import arguments
 from genus.cli.arguments import File
+
+MOST_NAMED = 10  # columns that are not in all models
 
 
 @click.command()
@@ -17,7 +21,7 @@ def add(models: tuple[str, ...], output: str) -> None:
     \b
     Example:
       genus fit south.csv --target churned
-      genus fit north.csv --target churned --like south.genus
+      genus fit north.csv --target churned --plan south.genus
       genus add south.genus north.genus -o all.genus
     """
     from functools import reduce
@@ -38,7 +42,31 @@ def add(models: tuple[str, ...], output: str) -> None:
             )
     merged = reduce(add, read_ones)
     write(merged, output)
+    for line in lost(read_ones, merged):
+        say(line)
     say(f"Wrote {output}, of {merged.class_count_.sum():,.10g} rows.")
+
+
+def lost(parts: list[Any], merged: Any) -> list[str]:
+    """What a sum of tables has lost because they were read by plans of their own: lines to say."""
+    plan = getattr(merged, "plan_", None)
+    if plan is None or all(part.plan_ == parts[0].plan_ for part in parts):
+        return []
+    lines = []
+    kept = {column.name for column in plan.used}
+    used = [{column.name for column in part.plan_.used} for part in parts]
+    for names, told in (
+        (set.union(*used) - kept, "one of the models leaves it out, and so does the sum"),
+        (kept - set.intersection(*used), "one of the models does not have it; it is missing there"),
+    ):
+        lines += [f"Note: column {name!r}: {told}." for name in sorted(names)[:MOST_NAMED]]
+    if not merged.model_.statistics["sample"].is_complete:
+        lines.append(
+            "Note: the models were fitted by plans of their own, so that only the cells that all "
+            "have are left: some precision is lost. To lose none, fit all of them by one plan "
+            "(genus plan, genus fit --plan)."
+        )
+    return lines
 
 
 @click.command()

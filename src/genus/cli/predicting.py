@@ -8,8 +8,6 @@ import click
 
 from genus.cli import arguments
 
-LABEL = "prediction"
-
 
 @click.command()
 @arguments.model
@@ -45,14 +43,14 @@ def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> 
     _ = learned.model_.parameters  # a model that cannot be solved is refused before data is read
     with opened(data, encoding) as source:
         tell_extra(source, learned)
-        empty = with_predictions(pa.Table.from_batches([], source.schema), learned)
+        empty = scored(pa.Table.from_batches([], source.schema), learned)
         rows = 0
         with (
             rows_passing("predict", source.rows) as progress,
             rows_to(output, empty.schema) as write,
         ):
             for batch in source.batches():
-                for part in with_predictions(batch, learned).to_batches():
+                for part in scored(batch, learned).to_batches():
                     write(part)
                 rows += batch.num_rows
                 progress(batch.num_rows)
@@ -60,26 +58,12 @@ def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> 
             say(f"{source.name} has no rows; only the names of columns are written.")
 
 
-def with_predictions(rows: Any, model: Any) -> Any:
+def scored(rows: Any, model: Any) -> Any:
     """An Arrow table of rows, and what the model says of each."""
     import numpy as np
-    import pyarrow as pa
 
-    from genus.arrays import arrow
+    from genus.table.predictions import with_predictions
 
-    table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
-    model.plan_.require_columns(table.column_names)
-    p = model.predict_proba(table) if table.num_rows else np.zeros((0, len(model.classes_)))
-    labels = [f"p({label})" for label in model.classes_.tolist()]
-    taken = sorted({LABEL, *labels} & set(table.column_names))
-    if taken:
-        listed = ", ".join(f'"{name}"' for name in taken)
-        raise ValueError(
-            f"The data has the columns {listed} already. Leave them out, such as with the query "
-            f"SELECT * EXCLUDE ({listed}) FROM …"
-        )
-    best = arrow.labels(model.classes_).take(arrow.numbers(p.argmax(axis=1)))
-    table = table.append_column(LABEL, best)
-    for k, name in enumerate(labels):
-        table = table.append_column(name, arrow.numbers(p[:, k]))
-    return table
+    model.plan_.require_columns(rows.schema.names)
+    p = model.predict_proba(rows) if rows.num_rows else np.zeros((0, len(model.classes_)))
+    return with_predictions(rows, model.classes_, p.argmax(axis=1), p)

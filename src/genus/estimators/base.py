@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -23,6 +24,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from genus.arrays import labels, matrix
 from genus.arrays.matrix import Codes, InvalidColumn, InvalidValue, Matrix
 from genus.arrays.options import whole
+from genus.engines import TARGET, is_elsewhere, open_rows
+from genus.estimators.columns import NUMBERS, VALUES, Columns, matrix_of
+from genus.estimators.counting import Progress, Reading, Total, count_rows, plan_rows
 from genus.estimators.inputs import (
     announced,
     check_priors,
@@ -34,6 +38,7 @@ from genus.estimators.inputs import (
     tidy,
     validated,
 )
+from genus.estimators.scoring import score_elsewhere
 from genus.explanation import Explanation
 from genus.families import Family
 from genus.model import Model
@@ -41,7 +46,10 @@ from genus.persistence import files
 from genus.persistence.trees import to_tree
 from genus.solve.errors import NoSolutionError
 from genus.solve.priors import Priors
+from genus.sql import select
 from genus.statistics import Array, ImpossibleError
+from genus.table import Source, TableError, open_table
+from genus.table.read.opening import is_table, names_table
 
 
 class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -49,8 +57,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     model_: Model
     n_features_in_: int
+    columns_: Columns
 
     # What a subclass may want otherwise
+
+    _reads = NUMBERS  # what columns of a table become
 
     def _family(self) -> Family:
         """The family that the parameters describe; raises if they make no sense."""
@@ -79,8 +90,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return tidy(X), y
 
     def _refuse_empty(self, X: Any, model: Model) -> None:
-        """Raise if there is nothing to learn from."""
-        refuse_empty_columns(X, self._feature_names())
+        """Raise if there is nothing to learn from; X is None of rows that were read in parts."""
+        if X is not None:
+            refuse_empty_columns(X, self._feature_names())
 
     def _refuse_unsolved(self, model: Model) -> None:
         """Raise if options leave nothing to predict by."""
@@ -95,54 +107,269 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """X, checked before, in the form that is read fastest more than once."""
         return X
 
+    def _look(self, rows: Any, target: str | None, classes: int, total: int | None) -> None:
+        """Decide which columns of a table are read by an Arrow table of some rows.
+
+        There are about so many classes, and rows in `total`, if that is known.
+        """
+        self._follow(Columns.of(rows, self._reads, target))
+        X = self._matrix(rows.slice(0, 1))
+        self._ready(X[:0], np.zeros(0, np.int64), labels.empty_axis(), None)
+
+    def _follow(self, columns: Columns) -> None:
+        """Read these columns from now on."""
+        self.columns_ = columns
+        self.n_features_in_ = columns.features
+        self.__dict__.pop("feature_names_in_", None)
+        if columns.kind in (NUMBERS, VALUES):
+            self.feature_names_in_ = np.array(columns.names, dtype=object)
+
+    def _matrix(self, rows: Any) -> Matrix:
+        """The rows of an Arrow table or batch, as they are counted."""
+        return tidy(matrix_of(rows, self._columns_known(rows)))
+
+    def _outgrown(self, rows: Any, model: Model) -> bool:
+        """Whether rows, or what was counted so far, show that a first look has seen too little."""
+        return False
+
+    @property
+    def _target(self) -> str | None:
+        """The name of the column that has the classes, if the model was fitted from a table."""
+        columns = vars(self).get("columns_")
+        return None if columns is None else columns.target
+
     # Fitting
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Count X (m, n) with labels y (m,), from nothing."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        columns: Sequence[str] | None = None,
+        like: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Count X (m, n) with labels y (m,), from nothing.
+
+        X may also be a table that holds the labels: a path, a folder, a query, a stream, or a
+        frame of any kind, also one of Spark, Dask, Ray or Ibis, which is counted where it is.
+        `target` names the column of classes, sample_weight one of weights, `columns` those to learn
+        from: all others, if it is left out. A table is read as a stream. Or X is an iterator of
+        batches: (X, y) or (X, y, sample_weight).
+
+        With `like`, a fitted classifier, data is read as it is there, so that the two can be
+        added; nothing is solved before it is needed. `checkpoint` is a folder that keeps what is
+        counted of each file: if the work is interrupted, it goes on from there. `progress` is
+        called with the number of rows after each batch of a table.
+        """
+        X, y, target = paired(X, y, target)
+        how = self._reading(y, sample_weight, target, columns, progress, checkpoint)
         with self._unchanged_on_error():
-            X, codes, classes, weight = self._check(X, y, sample_weight, reset=True)
-            refuse_single_class(classes)
-            X = self._ready(X, codes, classes, weight)
-            empty = self._empty()
-            model = self._count(empty, X, codes, classes, weight)
-            # A class whose rows all weigh nothing is a class all the same.
-            unseen = classes[labels.find(classes, model.weights.classes) < 0]
-            model = replace(model, declared=unseen)
-            self._refuse_empty(X, model)
-            self._solve(model)
+            self._start_over(like)
+            if how is None and y is None and isinstance(X, Iterator):
+                model = self._read_batches(X, sample_weight, first=like is None)
+            else:
+                model = self._read(X, y, sample_weight, how, first=like is None, complete=True)
+            self._refuse_single_class(model)
+            if like is None:
+                self._refuse_empty(None, model)
+                self._solve(model)
+                self._refuse_unsolved(model)
+            _ = model.prior  # what is to be added is solved when it is needed
             self._keep(model)
         return self
 
     def partial_fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: Any = None,
         classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        columns: Sequence[str] | None = None,
+        like: Any = None,
+        progress: Progress | None = None,
     ) -> Self:
-        """Count more rows. New classes may appear at any time; `classes` may announce them."""
+        """Count more rows, the first ones as `fit` does.
+
+        New classes may appear at any time; `classes` may announce them. Nothing is solved before
+        it is needed, so that many small batches cost little.
+        """
+        X, y, target = paired(X, y, target)
+        how = self._reading(y, sample_weight, target, columns, progress)
         with self._unchanged_on_error():
-            first = not self.__sklearn_is_fitted__()
-            X, codes, seen, weight = self._check(X, y, sample_weight, reset=first)
-            if first:
-                X = self._ready(X, codes, seen, weight)
-            model = self._empty() if first else self._with_current_options(self.model_)
+            fresh = not self.__sklearn_is_fitted__()
+            first = fresh and like is None
+            if fresh and like is not None:
+                self._start_over(like)
+            counted = self._read(X, y, sample_weight, how, first=first)
+            model = counted if fresh else self._with_current_options(self.model_)
             if classes is not None:
-                model = self._declare(model, announced(classes), seen)
-            model = model + self._count(model, X, codes, seen, weight)
+                model = self._declare(model, announced(classes), counted.classes)
+            model = model if fresh else model + counted
             _ = model.prior  # priors that do not fit the classes are refused now
             self._keep(model)
         return self
 
-    def forget(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def forget(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        columns: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
         """Take rows out again, as if they had never been counted."""
         check_is_fitted(self)
+        X, y, target = paired(X, y, target)
+        how = self._reading(y, sample_weight, target, columns, progress)
         with self._unchanged_on_error():
-            X, codes, classes, weight = self._check(X, y, sample_weight, reset=False)
+            forgotten = self._read(X, y, sample_weight, how, first=False)
             model = self._with_current_options(self.model_)
-            forgotten = self._count(model, X, codes, classes, weight)
-            self._keep(self._less(model, replace(forgotten, declared=classes)))
+            self._keep(self._less(model, replace(forgotten, declared=forgotten.classes)))
         return self
+
+    def plan(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        target: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Self:
+        """Decide how data like X is read, and count nothing.
+
+        What is fitted `like` the result, wherever that is, can be added exactly.
+        """
+        how = self._reading(y, None, target, columns)
+        with self._unchanged_on_error():
+            self._start_over()
+            if how is None:
+                self._plan_arrays(X, y)
+            else:
+                plan_rows(self, open_rows(X), how)
+            self._keep(self._empty())
+        return self
+
+    def _reading(
+        self,
+        y: Any,
+        sample_weight: Any,
+        target: str | None,
+        columns: Sequence[str] | None,
+        progress: Progress | None = None,
+        checkpoint: Any = None,
+    ) -> Reading | None:
+        """What is read of a table that has its labels in a column; None if y has them."""
+        target = y if target is None and isinstance(y, str) else target
+        if target is None and y is None and self.__sklearn_is_fitted__():
+            target = self._target
+        if target is None:
+            given = {"columns": columns, "checkpoint": checkpoint}
+            for name, value in given.items():
+                if value is not None:
+                    raise ValueError(
+                        f"{name}= is for a table that holds its labels. Name their column, too: "
+                        "target=…"
+                    )
+            return None
+        if y is not None and not isinstance(y, str):
+            raise ValueError(f"Labels are in y, or in the column target={target!r}: give one.")
+        if sample_weight is not None and not isinstance(sample_weight, str):
+            raise ValueError(
+                "sample_weight goes with X and y; for a table with a target it is the name of a "
+                "column."
+            )
+        chosen = None if columns is None else tuple(columns)
+        return Reading(target, sample_weight, chosen, progress, checkpoint)
+
+    def _start_over(self, like: Any = None) -> None:
+        """Forget all that was fitted before, and read data as another classifier does, if any."""
+        if like is not None:
+            check_is_fitted(like)
+        known = SimpleNamespace(**({} if like is None else vars(like)))
+        for name in ("model_", "unlabelled_", "columns_"):
+            self.__dict__.pop(name, None)
+        self._adopt(known)
+
+    def _read(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        how: Reading | None,
+        *,
+        first: bool,
+        complete: bool = False,
+    ) -> Model:
+        """Count rows; the `first` ones decide how all are read, and `complete` ones are all."""
+        if how is not None:
+            return count_rows(self, open_rows(X), how, first=first)
+        return self._read_arrays(X, y, sample_weight, first, complete)
+
+    def _read_arrays(
+        self, X: Any, y: Any, sample_weight: Any, first: bool, complete: bool
+    ) -> Model:
+        X, codes, classes, weight = self._check(X, y, sample_weight, reset=first)
+        if first:
+            X = self._ready(X, codes, classes, weight)
+        model = self._count(self._blank(), X, codes, classes, weight)
+        if complete:
+            self._refuse_single_class(replace(model, declared=classes))
+            self._refuse_empty(X, model)
+        # A class whose rows all weigh nothing is a class all the same.
+        unseen = classes[labels.find(classes, model.weights.classes) < 0]
+        return replace(model, declared=unseen)
+
+    def _read_batches(self, batches: Iterator[Any], sample_weight: Any, *, first: bool) -> Model:
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight goes with X and y; put weights of batches into the batches: "
+                "(X, y, sample_weight)."
+            )
+        fresh = clone(self)
+        fresh._adopt(self)
+        total = None
+        for at, batch in enumerate(batches):
+            if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+                raise ValueError(
+                    f"Batch {at} is a {type(batch).__name__}, where data and its labels should "
+                    "be: (X, y) or (X, y, sample_weight). For tables with a target name it: "
+                    "target=…"
+                )
+            X, y, weight = (*batch, None)[:3]
+            if len(y) == 0:
+                continue
+            try:
+                decides = first and total is None
+                counted = fresh._read_arrays(X, y, weight, decides, complete=False)
+            except ValueError as error:
+                raise ValueError(f"In batch {at}: {error}") from None
+            total = Total(fresh._blank()) if total is None else total
+            total.add(counted)
+        if total is None:
+            raise ValueError("There are no batches to fit: the iterator was empty.")
+        self._adopt(fresh)
+        return total.sum()
+
+    def _plan_arrays(self, X: Any, y: Any) -> None:
+        X, codes, classes, weight = self._check(X, y, None, reset=True)
+        self._ready(X, codes, classes, weight)
+
+    def _refuse_single_class(self, model: Model) -> None:
+        if len(model.classes) == 1 and self._target is not None:
+            only = labels.show(model.classes[0])
+            raise TableError(
+                f"The target {self._target!r} is always {only}; nothing can be told apart. Give "
+                "rows of another class, too."
+            )
+        refuse_single_class(model.classes)
 
     def resolve(self, **options: Any) -> Self:
         """A copy with other parameters, solved from the same statistics: no data needed."""
@@ -201,13 +428,21 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     # Predicting
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of each row, (m,)."""
+    def predict(self, X: Any) -> Any:
+        """The likeliest class of each row, (m,).
+
+        X may be a path or any table with the names that were fitted. For a frame of Spark, Dask or
+        Ray, a frame comes back with a column `prediction` added.
+        """
+        if is_elsewhere(X):
+            return self._score_elsewhere(X, label=True, probabilities=False)
         best = self._score(X, lambda model, X: model.decide(X))
         return self.classes_[best]
 
-    def predict_proba(self, X: Any) -> Array:
-        """p(y|x), (m, K)."""
+    def predict_proba(self, X: Any) -> Any:
+        """p(y|x), (m, K); to a frame of Spark, Dask or Ray columns `p(CLASS)` are added."""
+        if is_elsewhere(X):
+            return self._score_elsewhere(X, label=False, probabilities=True)
         return self._score(X, lambda model, X: model.posterior(X))
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -299,6 +534,19 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         return files.to_bytes(to_tree(self))
 
+    def to_sql(
+        self, dialect: str, table: str | Sequence[str], columns: Sequence[str] | None = None
+    ) -> str:
+        """Return a SELECT statement that adds the prediction and p(y|x) to a table in a database.
+
+        `dialect` is "postgres" or "duckdb". `table` is a name, or its parts such as ("schema",
+        "table"). `columns` names the columns in the table, if they have other names than in fit.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None) if columns is None else columns
+        with self._named_errors():
+            return select(self.model_, dialect, table, names)
+
     # Fitted attributes, by scikit-learn's names
 
     @property
@@ -349,10 +597,25 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         options = {"priors": self._priors(), "unexplained": self._unexplained()}
         return Model.zero(self._family(), self.n_features_in_, **options)
 
+    def _blank(self) -> Model:
+        """A model of no rows, which counts in the way that was counted so far."""
+        if not self.__sklearn_is_fitted__():
+            return self._empty()
+        known = self._with_current_options(self.model_)
+        options = {"priors": known.priors, "unexplained": known.unexplained}
+        return Model.zero(known.family, known.width, **options)
+
     def _count(
-        self, like: Model, X: Matrix, codes: Codes, classes: NDArray[Any], weight: Array | None
+        self,
+        like: Model,
+        X: Matrix,
+        codes: Codes,
+        classes: NDArray[Any],
+        weight: Array | None,
+        row_numbers: matrix.RowNumbers | None = None,
     ) -> Model:
-        with self._named_errors():
+        numbers = range(len(codes)) if row_numbers is None else row_numbers
+        with self._named_errors(), matrix.numbered(numbers):
             return replace(like.count(X, codes, classes, weight), declared=labels.empty_axis())
 
     def _with_current_options(self, model: Model) -> Model:
@@ -378,8 +641,46 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _score(self, X: Any, score: Any) -> Any:
         check_is_fitted(self)
         with self._named_errors():
+            if self._is_rows(X):
+                return self._score_rows(open_table(X), score)
             X, _ = self._as_matrix(X, reset=False)
             return score(self.model_, X)
+
+    def _score_elsewhere(self, X: Any, *, label: bool, probabilities: bool) -> Any:
+        check_is_fitted(self)
+        engine: Any = open_rows(X)
+        with self._named_errors():
+            return score_elsewhere(self, engine, label=label, probabilities=probabilities)
+
+    def _score_rows(self, source: Source, score: Any) -> Any:
+        """Score a table batch by batch."""
+
+        def scores(source: Source) -> Any:
+            parts = [score(self.model_, self._matrix(batch)) for batch in source.batches()]
+            if not parts:
+                return score(self.model_, self._matrix(source.schema.empty_table()))
+            return np.concatenate(parts)
+
+        return source.read(scores)
+
+    def _is_rows(self, X: Any) -> bool:
+        """Whether X is a table that is read by the names of its columns."""
+        return is_table(X) and (names_table(X) or "columns_" in vars(self))
+
+    def _columns_known(self, rows: Any) -> Columns:
+        """The columns that are read of a table like `rows`: those that were fitted, by name."""
+        if "columns_" in vars(self):
+            return self.columns_
+        named = getattr(self, "feature_names_in_", None)
+        if named is not None:
+            return Columns(tuple(map(str, named)), self._reads)
+        columns = Columns.of(rows, self._reads, None)
+        if columns.features != self.n_features_in_:
+            raise TableError(
+                f"The table has {columns.features} columns, and this {type(self).__name__} was "
+                f"fitted to an array of {self.n_features_in_} without names. Give as many."
+            )
+        return columns
 
     def _check(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool
@@ -445,6 +746,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         copy._adopt(self)
         return copy
 
+    def _part(self, model: Model | None = None) -> Self:
+        """A copy that reads data the same way, of what was counted of some rows, or of none."""
+        copy = clone(self)
+        copy._adopt(self)
+        copy._keep(self._blank() if model is None else model)
+        return copy
+
     def _copy_with(self, model: Model) -> Self:
         copy = self._copy()
         copy._keep(model)
@@ -456,11 +764,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         copy._keep(copy._with_current_options(self.model_))
         return copy
 
-    def _adopt(self, other: Self) -> None:
+    def _adopt(self, other: Any) -> None:
         """Take over what is known of the columns."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(other, name):
-                setattr(self, name, getattr(other, name))
+        for name in ("n_features_in_", "feature_names_in_", "columns_", "unlabelled_"):
+            if name in vars(other):
+                setattr(self, name, vars(other)[name])
 
     def _feature_names(self) -> list[str]:
         named = getattr(self, "feature_names_in_", None)
@@ -510,6 +818,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return f"column {column}" + ("" if names is None else f" ({names[column]!r})")
 
     _too_small_hint = "Counts are 0 or more; for other numbers use GaussianNB or GDA."
+
+
+def paired(X: Any, y: Any, target: str | None) -> tuple[Any, Any, str | None]:
+    """X and y, unless an engine keeps both: then one table of them, and the name of its labels."""
+    return ((X, y), None, TARGET) if is_elsewhere(X) and is_elsewhere(y) else (X, y, target)
 
 
 def refuse_single_class(classes: NDArray[Any]) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from genus.arrays.matrix import Matrix
 from genus.arrays.options import numbers, warn
+from genus.estimators.columns import VALUES, matrix_of
 from genus.estimators.discrete import DiscreteClassifier
 from genus.estimators.discretizer import Discretizer
 from genus.estimators.inputs import table_of_categories, tidy, validated
 from genus.families import Categorical
 from genus.families.categorical import CategoricalParameters
+from genus.model import Model
 from genus.statistics import Array
 
 MOST_CATEGORIES = 1 << 24
@@ -81,15 +83,17 @@ class CategoricalNB(DiscreteClassifier):
         self.unseen = unseen
         self.bins = bins
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Count X (m, n) with labels y (m,), from nothing."""
-        super().fit(X, y, sample_weight)
-        self._warn_of_measurements(len(np.asarray(y)))
-        return self
+    _reads = VALUES
 
-    def _warn_of_measurements(self, rows: int) -> None:
+    def _matrix(self, rows: Any) -> Matrix:
+        return self._columns(matrix_of(rows, self._columns_known(rows)))
+
+    def _refuse_unsolved(self, model: Model) -> None:
+        self._warn_of_measurements(model)
+
+    def _warn_of_measurements(self, model: Model) -> None:
         """Say if columns of numbers that are not whole have about as many values as rows."""
-        keys = self.model_.statistics.keys or ()
+        keys, rows = model.statistics.keys or (), int(model.class_weights.sum())
         many = [
             j
             for j, values in enumerate(keys)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +16,7 @@ from genus.estimators.inputs import check_priors
 from genus.estimators.logistic import LogisticForm
 from genus.families import Gaussian
 from genus.families.gaussian.scores import DiagonalParameters
+from genus.model import Model
 from genus.solve.priors import Priors
 from genus.statistics import Array
 
@@ -89,18 +89,13 @@ class GDA(
     def _priors(self) -> Priors:
         return Priors(check_priors(self.priors, normalise=True))
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Count X (m, n) with labels y (m,), from nothing."""
-        with self._unchanged_on_error():
-            super().fit(X, y, sample_weight)
-            self._check_components()
-        return self
-
-    def resolve(self, **options: Any) -> Self:
-        """A copy with other parameters, solved from the same statistics: no data needed."""
-        copy = super().resolve(**options)
-        copy._check_components()
-        return copy
+    def _refuse_unsolved(self, model: Model) -> None:
+        most = min(self.n_features_in_, len(model.classes) - 1)
+        if self.n_components is not None and self.n_components > most:
+            raise ValueError(
+                f"n_components cannot be larger than min(n_features, n_classes - 1), which is "
+                f"{most}; got {self.n_components}."
+            )
 
     # Densities
 
@@ -196,13 +191,6 @@ class GDA(
     @property
     def _n_features_out(self) -> int:
         return int(self.scalings_[:, : self._components].shape[1])
-
-    def _check_components(self) -> None:
-        if self.n_components is not None and self.n_components > self._most_components:
-            raise ValueError(
-                f"n_components cannot be larger than min(n_features, n_classes - 1), which is "
-                f"{self._most_components}; got {self.n_components}."
-            )
 
 
 class GaussianNB(GenerativeClassifier):

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from itertools import chain
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from genus.arrays import labels, matrix
+from genus.arrays import labels
 from genus.arrays.matrix import Codes
-from genus.arrays.options import warn
-from genus.estimators.base import GenerativeClassifier, refuse_single_class
-from genus.estimators.inputs import announced, check_weight, refuse_missing_labels
-from genus.estimators.table_rows import (
-    Labelled,
-    batches_of,
-    labelled,
-    labelled_rows,
-    scattered_rows,
-    some_of,
-    unlabelled,
-)
+from genus.estimators.base import GenerativeClassifier
+from genus.estimators.columns import MIXED
+from genus.estimators.counting import LOOK, count_batches
+from genus.estimators.inputs import check_weight, refuse_missing_labels
+from genus.estimators.table_rows import batches_of, labelled, some_of
 from genus.estimators.table_summary import Summary
 from genus.explanation import TableExplanation
 from genus.model import Model
 from genus.registry import FAMILIES, is_for
-from genus.statistics import Array, Tally
+from genus.statistics import Array
 from genus.table import Frame, Plan, Source, TableError, look, open_table
 from genus.table.model.builder import asked_families, build
 from genus.table.model.counts import Counting
@@ -38,10 +30,6 @@ from genus.table.model.mixed import Mixed
 from genus.table.model.weighing import Weighing
 from genus.table.plan import CONSTANT
 from genus.text import Texts
-
-LOOK = 1 << 16  # rows that the columns are looked at by
-MANY_CLASSES = 50  # from which on a target may be no class
-Progress = Callable[[int], None]
 
 
 class TableClassifier(GenerativeClassifier):
@@ -76,6 +64,7 @@ class TableClassifier(GenerativeClassifier):
     """
 
     plan_: Plan
+    _reads = MIXED
 
     def __init__(
         self,
@@ -95,158 +84,25 @@ class TableClassifier(GenerativeClassifier):
 
     # Fitting
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        target: str | None = None,
-        like: TableClassifier | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Count the rows of a table, from nothing.
-
-        X is a data frame, an array, or whatever `open_table` reads, such as a path or a query; y
-        are its labels, or the name of the column that has them, which is `target`. A path is read
-        as a stream, once. With `like`, a fitted classifier, columns are read as they are there, and
-        the two can be added. `progress` is called with the number of rows after each batch.
-        """
-        with self._unchanged_on_error():
-            first = not self._reads_like(like)
-            self._start_over()
-            model = self._read(X, y, sample_weight, target, progress, first=first)
-            if len(model.classes) == 1 and self.plan_.target is not None:
-                only = labels.show(model.classes[0])
-                raise TableError(
-                    f"The target {self.plan_.target!r} is always {only}; nothing can be told "
-                    "apart. Give rows of another class, too."
-                )
-            refuse_single_class(model.classes)
-            self._solve(model)
-            self._keep(model)
-        return self
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        target: str | None = None,
-        like: TableClassifier | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Count more rows, the first ones as `fit` does; all choices follow from what is counted.
-
-        Nothing is solved before it is needed, so that many small batches cost little.
-        """
-        with self._unchanged_on_error():
-            fresh = not self.__sklearn_is_fitted__()
-            first = fresh and not self._reads_like(like)
-            counted = self._read(X, y, sample_weight, target, progress, first=first)
-            model = counted if fresh else self._with_current_options(self.model_) + counted
-            if classes is not None:
-                model = self._declare(model, announced(classes), counted.classes)
-            _ = model.prior  # priors that do not fit the classes are refused now
-            self._keep(model)
-        return self
-
-    def forget(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        target: str | None = None,
-    ) -> Self:
-        """Take rows out again, as if they had never been counted."""
-        check_is_fitted(self)
-        with self._unchanged_on_error():
-            forgotten = self._read(X, y, sample_weight, target, None, first=False)
-            model = self._with_current_options(self.model_)
-            self._keep(self._less(model, replace(forgotten, declared=forgotten.classes)))
-        return self
-
-    def plan(self, X: Any, y: Any = None, *, target: str | None = None) -> Self:
-        """Decide how the columns of tables like X are read, and count nothing.
-
-        What is fitted `like` the result, wherever that is, can be added exactly.
-        """
-        target = y if target is None and isinstance(y, str) else target
-
-        def look_at(source: Source) -> None:
-            if target is None:
-                table = source.table()
-                classes = 2 if y is None else len(self._labels(y, None, table.num_rows)[0])
-                self._look(some_rows(table), None, classes)
-            else:
-                self._look_at_some(source, target)
-
-        with self._unchanged_on_error():
-            self._start_over()
-            open_table(X).read(look_at)
-            self._keep(self._empty())
-        return self
-
-    def _reads_like(self, like: TableClassifier | None) -> bool:
-        """Whether there is another model to read columns like; then they are from now on."""
-        if like is not None:
-            check_is_fitted(like)
-            self._adopt(like)
-        return like is not None
-
-    def _start_over(self) -> None:
-        """Forget all rows that were counted before."""
-        for name in ("model_", "unlabelled_"):
-            self.__dict__.pop(name, None)
-
-    def _read(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        target: str | None,
-        progress: Progress | None,
-        *,
-        first: bool,
+    def _read_arrays(
+        self, X: Any, y: Any, sample_weight: Any, first: bool, complete: bool
     ) -> Model:
-        """Count the labelled rows of a table; the `first` ones decide how columns are read."""
-        target = y if target is None and isinstance(y, str) else target
-        if target is None and y is None and self.__sklearn_is_fitted__():
-            target = self.plan_.target
-        if target is not None and sample_weight is not None:
-            raise ValueError("sample_weight goes with X and y; a table with a target has none.")
+        """Count a table whose labels are given apart from it."""
 
         def count(source: Source) -> Model:
-            if target is None:
-                table = source.table()
-                classes, codes, weight = self._labels(y, sample_weight, table.num_rows)
-                if first:
-                    self._look(some_rows(table), None, len(classes))
-                batches = batches_of(table, classes, codes, weight)
-                return self._count_batches(batches, source, target, progress)
-            if first and source.once:
-                batches = self._looked(source, self._labelled(source, target), target)
-                return self._count_batches(batches, source, target, progress)
+            table = source.table()
+            classes, codes, weight = self._labels(y, sample_weight, table.num_rows)
             if first:
-                self._look_at_some(source, target)
-            try:
-                return self._count_batches(
-                    self._labelled(source, target), source, target, progress, restarts=first
-                )
-            except Outgrown:
-                self._look_at_all(source, target)
-                return self._count_batches(self._labelled(source, target), source, target, None)
+                self._look(some_rows(table), None, len(classes), table.num_rows)
+            batches = batches_of(table, classes, codes, weight)
+            return count_batches(self, batches, None, False)[0]
 
         return open_table(X).read(count)
 
-    def _labelled(self, source: Source, target: str) -> Iterator[Labelled]:
-        """The labelled rows of a source, some at a time."""
-        source.require(target)
-        known = self.classes_ if self.__sklearn_is_fitted__() else None
-        return (labelled_rows(batch, target, known) for batch in source.batches())
+    def _plan_arrays(self, X: Any, y: Any) -> None:
+        table = open_table(X).table()
+        classes = 2 if y is None else len(self._labels(y, None, table.num_rows)[0])
+        self._look(some_rows(table), None, classes, table.num_rows)
 
     def _labels(self, y: Any, sample_weight: Any, rows: int) -> tuple[Any, Codes, Array | None]:
         if y is None:
@@ -263,86 +119,6 @@ class TableClassifier(GenerativeClassifier):
         if y.dtype.kind not in "biuU":
             check_classification_targets(y)
         return *labels.factorize(y), check_weight(sample_weight, len(y))
-
-    def _looked(
-        self, source: Source, batches: Iterator[Labelled], target: str
-    ) -> Iterator[Labelled]:
-        """The same batches, after a look at the first of them."""
-        import pyarrow as pa
-
-        first: list[Labelled] = []
-        while sum(len(one.codes) for one in first) < LOOK:
-            batch = next(batches, None)
-            if batch is None:
-                break
-            first.append(batch)
-        if sum(len(one.codes) for one in first) == 0:
-            raise unlabelled(source, target, sum(len(one.there) for one in first))
-        table = pa.Table.from_batches([one.rows for one in first])
-        self._look(table, target, len({c for one in first for c in one.classes.tolist()}))
-        return chain(first, batches)
-
-    def _look_at_some(self, source: Source, target: str) -> None:
-        """Decide how columns are read by some rows of every partition."""
-        source.require(target)
-        seen = labelled_rows(source.look(LOOK), target)
-        if len(seen.codes) == 0:
-            self._look_at_all(source, target)
-        else:
-            self._look(seen.rows, target, len(seen.classes))
-
-    def _look_at_all(self, source: Source, target: str) -> None:
-        """Decide how columns are read by rows from all over a source, in a pass of its own."""
-        rows, classes = scattered_rows(self._labelled(source, target), LOOK)
-        if rows.num_rows == 0:
-            raise unlabelled(source, target, sum(batch.num_rows for batch in source.batches()))
-        self._look(rows, target, len(classes))
-
-    def _count_batches(
-        self,
-        batches: Iterator[Labelled],
-        source: Source,
-        target: str | None,
-        progress: Progress | None,
-        restarts: bool = False,
-    ) -> Model:
-        """Count batches; with `restarts`, raise Outgrown if the plan knows too little of them."""
-        model, rows = self._empty(), 0
-        empty = model
-
-        def count(own: Labelled) -> tuple[Model | None, Labelled]:
-            X = Frame.of(own.rows, self.plan_)
-            if len(own.codes) == 0:
-                return None, own
-            return self._count(empty, X, own.codes, own.classes, own.weight), own
-
-        for counted, own in matrix.in_order(count, batches):
-            rows += len(own.there)
-            if counted is not None:
-                model = model + counted
-                unseen = own.classes[labels.find(own.classes, counted.weights.classes) < 0]
-                declared = labels.union(model.declared, unseen, "classes")
-                model = replace(model, declared=declared)
-                if restarts:
-                    refuse_outgrown(self.plan_, own.rows, model.statistics["cells"])
-            if progress is not None:
-                progress(len(own.there))
-        if target is not None:
-            self._check_target(model, source, target, rows)
-        return model
-
-    def _check_target(self, model: Model, source: Source, target: str, rows: int) -> None:
-        """Say what is odd about a column of classes, or raise."""
-        if len(model.classes) == 0:
-            raise unlabelled(source, target, rows)
-        total = model.weights["rows"].sum()
-        if not self.__sklearn_is_fitted__():
-            self.unlabelled_ = int(rows - total)
-        if len(model.classes) > max(MANY_CLASSES, total / 4):
-            warn(
-                f"The target {target!r} has {len(model.classes):,} classes in {total:,.0f} rows. "
-                "Is it a number or a name, and no class?"
-            )
 
     def _apart(self, X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
         """Rows and their labels, from a table that has both."""
@@ -481,23 +257,46 @@ class TableClassifier(GenerativeClassifier):
     def _family(self) -> Mixed:
         return build(self.plan_, self.families, self.dependence, self.calibrate, self.sample_size)
 
-    def _look(self, table: Any, target: str | None, classes: int) -> None:
+    def _look(self, rows: Any, target: str | None, classes: int, total: int | None) -> None:
+        """Decide what columns hold, and by which cells they are counted."""
         if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
             raise ValueError(f"ignore is a list of columns; got {self.ignore!r}.")
         families = asked_families(self.families)
         asked = {name: FAMILIES[family].kind for name, family in families.items()}
         for name, family in families.items():
             # Categories that look like numbers are counted as numbers, one by one.
-            if is_for(family, "number") and is_numeric(table, name):
+            if is_for(family, "number") and is_numeric(rows, name):
                 asked[name] = "number"
-        self._follow(look(table, target, asked, list(self.ignore), classes))
+        self._follow(look(rows, target, asked, list(self.ignore), classes, total))
 
-    def _follow(self, plan: Plan) -> None:
+    def _follow(self, plan: Any) -> None:
         """Read columns by a plan."""
         plan.require()
         self.plan_ = plan
         self.n_features_in_ = len(plan)
         self.feature_names_in_ = np.array([c.name for c in plan.used], dtype=object)
+
+    def _matrix(self, rows: Any) -> Frame:
+        return Frame.of(rows, self.plan_)
+
+    def _outgrown(self, rows: Any, model: Model) -> bool:
+        """Whether rows, or the cells counted so far, hold what the plan leaves out."""
+        for column in self.plan_.left_out if rows is not None else ():
+            if column.unseen and column.name in rows.schema.names:
+                values = rows.column(column.name)
+                if values.null_count < len(values):
+                    return True
+        plain = [column for column in self.plan_.used if column.kind != "text"]
+        axes = model.statistics["cells"].keys or ()
+        return any(
+            column.note == CONSTANT and len(axis) > 1
+            for column, axis in zip(plain, axes, strict=False)
+        )
+
+    @property
+    def _target(self) -> str | None:
+        plan = vars(self).get("plan_")
+        return None if plan is None else plan.target
 
     def _check(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Any:
         if isinstance(y, str):
@@ -518,7 +317,7 @@ class TableClassifier(GenerativeClassifier):
         table = open_table(X).table()
         if reset:
             classes = 2 if y is None else len(set(np.asarray(y).tolist()))
-            self._look(some_rows(table), None, classes)
+            self._look(some_rows(table), None, classes, table.num_rows)
         frame = Frame.of(table, self.plan_)
         if y is None:
             return frame, None
@@ -532,49 +331,27 @@ class TableClassifier(GenerativeClassifier):
 
     def _score(self, X: Any, score: Any) -> Any:
         check_is_fitted(self)
-
-        def scores(source: Source) -> Any:
-            parts = [score(self.model_, Frame.of(batch, self.plan_)) for batch in source.batches()]
-            if not parts:
-                return score(self.model_, Frame.of(source.schema.empty_table(), self.plan_))
-            return np.concatenate(parts)
-
         with self._named_errors():
-            return open_table(X).read(scores)
+            return self._score_rows(open_table(X), score)
 
     def _for_rereading(self, X: Frame, classes: int) -> Frame:
-        encode = self._family().how.words.tokenizer.encode
-        columns = tuple(encode(c) if isinstance(c, Texts) else c for c in X.columns)
+        how = self._family().how
+        columns = tuple(
+            how.words_of(column).tokenizer.encode(values) if isinstance(values, Texts) else values
+            for column, values in zip(self.plan_.used, X.columns, strict=True)
+        )
         return replace(X, columns=columns)
 
-    def _adopt(self, other: Self) -> None:
+    def _adopt(self, other: Any) -> None:
         super()._adopt(other)
-        for name in ("plan_", "unlabelled_"):
-            if name in vars(other):
-                setattr(self, name, vars(other)[name])
+        if "plan_" in vars(other):
+            self.plan_ = other.plan_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-class Outgrown(Exception):
-    """A column holds more than nothing, or one value, which is all that a first look has shown."""
-
-
-def refuse_outgrown(plan: Plan, rows: Any, cells: Tally) -> None:
-    """Raise Outgrown if these rows, or the cells counted so far, hold what the plan leaves out."""
-    for column in plan.left_out:
-        if column.unseen and column.name in rows.schema.names:
-            values = rows.column(column.name)
-            if values.null_count < len(values):
-                raise Outgrown
-    plain = [column for column in plan.used if column.kind != "text"]
-    for column, axis in zip(plain, cells.keys or (), strict=False):
-        if column.note == CONSTANT and len(axis) > 1:
-            raise Outgrown
 
 
 def some_rows(table: Any) -> Any:

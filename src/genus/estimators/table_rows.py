@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.arrays import hashes, labels
+from genus.arrays import arrow, hashes, labels
 from genus.arrays.labels import LARGEST_EXACT, Axis
 from genus.arrays.matrix import Codes
+from genus.estimators.inputs import MOST_WEIGHT
 from genus.statistics import Array
 from genus.table import Source, TableError
 from genus.table.read.sources import BATCH
@@ -49,7 +50,7 @@ def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled
     source.require(target)
     found = labelled_rows(source.table(), target, known)
     if len(found.codes) == 0:
-        raise unlabelled(source, target, len(found.there))
+        raise unlabelled(source.name, target, len(found.there))
     return found
 
 
@@ -62,15 +63,35 @@ def batches_of(table: Any, classes: Axis, codes: Codes, weight: Array | None) ->
         yield Labelled(table.slice(start, BATCH), classes, codes[part], there, own)
 
 
-def labelled_rows(rows: Any, target: str, known: Axis | None = None) -> Labelled:
-    """Those of an Arrow table or batch."""
+def labelled_rows(
+    rows: Any, target: str, known: Axis | None = None, weights: str | None = None
+) -> Labelled:
+    """Return the labelled rows of an Arrow table or batch; `weights` names a column of weights."""
     import pyarrow as pa
 
     classes, codes, there = labels_of(rows.column(target), target)
     if known is not None:
         classes, codes = labels.factorize(as_known(classes, known)[codes])
-    kept = rows.drop_columns([target])
-    return Labelled(kept if there.all() else kept.filter(pa.array(there)), classes, codes, there)
+    kept = rows.drop_columns([target] if weights is None else [target, weights])
+    weight = None if weights is None else weights_of(rows.column(weights), weights)[there]
+    kept = kept if there.all() else kept.filter(pa.array(there))
+    return Labelled(kept, classes, codes, there, weight)
+
+
+def weights_of(column: Any, name: str) -> Array:
+    """The weights in a column; raises if one is no number of 0 or more."""
+    import pyarrow as pa
+
+    try:
+        weight = arrow.plain(column.cast(pa.float64()), np.nan)
+    except pa.ArrowException:
+        raise TableError(f"The weights {name!r} hold {column.type}, and no numbers.") from None
+    odd = weight[~((weight >= 0) & (weight <= MOST_WEIGHT))]
+    if len(odd):
+        raise TableError(
+            f"The weights {name!r} hold {odd[0]:g}. A weight is a number from 0 to {MOST_WEIGHT:g}."
+        )
+    return weight
 
 
 def as_known(classes: Axis, known: Axis) -> NDArray[Any]:
@@ -94,11 +115,11 @@ def as_text(label: Any) -> str:
     return text.lower() if text.lower() in ("true", "false") else text
 
 
-def unlabelled(source: Source, target: str, rows: int) -> TableError:
-    """What to raise for a source of which no row has a label."""
+def unlabelled(name: str, target: str, rows: int) -> TableError:
+    """What to raise for a table of which no row has a label."""
     if rows == 0:
-        return TableError(f"{source.name} has names of columns, but no rows.")
-    return TableError(f"The target {target!r} is empty in every row of {source.name}.")
+        return TableError(f"{name} has names of columns, but no rows.")
+    return TableError(f"The target {target!r} is empty in every row of {name}.")
 
 
 def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
@@ -151,8 +172,16 @@ def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:
     return np.flatnonzero(z & np.uint64(step - 1) == 0)
 
 
-def scattered_rows(batches: Iterable[Labelled], size: int) -> tuple[Any, set[Any]]:
-    """Return some rows from all over a stream, at most about twice `size`, and all classes.
+def with_labels(rows: Any, target: str) -> Any:
+    """The rows of an Arrow batch that have a label, and all columns."""
+    import pyarrow as pa
+
+    _, _, there = labels_of(rows.column(target), target)
+    return rows if there.all() else rows.filter(pa.array(there))
+
+
+def scattered_rows(batches: Iterable[Any], size: int) -> Any:
+    """Return some rows from all over a stream of Arrow batches, at most about twice `size`.
 
     As more rows come, every other row that was kept goes. The first rows that show what a column
     holds, and that it holds more than one value, stay.
@@ -162,15 +191,13 @@ def scattered_rows(batches: Iterable[Labelled], size: int) -> tuple[Any, set[Any
     kept: list[tuple[NDArray[np.intp], Any]] = []
     telling: list[Any] = []
     first: dict[str, Any] = {}
-    classes: set[Any] = set()
     rows, step = 0, 1
     for own in batches:
-        classes.update(own.classes.tolist())
-        numbers = rows + np.arange(own.rows.num_rows)
-        rows += own.rows.num_rows
+        numbers = rows + np.arange(own.num_rows)
+        rows += own.num_rows
         chosen = scattered(numbers, step)
-        kept.append((numbers[chosen], own.rows.take(pa.array(chosen))))
-        telling.append(own.rows.take(pa.array(rows_that_tell(own.rows, first), pa.int64())))
+        kept.append((numbers[chosen], own.take(pa.array(chosen))))
+        telling.append(own.take(pa.array(rows_that_tell(own, first), pa.int64())))
         while sum(len(own_numbers) for own_numbers, _ in kept) > 2 * size:
             step *= 2
             left = [scattered(own_numbers, step) for own_numbers, _ in kept]
@@ -179,7 +206,7 @@ def scattered_rows(batches: Iterable[Labelled], size: int) -> tuple[Any, set[Any
                 for (own_numbers, part), at in zip(kept, left, strict=True)
             ]
     parts = [*(part for _, part in kept), *telling]
-    return pa.Table.from_batches(parts) if parts else pa.table({}), classes
+    return pa.Table.from_batches(parts) if parts else pa.table({})
 
 
 def rows_that_tell(rows: Any, first: dict[str, Any]) -> list[int]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus.arrays import labels
@@ -17,9 +16,11 @@ from genus.arrays.matrix import Codes
 from genus.arrays.options import flag, number, whole
 from genus.arrays.vocabulary import Vocabulary
 from genus.estimators.base import refuse_single_class
+from genus.estimators.columns import TEXT, matrix_of
 from genus.estimators.discrete import LinearClassifier
 from genus.estimators.inputs import check_weight
 from genus.estimators.text_options import (
+    check_buckets,
     check_ngrams,
     check_pattern,
     check_stop_words,
@@ -40,6 +41,7 @@ MOST_EXPLAINED = 1 << 30  # bytes
 MOST_SAMPLED = 10_000_000  # texts
 MOST_RUNS = 10_000_000  # runs of words that "auto" counts unless asked for; each takes 100 bytes
 MOST_CELLS = 1 << 24  # classes times words and runs, of one table of evidence
+MANY_TEXTS = 10_000_000  # that a stream may have
 READ_AHEAD = 50_000  # texts that are read before it is known whether runs are too many
 
 
@@ -68,6 +70,9 @@ class TextClassifier(LinearClassifier):
     calibrate : whether probabilities are made to mean what they say, by texts out of fold.
     unlabeled : what a text without a label (None) counts for in `fit`, which learns from it by
         expectation maximisation; 0 refuses such texts.
+    buckets : None counts every word by itself. A power of two hashes words into so many buckets:
+        memory is bounded whatever the texts hold, words that share a bucket are not told apart,
+        and explanations name buckets (such as #0a1b2) in place of words.
     sample_size : how many texts "auto" and `calibrate` choose from. Twice as many are kept in the
         model, as hashes of their words; 0 keeps none, and then nothing can be chosen.
 
@@ -76,8 +81,8 @@ class TextClassifier(LinearClassifier):
     choice_ : what "auto" or `calibrate` has chosen; print it to see what from, and why.
     n_iter_ : how many rounds texts without a label took.
 
-    ngrams, analyzer, lowercase, token_pattern and tokenizer decide what is counted; "auto",
-    calibrate and unlabeled need the texts; all else can be changed on a fitted model by `resolve`.
+    ngrams, analyzer, lowercase, token_pattern, tokenizer and buckets decide what is counted;
+    "auto", calibrate and unlabeled need the texts; all else can be changed by `resolve`.
 
     >>> texts = ["win cash now", "cash prize", "lunch at noon?", "see you at lunch"]
     >>> model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
@@ -106,6 +111,7 @@ class TextClassifier(LinearClassifier):
         threads: int | None = None,
         calibrate: bool = False,
         unlabeled: float = 0.0,
+        buckets: int | None = None,
         sample_size: int = 10_000,
     ) -> None:
         self.event_model = event_model
@@ -123,49 +129,44 @@ class TextClassifier(LinearClassifier):
         self.threads = threads
         self.calibrate = calibrate
         self.unlabeled = unlabeled
+        self.buckets = buckets
         self.sample_size = sample_size
 
-    # Fitting: texts and labels, or batches of both
+    # Fitting
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        like: TextClassifier | None = None,
-    ) -> Self:
-        """Count texts X (m,) with labels y (m,), from nothing.
+    _reads = TEXT
 
-        In place of X and y, an iterator may give batches: pairs of texts and labels, or triples
-        with weights. With `like`, a fitted classifier, texts are read as they are there, and the
-        two can be added.
-        """
-        with self._unchanged_on_error():
-            for name in ("n_iter_", "_counted_ngrams"):
-                self.__dict__.pop(name, None)
-            if like is not None:
-                check_is_fitted(like)
-                self._adopt(like)
-            return self._fit(X, y, sample_weight)
+    def _start_over(self, like: Any = None) -> None:
+        counted = None if like is None else vars(like).get("_counted_ngrams")
+        for name in ("n_iter_", "_counted_ngrams"):
+            self.__dict__.pop(name, None)
+        super()._start_over(like)
+        if counted is not None:
+            self._counted_ngrams = counted
 
-    def _fit(self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Self:
-        if y is None and isinstance(X, Iterator):
-            if sample_weight is not None:
-                raise ValueError(
-                    "sample_weight goes with texts and labels; put weights of batches into the "
-                    "batches: (texts, labels, weights)."
-                )
-            return self._fit_batches(X)
-        weight = number("unlabeled", self.unlabeled, least=0, most=MOST_UNLABELED)
-        missing = None if y is None or weight == 0 else missing_labels(y)
-        if missing is None or not missing.any():
-            return super().fit(X, y, sample_weight)  # type: ignore[arg-type]
-        return self._fit_partly_labelled(X, y, missing, sample_weight, weight)
+    def _look(self, rows: Any, target: str | None, classes: int, total: int | None) -> None:
+        super()._look(rows, target, classes, total)
+        texts = self._matrix(rows)
+        if self._chooses and len(texts):
+            # A stream of unknown length may be long.
+            self._encoded(texts, MANY_TEXTS if total is None else total, classes)
 
-    def _fit_partly_labelled(
+    def _matrix(self, rows: Any) -> Texts:
+        texts: Texts = matrix_of(rows, self._columns_known(rows))
+        return texts
+
+    def _read_arrays(
+        self, X: Any, y: Any, sample_weight: Any, first: bool, complete: bool
+    ) -> Model:
+        λ = number("unlabeled", self.unlabeled, least=0, most=MOST_UNLABELED)
+        missing = None if y is None or λ == 0 else missing_labels(y)
+        if missing is None or not missing.any() or not complete:
+            return super()._read_arrays(X, y, sample_weight, first, complete)
+        return self._read_partly_labelled(X, y, missing, sample_weight, λ)
+
+    def _read_partly_labelled(
         self, X: Any, y: Any, missing: NDArray[np.bool_], sample_weight: Any, λ: float
-    ) -> Self:
+    ) -> Model:
         texts = Texts.of(X)
         if len(texts) != len(missing):
             raise ValueError(
@@ -178,40 +179,13 @@ class TextClassifier(LinearClassifier):
         known = [label for label, no in zip(listed_labels(y), missing, strict=True) if not no]
         checked = check_weight(sample_weight, len(texts))
         weights = None if checked is None else checked[rows]
-        super().fit(texts.take(rows), known, weights)
+        model = super()._read_arrays(texts.take(rows), known, weights, True, True)
+        refuse_single_class(model.classes)
         documents = self._tokenizer().encode(texts.take(others))
         light = np.ones(len(others)) if checked is None else checked[others]
-        found = unlabeled.learn(self.model_, documents, λ * light)
+        found = unlabeled.learn(model, documents, λ * light)
         self.n_iter_ = found.rounds
-        self._solve(found.model)
-        self._keep(found.model)
-        return self
-
-    def _fit_batches(self, batches: Iterator[Any]) -> Self:
-        fresh = clone(self)
-        fresh._adopt(self)
-        for at, batch in enumerate(batches):
-            if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
-                raise ValueError(
-                    f"Batch {at} is a {type(batch).__name__}, where texts and their labels "
-                    "should be: (texts, labels) or (texts, labels, weights)."
-                )
-            texts, y, weight = (*batch, None)[:3]
-            try:
-                if len(Texts.of(texts)) == 0 and len(y) == 0:
-                    continue
-                fresh.partial_fit(texts, y, sample_weight=weight)
-            except ValueError as error:
-                raise ValueError(f"In batch {at}: {error}") from None
-        if not fresh.__sklearn_is_fitted__():
-            raise ValueError("There are no batches to fit: the iterator was empty.")
-        model = fresh._with_current_options(fresh.model_)
-        refuse_single_class(model.classes)
-        fresh._solve(model)
-        fresh._refuse_empty(None, model)
-        self._adopt(fresh)
-        self._keep(model)
-        return self
+        return found.model
 
     # The group: a model that has counted runs of words, and one that has not, can do without
 
@@ -472,6 +446,9 @@ class TextClassifier(LinearClassifier):
             )
         if self.tokenizer is not None and self.token_pattern is not None:
             raise ValueError("Give token_pattern or tokenizer, and not both.")
+        bits = check_buckets(self.buckets)
+        if bits and self.stop_words is not None:
+            raise ValueError("stop_words are words, and buckets= has none. Leave one of them out.")
         ngrams = check_ngrams(self.ngrams)
         asked, counted = vars(self).get("_counted_ngrams", (None, ngrams))
         if asked == ngrams:
@@ -485,6 +462,7 @@ class TextClassifier(LinearClassifier):
             check_pattern(self.token_pattern),
             self.tokenizer,
             None if self.threads is None else whole("threads", self.threads, least=1, most=1024),
+            bits,
         )
 
     def _selection(self) -> Selection:
@@ -556,7 +534,7 @@ class TextClassifier(LinearClassifier):
     def _for_rereading(self, X: Texts, classes: int) -> Any:
         return self._encoded(X, len(X), classes)
 
-    def _adopt(self, other: Self) -> None:
+    def _adopt(self, other: Any) -> None:
         super()._adopt(other)
         if "_counted_ngrams" in vars(other):
             self._counted_ngrams = other._counted_ngrams

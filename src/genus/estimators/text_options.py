@@ -47,6 +47,16 @@ def check_ngrams(ngrams: Any) -> tuple[int, int]:
     return least, largest
 
 
+def check_buckets(buckets: Any) -> int:
+    """How many bits number the buckets that words are hashed into; 0 if they are not."""
+    if buckets is None:
+        return 0
+    size = whole("buckets", buckets, least=1 << 10, most=1 << 30)
+    if size & (size - 1):
+        raise ValueError(f"buckets is a power of two, such as 2**20, or None; got {buckets!r}.")
+    return size.bit_length() - 1
+
+
 def check_pattern(pattern: Any) -> str | None:
     """A regular expression for tokens."""
     if pattern is None or pattern == DEFAULT_PATTERN:

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from genus.arrays import matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, Matrix
-from genus.families.protocol import by_weight, exclude_impossible, replace_own
+from genus.families.protocol import (
+    by_weight,
+    exclude_impossible,
+    replace_own,
+    seen_weights,
+)
+from genus.families.sums import Needs, Sums
 from genus.solve.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio, per_column
 from genus.statistics import Tally
 
@@ -54,8 +60,15 @@ class Bernoulli:
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
         ones, missing = matrix.count_above(X, y, weight, len(classes), self.threshold)
-        seen = matrix.class_weights(y, weight, len(classes)) - missing
+        seen = seen_weights(y, weight, len(classes), missing)
         return Tally.of(classes, None, {"ones": ones, "seen": seen})
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(above=float(self.threshold))
+
+    def of_sums(self, classes: Axis, given: Sums) -> Tally:
+        return Tally.of(classes, None, {"ones": given.sums, "seen": given.seen})
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> BernoulliParameters:
         counts = statistics.align(classes, width)

@@ -21,6 +21,7 @@ from genus.arrays import labels
 from genus.arrays.labels import Axis, is_missing
 from genus.arrays.matrix import Codes, InvalidColumn, InvalidValue, Matrix, refuse_negative, threads
 from genus.families.protocol import exclude_impossible
+from genus.families.sums import Needs
 from genus.solve.grid import Bins, Grid
 from genus.solve.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio, of_column
 from genus.statistics import Tally
@@ -103,6 +104,11 @@ class Categorical:
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         counts = tally_codes(codes, y, weight, offsets, len(classes), threads())
         return Tally.of(classes, keys, {"count": counts})
+
+    @property
+    def needs(self) -> Needs | None:
+        """Values; numbers in bins have too many of them."""
+        return Needs(values=True) if self.bins is None else None
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> CategoricalParameters:
         keys = statistics.keys or (labels.empty_axis(),) * width

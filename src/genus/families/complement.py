@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from genus.families.multinomial import (
     entries,
 )
 from genus.families.protocol import exclude_impossible
+from genus.families.sums import Sums
 from genus.solve.smoothing import Smoothing, finite_part, log_ratio
 from genus.statistics import Tally
 
@@ -64,6 +65,11 @@ class Complement:
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
         return count_things(X, y, classes, weight)
+
+    needs: ClassVar = Multinomial.needs
+
+    def of_sums(self, classes: Axis, given: Sums) -> Tally:
+        return Multinomial().of_sums(classes, given)
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> ComplementParameters:
         model = Multinomial(self.smoothing).solve(statistics, classes, width)

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
+from genus.arrays.logs import log_gamma
 from genus.arrays.matrix import Codes, Matrix
+from genus.families.protocol import seen_weights
 from genus.solve.errors import NoSolutionError
 from genus.statistics import ImpossibleError, Tally, settle
 
@@ -84,9 +85,8 @@ class Gamma:
         matrix.refuse_nonpositive(X)
         K = len(classes)
         total, missing = matrix.sum_columns(X, y, weight, K, nonnegative=True)
-        rows = matrix.class_weights(y, weight, K)
         above, below = sum_logarithms(X, y, weight, K)
-        seen = settle(rows - missing, rows)
+        seen = seen_weights(y, weight, K, missing)
         return Tally.of(
             classes, None, dict(zip(MEASURES, (seen, total, above, below), strict=True))
         )
@@ -304,7 +304,7 @@ def normaliser(a: Array) -> Array:
     """Calculate g(a) = a log a - a - log Γ(a), by Stirling's series where the terms cancel."""
     q = 1 / (a * a)
     series = 0.5 * np.log(a / (2 * np.pi)) - (1 / 12 - q * (1 / 360 - q * (1 / 1260))) / a
-    return np.where(a > 100, series, a * np.log(a) - a - gammaln(a))
+    return np.where(a > 100, series, a * np.log(a) - a - log_gamma(a))
 
 
 def ratio(x: Array, mean: Array) -> Array:

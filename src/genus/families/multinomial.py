@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from genus.arrays import matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, Matrix
-from genus.families.protocol import exclude_impossible
+from genus.families.protocol import exclude_impossible, seen_weights
+from genus.families.sums import Needs, Sums
 from genus.solve.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio
 from genus.statistics import Tally, divide
 
@@ -44,7 +45,7 @@ class MultinomialParameters:
 def count_things(X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
     """Occurrences by class and column, and the rows that were asked for them."""
     count, missing = matrix.sum_columns(X, y, weight, len(classes), nonnegative=True)
-    seen = matrix.class_weights(y, weight, len(classes)) - missing
+    seen = seen_weights(y, weight, len(classes), missing)
     return Tally.of(classes, None, {"count": count, "seen": seen})
 
 
@@ -63,6 +64,11 @@ class Multinomial:
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
         return count_things(X, y, classes, weight)
+
+    needs: ClassVar = Needs(nonnegative=True)
+
+    def of_sums(self, classes: Axis, given: Sums) -> Tally:
+        return Tally.of(classes, None, {"count": given.sums, "seen": given.seen})
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> MultinomialParameters:
         counts = statistics.align(classes, width)

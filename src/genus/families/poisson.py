@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from genus.arrays import matrix
 from genus.arrays.labels import Axis
+from genus.arrays.logs import log_gamma
 from genus.arrays.matrix import Codes, Matrix
-from genus.families.protocol import exclude_impossible
+from genus.families.protocol import exclude_impossible, seen_weights
+from genus.families.sums import Needs, Sums
 from genus.solve.smoothing import Smoothing, finite_part, maximise, per_column
 from genus.statistics import Tally, divide
 
@@ -58,8 +59,13 @@ class Poisson:
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
         total, missing = matrix.sum_columns(X, y, weight, len(classes), nonnegative=True)
-        seen = matrix.class_weights(y, weight, len(classes)) - missing
+        seen = seen_weights(y, weight, len(classes), missing)
         return Tally.of(classes, None, {"total": total, "seen": seen})
+
+    needs: ClassVar = Needs(nonnegative=True)
+
+    def of_sums(self, classes: Axis, given: Sums) -> Tally:
+        return Tally.of(classes, None, {"total": given.sums, "seen": given.seen})
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> PoissonParameters:
         counts = statistics.align(classes, width)
@@ -97,7 +103,7 @@ class Poisson:
         rate = parameters.rate.T
         with np.errstate(divide="ignore", invalid="ignore"):
             log_rate = np.where((rate == 0).all(axis=1, keepdims=True), 0.0, np.log(rate))
-            terms = np.where(x > 0, x * log_rate, 0.0) - rate - gammaln(x + 1)
+            terms = np.where(x > 0, x * log_rate, 0.0) - rate - log_gamma(x + 1)
         return np.where(np.isnan(x), 0.0, terms), np.zeros((len(x), rate.shape[1]))
 
     def leave_one_out(
@@ -123,7 +129,7 @@ class Poisson:
             p = guess
             if p is None:
                 p = (total.sum(axis=0) - wx + a) / (seen.sum(axis=0) - ws + a)
-            common = gammaln(x + 1).sum(axis=1)
+            common = log_gamma(x + 1).sum(axis=1)
             for k in range(n_classes):
                 own = (y[part] == k)[:, None]
                 rate = (np.maximum(total[k] - own * wx, 0) + a * p) / (
@@ -160,7 +166,7 @@ def best_alpha(total: Array, seen: Array) -> float:
     def score(log_a: float) -> float:
         a = np.exp(log_a)
         b = a * pooled_rate(total, seen, np.full(total.shape[1], a))
-        terms = b * log_a - gammaln(b) + gammaln(b + total) - (b + total) * np.log(a + seen)
+        terms = b * log_a - log_gamma(b) + log_gamma(b + total) - (b + total) * np.log(a + seen)
         return float(terms.sum())
 
     return maximise(score)
@@ -170,9 +176,9 @@ def log_factorials(X: Matrix) -> Array:
     """Σ_j log x_j! of each row, (m,), over what is there."""
     if matrix.is_sparse(X):
         values = matrix.SparseRows.of(X).to_scipy().astype(np.float64)
-        values.data = np.nan_to_num(gammaln(values.data + 1))
+        values.data = np.nan_to_num(log_gamma(values.data + 1))
         return np.asarray(values.sum(axis=1)).ravel()
     out = np.empty(len(X))
     for part in matrix.chunks(len(X), X.shape[1]):
-        out[part] = np.nansum(gammaln(matrix.dense_rows(X, part) + 1), axis=1)
+        out[part] = np.nansum(log_gamma(matrix.dense_rows(X, part) + 1), axis=1)
     return out

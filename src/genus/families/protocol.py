@@ -14,10 +14,21 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.arrays import matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, Matrix
+from genus.statistics import settle
 
 Array = NDArray[np.float64]
+
+
+def seen_weights(y: Codes, weight: Array | None, n_classes: int, missing: Array) -> Array:
+    """Σw of the rows of each class in which a column is not missing, (K, n).
+
+    Both sums may round, one by rows and the other by threads: where nothing is left, it is zero.
+    """
+    rows = matrix.class_weights(y, weight, n_classes)
+    return settle(rows - missing, rows)
 
 
 class Family(Protocol):

@@ -58,6 +58,9 @@ def from_tree(tree: dict[str, Any]) -> Any:
         estimator._counted_ngrams = tuple(tuple(ngrams) for ngrams in tree["ngrams"])
     if "plan" in tree:
         estimator.plan_ = plan_from_tree(tree["plan"])
+    if "reads" in tree:
+        columns = import_module("genus.estimators.columns").Columns
+        estimator.columns_ = columns.checked(tree["reads"])
     if "rounds" in tree:
         estimator.n_iter_ = int(tree["rounds"])
     estimator.n_features_in_ = int(tree["columns"])

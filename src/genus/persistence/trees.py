@@ -55,6 +55,8 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         tree["ngrams"] = [list(ngrams) for ngrams in estimator._counted_ngrams]
     if hasattr(estimator, "plan_"):
         tree["plan"] = plan_to_tree(estimator.plan_)
+    if hasattr(estimator, "columns_"):
+        tree["reads"] = plain(vars(estimator.columns_))
     if hasattr(estimator, "n_iter_"):
         tree["rounds"] = int(estimator.n_iter_)
     return tree

@@ -158,7 +158,7 @@ def read(source: Source, target: str, known: NDArray[Any] | None = None) -> Rows
             step *= 2
             kept = [thinned(part, step) for part in kept]
     if labelled == 0:
-        raise unlabelled(source, target, seen)
+        raise unlabelled(source.name, target, seen)
     _, numbers, y, batches = zip(*kept, strict=True)
     rows = Rows(
         pa.Table.from_batches(batches),

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from genus._kernel import layer_sums
 from genus.arrays import matrix
+from genus.arrays.logs import log_softmax
 from genus.arrays.matrix import Codes
 from genus.stacking import layer
 from genus.stacking.prior import Prior

@@ -303,6 +303,11 @@ class Sample:
     # To choose from
 
     @property
+    def is_complete(self) -> bool:
+        """Whether every row that was counted is in the sample."""
+        return self.size > 0 and self.limit == EVERY
+
+    @property
     def total(self) -> float:
         """What all rows weigh together."""
         return float(self.weights.sum())

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from genus.arrays import arrow
 from genus.solve.grid import Grid, dyadic_edges
 from genus.table.read.sources import TableError
+from genus.text import Texts, Tokenizer
 
 Array = NDArray[np.float64]
 DAYS = "dates, counted as days"
@@ -32,6 +33,10 @@ MOST_CELLS, FEWEST_CELLS = 38, 4  # of a column of numbers that is, about
 CELLS_BEYOND = 5  # for numbers that are missing, or beyond those that were looked at
 MOST_SLOTS = 1000  # cells of all columns together
 MOST_SUMS = 1 << 24  # of pairs of cells, by class
+MOST_WORDS = 1 << 21  # of a column of texts, or pairs of them, times classes: some 800 bytes each
+BITS = 18  # of the buckets that words hash to if they are more
+MOST_READ = 20_000  # texts that tell how many words there are
+MANY_ROWS = 10_000_000  # of a table whose length is not known
 ENOUGH = 20  # rows from which on values that all differ identify their rows
 
 
@@ -43,7 +48,8 @@ class Column:
     a `grid`, and `unit` is "days" of dates and "seconds" of times. `paired`: whether it is counted
     together with other columns, numbers by the coarser cells between `edges`, and of categories
     those whose hashes are `known`, others as one. `unseen`: it held nothing so far, so that other
-    rows may tell what it holds.
+    rows may tell what it holds. `runs`: pairs of words of a text are counted; `bits`: its words are
+    counted in 2^bits buckets that they hash to, if not 0.
     """
 
     name: str
@@ -56,6 +62,8 @@ class Column:
     edges: tuple[float, ...] = ()
     known: tuple[int, ...] = ()
     unseen: bool = False
+    runs: bool = True
+    bits: int = 0
 
     @property
     def is_date(self) -> bool:
@@ -72,6 +80,11 @@ class Column:
             raise ValueError(
                 f"Column {self.name!r} is a {self.kind} on one side and a {other.kind} on the "
                 "other. Fit one like the other (like=)."
+            )
+        if (self.runs, self.bits) != (other.runs, other.bits):
+            raise ValueError(
+                f"The texts of column {self.name!r} are counted in two ways, for one side has more "
+                "of them. Fit both by one plan (like=, or genus plan)."
             )
         grid = self.grid.common(other.grid)
         edges = np.array(sorted(set(self.edges) & set(other.edges)))
@@ -172,11 +185,12 @@ def look(
     kinds: Mapping[str, str] | None = None,
     ignored: Collection[str] = (),
     classes: int = 2,
+    total: int | None = None,
 ) -> Plan:
     """The plan for tables like this one, an Arrow table of some of the rows.
 
     `kinds` says what columns hold, where that is not to be decided, and `ignored` are left out.
-    `classes` is how many there are, about.
+    `classes` is how many there are, about, and `total` how many rows, if that is known.
     """
     kinds = kinds or {}
     for name in [*kinds, *ignored]:
@@ -190,7 +204,42 @@ def look(
         for name in table.column_names
         if name != target
     ]
-    return Plan(tuple(cut_into_cells(seen, classes)), target)
+    columns = [
+        bounded(column, table.column(column.name), classes, total)
+        for column in cut_into_cells(seen, classes)
+    ]
+    return Plan(tuple(columns), target)
+
+
+def bounded(column: Column, values: Any, classes: int, total: int | None) -> Column:
+    """A column whose texts are counted in bounded memory, whatever other rows hold.
+
+    The numbers of different words and pairs grow as a power of the number of texts (Heaps' law),
+    which half of the texts that were looked at and all of them tell.
+    """
+    if column.kind != "text":
+        return column
+    rows = min(len(values), MOST_READ)
+    texts = Texts.of(values.slice(0, rows).fill_null("").cast("large_string"))
+    tokenizer = Tokenizer(ngrams=(1, 2))
+    half, full = (tokenizer.encode(texts[:n]).words.runs for n in (rows // 2, rows))
+    times = max(MANY_ROWS if total is None else total, rows) / max(rows, 1)
+    found = [
+        n * times ** np.clip(np.log2(max(n, 1) / max(m, 1)), 0, 1)
+        for n, m in ((full.sum(), half.sum()), ((~full).sum(), (~half).sum()))
+    ]
+    runs, words = (count * classes for count in found)
+    notes = [column.note]
+    if runs > MOST_WORDS:
+        notes.append(f"about {found[0]:,.0f} pairs of words are too many, and left out")
+    if words > MOST_WORDS:
+        notes.append(f"about {found[1]:,.0f} words are too many, and share 2^{BITS} buckets")
+    return replace(
+        column,
+        runs=bool(runs <= MOST_WORDS),
+        bits=BITS if words > MOST_WORDS else 0,
+        note="; ".join(filter(None, notes)),
+    )
 
 
 @dataclass(frozen=True, eq=False)

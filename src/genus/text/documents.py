@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from genus.arrays import labels, matrix
+from genus.arrays import matrix
 from genus.arrays.hashes import Hashes, mix
 from genus.arrays.matrix import Codes, SparseRows
 from genus.arrays.vocabulary import Vocabulary
@@ -113,10 +113,9 @@ class Documents:
 
     def score(self, words: Vocabulary, table: Array, power: float = 0.0) -> Array:
         """Σ x_v table_v / (Σ x_v)^power, (m, K), over the words v of each text in `words`."""
-        known = words.find(self.words)
-        there = known >= 0
         terms = np.column_stack([table, np.ones(len(table))]) if power else table
-        own = labels.spread(terms[there], known[there], self.width)
+        nothing = np.zeros((1, terms.shape[1]))  # for words that are not known, at -1
+        own = np.concatenate([terms, nothing])[self.words.find(words)]
         scores = matrix.score_linear(self.rows, own, np.zeros_like(own), nonnegative=True)
         return divided(scores[:, :-1], scores[:, -1], power) if power else scores
 

@@ -27,7 +27,7 @@ from genus.text.sources import SHOWN, Chunk, NoText, Texts
 Array = NDArray[np.float64]
 DEFAULT_PATTERN = r"(?u)\b\w\w+\b"  # what the kernel does
 NO_TEXT = -2
-How = tuple[NDArray[np.uint32], bool, bool, int, int]
+How = tuple[NDArray[np.uint32], bool, bool, int, int, int]
 TEXTS_AT_A_TIME = 1024  # for a tokenizer in Python
 
 
@@ -37,7 +37,8 @@ class Tokenizer:
 
     `analyzer` is "word", or "char_wb" for n-grams of the characters of words. `ngrams` are the
     least and the largest n. `token_pattern` or `split`, a function from a text to its tokens, take
-    the place of the kernel's own tokens.
+    the place of the kernel's own tokens. With `bits`, a token is the name of one of 2^bits buckets
+    that it hashes to: their number is bounded, and they have no names that people know.
     """
 
     analyzer: str = "word"
@@ -46,18 +47,20 @@ class Tokenizer:
     token_pattern: str | None = None
     split: Callable[[str], Any] | None = None
     threads: int | None = None
+    bits: int = 0
 
     @property
     def counting(self) -> dict[str, Any]:
         """What decides which tokens are counted."""
         name = None if self.split is None else function_name(self.split)
-        return {
+        options = {
             "analyzer": self.analyzer,
             "ngrams": list(self.ngrams),
             "lowercase": self.lowercase,
             "token_pattern": self.token_pattern,
             "tokenizer": name,
         }
+        return options | ({"bits": self.bits} if self.bits else {})
 
     @property
     def is_own(self) -> bool:
@@ -123,7 +126,7 @@ class Tokenizer:
     def _input(self, texts: Texts) -> tuple[list[Chunk], How]:
         chunks = list(self._tokens(texts)) if self.is_own else list(texts.chunks)
         characters = self.analyzer == "char_wb"
-        how = alphabet(self.lowercase), self.lowercase, characters, *self.ngrams
+        how = alphabet(self.lowercase), self.lowercase, characters, *self.ngrams, self.bits
         return chunks, how
 
     def _tokens(self, texts: Texts) -> Iterator[Chunk]:

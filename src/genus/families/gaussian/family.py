@@ -32,6 +32,7 @@ from genus.families.gaussian.scores import (
     score_diagonal,
     score_full,
 )
+from genus.families.sums import Needs, Sums
 from genus.solve.normal import Factor, LOG_2π, SingularCovarianceError
 from genus.solve.shrinkage import shrink
 from genus.statistics import Array, Moments, divide
@@ -103,6 +104,22 @@ class Gaussian:
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Moments:
         return count_moments(self.structure, self.quartic, X, y, classes, weight)
+
+    @property
+    def needs(self) -> Needs | None:
+        """First and second moments; fourth moments are counted from rows only."""
+        if self.quartic:
+            return None
+        return Needs(squares="columns" if self.structure == "diagonal" else "pairs")
+
+    def of_sums(self, classes: Axis, given: Sums) -> Moments:
+        assert given.squares is not None
+        assert given.origin is not None
+        squares = given.squares
+        if self.structure == "pooled" and squares.ndim == 3:
+            squares = squares.sum(axis=0)
+        parts = classes, given.origin, given.seen, given.sums, squares
+        return Moments.counted(self.structure, *parts).canonical()
 
     def solve(self, statistics: Moments, classes: Axis, width: int) -> Parameters:
         moments = statistics.align(classes, width)

@@ -31,7 +31,7 @@ from genus.statistics import Array, Bags, Belief, Compound, Moments, Pairs, Samp
 from genus.statistics.sample import MISSING
 from genus.table import Column, Frame, Plan, Values
 from genus.table.plan import CONSTANT, MOST_PAIRED, Seen, cut_into_cells, hashed
-from genus.text import Documents, Texts
+from genus.text import Documents, Texts, Tokenizer
 from genus.text.model import Words
 
 TEXT, JOINT = "text/", "joint/"
@@ -74,6 +74,11 @@ def renamed(own: Coded, names: list[str]) -> Coded:
     return Coded(axis, np.append(place, -1)[own.codes])
 
 
+def encoded(texts: Texts | Documents, rows: NDArray[np.intp], how: Tokenizer) -> Documents:
+    """Some of the texts, as counts of their tokens."""
+    return texts[rows] if isinstance(texts, Documents) else how.encode(texts.take(rows))
+
+
 @dataclass(frozen=True, eq=False)
 class Counting:
     """How rows of a plan are counted; the only code that sees them.
@@ -104,6 +109,12 @@ class Counting:
         """The names of columns of texts."""
         return tuple(column.name for column in self.plan.used if column.kind == "text")
 
+    def words_of(self, column: Column) -> Words:
+        """How the texts of a column are counted: with pairs of words or without, or in buckets."""
+        how = self.words.tokenizer
+        ngrams = how.ngrams if column.runs else (1, 1)
+        return replace(self.words, tokenizer=replace(how, ngrams=ngrams, bits=column.bits))
+
     @property
     def options(self) -> dict[str, Any]:
         """What decides what is counted."""
@@ -117,6 +128,8 @@ class Counting:
                     "paired": column.paired,
                     "edges": list(column.edges),
                     "known": list(column.known),
+                    **({} if column.runs else {"runs": False}),
+                    **({"bits": column.bits} if column.bits else {}),
                 }
                 for column in self.plan.used
             ],
@@ -166,7 +179,7 @@ class Counting:
         for column, values in columns:
             if column.kind == "text":
                 name = TEXT + column.name
-                parts[name] = self.words.count(values, y, classes, weight)
+                parts[name] = self.words_of(column).count(values, y, classes, weight)
         if self.sample:
             parts["sample"] = self._sampled(X, [own for _, own in plain], y, classes, weight)
         return Compound(parts)
@@ -176,21 +189,20 @@ class Counting:
     def _sampled(
         self, X: Frame, plain: list[Coded], y: Codes, classes: Axis, weight: Array | None
     ) -> Sample:
-        texts = [X.columns[j] for j, c in enumerate(self.plan.used) if c.kind == "text"]
+        texts = [
+            (X.columns[j], self.words_of(c).tokenizer)
+            for j, c in enumerate(self.plan.used)
+            if c.kind == "text"
+        ]
 
         def encode(rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], tuple[Bags, ...]]:
             cells = np.empty((len(rows), len(plain)), dtype=np.int64)
             for j, (column, own) in enumerate(zip(self.plain, plain, strict=True)):
                 keys = own.axis if column.kind == "number" else name_keys(own.axis)
                 cells[:, j] = np.append(keys, MISSING)[own.codes[rows]]
-            return cells, tuple(self._documents(text, rows).bags() for text in texts)
+            return cells, tuple(encoded(text, rows, how).bags() for text, how in texts)
 
         return Sample.of(self.sample, classes, y, weight, self._hashes(X), encode)
-
-    def _documents(self, texts: Texts | Documents, rows: NDArray[np.intp]) -> Documents:
-        if isinstance(texts, Documents):
-            return texts[rows]
-        return self.words.tokenizer.encode(texts.take(rows))
 
     def _hashes(self, X: Frame) -> hashes.Hashes:
         """A hash of the values of each row, (m,), whatever the order of the columns."""
@@ -202,7 +214,7 @@ class Counting:
             elif column.kind == "category":
                 own = np.append(hashes.of_names(values.names), np.uint64(0))[values.codes]
             else:
-                own = self.words.tokenizer.hashes(values)
+                own = self.words_of(column).tokenizer.hashes(values)
             total += np.where(own == 0, own, hashes.mix(own + key))  # what is missing adds nothing
         return hashes.mix(total)
 

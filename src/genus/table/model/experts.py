@@ -13,16 +13,20 @@ Symbols: m rows, n columns, K classes, V slots, B bins, d features.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import lgamma
+from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.special import gammaln, logsumexp, ndtri
 
 from genus._kernel import average_parents, sum_pairs, sum_pairs_by_column
 from genus.arrays.labels import Axis
+from genus.arrays.logs import logsumexp
 from genus.arrays.matrix import threads
 from genus.statistics import Array, Pairs
 from genus.table.model.binning import Binned
@@ -32,6 +36,7 @@ Cells = NDArray[np.uint16]  # (n, m), the slot of each column
 BACK_OFF = 1.0  # rows that a share is drawn by to that of all classes, or without a parent
 RIDGE = 10.0  # of a covariance, over the number of rows
 OWN, OWN_OF_BINS = 10.0, 30.0  # rows of the pooled covariance in that of a class
+LEAST = -30.0  # the least log-probability that an expert is believed
 TINY = 1e-9
 DRAWN = 1.0  # rows that a mean is drawn by to that of all classes
 
@@ -81,7 +86,11 @@ class Parents:
     is_parent: NDArray[np.bool_]
 
     def score(self, cells: Cells) -> Array:
-        return average_parents(self.bin_of[cells], self.table, self.is_parent, threads())
+        return self.of_bins(self.bin_of[cells])
+
+    def of_bins(self, bins: Cells) -> Array:
+        """Return the scores of rows whose bins are known."""
+        return average_parents(bins, self.table, self.is_parent, threads())
 
     def contributions(self, cells: Cells) -> tuple[Array, Array]:
         """With r_i the share of parent i: Σ_i r_i log p(x_j|x_i,k), and Σ_i -r_i log r_i.
@@ -108,7 +117,7 @@ class Parents:
 class Curved:
     """A Student t of each class: δ_k = offset_k + Σ_{i<=j} table[cell_i, cell_j].
 
-    log p(x|k) = constant_k - ½ (ν_k + d) log(1 + δ_k / ν_k).
+    log p(x|k) = constant_k - ½ (ν_k + d_k) log(1 + δ_k / ν_k).
     """
 
     name: str
@@ -116,10 +125,15 @@ class Curved:
     offset: Array
     freedom: Array
     constant: Array
-    features: int
+    features: Array
 
     def score(self, cells: Cells) -> Array:
         return self.constant + self._bend(self.offset + sum_pairs(cells, self.table, threads()))
+
+    def part(self, name: str, classes: slice) -> Curved:
+        """Return the expert of some of the classes."""
+        arrays = (self.offset, self.freedom, self.constant, self.features)
+        return Curved(name, self.table[:, :, classes], *(values[classes] for values in arrays))
 
     def _bend(self, δ: Array) -> Array:
         return -0.5 * (self.freedom + self.features) * np.log1p(np.maximum(δ, 0) / self.freedom)
@@ -167,26 +181,47 @@ class Informed:
         return np.asarray(self.known[cells].mean(axis=0))
 
 
+@dataclass(frozen=True, eq=False)
+class Experts:
+    """All experts that are solved from counts of pairs.
+
+    `known` (V + 1,) says of which slots something is known. `curved` are those of that kind side by
+    side, as one of twice the classes.
+    """
+
+    bins: Additive
+    parents: Parents
+    linear: tuple[Additive, Additive]
+    curved: Curved
+    known: NDArray[np.bool_]
+    together: Together
+
+    @cached_property
+    def listed(self) -> tuple[Expert, ...]:
+        """Each by itself, in the order of NAMES."""
+        K = len(self.bins.constant)
+        curved = (self.curved.part(NAMES[4], slice(K)), self.curved.part(NAMES[5], slice(K, None)))
+        informed = (Informed(expert, self.known) for expert in (*self.linear, *curved))
+        return (self.bins, self.parents, *informed)
+
+
 # Solving
 
 
-def solve(
-    binned: Binned, counted: Pairs, classes: Axis, cell_means: list[Array | None]
-) -> tuple[tuple[Expert, ...], Together]:
+def solve(binned: Binned, counted: Pairs, classes: Axis, cell_means: list[Array | None]) -> Experts:
     """All experts, from counts of pairs of cells and the bins that these make up."""
     counts, n = counted.align(classes), binned.columns
     every = Features.of(cell_features(binned, counted, cell_means, True), counts, n)
     few = Features.of(cell_features(binned, counted, cell_means, False), counts, n)
-    shares, known = log_shares(binned), binned.bin_of < binned.size
-    found = (
+    shares = log_shares(binned)
+    return Experts(
         Additive(NAMES[0], shares[binned.bin_of], np.zeros(len(classes))),
         parents(binned, shares),
-        Informed(linear(NAMES[2], few), known),
-        Informed(linear(NAMES[3], every), known),
-        Informed(curved(NAMES[4], few, OWN), known),
-        Informed(curved(NAMES[5], every, OWN_OF_BINS), known),
+        (linear(NAMES[2], few), linear(NAMES[3], every)),
+        curved([few, every], [OWN, OWN_OF_BINS]),
+        binned.bin_of < binned.size,
+        together(binned, shares),
     )
-    return found, together(binned, shares)
 
 
 def log_shares(binned: Binned) -> Array:
@@ -221,16 +256,26 @@ def parents(binned: Binned, shares: Array) -> Parents:
 class Together:
     """What each column says with all others that they do not say alone: 2/n Σ_j of a table.
 
-    table[u, v] = log p(u,v|k) / p(u|k)p(v|k), (B + 1, B + 1, K).
+    table[u, v] = log p(u,v|k) / p(u|k)p(v|k), (B + 1, B + 1, K); `column` (B,) has the bins u.
     """
 
     bin_of: NDArray[np.uint16]
     table: Array
+    column: NDArray[np.intp]
 
     def by_column(self, cells: Cells) -> Array:
         """By column, (m, n, K)."""
         sums = sum_pairs_by_column(self.bin_of[cells], self.table, threads())
         return sums * (2 / max(len(cells), 1))
+
+    def weighed(self, weights: Array) -> Array:
+        """Return a table (B + 1, B + 1, K) whose sum over pairs is Σ_j weights_j by_column_j.
+
+        The table is symmetric, so that each pair has the weights of both its columns.
+        """
+        by_bin = np.append(weights[self.column], 0.0)
+        both = (by_bin[:, None] + by_bin) * (2 / max(len(weights), 1))
+        return self.table * both[:, :, None]
 
 
 def together(binned: Binned, shares: Array) -> Together:
@@ -242,7 +287,7 @@ def together(binned: Binned, shares: Array) -> Together:
     table = np.zeros((B + 1, B + 1, K))
     table[:B, :B] = np.log(both) - np.log(alone)
     table[:B, :B][binned.column[:, None] == binned.column] = 0.0
-    return Together(binned.bin_of.astype(np.uint16), table)
+    return Together(binned.bin_of.astype(np.uint16), table, binned.column)
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,14 +344,27 @@ def factorised(Σ: Array) -> tuple[Array, bool]:
         return cho_factor(Σ + more * np.eye(len(Σ)), lower=True)
 
 
-def curved(name: str, features: Features, prior: float) -> Curved:
-    """Σ_k of the class's own scatter and `prior` rows of the pooled one.
+def curved(all_features: Sequence[Features], priors: Sequence[float]) -> Curved:
+    """Solve experts over some features each, side by side.
 
-    δ = (φ - μ)ᵀP(φ - μ) / width of φ = Σ_i a_i: Σ_ij a_iᵀPa_j - 2 Σ_i a_iᵀPμ + μᵀPμ.
+    They share a table, so that one look at two cells is enough for all of them.
+    """
+    V, K = len(all_features[0].table), len(all_features[0].weights)
+    table = np.empty((V, V, K * len(all_features)))
+    parts = np.split(table, len(all_features), axis=2)
+    found = [bent(*each) for each in zip(all_features, priors, parts, strict=True)]
+    return Curved("curved", table, *map(np.concatenate, zip(*found, strict=True)))
+
+
+def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, Array, Array]:
+    """Return offset, ν, constant and d by class; Σ_k has `prior` rows of the pooled covariance.
+
+    δ = (φ - μ)ᵀP(φ - μ) / width of φ = Σ_i a_i: Σ_ij a_iᵀPa_j - 2 Σ_i a_iᵀPμ + μᵀPμ. What it sums
+    over pairs of cells is written to the `table` (V + 1, V + 1, K).
     """
     a, d = features.table, features.table.shape[1]
     K = len(features.weights)
-    table, offset, constant = np.empty((len(a), len(a), K)), np.empty(K), np.empty(K)
+    offset, constant = np.empty(K), np.empty(K)
     ν = features.weights + prior
     width = 1 + 1 / (features.weights + DRAWN)  # the mean is not known either
     diagonal = np.diag_indices(len(a))
@@ -321,9 +379,9 @@ def curved(name: str, features: Features, prior: float) -> Curved:
         products[diagonal] = own
         table[:, :, k] = products / width[k]
         offset[k] = features.means[k] @ drawn / width[k]
-        constant[k] = gammaln((ν[k] + d) / 2) - gammaln(ν[k] / 2) - 0.5 * d * np.log(ν[k])
+        constant[k] = lgamma((ν[k] + d) / 2) - lgamma(ν[k] / 2) - 0.5 * d * np.log(ν[k])
         constant[k] -= np.log(np.diag(factor[0])).sum()
-    return Curved(name, table, offset, ν, constant, d)
+    return offset, ν, constant, np.full(K, float(d))
 
 
 def cell_features(
@@ -371,4 +429,5 @@ def standard(values: Array, weight: Array) -> Array:
 def normal_scores(weight: Array) -> Array:
     """Quantiles of the normal distribution at the middle of each cell."""
     middle = (np.cumsum(weight) - weight / 2 + 0.25) / (weight.sum() + 0.5)
-    return ndtri(np.clip(middle, 1e-4, 1 - 1e-4))
+    inverse = NormalDist().inv_cdf
+    return np.array([inverse(p) for p in np.clip(middle, 1e-4, 1 - 1e-4).tolist()])

@@ -52,6 +52,11 @@ class Numbers:
     parameters: Any
     grid: Grid
 
+    @property
+    def steps(self) -> Axis | None:
+        """The numbers at which scores change, if they are steps; None if they are a curve."""
+        return None
+
     def score(self, values: Array) -> Array:
         """log p(x|k), (m, K), up to a term that is the same for all classes."""
         return np.maximum(self._scores(values, relative=True), LEAST)
@@ -84,6 +89,10 @@ class Bins(Numbers):
         """The inner edges of the bins."""
         return self.parameters.columns[0].edges
 
+    @property
+    def steps(self) -> Axis | None:
+        return self.edges
+
     def common(self, values: Array) -> Array:
         seen = self.grid.values(self.parameters.columns[0].cells)
         low, high = (float(seen[0]), float(seen[-1])) if len(seen) else (0.0, 0.0)
@@ -103,6 +112,14 @@ class Values:
     family: Any
     parameters: Any
     grid: Grid | None = None
+
+    @property
+    def steps(self) -> Axis | None:
+        """The values that have scores of their own; of numbers the ends of their cells."""
+        if self.grid is None:
+            return self.axis
+        keys = self.grid.keys(self.axis)
+        return np.union1d(self.grid.values(keys), self.grid.values(keys + 1))
 
     @cached_property
     def log_p(self) -> Array:

@@ -13,35 +13,50 @@ Symbols: m rows, n columns, K classes, G experts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
+from genus.arrays import matrix
 from genus.arrays.labels import Axis
+from genus.arrays.logs import log_softmax
 from genus.arrays.matrix import Codes
 from genus.registry import FAMILIES
 from genus.statistics import Array, Compound
-from genus.statistics.sample import EVERY
 from genus.table import Frame, Plan
 from genus.table.model import experts, marginals, tree
 from genus.table.model.binning import merged
 from genus.table.model.counts import TEXT, TOGETHER, Counting
-from genus.table.model.experts import NAMES, Expert, Together
+from genus.table.model.experts import LEAST, NAMES, Expert, Experts
 from genus.table.model.marginals import Marginal, of_columns
+from genus.table.model.scorer import Scorer
 from genus.table.model.slots import Slots, cell_means
 from genus.table.model.tree import Tree
 from genus.table.model.weighing import Weighing, Weights, believed_of, weigh
 from genus.text.model.combination import Combination
 from genus.text.model.words import WordParameters, Words
 
-LEAST = -30.0  # the least log-probability that an expert is believed
-TINY = 1e-300
-ROWS = 1 << 14  # that are scored at a time
+ROWS = 1 << 12  # that are scored at a time: what is said of them stays in cache
 ASIDE = 10_000  # rows that weights are learned from where none are kept
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Columns of numbers that are modelled together, and the parameters of TOGETHER."""
+
+    columns: list[int]
+    parameters: Any
+
+    def scores(self, X: Frame) -> Iterator[tuple[int, Array]]:
+        """Each column's summand of log p(x|k), (m, K), with a share of what belongs to none."""
+        x = np.stack([X.columns[j] for j in self.columns], axis=1)
+        terms, rest = TOGETHER.contributions(self.parameters, x)
+        for i, j in enumerate(self.columns):
+            yield j, terms[:, i] + rest / len(self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +70,10 @@ class MixedParameters:
 
     plan: Plan
     marginals: tuple[Marginal | None, ...]
-    blocks: Mapping[str, Any]
+    blocks: tuple[Block, ...]
     texts: Mapping[int, WordParameters]
     slots: Slots
-    experts: tuple[Expert, ...]
-    together: Together | None
+    experts: Experts | None
     log_share: Array
     combinations: Mapping[str, Combination]
     weighing: Weighing | None = None
@@ -70,6 +84,16 @@ class MixedParameters:
     def weights(self) -> Weights | None:
         """What experts and columns count for."""
         return None if self.weighing is None else self.weighing.weights
+
+    @property
+    def listed(self) -> tuple[Expert, ...]:
+        """The experts of pairs."""
+        return () if self.experts is None else self.experts.listed
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """What scores rows by all experts at once, if they have weights."""
+        return Scorer.of(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +123,8 @@ class Mixed:
 
     def words(self, j: int, combinations: Mapping[str, Combination]) -> Words:
         """How texts of a column are modelled."""
-        name = self.how.plan.used[j].name
-        return replace(self.how.words, combination=combinations.get(name))
+        column = self.how.plan.used[j]
+        return replace(self.how.words_of(column), combination=combinations.get(column.name))
 
     @property
     def counting(self) -> Mapping[str, Any]:
@@ -159,7 +183,8 @@ class Mixed:
     ) -> MixedParameters:
         family, statistics = self.recut(statistics, classes)
         combinations = {} if weighing is None else weighing.combinations
-        solved = family.solved(statistics, classes, combinations)
+        with matrix.ONE_BLAS_THREAD:  # for matrices so small, several wait for each other
+            solved = family.solved(statistics, classes, combinations)
         if self.tree:
             solved = replace(solved, tree=tree.solve(family.how.plan, statistics, classes))
         if weighing is None or not self.calibrate:
@@ -172,9 +197,9 @@ class Mixed:
         If the sample has every row, pairs can be counted again by other cells.
         """
         how = self.how
-        if not (how.plan.joined and how.sample and (self.dependence or self.tree)):
+        if not (how.plan.joined and (self.dependence or self.tree)):
             return self, statistics
-        if statistics["sample"].limit < EVERY:
+        if not statistics["sample"].is_complete:
             return self, statistics
         again, pairs = how.recut(statistics, classes)
         return replace(self, how=again), Compound({**statistics.parts, "pairs": pairs})
@@ -193,14 +218,12 @@ class Mixed:
         }
         share = np.log((rows + 1) / (rows.sum() + len(rows)))
         slots = Slots.of(plan, statistics["pairs"])
-        known, together = self._experts(statistics, classes) if self.dependence else ((), None)
-        blocks = {
-            name: TOGETHER.solve(statistics[name].align(classes, len(own)), classes, len(own))
+        known = self._experts(statistics, classes) if self.dependence else None
+        blocks = tuple(
+            Block(own, TOGETHER.solve(statistics[name].align(classes, len(own)), classes, len(own)))
             for name, own in self.how.blocks.items()
-        }
-        return MixedParameters(
-            plan, found, blocks, texts, slots, known, together, share, combinations
         )
+        return MixedParameters(plan, found, blocks, texts, slots, known, share, combinations)
 
     def _marginals(
         self, statistics: Compound, classes: Axis, rows: Array
@@ -218,13 +241,11 @@ class Mixed:
             found.append(None if own is None else marginals.solve(own, family))
         return found
 
-    def _experts(
-        self, statistics: Compound, classes: Axis
-    ) -> tuple[tuple[Expert, ...], Together | None]:
+    def _experts(self, statistics: Compound, classes: Axis) -> Experts | None:
         pairs = statistics["pairs"]
         paired = [column for column in self.how.plan.used if column.paired]
         if not paired or not pairs.keys:
-            return (), None
+            return None
         is_number = np.array([column.kind == "number" for column in paired])
         binned = merged(pairs, classes, is_number)
         means = cell_means(self.how.plan, statistics)
@@ -240,20 +261,19 @@ class Mixed:
         """
         p = parameters
         by_column = np.ascontiguousarray(self._by_column(p, X).transpose(0, 2, 1))
+        by_column -= by_column.mean(axis=1, keepdims=True)  # before a sum: they may be far off
         joint = np.zeros_like(by_column)
         scores = [by_column.sum(axis=2)] if len(p.texts) < len(p.marginals) else []
-        if p.experts:
+        if p.experts is not None:
             unpaired = np.ones(len(p.marginals), dtype=bool)
             unpaired[list(p.slots.columns)] = False
             rest = by_column[:, :, unpaired].sum(axis=2)
             cells = p.slots.place(X)
-            scores += [expert.score(cells) + rest for expert in p.experts]
-            assert p.together is not None
-            both = p.together.by_column(cells).transpose(0, 2, 1)
+            scores += [expert.score(cells) + rest for expert in p.listed]
+            both = p.experts.together.by_column(cells).transpose(0, 2, 1)
             joint[:, :, list(p.slots.columns)] = both - both.mean(axis=1, keepdims=True)
         said = [np.maximum(log_softmax(s + p.log_share, axis=1), LEAST) for s in scores]
         said += [self._text(p, X, j) for j in p.texts]
-        by_column -= by_column.mean(axis=1, keepdims=True)
         return np.stack(said, axis=2), np.concatenate([by_column, joint], axis=2)
 
     def _text(self, parameters: MixedParameters, X: Frame, j: int) -> Array:
@@ -267,37 +287,36 @@ class Mixed:
     def log_likelihood(
         self, parameters: MixedParameters, X: Frame, relative: bool = False
     ) -> Array:
-        out = np.empty((len(X), len(parameters.log_share)))
-        for start in range(0, len(X), ROWS):
-            part = slice(start, min(start + ROWS, len(X)))
-            rows = X[part]
-            out[part] = self._likelihood(parameters, rows)
-            if not relative and parameters.weights is None:
-                out[part] += self._common(parameters, rows)[:, None]
-        return out
+        p = parameters
+        if p.weights is not None:
+            return self._weighed(p, X, p.weights.doubt)
 
-    def _likelihood(self, parameters: MixedParameters, X: Frame) -> Array:
-        if parameters.weights is None:
-            return self._product(parameters, X)
-        doubt = parameters.weights.doubt
-        said = self._said(parameters, X)
-        return np.logaddexp(np.log1p(-doubt) + said, np.log(max(doubt, TINY)))
+        def product(rows: Frame) -> Array:
+            total = self._product(p, rows)
+            return total if relative else total + self._common(p, rows)[:, None]
 
-    def _said(self, parameters: MixedParameters, X: Frame) -> Array:
-        """log p(k|x) / p(k), (m, K), before any doubt."""
-        w = parameters.weights
-        assert w is not None
-        F, by_column = self.evidence(parameters, X)
-        by_name = dict(zip(w.names, w.experts, strict=True))
-        experts = np.array([by_name.get(name, 0.0) for name in self.present(parameters)])
-        said = log_softmax(F @ experts + by_column @ w.columns + parameters.constant, axis=1)
-        return said - parameters.log_share
+        return by_rows(product, X, len(p.log_share))
+
+    def _weighed(self, parameters: MixedParameters, X: Frame, doubt: float) -> Array:
+        """log((1 - doubt) p(k|x) / p(k) + doubt), (m, K)."""
+        p = parameters
+        assert p.weights is not None
+        by_name, scorer = p.weights.by_name, p.scorer
+
+        def score(rows: Frame) -> Array:
+            more = np.zeros((len(rows), len(p.log_share)))
+            for j in p.texts:
+                weight = by_name.get(TEXT + self.how.plan.used[j].name, 0.0)
+                more += weight * self._text(p, rows, j)
+            return scorer.score(rows, more, doubt)
+
+        return by_rows(score, scorer.read(X), len(p.log_share))
 
     def present(self, parameters: MixedParameters) -> list[str]:
         """The names of the experts that `evidence` has."""
         plain = ["families"] if len(parameters.texts) < len(parameters.marginals) else []
         texts = [TEXT + self.how.plan.used[j].name for j in parameters.texts]
-        return [*plain, *(expert.name for expert in parameters.experts), *texts]
+        return [*plain, *(expert.name for expert in parameters.listed), *texts]
 
     def _by_column(self, parameters: MixedParameters, X: Frame) -> Array:
         """log p(x_j|k) by the families of columns, (m, n, K); those of texts are zero.
@@ -308,10 +327,9 @@ class Mixed:
         for j, marginal in enumerate(parameters.marginals):
             if marginal is not None:
                 out[:, j] = marginal.score(X.columns[j])
-        for name, own in self.how.blocks.items():
-            x = np.stack([X.columns[j] for j in own], axis=1)
-            terms, rest = TOGETHER.contributions(parameters.blocks[name], x)
-            out[:, own] = terms + rest[:, None] / len(own)
+        for block in parameters.blocks:
+            for j, scores in block.scores(X):
+                out[:, j] = scores
         return out
 
     def _product(self, parameters: MixedParameters, X: Frame) -> Array:
@@ -345,17 +363,16 @@ class Mixed:
             total = self.log_likelihood(parameters, X)
             return terms, total - terms.sum(axis=1)
         w = parameters.weights
-        by_name = dict(zip(w.names, w.experts, strict=True))
+        by_name = w.by_name
         terms = by_column * (by_name.get("families", 0.0) + w.columns[:n, None])
-        if parameters.experts:
+        if parameters.experts is not None:
             cells, paired = parameters.slots.place(X), list(parameters.slots.columns)
             rest = np.setdiff1d(np.arange(n), paired)
-            for expert in parameters.experts:
+            for expert in parameters.listed:
                 terms[:, paired] += by_name.get(expert.name, 0.0) * expert.contributions(cells)[0]
                 terms[:, rest] += by_name.get(expert.name, 0.0) * by_column[:, rest]
-            if parameters.together is not None:
-                own = w.columns[n:][paired][:, None]
-                terms[:, paired] += own * parameters.together.by_column(cells)
+            own = w.columns[n:][paired][:, None]
+            terms[:, paired] += own * parameters.experts.together.by_column(cells)
         for j in parameters.texts:
             terms[:, j] += by_name.get(TEXT + self.how.plan.used[j].name, 0.0) * self._text(
                 parameters, X, j
@@ -375,9 +392,8 @@ class Mixed:
             entries, terms = self.words(j, parameters.combinations).by_word(own, X.columns[j])
             weights = parameters.weights
             if weights is not None:
-                by_name = dict(zip(weights.names, weights.experts, strict=True))
                 terms = terms - terms.mean(axis=1, keepdims=True)
-                terms *= by_name.get(TEXT + name, 0.0) * share[entries.row, None]
+                terms *= weights.by_name.get(TEXT + name, 0.0) * share[entries.row, None]
             rows: list[dict[str, Array]] = [{} for _ in range(len(X))]
             for row, word, term in zip(entries.row, entries.word, terms, strict=True):
                 rows[row][own.words.word(word)] = term
@@ -385,7 +401,8 @@ class Mixed:
         return found
 
     def _believed(self, parameters: MixedParameters, X: Frame) -> Array:
-        return believed(self._likelihood(parameters, X), self._said(parameters, X))
+        total = self.log_likelihood(parameters, X)
+        return believed(total, self._weighed(parameters, X, 0.0))
 
     def leave_one_out(
         self, statistics: Any, parameters: Any, X: Frame, y: Codes, weight: Array | None
@@ -402,12 +419,28 @@ class Mixed:
                 out[:, j] = words.sample(parameters.texts[j], k, n, rng)[:, 0]
             else:
                 out[:, j] = marginal.sample(k, n, rng)
-        for name, own in self.how.blocks.items():
-            out[:, own] = TOGETHER.sample(parameters.blocks[name], k, n, rng)
+        for block in parameters.blocks:
+            out[:, block.columns] = TOGETHER.sample(block.parameters, k, n, rng)
         if parameters.tree is not None:
             for j, values in parameters.tree.sample(k, n, rng):
                 out[:, j] = values
         return out
+
+
+def by_rows(score: Callable[[Frame], Array], X: Frame, classes: int) -> Array:
+    """Score all rows, (m, K), some of them at a time and on several threads."""
+    out = np.empty((len(X), classes))
+
+    def work(parts: Iterator[slice]) -> None:
+        for part in parts:
+            out[part] = score(X[part])
+
+    parts = [slice(i, min(i + ROWS, len(X))) for i in range(0, len(X), ROWS)]
+    if len(parts) > 1:
+        matrix.in_threads(work, parts)
+    else:
+        work(iter(parts))
+    return out
 
 
 def believed(total: Array, said: Array) -> Array:

@@ -6,6 +6,7 @@ Symbols: m rows, n paired columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,17 +37,31 @@ class Slots:
     def place(self, X: Frame) -> Cells:
         """The slot of every paired column of every row, (n, m); the last is for what is unknown."""
         out = np.empty((len(self.columns), len(X)), dtype=np.uint16)
-        unknown = int(self.starts[-1])
-        for row, j, axis, start in zip(out, self.columns, self.keys, self.starts, strict=False):
-            own = coarse(self.plan.used[j], coded(self.plan.used[j], X.columns[j]))
-            if self.plan.used[j].kind == "number":  # a cell that was empty is as the next one
-                at = np.clip(np.searchsorted(axis, own.axis), 0, max(len(axis) - 1, 0))
-                at = 1 + at if len(axis) else np.zeros_like(at)
-            else:
-                at = labels.find(own.axis, axis) + 1
-                at = np.where(at == 0, unknown - start, at)
-            row[:] = (start + np.append(at, 0))[own.codes]
+        for row, j in zip(out, self.columns, strict=True):
+            row[:] = self.of_column(j, X.columns[j])
         return out
+
+    def of_column(self, j: int, values: Any) -> NDArray[np.uint16]:
+        """The slots of values of one paired column, (m,)."""
+        column, i = self.plan.used[j], self.columns.index(j)
+        axis, start = self.keys[i], self.starts[i]
+        own = coarse(column, coded(column, values))
+        if column.kind == "number":  # a cell that was empty is as the next one
+            at = np.clip(np.searchsorted(axis, own.axis), 0, max(len(axis) - 1, 0))
+            at = 1 + at if len(axis) else np.zeros_like(at)
+        else:
+            at = labels.find(own.axis, axis) + 1
+            at = np.where(at == 0, self.unknown - start, at)
+        return (start + np.append(at, 0)).astype(np.uint16)[own.codes]
+
+    @property
+    def unknown(self) -> int:
+        """The slot of categories that were never counted."""
+        return int(self.starts[-1])
+
+    def keys_of(self, j: int) -> Axis:
+        """The keys of a column; none if it is not paired."""
+        return self.keys[self.columns.index(j)] if j in self.columns else labels.empty_axis()
 
 
 def cell_means(plan: Plan, statistics: Compound) -> list[Array | None]:

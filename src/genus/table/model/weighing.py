@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from genus._kernel import layer_sums
 from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
+from genus.arrays.logs import log_softmax
 from genus.stacking.dealing import Dealt, deal
 from genus.stacking.outcome import CrossValidation
 from genus.stacking.prior import Prior
@@ -62,6 +62,11 @@ class Weights:
     classes: Axis
     constant: Array
     doubt: float = 0.0
+
+    @property
+    def by_name(self) -> dict[str, float]:
+        """The weights of experts."""
+        return dict(zip(self.names, self.experts.tolist(), strict=True))
 
     def of(self, classes: Axis) -> Array:
         """c of some classes, zero for one that has no row."""
@@ -273,7 +278,7 @@ def chosen_for_text(dealt: Dealt, j: int, name: str, family: Mixed) -> Combinati
         whole=dealt.whole[TEXT + name],
         parts=[part[TEXT + name] for part in dealt.parts],
     )
-    words = family.how.words
+    words = family.how.words_of(family.how.plan.used[j])
     width = own.whole.width - 1
     tried = candidates(Selection(), width, len(dealt.classes), words.tokenizer.joins)
     return choose(own, words, tried).best

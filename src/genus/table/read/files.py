@@ -29,6 +29,7 @@ from genus.table.read.sources import (
 SNIFFED = 64 << 20  # bytes of CSV that are read in full to find the types of its columns
 SAMPLED = 1 << 18  # rows that they are found by in longer ones
 SMALL = 4 << 20  # bytes of CSV that are read at once
+PACKED = 5  # times that compressed text grows, about
 PARTITION = 1 << 20  # rows of a partition of a Parquet file, about
 PLACES, BLOCK = 32, 1 << 18  # of a long CSV that are looked at, and bytes that tell line lengths
 READERS = {
@@ -170,7 +171,9 @@ def from_files(paths: Sequence[str], encoding: str = "utf-8") -> Source:
         return from_csv(name, options, found, size)
     if kind == "parquet":
         return from_parquet(name, found)
-    return from_sql(name, f"SELECT * FROM read_json({listed}{options})")
+    source = from_sql(name, f"SELECT * FROM read_json({listed}{options})")
+    whole = Partition("; ".join(map(stamp, found)), source.opened)
+    return replace(source, divided=lambda: [whole], size=sum(map(unpacked_size, found)))
 
 
 def from_parquet(name: str, paths: Sequence[str]) -> Source:
@@ -199,7 +202,12 @@ def from_parquet(name: str, paths: Sequence[str]) -> Source:
     def opened(fragment: Any) -> Callable[[], Iterable[Any]]:
         # Few batches ahead: memory stays that of a few batches.
         ahead = {"batch_size": BATCH, "batch_readahead": 2, "fragment_readahead": 1}
-        return lambda: fragment.to_batches(schema=schema, **ahead)
+
+        def batches() -> Iterator[Any]:
+            with readable(fragment.path):
+                yield from fragment.to_batches(schema=schema, **ahead)
+
+        return batches
 
     partitions = []
     for fragment in fragments:
@@ -261,7 +269,12 @@ def from_csv(
     return replace(
         source,
         with_text=lambda column: from_csv(name, options, paths, size, (*texts, column)),
-        divided=None if size <= SMALL else lambda: csv_partitions(sql, options, paths, source),
+        divided=lambda: (
+            [Partition("; ".join(map(stamp, paths)), source.opened)]
+            if size <= SMALL
+            else csv_partitions(sql, options, paths, source)
+        ),
+        size=sum(map(unpacked_size, paths)),
     )
 
 
@@ -317,6 +330,11 @@ def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) ->
             if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb", "pyarrow"):
                 raise
     yield from opened(path)
+
+
+def unpacked_size(path: str) -> int:
+    """How many bytes a file has, about, when it is not compressed."""
+    return os.path.getsize(path) * (PACKED if COMPRESSED.search(path) else 1)
 
 
 def refuse_ragged(name: str, path: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from genus.table.read.sources import BATCH, Source, TableError, readable
+from genus.table.read.sources import BATCH, Source, TableError, fitted, readable
 
 
 def from_frame(data: Any) -> Source:
@@ -15,13 +15,96 @@ def from_frame(data: Any) -> Source:
 
     if hasattr(data, "to_arrow_reader"):  # a relation of DuckDB
         return Source("the relation", arrow_schema(data), lambda: data.to_arrow_reader(BATCH))
-    if isinstance(data, pa.RecordBatchReader):
-        return Source("the stream", data.schema, lambda: data, once=True)
+    if hasattr(data, "to_pyarrow_batches"):  # a table of Ibis
+        return from_ibis(data)
+    if type(data).__name__ == "LazyFrame":
+        return from_lazy_frame(data)
     if hasattr(data, "schema") and hasattr(data, "to_batches"):  # an Arrow table or dataset
         rows = getattr(data, "num_rows", None)
         return Source("the table", data.schema, data.to_batches, rows)
+    if is_stream(data):
+        with readable("the stream"):
+            reader = pa.RecordBatchReader.from_stream(data)
+        return Source("the stream", reader.schema, lambda: reader, once=True)
+    if isinstance(data, Iterator):
+        return from_tables(data)
     table = as_arrow(data)
     return Source("the table", table.schema, table.to_batches, table.num_rows)
+
+
+def is_stream(data: Any) -> bool:
+    """Whether data is a stream of Arrow batches, which may be longer than memory."""
+    if not hasattr(data, "__arrow_c_stream__"):
+        return False
+    in_memory = hasattr(data, "columns") or hasattr(data, "to_batches") or hasattr(data, "__len__")
+    return not in_memory
+
+
+def from_lazy_frame(frame: Any) -> Source:
+    """The rows of a lazy frame of Polars, computed as they are read."""
+    with readable("the lazy frame"):
+        schema = frame.head(0).collect().to_arrow().schema
+
+    def opened() -> Iterator[Any]:
+        for part in frame.collect_batches(chunk_size=BATCH, maintain_order=True):
+            yield from part.to_arrow().to_batches()
+
+    return Source("the lazy frame", schema, opened)
+
+
+def from_tables(tables: Iterator[Any]) -> Source:
+    """The rows of tables that an iterator gives, one after the other; all have the same columns."""
+    first = next(tables, None)
+    if first is None:
+        raise TableError("There are no tables to read: the iterator was empty.")
+    start = from_frame(first)
+
+    def opened() -> Iterator[Any]:
+        yield from start.opened()
+        for at, table in enumerate(tables, 1):
+            source = from_frame(table)
+            if set(source.columns) != set(start.columns):
+                other = sorted(set(source.columns) ^ set(start.columns))[0]
+                raise TableError(
+                    f"Table {at} of the iterator has not the columns of the first: {other!r} is "
+                    "in one of them alone. Give tables of the same columns."
+                )
+            yield from (fitted(batch, start.schema) for batch in source.opened())
+
+    return Source("the iterator", start.schema, opened, once=True)
+
+
+def from_ibis(table: Any) -> Source:
+    """The rows of a table of Ibis, read from its database as they are asked for."""
+    schema = ibis_schema(table)
+
+    def opened() -> Iterator[Any]:
+        backend = table.get_backend()
+        if backend.name == "duckdb":
+            # Ibis 12 reads batches by a method that DuckDB 2 does not have. Its other methods let
+            # DuckDB know of tables in memory, so one of them comes first.
+            table.limit(0).to_pyarrow()
+            batches = backend.con.sql(backend.compile(table)).to_arrow_reader(BATCH)
+        else:
+            batches = table.to_pyarrow_batches(chunk_size=BATCH)
+        return (fitted(batch, schema) for batch in batches)
+
+    return Source("the table", schema, opened)
+
+
+def ibis_schema(table: Any) -> Any:
+    import pyarrow as pa
+
+    fields = []
+    for name, kind in table.schema().items():
+        try:
+            fields.append(pa.field(name, kind.to_pyarrow()))
+        except Exception:
+            raise TableError(
+                f"Column {name!r} of the table holds {kind}, which Arrow cannot hold. Leave it "
+                f"out: table.drop({name!r})."
+            ) from None
+    return pa.schema(fields)
 
 
 def arrow_schema(relation: Any) -> Any:

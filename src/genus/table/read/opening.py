@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from genus.table.read.files import SQL, files_of, from_files, from_query, kind_of
-from genus.table.read.objects import from_frame
+from genus.table.read.files import (
+    READERS,
+    SQL,
+    files_of,
+    from_files,
+    from_query,
+    kind_of,
+    suffix_of,
+)
+from genus.table.read.objects import from_frame, is_stream
 from genus.table.read.sources import Source, TableError, fitted
 
 
@@ -22,6 +31,29 @@ def open_table(data: Any, encoding: str = "utf-8") -> Source:
     if isinstance(data, Sequence) and data and all(isinstance(d, str | os.PathLike) for d in data):
         return open_several([os.fspath(d) for d in data], encoding)
     return from_frame(data)
+
+
+def is_table(data: Any) -> bool:
+    """Whether data names or streams a table, and is no array that is in memory.
+
+    >>> is_table("new.csv"), is_table([[1.0, 2.0]])
+    (True, False)
+    """
+    if isinstance(data, str):
+        return names_table(data)
+    if isinstance(data, Source | os.PathLike):
+        return True
+    lazy = type(data).__name__ == "LazyFrame" or hasattr(data, "to_pyarrow_batches")
+    of_arrow = hasattr(data, "schema") and hasattr(data, "to_batches")
+    return lazy or of_arrow or hasattr(data, "to_arrow_reader") or is_stream(data)
+
+
+def names_table(data: Any) -> bool:
+    """Whether data is the name of a file or files, a query, or a source that was opened."""
+    if not isinstance(data, str):
+        return isinstance(data, Source | os.PathLike)
+    known = suffix_of(data) in READERS or os.path.exists(data)
+    return known or glob.has_magic(data) or is_query(data)
 
 
 def is_query(data: str) -> bool:

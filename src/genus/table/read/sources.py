@@ -18,6 +18,7 @@ BATCH = 1 << 17  # rows
 MOST_LOOKED = 256  # partitions
 LEAST_LOOKED = 64  # rows of a partition
 Result = TypeVar("Result")
+READERS = ("duckdb", "_duckdb", "pyarrow", "ibis", "psycopg")  # whose errors are explained
 CHANGED = re.compile(
     r"on Line: (\d+).*converting column \"(.*?)\"\. Could not convert string \"(.*?)\" to '(\w+)",
     re.S,
@@ -64,9 +65,11 @@ class Partition:
 class Source:
     """A table to be read: what messages call it, its columns, and its batches.
 
-    `rows` is how many there are, if that is known. `once` says that it can be read only once.
+    `rows` is how many there are, if that is known, and `size` how many bytes, about. `once` says
+    that it can be read only once.
     `with_text` is the same with a column as text, where types are guessed from the first rows.
-    `divided` gives the partitions, if there are several.
+    `divided` gives the partitions, if there are several. `grouped` adds up rows by class where they
+    are: a `genus.engines.database.Database`, if they are in one.
     """
 
     name: str
@@ -76,6 +79,8 @@ class Source:
     once: bool = False
     with_text: Callable[[str], Source] | None = None
     divided: Callable[[], Sequence[Partition]] | None = None
+    size: int | None = None
+    grouped: Any = None
 
     @property
     def columns(self) -> list[str]:
@@ -117,6 +122,12 @@ class Source:
         with readable(self.name):
             found = [without_views(batch) for i in at for batch in parts[i].look(each)]
         return pa.Table.from_batches(found, self.schema)
+
+    def about_rows(self, seen: Any) -> int | None:
+        """How many rows there are, about, if some of them are like these; None if nothing tells."""
+        if self.rows is not None or self.size is None or seen.num_rows == 0:
+            return self.rows
+        return int(self.size * seen.num_rows / max(seen.nbytes, 1))
 
     def table(self) -> Any:
         """All rows, as one Arrow table."""
@@ -239,7 +250,7 @@ class readable:
             return
         # Of what DuckDB says while Arrow reads its stream Arrow makes an OSError without a number.
         streamed = type(error) is OSError and error.errno is None
-        known = type(error).__module__.partition(".")[0] in ("duckdb", "_duckdb", "pyarrow")
+        known = type(error).__module__.partition(".")[0] in READERS
         if not (known or streamed):
             return
         refuse_changed(self.name, str(error))

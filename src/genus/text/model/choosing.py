@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from genus.arrays import labels, matrix
+from genus.arrays.logs import log_softmax
 from genus.arrays.vocabulary import Vocabulary
 from genus.stacking import layer
 from genus.stacking.dealing import Dealt

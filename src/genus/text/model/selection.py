@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from genus.arrays.vocabulary import Vocabulary
 from genus.statistics import divide
@@ -105,6 +104,8 @@ def mutual_information(documents: Array, totals: Array) -> Array:
     >>> mutual_information(np.array([[4.0, 2.0], [0.0, 2.0]]), np.array([4.0, 4.0])).round(3)
     array([0.693, 0.   ])
     """
+    from scipy.special import xlogy
+
     m = totals.sum()
     within = documents.sum(axis=0)
     information = np.zeros(documents.shape[1])

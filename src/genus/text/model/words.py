@@ -148,7 +148,7 @@ class Words:
             seen = {"occurrences": empty, "documents": empty, "rows": np.zeros((len(classes), 1))}
             return Tally(classes, (Vocabulary(),), seen)
         (words,) = statistics.keys
-        rows, words = documents[:, :1], words[1:]  # the first is the empty word
+        rows, words = documents[:, :1], words.rest  # the first is the empty word
         occurrences, documents = occurrences[:, 1:], documents[:, 1:]
         counted = documents if self.distinct else occurrences
         used = selection.mask(words, occurrences, documents, rows[:, 0], counted)

@@ -1,0 +1,57 @@
+"""How much memory is left, and how much values take: to stop before the system does it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MEMINFO = Path("/proc/meminfo")
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def available() -> int | None:
+    """Return the bytes that this process may still use; None where the system does not say."""
+    found = [free_of_machine(), free_of_group()]
+    known = [size for size in found if size is not None]
+    return min(known) if known else None
+
+
+def free_of_machine() -> int | None:
+    """What the machine has left, as Linux estimates it."""
+    try:
+        told = re.search(r"^MemAvailable:\s+(\d+) kB", MEMINFO.read_text(), re.M)
+    except OSError:
+        return None
+    return 1024 * int(told[1]) if told else None
+
+
+def free_of_group() -> int | None:
+    """What the limit of a container leaves."""
+    try:
+        most = (CGROUP / "memory.max").read_text().strip()
+        used = (CGROUP / "memory.current").read_text().strip()
+    except OSError:
+        return None
+    return max(int(most) - int(used), 0) if most.isdigit() and used.isdigit() else None
+
+
+def size_of(value: Any) -> int:
+    """Add up the bytes of all arrays in a value.
+
+    >>> size_of({"a": np.zeros(10), "b": [np.zeros(5)]})
+    120
+    """
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if is_dataclass(value):
+        return sum(size_of(getattr(value, field.name)) for field in fields(value))
+    if isinstance(value, Mapping):
+        value = value.values()
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return sum(map(size_of, value))
+    return 0

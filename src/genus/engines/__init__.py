@@ -1,0 +1,80 @@
+"""Where rows are counted: in this process, or where Spark, Dask, Ray or a database keeps them.
+
+An engine runs a function on every partition of a frame and brings back what it returns. It knows
+no classifier: what is counted, and how parts add up, is in the functions that it is given. A
+database runs no functions: it adds up numbers and counts values by class, and lets rows be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Protocol
+
+from genus.table import Source, TableError, open_table
+
+ENGINES = {"pyspark": "spark", "dask": "dask", "ray": "ray"}
+TARGET = "y"  # the column of labels that are given beside an array
+
+Work = Callable[[Iterable[Any]], bytes]  # of the Arrow batches of a partition
+Add = Callable[[Iterable[bytes]], bytes]
+Score = Callable[[Any], Any]  # of an Arrow batch, to one with more columns
+
+
+class Engine(Protocol):
+    """A frame that another program keeps in partitions: what messages call it, and its columns."""
+
+    name: str
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the rows."""
+        ...
+
+    @property
+    def partitions(self) -> int:
+        """About how many partitions there are."""
+        ...
+
+    def run(self, work: Work) -> Iterator[bytes]:
+        """Yield what `work` returns for every partition, in any order."""
+        ...
+
+    def total(self, work: Work, add: Add) -> bytes:
+        """Return the sum of what `work` returns for every partition, added where the rows are."""
+        ...
+
+    def map(self, score: Score, schema: Any) -> Any:
+        """Return a frame of the same kind, of the rows that `score` returns for every batch."""
+        ...
+
+
+def open_rows(data: Any) -> Source | Engine:
+    """Open whatever holds a table: a source to be read here, or the engine that keeps its rows.
+
+    A pair is an array and its labels, both of which an engine keeps.
+    """
+    if package(data) == "ibis":
+        from genus.engines.database import Database
+
+        return replace(open_table(data), grouped=Database(data))
+    module = ENGINES.get(package(data[0] if isinstance(data, tuple) else data))
+    if module is None:
+        return open_table(data)
+    engine: Engine = import_module(f"genus.engines.{module}").opened(data)
+    names = list(engine.schema.names)
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise TableError(f"{engine.name} has two columns {min(repeated)!r}. Rename one.")
+    return engine
+
+
+def is_elsewhere(data: Any) -> bool:
+    """Whether another program keeps the rows of a frame."""
+    return package(data) in ENGINES
+
+
+def package(data: Any) -> str:
+    """The package that the type of an object is from."""
+    return type(data).__module__.partition(".")[0]

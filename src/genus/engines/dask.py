@@ -1,0 +1,195 @@
+"""Collections of Dask: data frames, arrays and bags, counted and scored as its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from genus.engines import TARGET, Add, Score, Work
+from genus.table import TableError, open_table
+
+FAN_IN = 16  # parts that are added at a time
+VECTOR = "x"  # the column of an array
+
+
+def opened(data: Any) -> DaskPartitions:
+    """The engine of a data frame, a bag of records or texts, or an array, and labels beside it.
+
+    X and y, two arrays whose chunks have the same rows, come as a pair.
+    """
+    if isinstance(data, tuple):
+        return DaskPartitions(zipped(*data))
+    if hasattr(data, "chunks"):
+        return DaskPartitions([row[0] for row in rows_of(data).to_delayed()], array=data)
+    if not hasattr(data, "to_delayed"):
+        raise TableError(
+            f"Expected a data frame, an array or a bag of Dask, got {type(data).__name__}."
+        )
+    return DaskPartitions(list(data.to_delayed()), data if hasattr(data, "columns") else None)
+
+
+@dataclass(frozen=True, eq=False)
+class DaskPartitions:
+    """Partitions as delayed values, and the frame or array that they are of, if it is one."""
+
+    parts: list[Any]
+    frame: Any = None
+    array: Any = None
+    name: str = field(default="the Dask collection", init=False)
+
+    @cached_property
+    def schema(self) -> Any:
+        """The Arrow schema: that of a frame without rows, else of the first partition with any."""
+        import dask
+
+        if self.frame is not None:
+            return open_table(self.frame._meta).schema
+        for part in self.parts:
+            (found,) = dask.compute(dask.delayed(schema_of)(part))
+            if found is not None:
+                return found
+        raise TableError("The Dask collection has no rows.")
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions there are."""
+        return len(self.parts)
+
+    def run(self, work: Work) -> Iterator[bytes]:
+        """Yield what `work` returns for every partition."""
+        import dask
+
+        yield from dask.compute(*self._counted(work))
+
+    def total(self, work: Work, add: Add) -> bytes:
+        """Return the sum of what `work` returns for every partition, added in a tree."""
+        import dask
+
+        parts = self._counted(work)
+        while len(parts) > 1:
+            groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
+            parts = [dask.delayed(add)(group) for group in groups]
+        (found,) = dask.compute(*parts) if parts else (add([]),)
+        return bytes(found)
+
+    def map(self, score: Score, schema: Any) -> Any:
+        """Return a frame of the rows that `score` returns; for an array, one of what it adds."""
+        import dask
+        import dask.dataframe
+
+        if self.array is not None:
+            return added(rows_of(self.array), score, schema)
+        empty = as_pandas(schema.empty_table())
+        if self.frame is not None:
+            return self.frame.map_partitions(scored_frame, score, meta=empty)
+        parts = [dask.delayed(scored_frame)(part, score) for part in self.parts]
+        return dask.dataframe.from_delayed(parts, meta=empty)
+
+    def _counted(self, work: Work) -> list[Any]:
+        import dask
+
+        return [dask.delayed(counted)(part, work) for part in self.parts]
+
+
+def counted(part: Any, work: Work) -> bytes:
+    """Run `work` on the batches of a partition."""
+    return work(batches_of(part))
+
+
+def scored_frame(part: Any, score: Score) -> Any:
+    """A partition as a pandas frame with what `score` adds; rows keep their index."""
+    scored = as_pandas(score(table_of(part)))
+    if hasattr(part, "index") and hasattr(part, "iloc"):
+        scored.index = part.index
+    return scored
+
+
+def added(X: Any, score: Score, schema: Any) -> Any:
+    """The columns that `score` adds to the rows of an array, as an array: of one, (m,)."""
+    names = [name for name in schema.names if name != VECTOR]
+    dtype = scored_block([], score, names, schema).dtype
+    if len(names) == 1:
+        return X.map_blocks(scored_block, score, names, schema, drop_axis=1, dtype=dtype)
+    chunks = (X.chunks[0], (len(names),))
+    return X.map_blocks(scored_block, score, names, schema, chunks=chunks, dtype=dtype)
+
+
+def scored_block(block: Any, score: Score, names: list[str], schema: Any) -> Any:
+    """What `score` adds to the rows of an array, (m,) or (m, columns)."""
+    import numpy as np
+
+    table = schema.empty_table() if len(block) == 0 else score(table_of(block))
+    columns = [table.column(name).to_numpy() for name in names]
+    plain = [c.astype(str) if c.dtype == object else c for c in columns]
+    return plain[0] if len(plain) == 1 else np.stack(plain, axis=1)
+
+
+def as_pandas(table: Any) -> Any:
+    """An Arrow table as a frame of pandas, of Arrow's types: nothing is converted."""
+    import pandas as pd
+
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def batches_of(part: Any) -> Iterable[Any]:
+    """The Arrow batches of a partition."""
+    return table_of(part).to_batches()
+
+
+def table_of(part: Any) -> Any:
+    """A partition as an Arrow table: a frame, an array and labels, records, or texts."""
+    import numpy as np
+    import pyarrow as pa
+
+    if isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], np.ndarray):
+        return pa.table({VECTOR: vectors(part[0]), TARGET: pa.array(np.asarray(part[1]))})
+    if isinstance(part, np.ndarray):
+        return pa.table({VECTOR: vectors(part)})
+    if hasattr(part, "iloc"):
+        return open_table(part).table()
+    records = list(part)
+    if not records:
+        return pa.table({})
+    if isinstance(records[0], str):
+        return pa.table({"text": pa.array(records, pa.large_string())})
+    return open_table(records).table()
+
+
+def vectors(X: Any) -> Any:
+    """The rows of an array as one column of vectors."""
+    import numpy as np
+    import pyarrow as pa
+
+    flat = pa.array(np.ascontiguousarray(X, dtype=np.float64).reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(flat, X.shape[1])
+
+
+def schema_of(part: Any) -> Any:
+    """The schema of a partition; None if it has no rows."""
+    table = table_of(part)
+    return table.schema if table.num_rows else None
+
+
+def zipped(X: Any, y: Any) -> list[Any]:
+    """The chunks of an array and of its labels, side by side."""
+    import dask
+
+    if X.chunks[0] != y.chunks[0]:
+        y = y.rechunk((X.chunks[0],)) if X.shape[0] == y.shape[0] else y
+    if X.chunks[0] != y.chunks[0]:
+        raise TableError(
+            f"X has {X.shape[0]} rows and y {y.shape[0]} labels, in other chunks. Give a label for "
+            "each row, in chunks of the same rows."
+        )
+    rows = (row[0] for row in rows_of(X).to_delayed())
+    pairs = zip(rows, y.to_delayed().ravel(), strict=True)
+    return [dask.delayed(lambda a, b: (a, b))(a, b) for a, b in pairs]
+
+
+def rows_of(X: Any) -> Any:
+    """An array that is divided by rows alone."""
+    if X.ndim != 2:
+        raise TableError(f"Expected a Dask array of rows and columns, got {X.ndim} dimensions.")
+    return X.rechunk({1: -1})

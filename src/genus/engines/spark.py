@@ -1,0 +1,231 @@
+"""Frames of Spark: partitions are counted and scored by its Python workers, as Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+from genus.engines import Add, Score, Work
+from genus.table import TableError
+from genus.table.read.sources import BATCH, fitted, readable
+
+FAN_IN = 16  # parts that are added at a time
+PIECE = 128 << 20  # bytes of a file that are one task
+Piece = tuple[str, int, int]
+
+
+def opened(frame: Any) -> SparkFrame:
+    """The engine of a data frame of Spark."""
+    if not hasattr(frame, "mapInArrow"):
+        raise TableError(
+            f"Expected a Spark DataFrame, got {type(frame).__name__}. Make one of it, such as with "
+            "spark.createDataFrame."
+        )
+    return SparkFrame(frame)
+
+
+class SparkFrame:
+    """A data frame of Spark.
+
+    Every task of a partition returns one row, its part. Spark keeps the row of one attempt,
+    however often it tries, so that nothing is counted twice. Sums need no barrier.
+    """
+
+    name = "the Spark frame"
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+
+    @cached_property
+    def schema(self) -> Any:
+        """The Arrow schema of the rows."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        try:
+            return to_arrow_schema(self.frame.schema)
+        except Exception as error:
+            raise TableError(f"The Spark frame cannot be read as Arrow: {error}.") from None
+
+    @cached_property
+    def partitions(self) -> int:
+        """How many partitions there are, or what Spark makes of data of no known size."""
+        if self.files:
+            return len(self.files)
+        try:
+            return max(int(self.frame.rdd.getNumPartitions()), 1)
+        except Exception:  # Spark Connect has no RDDs
+            return int(self.frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+
+    def run(self, work: Work) -> Iterator[bytes]:
+        """Yield what `work` returns for every partition."""
+        with explained():
+            rows = self._parts(work).collect()
+        yield from (bytes(row["part"]) for row in rows)
+
+    def total(self, work: Work, add: Add) -> bytes:
+        """Return the sum of what `work` returns for every partition, added in a tree."""
+        parts, count = self._parts(work), self.partitions
+        while count > FAN_IN:
+            count = -(-count // FAN_IN)
+            parts = parts.repartition(count, "id").mapInArrow(summing(add), SCHEMA)
+        with explained():
+            found = [bytes(row["part"]) for row in parts.collect()]
+        return add(found)
+
+    def map(self, score: Score, schema: Any) -> Any:
+        """Return a Spark frame of the rows that `score` returns for every batch."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+        from pyspark.sql.types import StructType
+
+        known = {field.name: field for field in self.frame.schema.fields}
+        fields = [known.get(field.name, field) for field in from_arrow_schema(schema).fields]
+        return self.frame.mapInArrow(scoring(score), StructType(fields))
+
+    def _parts(self, work: Work) -> Any:
+        if not self.files:
+            return self.frame.mapInArrow(counting(work), SCHEMA)
+        # A row for each piece, in a partition of its own.
+        pieces = self.frame.sparkSession.range(0, len(self.files), 1, len(self.files))
+        return pieces.mapInArrow(counting(work, reading(self.files, self.schema)), SCHEMA)
+
+    @cached_property
+    def files(self) -> list[Piece]:
+        """The pieces of Parquet files that the frame is nothing but; none if it is more.
+
+        Then workers read them by themselves: to hand rows over takes Spark longer than to count.
+        """
+        try:
+            if not is_bare_parquet(self.frame) or not all(map(is_plain, self.schema.types)):
+                return []
+            return pieces_of(self.frame.inputFiles())
+        except Exception:  # Spark Connect, or a file system that Arrow does not know
+            return []
+
+
+SCHEMA = "id int, part binary"
+
+
+def is_bare_parquet(frame: Any) -> bool:
+    """Whether a frame is files of Parquet as they are, or some of their columns."""
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    if plan.getClass().getSimpleName() == "Project":
+        kept = plan.projectList()
+        names = {kept.apply(i).getClass().getSimpleName() for i in range(kept.size())}
+        plan = plan.child()
+        if names != {"AttributeReference"}:
+            return False
+    if plan.getClass().getSimpleName() != "LogicalRelation":
+        return False
+    relation = plan.relation()
+    if relation.getClass().getSimpleName() != "HadoopFsRelation":
+        return False
+    return (
+        relation.fileFormat().getClass().getSimpleName() == "ParquetFileFormat"
+        and relation.location().getClass().getSimpleName() == "InMemoryFileIndex"
+        and relation.partitionSchema().length() == 0
+    )
+
+
+def is_plain(kind: Any) -> bool:
+    """Whether Arrow and Spark read values of a type in the same way, whatever their settings."""
+    import pyarrow.types as pt
+
+    number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind)
+    return bool(number or pt.is_string(kind) or pt.is_large_string(kind) or pt.is_date32(kind))
+
+
+def pieces_of(uris: list[str]) -> list[Piece]:
+    """Files in pieces of about PIECE bytes: (address, number of the piece, number of pieces)."""
+    from pyarrow import fs
+
+    found: list[Piece] = []
+    for uri in uris:
+        system, path = fs.FileSystem.from_uri(uri)
+        count = max(1, -(-system.get_file_info(path).size // PIECE))
+        found += [(uri, i, count) for i in range(count)]
+    return found
+
+
+def reading(pieces: list[Piece], schema: Any) -> Any:
+    """A function from batches of numbers to the batches of the pieces with these numbers."""
+
+    def batches_of(numbers: Iterable[Any]) -> Iterator[Any]:
+        for batch in numbers:
+            for number in batch.column("id").to_pylist():
+                uri, piece, count = pieces[number]
+                yield from batches_of_piece(uri, piece, count, schema)
+
+    return batches_of
+
+
+def batches_of_piece(uri: str, piece: int, pieces: int, schema: Any) -> Iterator[Any]:
+    """The batches of a piece of a Parquet file: a run of its row groups."""
+    import pyarrow.parquet as pq
+    from pyarrow import fs
+
+    system, path = fs.FileSystem.from_uri(uri)
+    with readable(uri), pq.ParquetFile(system.open_input_file(path)) as file:
+        count = file.num_row_groups
+        groups = list(range(piece * count // pieces, (piece + 1) * count // pieces))
+        names = [name for name in schema.names if name in file.schema_arrow.names]
+        for batch in file.iter_batches(BATCH, groups, names) if groups else ():
+            yield fitted(batch, schema)
+
+
+def counting(work: Work, opened: Any = iter) -> Any:
+    """What Spark runs for a partition: one row of what `work` returns."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        yield row(0 if context is None else context.partitionId(), work(opened(batches)))
+
+    return run
+
+
+def summing(add: Add) -> Any:
+    """What Spark runs to add up the parts of several partitions."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        parts = [part for batch in batches for part in batch.column("part").to_pylist()]
+        context = TaskContext.get()
+        if parts:
+            yield row(0 if context is None else context.partitionId(), add(parts))
+
+    return run
+
+
+def scoring(score: Score) -> Any:
+    """What Spark runs to score the batches of a partition."""
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            yield from score(batch).to_batches()
+
+    return run
+
+
+def row(number: int, part: bytes) -> Any:
+    import pyarrow as pa
+
+    return pa.record_batch([pa.array([number], pa.int32()), pa.array([part])], ["id", "part"])
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Say what keeps Spark's workers from counting."""
+    try:
+        yield
+    except Exception as error:
+        told = str(error)
+        if "No module named 'genus'" in told or "ModuleNotFoundError: genus" in told:
+            raise TableError(
+                "The workers of Spark have no genus. Install it in their Python, or send it along "
+                "(spark.archives)."
+            ) from None
+        raise

@@ -1,0 +1,219 @@
+"""Counts that users bring: how often values or words occur, checked and made fit for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays import arrow, labels
+from genus.arrays.labels import Axis, is_missing
+from genus.arrays.matrix import Codes, InvalidValue
+from genus.arrays.options import warn
+from genus.arrays.vocabulary import Vocabulary
+from genus.estimators.columns import VALUES, Columns
+from genus.estimators.grouped import invalid
+from genus.estimators.table_rows import labels_of
+from genus.statistics import Array, Compound, Sample, Tally
+from genus.table import TableError, open_table
+from genus.text import Texts
+
+SLACK = 1 + 1e-9  # by which rounding may lift a sum of weights above its bound
+SHOWN = 40  # characters of a value in a message
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Classes, ascending, what their rows weigh (K,), and which place each class had (K,)."""
+
+    classes: Axis
+    weights: Array
+    order: NDArray[np.intp]
+
+    def codes(self, given: list[Any], where: str) -> Codes:
+        """Where classes that were given stand; raise for one that `rows` does not name."""
+        named, codes = labels.factorize(np.asarray(given, dtype=object))
+        at = labels.find(named, self.classes)
+        if (at < 0).any():
+            raise ValueError(
+                f"{where} has the class {labels.show(named[at < 0][0])}, which rows has not. Name "
+                "it there with its number of rows."
+            )
+        return at[codes].astype(np.int64)
+
+
+# Categories
+
+
+def categories_of(estimator: Any, rows: Rows, counts: Any) -> Tally:
+    """Count values as if each were a row of its own, and check that the rows suffice."""
+    names, lines = lines_of(counts)
+    if not names:
+        raise ValueError("counts names no column. There is nothing to learn from.")
+    estimator._follow(Columns(tuple(names), VALUES))
+    place = {name: j for j, name in enumerate(names)}
+    column = np.array([place[name] for name, _, _, _ in lines], dtype=np.int64)
+    y = rows.codes([label for _, _, label, _ in lines], "counts")
+    weight = np.array([number_or_nan(count) for _, _, _, count in lines])
+    X = np.full((len(lines), len(names)), None, dtype=object)
+    for i, (name, value, _, count) in enumerate(lines):
+        X[i, column[i]] = value
+        if not 0 <= weight[i] < np.inf:
+            raise ValueError(
+                f"counts has {count} for {str(value)[:SHOWN]!r} in column {name!r}. A count is a "
+                "number of 0 or more."
+            )
+    there = np.array([not is_missing(value) for _, value, _, _ in lines], dtype=bool)
+    size = len(rows.classes), len(names)
+    total = table_by_class(y[there], column[there], weight[there], size)
+    refuse_more_than_rows(total, rows, [f"column {name!r}" for name in names])
+    with estimator._named_errors():
+        try:
+            return estimator._family().count(X, y, rows.classes, weight)
+        except InvalidValue as error:
+            raise invalid(estimator, error.column, error.value) from None
+
+
+def number_or_nan(count: Any) -> float:
+    """A number as a float; NaN for all else."""
+    return float(count) if isinstance(count, int | float | np.number) else np.nan
+
+
+def lines_of(counts: Any) -> tuple[list[str], list[tuple[str, Any, Any, float]]]:
+    """The columns, and lines of column, value, class and count."""
+    if isinstance(counts, Mapping) and all(isinstance(c, Mapping) for c in counts.values()):
+        listed = []
+        for name, values in counts.items():
+            for value, by_class in values.items():
+                if not hasattr(by_class, "items"):
+                    raise ValueError(
+                        f"counts has {str(by_class)[:SHOWN]!r} for {value!r} in column {name!r}, "
+                        "where {class: count} should be."
+                    )
+                listed += [(name, value, *one) for one in by_class.items()]
+        names = list(counts)
+    else:
+        table = table_of(counts, ["column", "value", "class", "count"])
+        parts = [table["column"].to_pylist(), table["value"].to_pylist(), classes_of(table)]
+        listed = list(zip(*parts, measure(table, "count").tolist(), strict=True))
+        names = list(dict.fromkeys(parts[0]))
+    odd = [name for name in names if not isinstance(name, str)]
+    if odd:
+        raise ValueError(f"counts has the column {odd[0]!r}. A name of a column is a text.")
+    return names, listed
+
+
+# Words
+
+
+def words_of(estimator: Any, rows: Rows, counts: Any) -> Compound:
+    """Make the tally of words, of which the first is empty: every document holds it once."""
+    estimator.n_features_in_ = 1
+    table = table_of(counts, ["word", "class", "occurrences", "documents"])
+    listed = table["word"].to_pylist()
+    odd = [word for word in listed if not isinstance(word, str) or not word]
+    if odd:
+        raise ValueError(f"counts has the word {odd[0]!r}. A word is a text that is not empty.")
+    y = rows.codes(classes_of(table), "counts")
+    words = Vocabulary.of(listed)
+    place = {word: j for j, word in enumerate(words)}
+    at = np.array([place[word] for word in listed], dtype=np.int64)
+    shape = len(rows.classes), len(words)
+    occurrences, documents = (
+        table_by_class(y, at, measure(table, name), shape) for name in ("occurrences", "documents")
+    )
+    if (documents > SLACK * occurrences).any():
+        k, j = np.argwhere(documents > SLACK * occurrences)[0].tolist()
+        raise ValueError(
+            f"counts has the word {words.word(j)!r} in {documents[k, j]:g} documents of class "
+            f"{labels.show(rows.classes[k])}, and only {occurrences[k, j]:g} times. It occurs at "
+            "least once in each."
+        )
+    named = [f"the word {word!r}" for word in words]
+    refuse_more_than_rows(documents, rows, named)
+    warn_of_strange_words(estimator, words)
+    nothing = np.zeros((shape[0], 1))
+    tables = {
+        "occurrences": np.hstack([nothing, occurrences]),
+        "documents": np.hstack([rows.weights[:, None], documents]),
+    }
+    tally = Tally.of(rows.classes, (words.with_empty(),), tables)
+    return Compound({"words": tally, "sample": Sample(0)})
+
+
+def warn_of_strange_words(estimator: Any, words: Vocabulary) -> None:
+    """Say if words are not such as the classifier finds in a text."""
+    tokenizer = estimator._tokenizer()
+    if tokenizer.is_own or not len(words):
+        return
+    found = tokenizer.encode(Texts.of(list(words)))
+    entries = found.entries(words)
+    known = np.zeros(len(words), dtype=bool)
+    known[entries.row[entries.row == entries.word]] = True
+    if not known.all():
+        strange = words.word(int(np.argmin(known)))
+        warn(
+            f"{(~known).sum()} of {len(words)} words, such as {strange!r}, are none that this "
+            "TextClassifier finds in a text: it looks for lower case and two letters at least, "
+            "unless its options say otherwise. Count words as it does."
+        )
+
+
+# Both
+
+
+def table_of(counts: Any, names: list[str]) -> Any:
+    """A table with these columns, as Arrow."""
+    source = open_table(counts)
+    for name in names:
+        if name not in source.columns:
+            raise TableError(
+                f"counts is a table with the columns {', '.join(map(repr, names))}; {name!r} is "
+                f"missing. It has {', '.join(map(repr, source.columns[:20]))}."
+            )
+    return source.table()
+
+
+def classes_of(table: Any) -> list[Any]:
+    """The class of each line."""
+    axis, codes, there = labels_of(table["class"], "class")
+    if not there.all():
+        raise ValueError(f"counts has no class in line {int(np.argmin(there))}. Leave it out.")
+    return axis[codes].tolist()
+
+
+def measure(table: Any, name: str) -> Array:
+    """A column of counts, each a number of 0 or more."""
+    import pyarrow as pa
+
+    try:
+        found = arrow.plain(table[name].cast(pa.float64(), safe=False), np.nan)
+    except pa.ArrowException:
+        raise ValueError(f"counts holds {table[name].type} as {name!r}, and no numbers.") from None
+    odd = np.flatnonzero(~((found >= 0) & (found < np.inf)))
+    if len(odd):
+        raise ValueError(
+            f"counts has {found[odd[0]]:g} as {name!r} in line {odd[0]}. A count is a number of 0 "
+            "or more."
+        )
+    return found
+
+
+def table_by_class(y: Codes, column: Codes, weight: Array, shape: tuple[int, int]) -> Array:
+    """Sums of weights by class and column, (K, V)."""
+    flat = np.bincount(y * shape[1] + column, weight, shape[0] * shape[1])
+    return flat.reshape(shape).astype(np.float64)
+
+
+def refuse_more_than_rows(counts: Array, rows: Rows, named: list[str]) -> None:
+    """Raise if more was counted, (K, V), than there are rows."""
+    above = counts > SLACK * rows.weights[:, None]
+    if above.any():
+        k, j = np.argwhere(above)[0].tolist()
+        raise ValueError(
+            f"counts has {counts[k, j]:g} for {named[j]} in class {labels.show(rows.classes[k])}, "
+            f"which has {rows.weights[k]:g} rows. Count the same rows in both."
+        )

@@ -1,0 +1,441 @@
+"""Count the rows of a table: read here as a stream, or where an engine or a database keeps them.
+
+A table is looked at before it is counted, unless a classifier knows already how to read it. Then
+every batch of rows is counted by itself, and the sums are added. A part is what was counted of a
+partition: a classifier as bytes, which another process adds to others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from itertools import chain
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from genus.arrays import labels, matrix
+from genus.arrays.memory import available, size_of
+from genus.arrays.options import warn
+from genus.engines import Engine
+from genus.estimators.checkpoint import Checkpoint
+from genus.estimators.grouped import count_grouped
+from genus.estimators.table_rows import (
+    Labelled,
+    labelled_rows,
+    scattered_rows,
+    unlabelled,
+    with_labels,
+)
+from genus.model import Model
+from genus.persistence.loading import from_bytes
+from genus.table import Source, TableError
+
+LOOK = 1 << 16  # rows that the columns are looked at by
+LEAST_LOOKED = 64  # rows of a partition
+LITTLE_MEMORY = 64 << 20  # bytes of sums that need no care
+COPIES = 3  # of the sums, that adding and solving them takes
+MANY_CLASSES = 50  # from which on a target may be no class
+PART, OUTGROWN, REFUSED = b"p", b"o", b"e"  # what a partition has to say: its first byte
+Progress = Callable[[int], None]
+
+
+class Outgrown(Exception):
+    """A column holds more than nothing, or one value, which is all that a first look has shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What is read of a table, and how.
+
+    `weights` names a column of weights, `columns` those to learn from, all others if None.
+    `progress` is called with the number of rows after each batch. `checkpoint` is a folder that
+    keeps the parts that are done.
+    """
+
+    target: str
+    weights: str | None = None
+    columns: tuple[str, ...] | None = None
+    progress: Progress | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+
+    def labelled(self, rows: Any, known: Any) -> Labelled:
+        """The labelled rows of an Arrow table or batch, of the columns to learn from."""
+        found = labelled_rows(rows, self.target, known, self.weights)
+        return replace(found, rows=self.chosen(found.rows))
+
+    def chosen(self, rows: Any) -> Any:
+        """Return the columns to learn from, of an Arrow table or batch without the target."""
+        return rows if self.columns is None else rows.select(list(self.columns))
+
+    def require(self, source: Source) -> None:
+        """Raise unless a source has all columns that are named."""
+        for name in (self.target, self.weights, *(self.columns or ())):
+            if name is not None:
+                source.require(name)
+        if self.target in (self.weights, *(self.columns or ())):
+            raise TableError(f"{self.target!r} is the target. Leave it out of columns and weights.")
+
+
+def count_rows(estimator: Any, rows: Source | Engine, reading: Reading, *, first: bool) -> Model:
+    """Count the labelled rows of a table; the `first` ones decide how its columns are read."""
+    if isinstance(rows, Source):
+        return rows.read(lambda source: count_here(estimator, source, reading, first))
+    return count_elsewhere(estimator, rows, reading, first)
+
+
+def plan_rows(estimator: Any, rows: Source | Engine, reading: Reading) -> None:
+    """Decide how the columns of a table are read, and count nothing."""
+    if isinstance(rows, Source):
+        rows.read(lambda source: look_at_some(estimator, source, reading))
+    else:
+        look_elsewhere(estimator, rows, reading, everything=False)
+
+
+# Here
+
+
+def count_here(estimator: Any, source: Source, reading: Reading, first: bool) -> Model:
+    """Count a source that this process reads."""
+    reading.require(source)
+    if reading.checkpoint is not None:
+        return count_kept(estimator, source, reading, first)
+    grouped = count_grouped(estimator, source, reading, first)
+    if grouped is not None:
+        if reading.progress is not None:
+            reading.progress(grouped[1])
+        return checked(estimator, *grouped, source.name, reading.target)
+    if first and source.once:
+        batches = looked(estimator, source, reading)
+        return add_up(estimator, batches, source, reading)
+    if first:
+        look_at_some(estimator, source, reading)
+    try:
+        return add_up(estimator, batches_of(estimator, source, reading), source, reading, first)
+    except Outgrown:
+        look_at_all(estimator, source, reading)
+        again = replace(reading, progress=None)
+        return add_up(estimator, batches_of(estimator, source, reading), source, again)
+
+
+def batches_of(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelled]:
+    """The labelled rows of a source, some at a time."""
+    known = estimator.classes_ if estimator.__sklearn_is_fitted__() else None
+    return (reading.labelled(batch, known) for batch in source.batches())
+
+
+def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelled]:
+    """The batches of a source that can be read once, after a look at the first of them."""
+    import pyarrow as pa
+
+    batches = batches_of(estimator, source, reading)
+    first: list[Labelled] = []
+    while sum(len(one.codes) for one in first) < LOOK:
+        batch = next(batches, None)
+        if batch is None:
+            break
+        first.append(batch)
+    if sum(len(one.codes) for one in first) == 0:
+        raise unlabelled(source.name, reading.target, sum(len(one.there) for one in first))
+    table = pa.Table.from_batches([one.rows for one in first])
+    classes = {label for one in first for label in one.classes.tolist()}
+    estimator._look(table, reading.target, len(classes), None)
+    return chain(first, batches)
+
+
+def look_at_some(estimator: Any, source: Source, reading: Reading) -> None:
+    """Decide how columns are read by some rows of every partition."""
+    reading.require(source)
+    rows = source.look(LOOK)
+    seen = reading.labelled(rows, None)
+    if len(seen.codes) == 0:
+        look_at_all(estimator, source, reading)
+    else:
+        total = source.about_rows(rows)
+        estimator._look(seen.rows, reading.target, len(seen.classes), total)
+
+
+def look_at_all(estimator: Any, source: Source, reading: Reading) -> None:
+    """Decide how columns are read by rows from all over a source, in a pass of its own."""
+    batches = (with_labels(batch, reading.target) for batch in source.batches())
+    rows = scattered_rows(batches, LOOK)
+    if rows.num_rows == 0:
+        seen = sum(batch.num_rows for batch in source.batches())
+        raise unlabelled(source.name, reading.target, seen)
+    seen = reading.labelled(rows, None)
+    estimator._look(seen.rows, reading.target, len(seen.classes), source.about_rows(rows))
+
+
+def add_up(
+    estimator: Any,
+    batches: Iterator[Labelled],
+    source: Source,
+    reading: Reading,
+    restarts: bool = False,
+) -> Model:
+    """Count batches; with `restarts`, raise Outgrown if the plan knows too little of them."""
+    model, rows = count_batches(estimator, batches, reading.progress, restarts)
+    return checked(estimator, model, rows, source.name, reading.target)
+
+
+def count_batches(
+    estimator: Any, batches: Iterable[Labelled], progress: Progress | None, restarts: bool
+) -> tuple[Model, int]:
+    """The sum of batches, some of which are counted at once, and how many rows they have."""
+    empty, rows = estimator._blank(), 0
+    total = Total(empty)
+
+    def count(at: int, own: Labelled) -> tuple[Model | None, Labelled]:
+        X = estimator._matrix(own.rows)
+        if len(own.codes) == 0:
+            return None, own
+        numbers = at + np.flatnonzero(own.there)
+        return estimator._count(empty, X, own.codes, own.classes, own.weight, numbers), own
+
+    for counted, own in matrix.in_order(lambda one: count(*one), numbered(batches)):
+        rows += len(own.there)
+        if counted is not None:
+            unseen = own.classes[labels.find(own.classes, counted.weights.classes) < 0]
+            if restarts and estimator._outgrown(own.rows, counted):
+                raise Outgrown
+            total.add(replace(counted, declared=unseen))
+            refuse_full_memory(total, rows)
+        if progress is not None:
+            progress(len(own.there))
+    model = total.sum()
+    if restarts and estimator._outgrown(None, model):
+        raise Outgrown
+    return model, rows
+
+
+class Total:
+    """A sum of many models, added in pairs of about one size.
+
+    Each addition copies what it adds, such as all words; so one by one would take time that grows
+    with the square of their number.
+    """
+
+    def __init__(self, zero: Model) -> None:
+        self.zero = zero
+        self.parts: list[tuple[int, Model]] = []  # how many models each is of, fewer and fewer
+
+    def add(self, model: Model) -> None:
+        """Add one more."""
+        size = 1
+        while self.parts and self.parts[-1][0] == size:
+            model, size = self.parts.pop()[1] + model, 2 * size
+        self.parts.append((size, model))
+
+    def sum(self) -> Model:
+        """Return the sum of all."""
+        total = self.zero
+        for _, model in self.parts:
+            total = total + model
+        return total
+
+
+def refuse_full_memory(total: Total, rows: int) -> None:
+    """Raise before sums fill the memory: to add them takes another copy, and to solve them more."""
+    size = size_of([model.statistics for _, model in total.parts])
+    if size < LITTLE_MEMORY:
+        return
+    free = available()
+    if free is not None and COPIES * size > free:
+        raise TableError(
+            f"What was counted of {rows:,} rows takes {size / 1e9:.1f} GB, and {free / 1e9:.1f} GB "
+            "of memory are left, too little to go on. Count fewer classes, categories or words: "
+            "ignore= leaves columns out, and TextClassifier(buckets=…) bounds words."
+        )
+
+
+def numbered(batches: Iterable[Labelled]) -> Iterator[tuple[int, Labelled]]:
+    """The batches, and the number of the first row of each."""
+    rows = 0
+    for own in batches:
+        yield rows, own
+        rows += len(own.there)
+
+
+def checked(estimator: Any, model: Model, rows: int, name: str, target: str) -> Model:
+    """The sum of all rows; say what is odd about the column of classes, or raise."""
+    if len(model.classes) == 0:
+        raise unlabelled(name, target, rows)
+    total = model.weights["rows"].sum()
+    if not estimator.__sklearn_is_fitted__():
+        estimator.unlabelled_ = max(int(rows - total), 0)
+    if len(model.classes) > max(MANY_CLASSES, total / 4):
+        warn(
+            f"The target {target!r} has {len(model.classes):,} classes in {total:,.0f} rows. "
+            "Is it a number or a name, and no class?"
+        )
+    return model
+
+
+# Partition by partition
+
+
+def count_kept(estimator: Any, source: Source, reading: Reading, first: bool) -> Model:
+    """Count a source part by part; those that a checkpoint has already are not read again."""
+    assert reading.checkpoint is not None
+    with Checkpoint.opened(reading.checkpoint, source) as kept:
+        plan = kept.plan(estimator) if first else None
+        if plan is not None:
+            estimator._adopt(plan)
+        elif first:
+            look_at_some(estimator, source, reading)
+        try:
+            total, rows = count_parts(estimator, source, reading, kept, first)
+        except Outgrown:  # parts by a plan that knows too little are of no use
+            look_at_all(estimator, source, reading)
+            kept.clear()
+            total, rows = count_parts(estimator, source, reading, kept, False)
+    return checked(estimator, total.model_, rows, source.name, reading.target)
+
+
+def count_parts(
+    estimator: Any, source: Source, reading: Reading, kept: Checkpoint, restarts: bool
+) -> tuple[Any, int]:
+    """The sum of the parts of a checkpoint, counted where they are missing, and their rows."""
+    total, rows = estimator._part(), 0
+    kept.begin(total, reading.target)
+    for partition in kept.partitions:
+        found = kept.find(partition)
+        if found is None:
+            alone = replace(source, opened=partition.opened)
+            batches = batches_of(estimator, alone, reading)
+            model, own = count_batches(estimator, batches, reading.progress, restarts)
+            found = estimator._part(model), own
+            kept.keep(partition, *found)
+        elif reading.progress is not None:
+            reading.progress(found[1])
+        total, rows = total + found[0], rows + found[1]
+        if restarts and estimator._outgrown(None, total.model_):
+            raise Outgrown
+    return total, rows
+
+
+# Elsewhere
+
+
+def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: bool) -> Model:
+    """Count the partitions of an engine where they are, and add up what they send."""
+    if reading.checkpoint is not None:
+        raise ValueError(
+            f"checkpoint= is for files that this process reads; {engine.name} is kept by another "
+            "program, which starts lost work again by itself. Leave it out."
+        )
+    if first:
+        look_elsewhere(estimator, engine, reading, everything=False)
+    plain = replace(reading, progress=None)
+
+    def total(restarts: bool) -> bytes:
+        template = estimator._part().to_bytes()
+        work = partial(part_of, template, plain, restarts)
+        return engine.total(work, add_parts)
+
+    found = total(first)
+    if found[:1] == OUTGROWN:
+        look_elsewhere(estimator, engine, reading, everything=True)
+        found = total(False)
+    rows, part = received(found)
+    return checked(estimator, part.model_, rows, engine.name, reading.target)
+
+
+def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything: bool) -> None:
+    """Decide how columns are read by some rows of every partition, or by rows from all over."""
+    import pyarrow as pa
+
+    reading.require(Source(engine.name, engine.schema, lambda: ()))
+    each = max(LOOK // max(engine.partitions, 1), LEAST_LOOKED)
+    if everything:
+        work: Any = partial(scattered_of, reading.target, each)
+    else:
+        work = partial(first_of, each)
+    found = [pa.ipc.open_stream(part).read_all() for part in engine.run(work) if part]
+    rows = sum(part.num_rows for part in found)
+    if rows == 0:
+        raise unlabelled(engine.name, reading.target, 0)
+    table = pa.concat_tables(found, promote_options="permissive")
+    seen = reading.labelled(table, None)
+    if len(seen.codes) == 0:
+        if everything:
+            raise unlabelled(engine.name, reading.target, rows)
+        look_elsewhere(estimator, engine, reading, everything=True)
+        return
+    estimator._look(seen.rows, reading.target, len(seen.classes), None)
+
+
+# What runs in the processes of an engine
+
+
+def part_of(template: bytes, reading: Reading, restarts: bool, batches: Iterable[Any]) -> bytes:
+    """Count the rows of a partition by a classifier that has counted nothing; return a part."""
+    estimator = from_bytes(template)
+    rows = iter(batches)
+    start = next(rows, None)
+    if start is None:
+        return sent(0, estimator)
+    source = Source("the frame", start.schema, lambda: chain([start], rows), once=True)
+    try:
+        with matrix.alone():
+            own = batches_of(estimator, source, reading)
+            model, count = count_batches(estimator, own, None, restarts)
+    except Outgrown:
+        return OUTGROWN
+    except ValueError as error:
+        return REFUSED + str(error).encode()
+    return sent(count, estimator._part(model))
+
+
+def add_parts(parts: Iterable[bytes]) -> bytes:
+    """Return the sum of parts; what one of them refuses, all do."""
+    kept = list(parts)
+    odd = [part for part in kept if part[:1] != PART]
+    if odd:
+        return max(odd)
+    found = [received(part) for part in kept]
+    return sent(sum(rows for rows, _ in found), reduce(add, (part for _, part in found)))
+
+
+def first_of(rows: int, batches: Iterable[Any]) -> bytes:
+    """Return the first rows of a partition, as an Arrow stream."""
+    import pyarrow as pa
+
+    found = []
+    for batch in batches:
+        found.append(batch.slice(0, rows))
+        rows -= batch.num_rows
+        if rows <= 0:
+            break
+    return as_stream(pa.Table.from_batches(found)) if found else b""
+
+
+def scattered_of(target: str, rows: int, batches: Iterable[Any]) -> bytes:
+    """Return rows from all over a partition, as an Arrow stream."""
+    found = scattered_rows((with_labels(batch, target) for batch in batches), rows)
+    return as_stream(found) if found.num_rows else b""
+
+
+def as_stream(table: Any) -> bytes:
+    """An Arrow table as bytes."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def sent(rows: int, part: Any) -> bytes:
+    """A part as bytes, and how many rows were read for it."""
+    return PART + rows.to_bytes(8, "little") + part.to_bytes()
+
+
+def received(content: bytes) -> tuple[int, Any]:
+    """How many rows a part was made of, and the part; raises what it refuses."""
+    if content[:1] == REFUSED:
+        raise TableError(content[1:].decode())
+    return int.from_bytes(content[1:9], "little"), from_bytes(content[9:])

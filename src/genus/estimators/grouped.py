@@ -1,0 +1,151 @@
+"""Count a table where a database adds up its rows by class: no row is read.
+
+Symbols: K classes, n columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays import labels
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes, InvalidColumn, InvalidValue
+from genus.engines.database import Database, Groups, Unsupported
+from genus.estimators.columns import NUMBERS, VALUES, is_vector
+from genus.estimators.table_rows import as_known, labels_of, weights_of
+from genus.families.sums import Needs, Sums
+from genus.model import Model
+from genus.statistics import Array, Tally
+from genus.table import Source
+
+
+def count_grouped(
+    estimator: Any, source: Source, reading: Any, first: bool
+) -> tuple[Model, int] | None:
+    """Return what the rows of a database add up to and how many they are.
+
+    Return None if the classifier needs the rows themselves.
+    """
+    database: Database | None = source.grouped
+    if database is None or estimator._reads not in (NUMBERS, VALUES):
+        return None
+    empty = source.schema.empty_table()
+    labels_of(empty.column(reading.target), reading.target)  # what holds no classes is refused
+    beside = [name for name in (reading.target, reading.weights) if name is not None]
+    rows = reading.chosen(empty.drop_columns(beside))
+    if any(map(is_vector, rows.schema.types)):
+        return None
+    if first:
+        estimator._look(rows, reading.target, 0, None)
+    estimator._matrix(rows)  # columns that are not there are refused
+    names = estimator._columns_known(rows).names
+    needs = getattr(estimator._blank().family, "needs", None)
+    if needs is None:
+        return None
+    weights = () if reading.weights is None else (reading.weights,)
+    plain = [is_plain(empty.schema.field(name).type, needs.values) for name in names]
+    plain += [is_plain(empty.schema.field(name).type, texts=False) for name in weights]
+    if not all(plain):
+        return None
+    try:
+        count = count_values if needs.values else add_up
+        return count(estimator, database, reading, names, needs)
+    except Unsupported:
+        return None
+
+
+def is_plain(kind: Any, texts: bool) -> bool:
+    """Whether a database and Arrow read a column as the same numbers, or texts."""
+    import pyarrow.types as pt
+
+    number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind)
+    return bool(number or pt.is_decimal(kind) or (texts and pt.is_string(kind)))
+
+
+def add_up(
+    estimator: Any, database: Database, reading: Any, names: tuple[str, ...], needs: Needs
+) -> tuple[Model, int]:
+    """Make a model of sums of numbers."""
+    groups, sums, bounds = database.add_up(reading.target, reading.weights, names, needs)
+    classes, codes, there = classes_of(estimator, groups, reading)
+    if len(classes) < len(codes):
+        raise Unsupported  # labels that are written in two ways: their sums are about two origins
+    order = np.flatnonzero(there)[np.argsort(codes)]
+    sums = sums.take(order)
+    with estimator._named_errors():
+        for bound in () if bounds is None else bounds:
+            refuse_bounds(estimator, bound[order], needs.nonnegative)
+        refuse_infinite(sums)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused later
+        statistics = estimator._blank().family.of_sums(classes, sums)
+    return of_rows(estimator, classes, groups.weights[order], statistics), int(groups.rows.sum())
+
+
+def count_values(
+    estimator: Any, database: Database, reading: Any, names: tuple[str, ...], needs: Needs
+) -> tuple[Model, int]:
+    """Make a model of how often each value of each column occurs, as if each were a row."""
+    groups, counted, values = database.count_values(reading.target, reading.weights, names)
+    classes, codes, there = classes_of(estimator, groups, reading)
+    weights = np.bincount(codes, groups.weights[there], len(classes)).astype(np.float64)
+    own, own_codes, labelled = classes_of(estimator, counted, reading)
+    y = labels.positions(own, classes)[own_codes]
+    X = estimator._matrix(values)[labelled]
+    family = estimator._blank().family
+    with estimator._named_errors():
+        try:
+            statistics = family.count(X, y, classes, counted.weights[labelled])
+        except InvalidValue as error:  # the number of its row means nothing
+            raise invalid(estimator, error.column, error.value) from None
+    return of_rows(estimator, classes, weights, statistics), int(groups.rows.sum())
+
+
+def of_rows(estimator: Any, classes: Axis, weights: Array, statistics: Any) -> Model:
+    """A model of such statistics, and of rows of each class that weigh so much, (K,)."""
+    counted = Tally.of(classes, None, {"rows": weights[:, None]})
+    # A class whose rows all weigh nothing is a class all the same.
+    declared = classes[labels.find(classes, counted.classes) < 0]
+    return replace(estimator._blank(), statistics=statistics, weights=counted, declared=declared)
+
+
+def classes_of(
+    estimator: Any, groups: Groups, reading: Any
+) -> tuple[Axis, Codes, NDArray[np.bool_]]:
+    """The classes, those of the groups that have a label, and which groups these are."""
+    import pyarrow as pa
+
+    if reading.weights is not None:
+        weights_of(pa.array(groups.bounds), reading.weights)  # odd ones are refused
+    classes, codes, there = labels_of(groups.labels, reading.target)
+    if estimator.__sklearn_is_fitted__():
+        classes, codes = labels.factorize(as_known(classes, estimator.classes_)[codes])
+    return classes, codes, there
+
+
+def refuse_bounds(estimator: Any, bound: Array, nonnegative: bool) -> None:
+    """Raise if the least or the largest value of a column, (K, n), is not allowed."""
+    odd = np.isinf(bound) | ((bound < 0) & nonnegative)
+    if odd.any():
+        k, j = np.argwhere(odd)[0].tolist()
+        raise invalid(estimator, j, bound[k, j])
+
+
+def invalid(estimator: Any, column: int, value: float) -> InvalidColumn:
+    """What to raise for a value in a column that the classifier does not take."""
+    hint = "Use NaN for what is missing." if np.isinf(value) else estimator._too_small_hint
+    return InvalidColumn(column, f"holds {value:g}. {hint}")
+
+
+def refuse_infinite(sums: Sums) -> None:
+    """Raise if sums are no floats."""
+    for part in (sums.sums, sums.squares):
+        if part is not None and not np.isfinite(part).all():
+            raise InvalidColumn(
+                int(np.argwhere(~np.isfinite(part))[0][-1]),
+                "holds infinity, or numbers so large that their powers are no floats. Use NaN for "
+                "what is missing, or scale the column to other units.",
+            )

@@ -1,0 +1,237 @@
+"""Sums of numbers that users bring, checked and made fit for a model.
+
+Symbols: K classes, n columns, z = x - origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays import labels
+from genus.arrays.options import warn
+from genus.estimators.columns import NUMBERS, Columns
+from genus.estimators.count_tables import SLACK, Rows
+from genus.families.sums import Sums
+from genus.statistics import Array, ImpossibleError, Moments, divide
+
+FEW_DIGITS = 1e4  # times the noise: what is less has four digits at most
+
+
+def statistics_of(
+    estimator: Any,
+    rows: Rows,
+    sums: Any,
+    squares: Any,
+    origin: Any,
+    missing: Any,
+    columns: Sequence[str] | None,
+) -> Any:
+    """Make the statistics of the classifier's family; raise for sums that no rows can have."""
+    total = by_class("sums", sums, rows)
+    if total.ndim != 2 or 0 in total.shape:
+        raise ValueError(
+            f"sums has a number for each class and column, (K, n); got shape {total.shape}."
+        )
+    names = names_of(sums, columns, total.shape[1])
+    for part, value in (("squares", squares), ("origin", origin), ("missing", missing)):
+        if hasattr(value, "columns") and list(map(str, value.columns)) != names:
+            raise ValueError(f"{part} has other columns than sums, or in another order.")
+    follow(estimator, names, total.shape[1])
+    family, name = estimator._family(), type(estimator).__name__
+    needs = getattr(family, "needs", None)
+    if needs is None:
+        raise ValueError(
+            f"{name} with these options needs more than sums and squares: GammaNB logarithms, and "
+            'shrinkage="ledoit-wolf" fourth moments. Use fit.'
+        )
+    given = Given(rows, estimator._feature_names(), needs.squares == "pairs")
+    seen = given.seen(missing)
+    given.refuse("sums", total, (total != 0) & (seen == 0), "There is no value to add up.")
+    if needs.squares is not None:
+        if squares is None:
+            raise ValueError(f"{name} is made of sums and squares. Give squares, too.")
+        second = given.squares(squares, is_shared=family.structure == "pooled")
+        about = by_class("origin", 0.0 if origin is None else origin, rows)
+        about = broadcast("origin", about, total.shape)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused later
+            moments = family.of_sums(rows.classes, Sums(seen, total, second, about))
+            return given.possible(moments) if moments.is_finite else moments
+    if squares is not None or origin is not None:
+        raise ValueError(f"{name} has no squares and no origin. Leave them out.")
+    given.refuse("sums", total, total < 0, "A sum of counts is 0 or more.")
+    if needs.above is not None:
+        given.refuse("sums", total, total > SLACK * seen, "It counts rows, which are fewer.")
+        total = np.minimum(total, seen)
+    return family.of_sums(rows.classes, Sums(seen, total))
+
+
+def follow(estimator: Any, names: list[str] | None, size: int) -> None:
+    """Let a classifier know its columns, by name if they have names."""
+    estimator.n_features_in_ = size
+    if names is not None:
+        estimator._follow(Columns(tuple(names), NUMBERS))
+
+
+def names_of(sums: Any, columns: Sequence[str] | None, size: int) -> list[str] | None:
+    """The names of the columns: those that are given, or those of a data frame."""
+    own = list(map(str, sums.columns)) if hasattr(sums, "columns") else None
+    if columns is None and own is None:
+        return None
+    if columns is not None and own is not None and list(columns) != own:
+        raise ValueError(f"columns is {columns!r} where sums has {own!r}. Leave columns out.")
+    names = [columns] if isinstance(columns, str) else list(own or columns or ())
+    if len(names) != size or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"columns has a name for each of {size} columns, as text; got {names!r}.")
+    if len(set(names)) < size:
+        raise ValueError(f"Two columns have the same name, of {names!r}. Rename one.")
+    return names
+
+
+def by_class(name: str, given: Any, rows: Rows) -> Array:
+    """Numbers by class, (K, …), in the order of the classes; those without such an axis as is.
+
+    A data frame of pandas has the classes as its index.
+    """
+    found = as_floats(name, given)
+    if hasattr(given, "index") and hasattr(given, "columns"):
+        codes = rows.codes(list(given.index), name)
+        if sorted(codes.tolist()) != list(range(len(rows.classes))):
+            raise ValueError(
+                f"{name} has {len(codes)} rows for {len(rows.classes)} classes. Give one for each."
+            )
+        return found[np.argsort(codes)]
+    if found.ndim < 2 and name == "origin":
+        return found
+    if found.ndim and len(found) != len(rows.classes):
+        raise ValueError(
+            f"{name} has shape {found.shape} for {len(rows.classes)} classes. Its first axis has "
+            "the classes, in the order of rows."
+        )
+    return found[rows.order] if found.ndim else found
+
+
+def as_floats(name: str, given: Any) -> Array:
+    """Numbers as float64, all of them finite."""
+    try:
+        found = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} holds numbers; got {str(given)[:60]!r}.") from None
+    if not np.isfinite(found).all():
+        at = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
+        raise ValueError(
+            f"{name} holds {found[at]} at {list(at)}. A sum is a finite number; that of no values "
+            "is 0."
+        )
+    return found
+
+
+def broadcast(name: str, found: Array, shape: tuple[int, ...]) -> Array:
+    """Numbers in a shape, from one for all, or one for each column."""
+    try:
+        return np.broadcast_to(found, shape).copy()
+    except ValueError:
+        raise ValueError(f"{name} has shape {found.shape}; expected {shape} or less.") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What sums are checked against: rows by class, and names of columns.
+
+    `pairs`: the squares are of pairs of columns, and of rows without a missing value.
+    """
+
+    rows: Rows
+    names: list[str]
+    pairs: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """K and n."""
+        return len(self.rows.classes), len(self.names)
+
+    def refuse(self, name: str, values: Array, odd: NDArray[np.bool_], why: str) -> None:
+        """Raise for the first odd number, by class and, if there are any, column."""
+        if not odd.any():
+            return
+        at = tuple(np.argwhere(odd)[0].tolist())
+        raise ValueError(f"{name} has {values[at]:g} for {self.where(at)}. {why}")
+
+    def where(self, at: tuple[int, ...]) -> str:
+        """A class and a column, for errors."""
+        column = "".join(f", column {j} ({self.names[j]!r})" for j in at[1:])
+        return f"class {labels.show(self.rows.classes[at[0]])}{column}"
+
+    def seen(self, missing: Any) -> Array:
+        """What the values that are there weigh, (K, n), or the complete rows, (K, 1)."""
+        K, n = self.shape
+        absent = by_class("missing", 0.0 if missing is None else missing, self.rows)
+        shape = (K,) if self.pairs else (K, n)
+        if absent.shape not in ((), shape):
+            raise ValueError(f"missing has shape {absent.shape}; expected {shape}.")
+        absent = np.broadcast_to(absent, shape)
+        weights = self.rows.weights if self.pairs else np.tile(self.rows.weights[:, None], n)
+        odd = (absent < 0) | (absent > SLACK * weights)
+        self.refuse("missing", absent, odd, "It is from 0 to the number of rows.")
+        seen = np.maximum(weights - absent, 0.0)
+        return seen[:, None] if self.pairs else seen
+
+    def squares(self, given: Any, is_shared: bool) -> Array:
+        """Second powers in the shape that they need."""
+        K, n = self.shape
+        wanted: list[tuple[int, ...]] = [(K, n, n)] if self.pairs else [(K, n)]
+        if self.pairs and is_shared:
+            wanted.append((n, n))
+        found = as_floats("squares", given)
+        if found.shape not in wanted:
+            shapes = " or ".join(map(str, wanted))
+            raise ValueError(f"squares has shape {found.shape}; expected {shapes}.")
+        if not self.pairs:
+            return by_class("squares", given, self.rows)
+        spread = np.sqrt(np.abs(np.diagonal(found, axis1=-2, axis2=-1)))
+        skew = np.abs(found - found.swapaxes(-1, -2))
+        if (skew > 1e-9 * spread[..., :, None] * spread[..., None, :]).any():
+            raise ValueError("squares is not symmetric: Σz_j z_l and Σz_l z_j are the same.")
+        return found if found.ndim == 2 else by_class("squares", given, self.rows)
+
+    def possible(self, moments: Moments) -> Moments:
+        """The moments, less what is only rounding; raise if a variance is negative."""
+        explained = divide(moments.sums, moments.weights) * moments.sums
+        if moments.structure == "pooled":
+            explained = explained.sum(axis=0)
+        second = moments.squares
+        if moments.structure != "diagonal":
+            second = np.diagonal(second, axis1=-2, axis2=-1)
+        scatter = np.atleast_2d(second - explained)
+        noise = np.atleast_2d(moments.noise)
+        below = scatter < -4 * moments.width * noise
+        if below.any():
+            k, j = np.argwhere(below)[0].tolist()
+            raise ValueError(
+                f"squares is too small for sums: the variance of {self._named(moments, k, j)} "
+                "would be negative. It is Σ(x - origin)², of the rows and about the origin of sums."
+            )
+        few = (scatter != 0) & (np.abs(scatter) < FEW_DIGITS * noise)
+        if few.any():
+            k, j = np.argwhere(few)[0].tolist()
+            warn(
+                f"The variance of {self._named(moments, k, j)} is lost in the rounding of its "
+                "squares, unless the column is constant. Add up squares about an origin near the "
+                "mean: origin=…"
+            )
+        try:
+            return moments.without_noise() if len(moments.classes) else moments
+        except ImpossibleError:
+            raise ValueError(
+                "squares cannot be those of rows with these sums: the variance would be negative "
+                "in some direction. They are Σzzᵀ of the rows without a missing value."
+            ) from None
+
+    def _named(self, moments: Moments, k: int, j: int) -> str:
+        column = f"column {j} ({self.names[j]!r})"
+        shared = moments.structure == "pooled"
+        return column if shared else f"{column} in class {labels.show(moments.classes[k])}"

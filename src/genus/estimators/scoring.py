@@ -1,0 +1,37 @@
+"""Score the rows of a frame where an engine keeps them: columns are added to it."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from genus.arrays import matrix
+from genus.engines import Engine
+from genus.persistence.loading import from_bytes
+from genus.table.predictions import with_predictions
+
+
+def score_elsewhere(estimator: Any, engine: Engine, *, label: bool, probabilities: bool) -> Any:
+    """Return a frame like the engine's with the likeliest class, or probabilities, added."""
+    _ = estimator.model_.choice  # made once, and not by every process
+    score = partial(scored, estimator.to_bytes(), label, probabilities)
+    return engine.map(score, score(engine.schema.empty_table()).schema)
+
+
+def scored(model: bytes, label: bool, probabilities: bool, rows: Any) -> Any:
+    """Rows of an Arrow table or batch, and what a model says of them."""
+    estimator = loaded(model)
+    with matrix.alone():
+        p = np.zeros((0, len(estimator.classes_)))
+        if rows.num_rows:
+            p = estimator.model_.posterior(estimator._matrix(rows))
+    best = p.argmax(axis=1) if label else None
+    return with_predictions(rows, estimator.classes_, best, p if probabilities else None)
+
+
+@lru_cache(maxsize=2)
+def loaded(model: bytes) -> Any:
+    """The classifier in some bytes; a process scores many batches by it."""
+    return from_bytes(model)

@@ -1,0 +1,189 @@
+"""A stage for Spark's ML pipelines that wraps any classifier: `genus.spark.Classifier`.
+
+    Pipeline(stages=[…, Classifier(TableClassifier(), labelCol="churned")]).fit(frame)
+
+Rows are counted and scored by Spark's workers, which need genus in their Python. A saved stage
+holds genus's own file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    from pyspark import keyword_only
+    from pyspark.ml import Estimator, Model
+    from pyspark.ml.functions import array_to_vector
+    from pyspark.ml.param import Param, Params, TypeConverters
+    from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasProbabilityCol
+    from pyspark.ml.util import (
+        DefaultParamsReader,
+        DefaultParamsWriter,
+        MLReadable,
+        MLReader,
+        MLWritable,
+        MLWriter,
+    )
+    from pyspark.sql.functions import array, col
+except ImportError as error:
+    raise ImportError("genus.spark needs pyspark: pip install 'genus[spark]'.") from error
+
+from importlib import import_module
+
+from sklearn.base import clone
+
+from genus.persistence.loading import from_bytes
+from genus.persistence.restoring import restored
+from genus.persistence.trees import plain
+from genus.registry import ESTIMATORS
+from genus.table.predictions import LABEL
+
+FILE = "model.genus"
+METADATA = "genus"
+
+
+class Stage(HasLabelCol, HasPredictionCol, HasProbabilityCol):  # type: ignore[misc]
+    """The names of columns that both stages have."""
+
+    featuresCol: Any = Param(
+        Params._dummy(),
+        "featuresCol",
+        "a column of vectors; all columns, if it is not set",
+        TypeConverters.toString,
+    )
+    weightCol: Any = Param(
+        Params._dummy(), "weightCol", "a column of weights", TypeConverters.toString
+    )
+
+    def _named(self, param: Any) -> str | None:
+        return self.getOrDefault(param) if self.isDefined(param) else None
+
+
+class Classifier(Estimator, Stage, MLReadable, MLWritable):  # type: ignore[misc]
+    """Fit a genus classifier to a Spark frame, as a stage of a pipeline."""
+
+    @keyword_only  # type: ignore[untyped-decorator]
+    def __init__(
+        self,
+        classifier: Any = None,
+        *,
+        labelCol: str = "label",
+        featuresCol: str | None = None,
+        weightCol: str | None = None,
+        predictionCol: str = "prediction",
+        probabilityCol: str = "probability",
+    ) -> None:
+        super().__init__()
+        self.classifier = classifier
+        given = {k: v for k, v in self._input_kwargs.items() if v is not None}
+        given.pop("classifier", None)
+        self._setDefault(labelCol="label", predictionCol="prediction", probabilityCol="probability")
+        self._set(**given)
+
+    def _fit(self, dataset: Any) -> ClassifierModel:
+        features = self._named(self.featuresCol)
+        fitted = clone(self.classifier).fit(
+            dataset,
+            target=self.getLabelCol(),
+            columns=None if features is None else [features],
+            sample_weight=self._named(self.weightCol),
+        )
+        return self._copyValues(ClassifierModel(fitted))
+
+    def write(self) -> MLWriter:
+        return Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader:
+        return Reader(cls)
+
+
+class ClassifierModel(Model, Stage, MLReadable, MLWritable):  # type: ignore[misc]
+    """A fitted classifier as a stage: it adds the likeliest class, and probabilities as a vector.
+
+    `model` is the genus classifier; the vector has the order of `model.classes_`.
+    """
+
+    def __init__(self, model: Any = None) -> None:
+        super().__init__()
+        self._setDefault(labelCol="label", predictionCol="prediction", probabilityCol="probability")
+        self.model = model
+
+    def _transform(self, dataset: Any) -> Any:
+        from genus.engines import open_rows
+        from genus.estimators.scoring import score_elsewhere
+
+        engine: Any = open_rows(dataset)
+        scored = score_elsewhere(self.model, engine, label=True, probabilities=True)
+        names = [f"p({label})" for label in self.model.classes_.tolist()]
+        vector = array_to_vector(array(*(col(quoted(name)) for name in names)))
+        scored = scored.withColumn(self.getProbabilityCol(), vector).drop(*names)
+        predicted = col(LABEL)
+        if self.model.classes_.dtype.kind in "biuf":
+            predicted = predicted.cast("double")  # as Spark's evaluators expect
+        scored = scored.withColumn(LABEL, predicted)
+        return scored.withColumnRenamed(LABEL, self.getPredictionCol())
+
+    def write(self) -> MLWriter:
+        return Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader:
+        return Reader(cls)
+
+
+def quoted(name: str) -> str:
+    """The name of a column in an expression of Spark."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+# Files
+
+
+class Writer(MLWriter):  # type: ignore[misc]
+    """Write a stage: Spark's metadata, and genus's file if it is fitted."""
+
+    def __init__(self, stage: Any) -> None:
+        super().__init__()
+        self.stage = stage
+
+    def saveImpl(self, path: str) -> None:
+        """Write the stage to a folder that does not exist yet, on any file system of Spark."""
+        session = self.sparkSession
+        classifier = self.stage.classifier if isinstance(self.stage, Classifier) else None
+        own = {}
+        if classifier is not None:
+            parameters = plain(classifier.get_params(deep=False))
+            own = {"estimator": type(classifier).__name__, "parameters": parameters}
+        DefaultParamsWriter.saveMetadata(self.stage, path, session, extraMetadata={METADATA: own})
+        if classifier is None:
+            place = session._jvm.org.apache.hadoop.fs.Path(path, FILE)
+            system = place.getFileSystem(session._jsc.hadoopConfiguration())
+            stream = system.create(place, True)
+            try:
+                stream.write(bytearray(self.stage.model.to_bytes()))
+            finally:
+                stream.close()
+
+
+class Reader(MLReader):  # type: ignore[misc]
+    """Read a stage that was written."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def load(self, path: str) -> Any:
+        """Return the stage in a folder."""
+        session = self.sparkSession
+        metadata = DefaultParamsReader.loadMetadata(path, session)
+        if self.kind is Classifier:
+            own = metadata[METADATA]
+            made = getattr(import_module(ESTIMATORS[own["estimator"]]), own["estimator"])
+            stage: Any = Classifier(classifier=made(**restored(own["parameters"])))
+        else:
+            rows = session.read.format("binaryFile").load(f"{path}/{FILE}").collect()
+            stage = ClassifierModel(from_bytes(bytes(rows[0]["content"])))
+        stage._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(stage, metadata)
+        return stage

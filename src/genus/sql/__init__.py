@@ -1,0 +1,5 @@
+"""Models as SQL: one SELECT statement that predicts inside a database."""
+
+from genus.sql.statement import select
+
+__all__ = ["select"]

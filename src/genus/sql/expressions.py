@@ -1,0 +1,104 @@
+"""Small expressions of SQL that the scores of all families are made of.
+
+PostgreSQL raises an error where a sum or a product overflows, and where a product of numbers other
+than zero is zero. So values are kept where neither can happen: see `Value` and `away_from_zero`.
+
+Symbols: K classes, V values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.sql.dialect import number
+
+Array = NDArray[np.float64]
+Term = list[str]  # an expression for each class
+
+LARGEST = float(np.finfo(np.float64).max)
+GROUP = 100  # summands in one pair of parentheses; DuckDB nests expressions 1,000 deep at most
+ALWAYS = "TRUE"
+ZERO = number(0.0)
+NEVER = number(-np.inf)
+
+
+@dataclass(frozen=True)
+class Value:
+    """What the terms read of a column: `raw` is made of the table, and `clean` of {x}, the raw one.
+
+    `check` is a condition on {x}. A row in which it does not hold has no probabilities.
+    """
+
+    raw: str
+    clean: str = "{x}"
+    check: str = ALWAYS
+
+
+UNUSED = Value("")
+
+
+def raw_number(column: str) -> str:
+    """Read a column as numbers; NaN is missing."""
+    return f"NULLIF(CAST({column} AS float8), float8 'NaN')"
+
+
+def raw_text(column: str) -> str:
+    """Read a column as texts that are equal only if all their bytes are."""
+    return f'CAST({column} AS text) COLLATE "C"'
+
+
+def within(low: float, high: float) -> str:
+    """Write the condition that a number is from `low` to `high`."""
+    return f"{{x}} BETWEEN {number(low)} AND {number(high)}"
+
+
+FINITE = within(-LARGEST, LARGEST)
+
+
+def number_if(column: str, condition: str, clean: str = "{x}", is_needed: bool = False) -> Value:
+    """Read numbers under a condition; refuse others, and rows without one if it `is_needed`."""
+    check = condition if is_needed else f"COALESCE({condition}, TRUE)"
+    return Value(raw_number(column), f"CASE WHEN {condition} THEN {clean} END", check)
+
+
+def cases(conditions: Sequence[str], table: Array, otherwise: Array | None = None) -> Term:
+    """Write a table (V, K) as CASE: row v where condition v is the first that holds.
+
+    A value that no class can explain, of a row of -inf, is left out of the product.
+    """
+    rest = np.zeros(table.shape[1]) if otherwise is None else otherwise
+    table = np.where(np.isneginf(table).all(axis=1, keepdims=True), 0.0, table)
+    if not table.any() and not rest.any():
+        return [ZERO] * table.shape[1]
+    return [
+        case(*zip(conditions, map(number, own), strict=True), otherwise=number(left))
+        for own, left in zip(table.T, rest, strict=True)
+    ]
+
+
+def case(*branches: tuple[str, str], otherwise: str) -> str:
+    """Write CASE with a branch for each condition and its result."""
+    written = " ".join(f"WHEN {condition} THEN {result}" for condition, result in branches)
+    return f"CASE {written} ELSE {otherwise} END" if branches else otherwise
+
+
+def total(summands: Iterable[str], plus: str = " + ") -> str:
+    """Add expressions, in groups; those that are zero are left out."""
+    left = [summand for summand in summands if summand != ZERO]
+    while len(left) > GROUP:
+        groups = [left[i : i + GROUP] for i in range(0, len(left), GROUP)]
+        left = [f"({plus.join(group)})" for group in groups]
+    return plus.join(left) if left else ZERO
+
+
+def away_from_zero(mean: float, deviation: float) -> float:
+    """Move a mean near zero by less than rounding, so that no x - μ is tiny and not zero.
+
+    Then neither x - μ divided by σ nor its square underflows.
+    """
+    least = 1e-20 * deviation
+    return float(mean) if abs(mean) > least else least

@@ -1,0 +1,149 @@
+"""Tables as SQL: each column by its family, with what a missing value says.
+
+A column adds `there` + log p(x|k) where it holds a value, and `missing` where it does not: both
+are zero unless missing values are evidence (`Marginal.absent`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from genus.registry import FAMILIES
+from genus.sql.covariance import together
+from genus.sql.dialect import Dialect, number
+from genus.sql.expressions import (
+    FINITE,
+    UNUSED,
+    ZERO,
+    Array,
+    Term,
+    Value,
+    case,
+    cases,
+    raw_number,
+    raw_text,
+    total,
+)
+from genus.sql.numbers import curve, domain
+from genus.table import Column
+from genus.table.model.marginals import LEAST, Bins, Marginal, Numbers, Values
+from genus.table.model.mixed import Mixed, MixedParameters
+from genus.table.plan import NOTHING
+
+TEXTS = ("string", "large_string", "string_view")  # as Arrow names them
+SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))  # as str.strip() has them
+TRUTHS = "'true', 'false'"
+# What stands for nothing is missing, and a truth is in lower case, as `Frame` reads them.
+CATEGORY = (
+    f"CASE WHEN TRIM(BOTH '{SPACES}' FROM {{x}}) IN ({', '.join(map(repr, NOTHING))}) THEN NULL "
+    f"WHEN lower({{x}}) IN ({TRUTHS}) THEN lower({{x}}) ELSE {{x}} END"
+)
+MICROSECONDS = {"days": 86_400e6, "seconds": 1e6}
+
+
+def of_table(
+    family: Mixed, parameters: MixedParameters, names: Sequence[str], dialect: Dialect
+) -> tuple[list[Value], list[Term]]:
+    """Read the columns of a table, by quoted names, and write all terms of the model."""
+    if parameters.tree is not None:
+        raise ValueError(
+            "A tree of columns has a table for every pair of values, which is too much for one "
+            "statement. Solve with resolve(dependence=False)."
+        )
+    plan = family.how.plan.used
+    blocks = {j: name for name, own in family.how.blocks.items() for j in own}
+    values, terms = [], []
+    for j, (column, marginal) in enumerate(zip(plan, parameters.marginals, strict=True)):
+        if marginal is None:
+            raise ValueError(
+                f"Column {column.name!r} holds texts, whose words SQL cannot find as genus does. "
+                f"Fit without it: ignore=[{column.name!r}]."
+            )
+        if j in blocks:
+            values.append(Value(raw_of(column, names[j], dialect), check="{x} IS NOT NULL"))
+            continue
+        value, term = one_column(column, marginal, j, names[j], dialect)
+        values.append(UNUSED if set(term) == {ZERO} else value)
+        terms.append(term)
+    for block in parameters.blocks:
+        terms.append(together(block.parameters, [f"v.x{j}" for j in block.columns]))
+    return values, terms
+
+
+def one_column(
+    column: Column, marginal: Marginal, j: int, name: str, dialect: Dialect
+) -> tuple[Value, Term]:
+    """Read a column and write its term."""
+    x, (there, missing) = f"v.x{j}", marginal.absent
+    if column.kind == "category":
+        value = Value(raw_category(column, name), CATEGORY)
+    else:
+        value = Value(raw_of(column, name, dialect))
+    match marginal.distribution:
+        case None:
+            return value, lines(x, missing, [], np.empty((0, len(there))), there)
+        case Values() as found:
+            if found.grid is None:
+                known = [f"{x} = {dialect.text(category)}" for category in found.axis.tolist()]
+            else:  # numbers by their cells
+                keys = found.grid.keys(found.axis)
+                ends = zip(found.grid.values(keys), found.grid.values(keys + 1), strict=True)
+                known = [f"{x} >= {number(low)} AND {x} < {number(high)}" for low, high in ends]
+            log_p = found.log_p + there
+            return value, lines(x, missing, known, log_p[:-1], log_p[-1])
+        case Bins() as found:
+            log_p = found.parameters.table[:-1] + there
+            below = [f"{x} < {number(edge)}" for edge in found.edges]
+            return value, lines(x, missing, below, log_p[:-1], log_p[-1])
+        case Numbers() as found:
+            condition, clean = domain(found.family, found.parameters, 0)
+            if FAMILIES[found.name].is_open:  # zero, which may be less than a cell, is half a cell
+                half = case(("{x} = 0", number(found.grid.step / 2)), otherwise="{x}")
+                condition, clean = (part.replace("{x}", f"({half})") for part in (condition, clean))
+            scores = curve(found.family, found.parameters, 0, x)
+            modelled = [f"GREATEST({score}, {number(LEAST)})" for score in scores]
+            if condition != FINITE:
+                # What the family cannot model is there, and no evidence: infinity stands for it.
+                odd = number(np.inf)
+                clean = case((condition, clean), ("{x} IS NOT NULL", odd), otherwise="NULL")
+                modelled = [case((f"{x} = {odd}", ZERO), otherwise=own) for own in modelled]
+            term = [
+                case((f"{x} IS NULL", number(absent)), otherwise=total([number(present), own]))
+                for own, present, absent in zip(modelled, there, missing, strict=True)
+            ]
+            return replace(value, clean=clean), term
+
+
+def lines(
+    x: str, missing: Array, conditions: Sequence[str], table: Array, otherwise: Array
+) -> Term:
+    """Write a table (V, K) by conditions, with rows of their own where x is missing or another."""
+    return cases([f"{x} IS NULL", *conditions], np.vstack([missing, table]), otherwise)
+
+
+def raw_of(column: Column, name: str, dialect: Dialect) -> str:
+    """Read a column of numbers as Frame does: dates as days, times as seconds, ∞ as missing."""
+    if "string" in column.type:
+        raise ValueError(
+            f"Column {column.name!r} held numbers or dates written as text, which SQL reads "
+            "otherwise. Convert it and fit again."
+        )
+    read = raw_number(name)
+    if column.unit:
+        unit = MICROSECONDS[column.unit]
+        read = f"{dialect.microseconds.format(x=name)} / {number(unit)}"
+    return f"NULLIF(NULLIF({read}, {number(np.inf)}), {number(-np.inf)})"
+
+
+def raw_category(column: Column, name: str) -> str:
+    """Read a column of categories, or raise for a type that databases write in other ways."""
+    written = column.type.removeprefix("dictionary<values=").split(",")[0]
+    if written not in (*TEXTS, "bool"):
+        raise ValueError(
+            f"Column {column.name!r} holds {column.type} as categories, and databases write these "
+            "in other ways. Make it text and fit again."
+        )
+    return raw_text(name)

@@ -1,0 +1,218 @@
+"""Score rows of a table by all experts at once, with the weights that they have.
+
+A value is read once, as a code. What experts sum over columns is one table by code, the scores of
+all of them side by side; what they sum over pairs of columns is a table by two cells. The weights
+of columns are known before any row is seen, and are part of the tables. The tables are made of what
+families and experts say of single values, so that the scores of rows are theirs, up to a term that
+is the same for all classes.
+
+What is summed up of a row, its evidence, is
+
+    (G, K)  the scores of classes by each expert, of which the product of families is the first
+    (K,)    what is added to the weighted sum of the experts
+    (K,)    the scores of columns without pairs, which all experts see alike
+    (1,)    how many of the paired columns are known
+
+Symbols: m rows, n columns, K classes, G experts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus._kernel import gather_scores, sum_pairs, weigh_experts
+from genus.arrays.matrix import threads
+from genus.statistics import Array
+from genus.table import Frame
+from genus.table.model.codes import CodedColumn, Codes, NameCodes
+from genus.table.model.experts import LEAST, Experts
+
+if TYPE_CHECKING:
+    from genus.table.model.mixed import Block, MixedParameters
+
+BINS, PARENTS, LINEAR, CURVED = 1, 2, 3, 5  # where experts stand, in the order of their names
+MOST_CODES = 4096  # of a column in the table of all; for more of them it is too wide
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Column j in the table of all: `scores` (rows, K) and slots (rows,) of its rows there.
+
+    The rows are its codes, or if these are too many its slots, and `row_of` (codes,) says which.
+    """
+
+    j: int
+    scores: Array
+    slots: NDArray[np.uint16] | None
+    row_of: NDArray[np.intp] | None = None
+
+    @classmethod
+    def of(cls, c: CodedColumn) -> Listed:
+        """Make the rows of a column; the scores of one that has too many codes stay apart."""
+        if not is_long(c):
+            return cls(c.j, c.scores, c.slots)
+        slots = np.zeros(len(c.scores), dtype=np.uint16) if c.slots is None else c.slots
+        kept, row_of = np.unique(slots, return_inverse=True)
+        scores = np.zeros((len(kept), c.scores.shape[1]))
+        return cls(c.j, scores, None if c.slots is None else kept, row_of)
+
+    def rows(self, codes: Codes) -> NDArray[Any]:
+        """Return which rows of the column are those of codes."""
+        return codes if self.row_of is None else self.row_of[codes].astype(np.int32)
+
+
+def is_long(c: CodedColumn) -> bool:
+    """Whether the scores of a column are apart from the table of all."""
+    return len(c.scores) > MOST_CODES
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """What weighed experts say of rows. `columns` are those that are not of texts.
+
+    `weights` (G,) are those of experts, and `alone` (n,) those of columns by themselves; `together`
+    is the table of pairs of bins with the weights of columns, if there are `experts` of pairs.
+    """
+
+    columns: tuple[CodedColumn, ...]
+    blocks: tuple[Block, ...]
+    experts: Experts | None
+    together: Array
+    weights: Array
+    alone: Array
+    constant: Array
+    log_share: Array
+
+    @classmethod
+    def of(cls, p: MixedParameters) -> Scorer:
+        """Make the scorer of parameters that have weights."""
+        w, n = p.weights, len(p.marginals)
+        assert w is not None
+        in_block = {j for block in p.blocks for j in block.columns}
+        columns = tuple(
+            CodedColumn.of(j, column, marginal, p.slots, j in in_block)
+            for j, (column, marginal) in enumerate(zip(p.plan.used, p.marginals, strict=True))
+            if marginal is not None
+        )
+        names = ["families", *(expert.name for expert in p.listed)] if columns else []
+        weights = np.array([w.by_name.get(name, 0.0) for name in names])
+        together = np.zeros((1, 1, 0))
+        if p.experts is not None:
+            together = p.experts.together.weighed(w.columns[n:][list(p.slots.columns)])
+        alone, constant = w.columns[:n], p.constant
+        return cls(columns, p.blocks, p.experts, together, weights, alone, constant, p.log_share)
+
+    def read(self, X: Frame) -> Frame:
+        """Return the rows with codes in place of categories, whose names are looked up once."""
+        columns = list(X.columns)
+        for c in self.columns:
+            if isinstance(c.codes, NameCodes):
+                columns[c.j] = c.codes.of(columns[c.j])
+        return replace(X, columns=tuple(columns))
+
+    def score(self, X: Frame, more: Array, doubt: float) -> Array:
+        """Return log((1 - doubt) p(k|x) / p(k) + doubt), (m, K), of rows that were `read`.
+
+        `more` (m, K) is added to what experts say: evidence that has its weight already.
+        """
+        G, K = len(self.weights), len(self.log_share)
+        codes = {
+            c.j: X.columns[c.j] if isinstance(c.codes, NameCodes) else c.codes.of(X.columns[c.j])
+            for c in self.columns
+        }
+        evidence = self._by_code(codes, len(X))
+        families = np.zeros_like(more)
+        unpaired = np.zeros_like(more)
+        for j, scores in self._by_value(X, codes):
+            centred = scores - scores @ np.full((K, K), 1 / K)  # a product is a fast sum
+            families += centred
+            more = more + self.alone[j] * centred
+            unpaired += centred * (j in self._unpaired)
+        evidence[:, :K] += families
+        evidence[:, G * K : (G + 1) * K] += more
+        evidence[:, (G + 1) * K : (G + 2) * K] += unpaired
+        if self.experts is not None:
+            self._add_pairs(self.experts, codes, evidence)
+        return weigh_experts(evidence, self.weights, self.log_share, LEAST, doubt, threads())
+
+    def _by_code(self, codes: Mapping[int, Codes], m: int) -> Array:
+        """Add up the table over the codes of rows, (m, evidence)."""
+        own = [c.rows(codes[c.j]) for c in self._listed]
+        if not own:
+            return np.tile(self._start, (m, 1))
+        found, _ = gather_scores(np.stack(own).T, self._table, self._offsets, threads())
+        found += self._start
+        return found
+
+    def _by_value(self, X: Frame, codes: Mapping[int, Codes]) -> Iterator[tuple[int, Array]]:
+        """Yield columns and those of their scores, (m, K), that the table does not have."""
+        for c in self.columns:
+            if c.curve is not None:
+                yield c.j, c.curve.score(X.columns[c.j])
+            if is_long(c):
+                yield c.j, c.scores[codes[c.j]]
+        for block in self.blocks:
+            yield from block.scores(X)
+
+    def _add_pairs(self, experts: Experts, codes: Mapping[int, Codes], evidence: Array) -> None:
+        """Complete the evidence of rows by what pairs of columns tell."""
+        G, K = len(self.weights), len(self.log_share)
+        cells = np.stack([c.slots[codes[c.j]] for c in self.columns if c.slots is not None])
+        bins = experts.parents.bin_of[cells]
+        evidence[:, PARENTS * K : LINEAR * K] = experts.parents.of_bins(bins)
+        evidence[:, CURVED * K : G * K] = experts.curved.score(cells)
+        evidence[:, LINEAR * K : G * K] *= evidence[:, -1:] / len(cells)
+        evidence[:, G * K : (G + 1) * K] += sum_pairs(bins, self.together, threads())
+        if self._unpaired:
+            evidence[:, K : G * K] += np.tile(evidence[:, (G + 1) * K : (G + 2) * K], G - 1)
+
+    # Tables, which are made when they are first needed
+
+    @cached_property
+    def _unpaired(self) -> frozenset[int]:
+        return frozenset(c.j for c in self.columns if c.slots is None)
+
+    @cached_property
+    def _listed(self) -> list[Listed]:
+        return [Listed.of(c) for c in self.columns]
+
+    @cached_property
+    def _offsets(self) -> NDArray[np.int64]:
+        """Where the rows of each column begin in the table."""
+        return np.cumsum([0, *(len(c.scores) for c in self._listed)], dtype=np.int64)
+
+    @cached_property
+    def _start(self) -> Array:
+        """The evidence of a row without columns."""
+        G, K = len(self.weights), len(self.log_share)
+        start = np.zeros((G + 2) * K + 1)
+        start[G * K : (G + 1) * K] = self.constant
+        if self.experts is not None:
+            constants = [expert.constant for expert in self.experts.linear]
+            start[LINEAR * K : CURVED * K] = np.concatenate(constants)
+        return start
+
+    @cached_property
+    def _table(self) -> Array:
+        """The evidence of each code of each column, (rows, evidence)."""
+        G, K = len(self.weights), len(self.log_share)
+        table = np.zeros((int(self._offsets[-1]), len(self._start)))
+        for c, start, end in zip(self._listed, self._offsets, self._offsets[1:], strict=False):
+            own = table[start:end]
+            centred = c.scores - c.scores.mean(axis=1, keepdims=True)
+            own[:, :K] = centred
+            own[:, G * K : (G + 1) * K] = self.alone[c.j] * centred
+            if c.slots is None:
+                own[:, (G + 1) * K : (G + 2) * K] = centred
+            elif self.experts is not None:
+                linear = [expert.table[c.slots] for expert in self.experts.linear]
+                own[:, BINS * K : PARENTS * K] = self.experts.bins.table[c.slots]
+                own[:, LINEAR * K : CURVED * K] = np.hstack(linear)
+                own[:, -1] = self.experts.known[c.slots]
+        return table

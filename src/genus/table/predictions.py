@@ -1,0 +1,40 @@
+"""What a model says of rows, as columns that are added to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from genus.arrays import arrow
+from genus.arrays.labels import Axis
+from genus.statistics import Array
+from genus.table.read.sources import TableError
+
+LABEL = "prediction"
+
+
+def with_predictions(rows: Any, classes: Axis, best: NDArray[Any] | None, p: Array | None) -> Any:
+    """An Arrow table of rows, the class of each by its number, and p(y|x) by class.
+
+    Either may be None, and is not added then.
+    """
+    import pyarrow as pa
+
+    table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
+    added: dict[str, Any] = {}
+    if best is not None:
+        added[LABEL] = arrow.labels(classes).take(arrow.numbers(best))
+    if p is not None:
+        names = [f"p({label})" for label in classes.tolist()]
+        added |= {name: arrow.numbers(p[:, k]) for k, name in enumerate(names)}
+    taken = sorted(set(added) & set(table.column_names))
+    if taken:
+        listed = ", ".join(f'"{name}"' for name in taken)
+        raise TableError(
+            f"The data has the columns {listed} already. Leave them out, such as with the query "
+            f"SELECT * EXCLUDE ({listed}) FROM …"
+        )
+    for name, values in added.items():
+        table = table.append_column(name, values)
+    return table

@@ -1,0 +1,311 @@
+"""The same rows give the same model wherever they are counted: here, by Spark, Dask or Ray."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import genus
+from genus import (
+    GDA,
+    BernoulliNB,
+    CategoricalNB,
+    GaussianNB,
+    MultinomialNB,
+    PoissonNB,
+    TableClassifier,
+    TableError,
+    TextClassifier,
+)
+from genus.engines.spark import explained
+from scope import at_night, nightly
+
+pytest_plugins = ("clusters",)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
+    pytest.mark.xdist_group("engines"),  # one worker, so that each cluster is started once
+]
+
+ROWS = 900
+RNG = np.random.default_rng(11)
+LABELS = np.array(["no", "yes", "maybe"])[RNG.integers(0, 3, ROWS)]
+SHIFT = np.select([LABELS == "no", LABELS == "yes"], [0.0, 2.0], 1.0)
+WORDS = np.array(["sun", "rain", "wind", "snow", "fog", "ice"])
+FRAME = pd.DataFrame(
+    {
+        "a": RNG.poisson(2 + SHIFT) + 1.0,
+        "b": RNG.poisson(4 - SHIFT) + 1.0,
+        "c": RNG.normal(SHIFT),
+        "kind": np.where(RNG.random(ROWS) < 0.2 + SHIFT / 4, "wild", "tame"),
+        "text": [" ".join(WORDS[RNG.poisson(1 + s, 5) % len(WORDS)]) for s in SHIFT],
+        "label": LABELS,
+    }
+)
+FRAME.loc[::7, "c"] = np.nan
+FRAME.loc[::11, "kind"] = None
+
+# Columns that each classifier reads; None is for all.
+CLASSIFIERS: dict[str, tuple[Any, list[str] | None]] = {
+    "TableClassifier": (TableClassifier(), None),
+    "TextClassifier auto": (TextClassifier("auto"), ["text"]),
+    "GDA": (GDA(shared=False), ["a", "b"]),
+    "GaussianNB": (GaussianNB(), ["a", "b", "c"]),
+    "BernoulliNB": (BernoulliNB(binarize=2), ["a", "b"]),
+    "MultinomialNB": (MultinomialNB(), ["a", "b"]),
+    "PoissonNB": (PoissonNB(), ["a", "b"]),
+    "CategoricalNB": (CategoricalNB(), ["kind", "a"]),
+}
+ALWAYS = ("TableClassifier", "TextClassifier auto", "GDA")
+every = pytest.mark.parametrize("name", at_night(CLASSIFIERS, *ALWAYS))
+
+
+def fresh(name: str) -> Any:
+    classifier, _ = CLASSIFIERS[name]
+    return type(classifier)(**classifier.get_params(deep=False))
+
+
+def parts() -> list[pd.DataFrame]:
+    """Rows in uneven parts: one of a class alone, one of none, one of a single row."""
+    only = FRAME[FRAME.label == "yes"][:60]
+    rest = FRAME.drop(only.index)
+    cuts = np.sort(RNG.integers(1, len(rest) - 1, 2))
+    return [only, FRAME[:0], rest[:1], rest[1 : cuts[0]], rest[cuts[0] : cuts[1]], rest[cuts[1] :]]
+
+
+def check_same(there: Any, name: str) -> None:
+    """Compare with the model that this process counts by the same plan."""
+    _, columns = CLASSIFIERS[name]
+    here = fresh(name).fit(FRAME, target="label", columns=columns, like=there)
+    assert there.classes_.tolist() == here.classes_.tolist()
+    np.testing.assert_array_equal(there.class_count_, here.class_count_)
+    data = pa.Table.from_pandas(FRAME, preserve_index=False)
+    np.testing.assert_allclose(
+        there.predict_proba(data), here.predict_proba(data), rtol=1e-9, atol=1e-12
+    )
+    counted, expected = there.model_.statistics, here.model_.statistics
+    for part in ("cells", "pairs", "words", "sample"):
+        if part in getattr(counted, "parts", ()):
+            assert counted[part] == expected[part]  # bit for bit
+
+
+def check_scores(scored: pd.DataFrame, model: Any) -> None:
+    """Compare the columns that were added with what the model says here."""
+    data = pa.Table.from_pandas(FRAME, preserve_index=False)
+    expected = FRAME.assign(prediction=model.predict(data))
+    keys = ["a", "b", "text", "label"]
+    np.testing.assert_array_equal(
+        scored.sort_values(keys).prediction.to_numpy(str),
+        expected.sort_values(keys).prediction.to_numpy(str),
+    )
+    assert list(scored.columns) == list(expected.columns)
+
+
+# Spark
+
+
+def spark_frame(session: Any) -> Any:
+    frames = [session.createDataFrame(part, SCHEMA).coalesce(1) for part in parts() if len(part)]
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.union(frame)
+    return whole.union(session.createDataFrame([], SCHEMA).coalesce(1))
+
+
+SCHEMA = "a double, b double, c double, kind string, text string, label string"
+
+
+@every
+def test_spark(name: str, spark: Any) -> None:
+    frame = spark_frame(spark)
+    model = fresh(name).fit(frame, target="label", columns=CLASSIFIERS[name][1])
+    check_same(model, name)
+
+
+def test_spark_scores_in_place_and_adds_many_parts_in_a_tree(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genus.engines.spark.FAN_IN", 2)
+    frame = spark.createDataFrame(FRAME, SCHEMA).repartition(5)
+    model = GDA().fit(frame, target="label", columns=["a", "b"])
+    here = GDA().fit(FRAME[["a", "b"]], LABELS)
+    np.testing.assert_allclose(model.covariance_, here.covariance_)
+    check_scores(model.predict(frame).toPandas(), model)
+    scored = model.predict_proba(frame)
+    assert scored.columns[-3:] == ["p(maybe)", "p(no)", "p(yes)"]
+    rows = np.array(scored.select("`p(maybe)`", "`p(no)`", "`p(yes)`").collect())
+    np.testing.assert_allclose(rows.sum(axis=1), 1)
+
+
+@nightly
+def test_a_stage_of_a_pipeline_of_spark(spark: Any, tmp_path: Path) -> None:
+    from pyspark.ml import Pipeline, PipelineModel
+    from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+    from pyspark.ml.feature import StringIndexer, VectorAssembler
+
+    frame = spark.createDataFrame(FRAME[["a", "b", "label"]])
+    stages = [
+        VectorAssembler(inputCols=["a", "b"], outputCol="features"),
+        StringIndexer(inputCol="label", outputCol="y"),
+        genus.spark.Classifier(classifier=GDA(), labelCol="y", featuresCol="features"),
+    ]
+    Pipeline(stages=stages).save(str(tmp_path / "stages"))
+    model = Pipeline.load(str(tmp_path / "stages")).fit(frame)
+    scored = model.transform(frame)
+    here = GDA().fit(FRAME[["a", "b"]].to_numpy(), LABELS)
+    expected = np.sort(here.predict_proba(FRAME[["a", "b"]].to_numpy()), axis=1)
+    found = np.sort([row.probability.toArray() for row in scored.collect()], axis=1)
+    np.testing.assert_allclose(found, expected)
+    accuracy = MulticlassClassificationEvaluator(labelCol="y", metricName="accuracy")
+    assert accuracy.evaluate(scored) == pytest.approx(
+        here.score(FRAME[["a", "b"]].to_numpy(), LABELS)
+    )
+    model.save(str(tmp_path / "fitted"))
+    again = PipelineModel.load(str(tmp_path / "fitted"))
+    assert again.transform(frame).collect() == scored.collect()
+    (file,) = (tmp_path / "fitted").glob("stages/*Classifier*/model.genus")
+    assert genus.load(file).class_count_.sum() == ROWS
+
+
+def test_executors_that_die_and_tasks_that_are_repeated_count_once(
+    spark: Any, tmp_path: Path
+) -> None:
+    died = tmp_path / "died"
+
+    def dies_once(batches: Any) -> Any:
+        for batch in batches:
+            if not died.exists():
+                died.touch()
+                os._exit(1)
+            yield batch
+
+    frame = spark.createDataFrame(FRAME, SCHEMA).repartition(4).mapInArrow(dies_once, SCHEMA)
+    model = BernoulliNB(binarize=2).fit(frame, target="label", columns=["a", "b"])
+    assert died.exists()
+    here = BernoulliNB(binarize=2).fit(FRAME[["a", "b"]], LABELS)
+    np.testing.assert_array_equal(model.feature_count_, here.feature_count_)
+
+
+def test_what_spark_refuses(spark: Any) -> None:
+    frame = spark.createDataFrame(FRAME, SCHEMA)
+    for call, words in (
+        (lambda: GDA().fit(frame, target="z"), "the Spark frame has no column 'z'"),
+        (lambda: GDA().fit(frame, target="label"), "Column 'kind' holds .*string"),
+        (lambda: GDA().fit(frame.limit(0), target="label", columns=["a"]), "no rows"),
+        (
+            lambda: GDA().fit(frame, target="label", columns=["a"], checkpoint="parts"),
+            "checkpoint= is for files",
+        ),
+        (
+            lambda: GDA().fit(frame.selectExpr("double('infinity') as a", "label"), target="label"),
+            "contains infinity",
+        ),
+        (lambda: GDA().fit(frame.rdd, target="label"), "Expected a Spark DataFrame"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+    model = GDA().fit(FRAME[["a", "b"]], LABELS)
+    with pytest.raises(TableError, match='has the columns "prediction" already'):
+        model.predict(frame.withColumnRenamed("text", "prediction"))
+
+
+def test_workers_without_genus_are_named() -> None:
+    with pytest.raises(TableError, match="workers of Spark have no genus"), explained():
+        raise RuntimeError("ModuleNotFoundError: No module named 'genus'")
+
+
+# Dask
+
+
+@every
+def test_dask(name: str, dask_cluster: Any) -> None:
+    import dask.dataframe as dd
+
+    frame = dd.concat([dd.from_pandas(part, npartitions=1) for part in parts()])
+    model = fresh(name).fit(frame, target="label", columns=CLASSIFIERS[name][1])
+    check_same(model, name)
+    if name == "GDA":
+        check_scores(model.predict(frame).compute(), model)
+
+
+def test_arrays_and_bags_of_dask(dask_cluster: Any) -> None:
+    import dask.array as da
+    import dask.bag as db
+
+    X = FRAME[["a", "b"]].to_numpy()
+    here = GDA().fit(X, LABELS)
+    model = GDA().fit(da.from_array(X, chunks=(200, 1)), da.from_array(LABELS, chunks=300))
+    np.testing.assert_allclose(model.covariance_, here.covariance_)
+    predicted = model.predict(da.from_array(X, chunks=(250, 2)))
+    np.testing.assert_array_equal(predicted.compute(), here.predict(X))
+    proba = model.predict_proba(da.from_array(X, chunks=(250, 2)))
+    np.testing.assert_allclose(proba.compute(), here.predict_proba(X))
+    records = FRAME[["text", "label"]].to_dict("records")
+    bag = db.from_sequence(records, npartitions=5)
+    check_same(TextClassifier("auto").fit(bag, target="label"), "TextClassifier auto")
+    with pytest.raises(TableError, match="X has 900 rows and y 899"):
+        GDA().fit(da.from_array(X, chunks=200), da.from_array(LABELS[1:], chunks=200))
+
+
+def test_a_worker_of_dask_that_dies_counts_nothing_twice(dask_cluster: Any, tmp_path: Path) -> None:
+    import dask.dataframe as dd
+
+    def dies_once(part: Any, at: Path) -> Any:
+        if len(part) > 1 and not at.exists():
+            at.touch()
+            os._exit(1)
+        return part
+
+    frame = dd.from_pandas(FRAME, npartitions=4)
+    frame = frame.map_partitions(dies_once, tmp_path / "died", meta=FRAME[:0])
+    model = PoissonNB().fit(frame, target="label", columns=["a", "b"])
+    assert (tmp_path / "died").exists()
+    here = PoissonNB().fit(FRAME[["a", "b"]], LABELS)
+    np.testing.assert_array_equal(model.class_count_, here.class_count_)
+    np.testing.assert_allclose(
+        model.predict_proba(FRAME[["a", "b"]]), here.predict_proba(FRAME[["a", "b"]])
+    )
+
+
+# Ray
+
+
+@every
+def test_ray(name: str, ray_cluster: Any) -> None:
+    own = [pa.Table.from_pandas(part, preserve_index=False) for part in parts()]
+    dataset = ray_cluster.data.from_arrow([table for table in own if table.num_rows])
+    model = fresh(name).fit(dataset, target="label", columns=CLASSIFIERS[name][1])
+    check_same(model, name)
+    if name == "GDA":
+        check_scores(model.predict(dataset).to_pandas(), model)
+
+
+# A look that has seen too little
+
+
+LATE = pd.DataFrame({"late": np.repeat([0.0, 1.0], [600, 300]), "label": LABELS})
+LATE.loc[600:, "late"] = SHIFT[600:]
+
+
+def test_a_column_that_begins_late_in_every_partition(dask_cluster: Any) -> None:
+    import dask.dataframe as dd
+
+    import genus.estimators.counting as counting
+
+    few = pytest.MonkeyPatch()
+    few.setattr(counting, "LOOK", 8)
+    few.setattr(counting, "LEAST_LOOKED", 4)
+    try:
+        frame = dd.from_pandas(LATE, npartitions=1)
+        model = TableClassifier(calibrate=False).fit(frame, target="label")
+    finally:
+        few.undo()
+    (column,) = model.plan_.used
+    assert column.note == ""
+    whole = TableClassifier(calibrate=False).fit(LATE, target="label", like=model)
+    np.testing.assert_allclose(model.predict_proba(LATE), whole.predict_proba(LATE))

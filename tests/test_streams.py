@@ -1,0 +1,528 @@
+"""Every classifier reads tables as streams, wherever they come from, and counts them alike."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse
+
+import genus
+from genus import (
+    GDA,
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    Discretizer,
+    GammaNB,
+    GaussianNB,
+    MultinomialNB,
+    PoissonNB,
+    TableClassifier,
+    TableError,
+    TextClassifier,
+)
+from genus.estimators.columns import Columns, matrix_of
+
+ROWS = 600
+RNG = np.random.default_rng(3)
+LABELS = np.array(["no", "yes", "maybe"])[RNG.integers(0, 3, ROWS)]
+SHIFT = np.select([LABELS == "no", LABELS == "yes"], [0.0, 2.0], 1.0)
+NUMBERS = pd.DataFrame(
+    {
+        "a": RNG.poisson(2 + SHIFT) + 1.0,
+        "b": RNG.poisson(4 - SHIFT) + 1.0,
+        "c": RNG.poisson(3, ROWS) + 1.0,
+    }
+)
+WORDS = np.array(["sun", "rain", "wind", "snow", "fog", "ice"])
+TEXTS = pd.DataFrame({"text": [" ".join(WORDS[RNG.poisson(1 + s, 5) % len(WORDS)]) for s in SHIFT]})
+MIXED = NUMBERS.assign(kind=np.where(RNG.random(ROWS) < 0.2 + SHIFT / 4, "wild", "tame"))
+
+CLASSIFIERS: dict[str, tuple[Any, pd.DataFrame]] = {
+    "GDA": (GDA(), NUMBERS),
+    "GDA separate": (GDA(shared=False), NUMBERS),
+    "GaussianNB": (GaussianNB(), NUMBERS),
+    "BernoulliNB": (BernoulliNB(binarize=2), NUMBERS),
+    "MultinomialNB": (MultinomialNB(), NUMBERS),
+    "ComplementNB": (ComplementNB(), NUMBERS),
+    "PoissonNB": (PoissonNB(), NUMBERS),
+    "GammaNB": (GammaNB(), NUMBERS),
+    "CategoricalNB": (CategoricalNB(), NUMBERS),
+    "CategoricalNB of texts": (CategoricalNB(), MIXED[["kind", "a"]]),
+    "CategoricalNB in bins": (CategoricalNB(bins=Discretizer("quantile", n_bins=4)), NUMBERS),
+    "TextClassifier": (TextClassifier(), TEXTS),
+    "TextClassifier auto": (TextClassifier("auto"), TEXTS),
+    "TableClassifier": (TableClassifier(), MIXED),
+    "TableClassifier product": (TableClassifier(calibrate=False), MIXED),
+}
+every = pytest.mark.parametrize("name", CLASSIFIERS)
+one_of_each = pytest.mark.parametrize("name", ["GDA", "TextClassifier auto", "TableClassifier"])
+
+
+def table_of(name: str) -> pd.DataFrame:
+    return CLASSIFIERS[name][1].assign(label=LABELS)
+
+
+def in_memory(name: str, like: Any = None) -> Any:
+    """A model fitted to the rows and their labels, as arrays."""
+    classifier, X = CLASSIFIERS[name]
+    return genus_clone(classifier).fit(given(name, X), LABELS, like=like)
+
+
+def given(name: str, X: Any) -> Any:
+    return X["text"] if name.startswith("Text") else X
+
+
+def genus_clone(classifier: Any) -> Any:
+    return type(classifier)(**classifier.get_params(deep=False))
+
+
+def assert_same(a: Any, b: Any, name: str) -> None:
+    X = given(name, CLASSIFIERS[name][1])
+    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(a.class_count_, b.class_count_)
+    assert a.classes_.tolist() == b.classes_.tolist()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for each table: five Parquet files of several row groups, one of a class alone."""
+    top = tmp_path_factory.mktemp("tables")
+    for key, table in {"numbers": NUMBERS, "texts": TEXTS, "mixed": MIXED}.items():
+        own = top / key
+        own.mkdir()
+        whole = table.assign(label=LABELS)
+        only = whole[whole.label == "yes"][:50]
+        rest = whole.drop(only.index)
+        parts = [only, *(rest[i::4] for i in range(4)), whole[:0]]
+        for i, part in enumerate(parts):
+            arrow = pa.Table.from_pandas(part, preserve_index=False)
+            pq.write_table(arrow, own / f"{i}.parquet", row_group_size=40)
+    return top
+
+
+def path_of(folder: Path, name: str) -> str:
+    X = CLASSIFIERS[name][1]
+    which = "texts" if X is TEXTS else "numbers" if X is NUMBERS else "mixed"
+    return str(folder / which / "*.parquet")
+
+
+def columns_for(name: str) -> Any:
+    return ["kind", "a"] if name == "CategoricalNB of texts" else None
+
+
+SOURCES: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "pandas": lambda t: t,
+    "Polars": pl.from_pandas,
+    "lazy Polars": lambda t: pl.from_pandas(t).lazy(),
+    "Arrow table": lambda t: pa.Table.from_pandas(t, preserve_index=False),
+    "Arrow reader": lambda t: pa.Table.from_pandas(t, preserve_index=False).to_reader(50),
+    "DuckDB": lambda t: duckdb.from_arrow(pa.Table.from_pandas(t, preserve_index=False)),
+    "capsule": lambda t: Capsule(pa.Table.from_pandas(t, preserve_index=False).to_reader(70)),
+    "iterator of frames": lambda t: (t[i : i + 90] for i in range(0, len(t), 90)),
+}
+
+
+class Capsule:
+    """A stream that is known by its protocol only."""
+
+    def __init__(self, reader: Any) -> None:
+        self.reader = reader
+
+    def __arrow_c_stream__(self, schema: Any = None) -> Any:
+        return self.reader.__arrow_c_stream__(schema)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@one_of_each
+def test_sources_of_a_table_with_its_labels(name: str, source: str) -> None:
+    classifier, _ = CLASSIFIERS[name]
+    data = SOURCES[source](table_of(name))
+    plan = in_memory(name)
+    model = genus_clone(classifier).fit(data, target="label", like=plan)
+    assert_same(model, in_memory(name, like=plan), name)
+
+
+@every
+def test_files_are_fitted_learned_and_forgotten(name: str, folder: Path) -> None:
+    classifier, _ = CLASSIFIERS[name]
+    path, columns = path_of(folder, name), columns_for(name)
+    model = genus_clone(classifier).fit(path, target="label", columns=columns)
+    assert_same(model, in_memory(name, like=model), name)
+    first = path.replace("*", "[0-2]")
+    rest = path.replace("*", "[3-5]")
+    grown = genus_clone(classifier).partial_fit(first, target="label", columns=columns, like=model)
+    grown.partial_fit(rest, columns=columns)
+    assert_same(grown, model, name)
+    grown.forget(rest, columns=columns)
+    alone = genus_clone(classifier).fit(first, target="label", columns=columns, like=model)
+    assert_same(grown, alone, name)
+
+
+@every
+def test_files_are_predicted_by_the_names_of_columns(
+    name: str, folder: Path, tmp_path: Path
+) -> None:
+    path, columns = path_of(folder, name), columns_for(name)
+    model = genus_clone(CLASSIFIERS[name][0]).fit(path, target="label", columns=columns)
+    table = CLASSIFIERS[name][1]
+    table[table.columns[::-1]].to_parquet(tmp_path / "new.parquet", index=False)
+    expected = model.predict_proba(given(name, table))
+    for data in (tmp_path / "new.parquet", str(tmp_path / "*.parquet")):
+        np.testing.assert_array_equal(model.predict_proba(data), expected)
+    loaded = genus.from_bytes(model.to_bytes())
+    np.testing.assert_array_equal(loaded.predict_proba(tmp_path / "new.parquet"), expected)
+
+
+@every
+def test_parts_of_one_class_and_of_no_rows_are_neutral_or_add(name: str) -> None:
+    classifier, X = CLASSIFIERS[name]
+    whole = in_memory(name)
+    nothing = genus_clone(classifier).fit(given(name, X), LABELS, like=whole)
+    nothing.forget(given(name, X), LABELS)
+    yes = np.flatnonzero(LABELS == "yes")
+    others = np.flatnonzero(LABELS != "yes")
+    parts = [
+        genus_clone(classifier).partial_fit(given(name, X.iloc[rows]), LABELS[rows], like=whole)
+        for rows in (yes, others)
+    ]
+    empty = 0 * whole
+    sent = [genus.from_bytes(part.to_bytes()) for part in (empty, nothing, *parts, empty)]
+    assert_same(sum(sent), in_memory(name, like=whole), name)
+
+
+@pytest.mark.parametrize("name", ["GDA", "MultinomialNB", "TextClassifier auto"])
+def test_batches_of_arrays(name: str) -> None:
+    classifier, X = CLASSIFIERS[name]
+
+    def batches() -> Iterator[Any]:
+        for i in range(0, ROWS, 100):
+            yield given(name, X[i : i + 100]), LABELS[i : i + 100]
+
+    assert_same(genus_clone(classifier).fit(batches()), in_memory(name), name)
+
+
+def test_weights_from_a_column() -> None:
+    weights = RNG.integers(0, 4, ROWS).astype(float)
+    table = MIXED.assign(label=LABELS, w=weights)
+    for classifier, X in ((GDA(), NUMBERS), (TableClassifier(calibrate=False), MIXED)):
+        whole = type(classifier)(**classifier.get_params()).fit(X, LABELS, sample_weight=weights)
+        columns = list(X.columns)
+        classifier.fit(table, target="label", columns=columns, sample_weight="w", like=whole)
+        np.testing.assert_allclose(classifier.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+    with pytest.raises(TableError, match=r"weights 'w' hold -1"):
+        GDA().fit(table.assign(w=-1.0), target="label", columns=["a"], sample_weight="w")
+    with pytest.raises(TableError, match=r"weights 'w' hold .*string.*no numbers"):
+        GDA().fit(table.assign(w="x"), target="label", columns=["a"], sample_weight="w")
+
+
+# Vectors
+
+
+def test_vectors_of_one_length() -> None:
+    X = NUMBERS.to_numpy()
+    lists = pa.array(X.tolist())
+    fixed = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), 3)
+    for column in (lists, fixed, fixed.cast(pa.list_(pa.float32(), 3))):
+        table = pa.table({"v": column, "label": LABELS})
+        model = GaussianNB().fit(table, target="label")
+        np.testing.assert_allclose(model.theta_, GaussianNB().fit(X, LABELS).theta_, rtol=1e-6)
+        assert model.predict(table).tolist() == model.predict(X).tolist()
+    ragged = pa.table({"v": pa.array([[1.0], [1.0, 2.0], [3.0]]), "label": ["a", "b", "a"]})
+    with pytest.raises(TableError, match="not all of one length"):
+        GaussianNB().fit(ragged, target="label")
+    holes = pa.table({"v": pa.array([[1.0], None]), "label": ["a", "b"]})
+    with pytest.raises(TableError, match="no vector in row 1"):
+        GaussianNB().fit(holes, target="label")
+
+
+def test_vectors_of_spark_may_be_sparse() -> None:
+    kind = pa.struct(
+        [
+            ("type", pa.int8()),
+            ("size", pa.int32()),
+            ("indices", pa.list_(pa.int32())),
+            ("values", pa.list_(pa.float64())),
+        ]
+    )
+    rows = [
+        {"type": 1, "size": None, "indices": None, "values": [1.0, 0.0, 2.0]},
+        {"type": 0, "size": 3, "indices": [1], "values": [5.0]},
+        {"type": 0, "size": 3, "indices": [], "values": []},
+    ]
+    table = pa.table({"v": pa.array(rows, kind)})
+    columns = Columns(("v",), "vector")
+    expected = np.array([[1, 0, 2], [0, 5, 0], [0, 0, 0]], dtype=float)
+    found = matrix_of(table, columns)
+    assert scipy.sparse.issparse(found)
+    np.testing.assert_array_equal(found.toarray(), expected)
+    np.testing.assert_array_equal(matrix_of(table[1:], columns).toarray(), expected[1:])
+    np.testing.assert_array_equal(matrix_of(table[:1], columns), expected[:1])
+
+
+# Checkpoints
+
+
+@one_of_each
+def test_a_checkpoint_gives_the_same_model_and_counts_nothing_again(
+    name: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classifier, _ = CLASSIFIERS[name]
+    path, parts = path_of(folder, name), tmp_path / "parts"
+    model = genus_clone(classifier).fit(path, target="label", checkpoint=parts)
+    assert_same(model, in_memory(name, like=model), name)
+    monkeypatch.setattr(type(classifier), "_count", None)  # not called any more
+    again = genus_clone(classifier).fit(path, target="label", checkpoint=parts)
+    assert_same(again, model, name)
+    monkeypatch.undo()
+    kept = sorted(parts.glob("*.genus"))
+    assert_same(sum(genus.load(one) for one in kept), model, name)  # parts are models
+    damaged = next(one for one in kept if one.name != "plan.genus")
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    assert_same(genus_clone(classifier).fit(path, target="label", checkpoint=parts), model, name)
+
+
+def test_a_checkpoint_of_something_else_is_refused(folder: Path, tmp_path: Path) -> None:
+    path, parts = str(folder / "numbers" / "*.parquet"), tmp_path / "parts"
+    one_file = folder / "numbers" / "0.parquet"
+    GDA().fit(path, target="label", checkpoint=parts)
+    before = {p.name: p.read_bytes() for p in parts.iterdir()}
+    for refused, words in (
+        (lambda: GDA(shared=False).fit(path, target="label", checkpoint=parts), "is of GDA"),
+        (lambda: GaussianNB().fit(path, target="label", checkpoint=parts), "is of GDA"),
+        (
+            lambda: GDA().fit(path.replace("*", "[0-2]"), target="label", checkpoint=parts),
+            r"a part of other data: .*\d\.parquet",
+        ),
+        (lambda: GDA().fit(path, target="a", columns=["b"], checkpoint=parts), "target 'label'"),
+        (lambda: GDA().fit(NUMBERS, LABELS, checkpoint=parts), "target="),
+        (
+            lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", checkpoint=parts),
+            "cannot be read part by part",
+        ),
+        (
+            lambda: GDA().fit(path, target="label", checkpoint=one_file),
+            "is a file",
+        ),
+    ):
+        with pytest.raises(ValueError, match=words):
+            refused()
+    assert {p.name: p.read_bytes() for p in parts.iterdir()} == before
+
+
+KILLED = """
+import sys, time
+import genus.estimators.checkpoint as checkpoint
+from genus import TableClassifier
+keep = checkpoint.Checkpoint.keep
+def slowly(self, *part):
+    keep(self, *part)
+    print("kept", flush=True)
+    time.sleep(0.2)
+checkpoint.Checkpoint.keep = slowly
+TableClassifier().fit(sys.argv[1], target="label", checkpoint=sys.argv[2])
+"""
+
+
+def test_killed_it_goes_on_where_it_was(folder: Path, tmp_path: Path) -> None:
+    path, parts = str(folder / "mixed" / "*.parquet"), tmp_path / "parts"
+    command = [sys.executable, "-c", KILLED, path, str(parts)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for _ in range(2):
+            assert process.stdout.readline() == b"kept\n"
+        with pytest.raises(ValueError, match="Another process"):
+            TableClassifier().fit(path, target="label", checkpoint=parts)
+        process.send_signal(signal.SIGKILL)
+    done = {p.name: p.stat().st_mtime_ns for p in parts.glob("*.rows")}
+    assert 2 <= len(done) < 6
+    model = TableClassifier().fit(path, target="label", checkpoint=parts)
+    after = {p.name: p.stat().st_mtime_ns for p in parts.glob("*.rows")}
+    assert len(after) == 6
+    assert after.items() >= done.items()  # none of these was counted again
+    assert_same(model, in_memory("TableClassifier", like=model), "TableClassifier")
+
+
+def test_a_checkpoint_of_a_column_that_begins_late(tmp_path: Path) -> None:
+    late = pd.DataFrame({"x": RNG.normal(size=ROWS), "late": 1.0, "label": LABELS})
+    late.loc[ROWS - 50 :, "late"] = SHIFT[ROWS - 50 :]
+    for i in range(3):
+        part = pa.Table.from_pandas(late[200 * i : 200 * (i + 1)], preserve_index=False)
+        pq.write_table(part, tmp_path / f"{i}.parquet")
+    few = pytest.MonkeyPatch()
+    few.setattr("genus.estimators.counting.LOOK", 30)
+    few.setattr("genus.table.read.sources.LEAST_LOOKED", 10)
+    data, parts = str(tmp_path / "*.parquet"), tmp_path / "parts"
+    model = TableClassifier(calibrate=False).fit(data, target="label", checkpoint=parts)
+    few.undo()
+    assert [column.note for column in model.plan_.used] == ["", ""]
+    again = TableClassifier(calibrate=False).fit(data, target="label", checkpoint=parts)
+    whole = TableClassifier(calibrate=False).fit(late, target="label", like=model)
+    for other in (again, whole):
+        np.testing.assert_allclose(other.predict_proba(late), model.predict_proba(late), rtol=1e-9)
+
+
+# Bad input
+
+
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "no target": (lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="z"), "no column 'z'"),
+    "no such column": (
+        lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns=["q"]),
+        "no column 'q'",
+    ),
+    "text for numbers": (
+        lambda: GDA().fit(MIXED.assign(y=LABELS), target="y"),
+        r"Column 'kind' holds .*string.*TableClassifier",
+    ),
+    "dates for numbers": (
+        lambda: GaussianNB().fit(
+            NUMBERS.assign(d=pd.Timestamp("2024-01-01"), y=LABELS), target="y"
+        ),
+        "Column 'd' holds timestamp",
+    ),
+    "nested": (
+        lambda: CategoricalNB().fit(pa.table({"x": [{"a": 1}], "y": ["u"]}), target="y"),
+        "Column 'x' holds struct",
+    ),
+    "two texts": (
+        lambda: TextClassifier().fit(pa.table({"a": ["x"], "b": ["y"], "y": ["u"]}), target="y"),
+        r"Several columns hold texts, 'a', 'b'. Choose one: columns=\['a'\]",
+    ),
+    "no text": (
+        lambda: TextClassifier().fit(pa.table({"a": [1], "y": ["u"]}), target="y"),
+        "No column holds texts",
+    ),
+    "no rows": (
+        lambda: GDA().fit(NUMBERS.assign(y=LABELS)[:0], target="y"),
+        "names of columns, but no rows",
+    ),
+    "no labels": (
+        lambda: GDA().fit(NUMBERS.assign(y=None), target="y"),
+        "'y' is empty in every row",
+    ),
+    "one class": (
+        lambda: GDA().fit(NUMBERS.assign(y="u"), target="y"),
+        "'y' is always 'u'",
+    ),
+    "target alone": (lambda: GDA().fit(pa.table({"y": ["u", "v"]}), target="y"), "no column but"),
+    "labels twice": (
+        lambda: GDA().fit(NUMBERS.assign(y=LABELS), LABELS, target="y"),
+        "in y, or in the column",
+    ),
+    "target among columns": (
+        lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns=["a", "y"]),
+        "'y' is the target",
+    ),
+    "weights as an array": (
+        lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", sample_weight=np.ones(ROWS)),
+        "name of a column",
+    ),
+    "columns of an array": (lambda: GDA().fit(NUMBERS, LABELS, columns=["a"]), "target="),
+    "empty iterator": (lambda: GDA().fit(iter([]), target="y"), "the iterator was empty"),
+    "uneven iterator": (
+        lambda: GDA().fit(iter([NUMBERS.assign(y=LABELS), MIXED.assign(y=LABELS)]), target="y"),
+        "Table 1 of the iterator",
+    ),
+    "infinite": (
+        lambda: GDA().fit(NUMBERS.assign(a=np.inf, y=LABELS), target="y"),
+        r"infinity.*row 0, column 0 \('a'\)",
+    ),
+    "predict without a column": (
+        lambda: (
+            GDA()
+            .fit(NUMBERS.assign(y=LABELS), target="y")
+            .predict(pa.table({"a": [1.0], "b": [2.0]}))
+        ),
+        "'c' are missing",
+    ),
+    "a table for a model of an array": (
+        lambda: GDA().fit(NUMBERS.to_numpy(), LABELS).predict("new.csv"),
+        "no file 'new.csv'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused(case: str) -> None:
+    call, words = BAD[case]
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_the_row_of_a_bad_value_is_numbered_through_all_batches(tmp_path: Path) -> None:
+    numbers = np.ones(300_000)
+    numbers[250_000] = np.inf
+    table = pa.table({"x": numbers, "y": np.arange(300_000) % 2})
+    with pytest.raises(ValueError, match="row 250000"):
+        GaussianNB().fit(table, target="y")
+
+
+def test_progress_counts_all_rows(folder: Path) -> None:
+    for name in ("GDA", "TextClassifier", "TableClassifier"):
+        seen: list[int] = []
+        genus_clone(CLASSIFIERS[name][0]).fit(
+            path_of(folder, name), target="label", progress=seen.append
+        )
+        assert sum(seen) == ROWS
+
+
+def test_interrupted_nothing_is_changed(folder: Path) -> None:
+    model = GDA().fit(NUMBERS, LABELS)
+    before = model.to_bytes()
+
+    def stop(rows: int) -> None:
+        raise KeyboardInterrupt
+
+    for learn in (model.fit, model.partial_fit, model.forget):
+        with pytest.raises(KeyboardInterrupt):
+            learn(str(folder / "numbers" / "*.parquet"), target="label", progress=stop)
+        assert model.to_bytes() == before
+
+
+def test_a_damaged_file_in_the_middle_is_named(tmp_path: Path) -> None:
+    for i in range(3):
+        table = pa.Table.from_pandas(table_of("GDA")[i::3], preserve_index=False)
+        pq.write_table(table, tmp_path / f"{i}.parquet", compression=None)
+    damaged = tmp_path / "1.parquet"
+    content = bytearray(damaged.read_bytes())
+    content[4:200] = b"\xff" * 196
+    damaged.write_bytes(bytes(content))
+    with pytest.raises(TableError, match=r"Cannot read .*1\.parquet"):
+        GDA().fit(str(tmp_path / "*.parquet"), target="label")
+
+
+def test_it_stops_before_memory_is_full(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("genus.estimators.counting.LITTLE_MEMORY", 100)
+    monkeypatch.setattr("genus.estimators.counting.available", lambda: 100)
+    model = GDA().fit(NUMBERS, LABELS)
+    before = model.to_bytes()
+    with pytest.raises(TableError, match="GB of memory are left"):
+        model.fit(str(folder / "numbers" / "*.parquet"), target="label")
+    assert model.to_bytes() == before
+
+
+def test_memory_that_is_left_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from genus.arrays import memory
+
+    assert (memory.available() or 0) > 1 << 20
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("400\n")
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    assert memory.available() == 600
+    (tmp_path / "memory.max").write_text("max\n")
+    assert (memory.available() or 0) > 1 << 20
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "none")
+    assert memory.available() is None
