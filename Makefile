@@ -9,7 +9,7 @@ bin := .venv/bin
 environment := .venv/installed
 tools := .venv/tools
 sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*)
-pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 3 --dist loadgroup
+pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 3
 
 # Tests of the kernel's functions, of hostile input, and the laws.
 sanitized := $(patsubst %,tests/test_%.py,kernel pairs tokens text text_bad_input mail_tokens \

@@ -19,6 +19,22 @@ from scope import EVERYTHING, SANITIZED
 
 ROOT = Path(__file__).parents[1]
 
+# Tests that share a cluster, a server, a browser or a site: one worker runs all of a file.
+TOGETHER = {
+    "tests/test_databases.py",
+    "tests/test_engines.py",
+    "tests/test_mail_laws.py",
+    "tests/test_mail_recipes.py",
+    "tests/test_mail_serve.py",
+    "tests/test_mail_store.py",
+    "tests/test_mail_watch.py",
+    "tests/test_published.py",
+    "tests/test_report.py",
+    "tests/test_site.py",
+    "tests/test_sql.py",
+    "tests/test_tokens.py",
+}
+
 quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
 reproducible = os.environ.get("CI") == "true"
 brief = [phase for phase in Phase if phase is not Phase.explain]  # which may take minutes
@@ -67,6 +83,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
     if _kernel.sanitized != SANITIZED:
         raise pytest.UsageError(f"The kernel loaded is the wrong one: {_kernel.__file__}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Deal tests out to workers one by one, but those of the files in TOGETHER as one."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return file if file in TOGETHER else nodeid
+
+    return Scheduling(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -32,6 +32,7 @@ from genus import (
     TableClassifier,
     TextClassifier,
 )
+from genus.arrays.vocabulary import Vocabulary
 from genus.solve.grid import Grid
 from genus.table import Column, Frame, Plan, open_table
 from genus.table.plan import hashed
@@ -285,6 +286,22 @@ class PlannedTable(TableClassifier):
         self._follow(PLAN)
 
 
+class ClosedTexts(TextClassifier):
+    """A classifier of texts whose words were chosen already, as by `fit(…, like=…)`."""
+
+    def __new__(cls, *_: Any, **__: Any) -> ClosedTexts:
+        made = super().__new__(cls)
+        made._counted_words = CLOSED
+        return made
+
+    def _start_over(self, like: Any = None) -> None:
+        super()._start_over(like)
+        self._counted_words = CLOSED
+
+
+CLOSED = Vocabulary.of(["", "okapi", "zebra", "of okapi"])
+
+
 def frame(X: Array) -> Frame:
     """X as a table is counted."""
     source = open_table({f"x{j}": X[:, j].tolist() for j in range(len(PLAN))})
@@ -324,6 +341,7 @@ NIGHTLY = {
     "PoissonNB alpha=0 CSR",
     "PoissonNB auto",
     "TextClassifier auto",
+    "TextClassifier closed auto",
     "TextClassifier common",
     "TextClassifier complement",
     "TextClassifier stop words",
@@ -369,7 +387,7 @@ class Variant:
     @property
     def is_saved(self) -> bool:
         """Whether a file can hold it: a function is no data."""
-        own = isinstance(self.estimator, PlannedTable)
+        own = isinstance(self.estimator, PlannedTable | ClosedTexts)
         return getattr(self.estimator, "tokenizer", None) is None and not own
 
     @cached_property
@@ -585,6 +603,10 @@ def variants() -> Iterator[Variant]:
         "function": {"tokenizer": str.split},
     }.items():
         yield replace(text(name, **parameters), fit=None)
+
+    closed = replace(text("closed"), fit=None)
+    yield replace(closed, estimator=ClosedTexts(ngrams=(1, 2)))
+    yield replace(closed, name="TextClassifier closed auto", estimator=ClosedTexts("auto"))
 
     few = ({"alpha": "auto"}, {"min_documents": 2}, {"max_features": 2})
     hashed = text("buckets", "bernoulli", buckets=1 << 10, ngrams=(1, 2))

@@ -27,10 +27,7 @@ from genus.engines.spark import explained
 from scope import at_night, nightly
 
 pytest_plugins = ("clusters",)
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
-    pytest.mark.xdist_group("engines"),  # one worker, so that each cluster is started once
-]
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 
 ROWS = 900
 RNG = np.random.default_rng(11)
@@ -43,7 +40,7 @@ FRAME = pd.DataFrame(
         "b": RNG.poisson(4 - SHIFT) + 1.0,
         "c": RNG.normal(SHIFT),
         "kind": np.where(RNG.random(ROWS) < 0.2 + SHIFT / 4, "wild", "tame"),
-        "text": [" ".join(WORDS[RNG.poisson(1 + s, 5) % len(WORDS)]) for s in SHIFT],
+        "text": [" ".join([*RNG.permutation(WORDS)[:2], f"day{i % 400}"]) for i in range(ROWS)],
         "label": LABELS,
     }
 )
@@ -54,6 +51,10 @@ FRAME.loc[::11, "kind"] = None
 CLASSIFIERS: dict[str, tuple[Any, list[str] | None]] = {
     "TableClassifier": (TableClassifier(), None),
     "TextClassifier auto": (TextClassifier("auto"), ["text"]),
+    "TextClassifier common": (
+        TextClassifier("auto", min_documents=3, keep_unused=False),
+        ["text"],
+    ),
     "GDA": (GDA(shared=False), ["a", "b"]),
     "GaussianNB": (GaussianNB(), ["a", "b", "c"]),
     "BernoulliNB": (BernoulliNB(binarize=2), ["a", "b"]),
@@ -61,7 +62,7 @@ CLASSIFIERS: dict[str, tuple[Any, list[str] | None]] = {
     "PoissonNB": (PoissonNB(), ["a", "b"]),
     "CategoricalNB": (CategoricalNB(), ["kind", "a"]),
 }
-ALWAYS = ("TableClassifier", "TextClassifier auto", "GDA")
+ALWAYS = ("TableClassifier", "TextClassifier common", "GDA")
 every = pytest.mark.parametrize("name", at_night(CLASSIFIERS, *ALWAYS))
 
 
@@ -92,6 +93,11 @@ def check_same(there: Any, name: str) -> None:
     for part in ("cells", "pairs", "words", "sample"):
         if part in getattr(counted, "parts", ()):
             assert counted[part] == expected[part]  # bit for bit
+    if name == "TextClassifier common":  # words are dropped by what all partitions have of them
+        alone = fresh(name).fit(FRAME, target="label", columns=columns)
+        assert there.vocabulary_ == alone.vocabulary_
+        assert {"day0", "day99"} <= set(there.vocabulary_)
+        assert "day100" not in there.vocabulary_
 
 
 def check_scores(scored: pd.DataFrame, model: Any) -> None:

@@ -29,7 +29,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import genus
 from cases import refused
-from genus import TextClassifier, load
+from genus import TextClassifier, from_bytes, load
 
 EVENT_MODELS = ["multinomial", "boolean", "bernoulli", "complement"]
 event_models = pytest.mark.parametrize("event_model", EVENT_MODELS)
@@ -808,3 +808,50 @@ def test_words_in_buckets_are_bounded_and_known_again() -> None:
             TextClassifier(buckets=buckets).fit(texts, y)
     with pytest.raises(ValueError, match="stop_words"):
         TextClassifier(buckets=1 << 10, stop_words=["w1"]).fit(texts, y)
+
+
+# A closed vocabulary
+
+
+DAYS = [f"{'rain' if i % 3 else 'sun'} wind day{i % 30}" for i in range(70)]
+WEATHER = ["dry" if i % 3 == 0 else "wet" for i in range(70)]
+
+
+@pytest.mark.parametrize("event_model", ["multinomial", "bernoulli", "auto"])
+@pytest.mark.parametrize("options", [{"min_documents": 3}, {"max_features": 8}])
+def test_words_that_are_not_used_need_not_be_kept(event_model: str, options: Any) -> None:
+    whole = TextClassifier(event_model, **options).fit(DAYS, WEATHER)
+    model = TextClassifier(event_model, **options, keep_unused=False).fit(DAYS, WEATHER)
+    assert model._tally.width < whole._tally.width
+    if event_model != "auto" or "min_documents" in options:  # else folds have other words to use
+        np.testing.assert_array_equal(model.predict_proba(DAYS), whole.predict_proba(DAYS))
+    assert whole.drop_unused().vocabulary_ == model.vocabulary_
+    again = from_bytes(model.to_bytes()).partial_fit(["unheard of rain"], ["wet"])
+    assert again.vocabulary_ == model.vocabulary_
+    again.forget(["unheard of rain"], ["wet"])
+    np.testing.assert_array_equal(again.predict_proba(DAYS), model.predict_proba(DAYS))
+    again.forget(DAYS, WEATHER)  # nothing is left, and the vocabulary is open again
+    assert again.partial_fit(["snow"] * 3, ["dry"] * 3).vocabulary_ == {"snow": 0}
+
+
+def test_parts_of_a_closed_vocabulary_add_up() -> None:
+    plan = TextClassifier(min_documents=3, keep_unused=False).fit(DAYS, WEATHER)
+    texts = TextClassifier(min_documents=3)
+    parts = [clone(texts).fit(DAYS[i::4], WEATHER[i::4], like=plan) for i in range(4)]
+    for order in ((0, 1, 2, 3), (2, 0, 3, 1)):
+        total = sum(parts[i] for i in order)
+        np.testing.assert_array_equal(total.predict_proba(DAYS), plan.predict_proba(DAYS))
+    other = TextClassifier(max_features=5, keep_unused=False).fit(DAYS, WEATHER)
+    both = other + plan
+    assert set(both.vocabulary_) <= set(plan.vocabulary_) & set(other.vocabulary_)
+    np.testing.assert_array_equal(both._tally["documents"], (plan + other)._tally["documents"])
+    opened = plan + TextClassifier().fit(["rain unheard of", "sun"], ["wet", "dry"])
+    assert opened.class_count_.sum() == 72
+    assert "unheard" not in opened.vocabulary_
+
+
+def test_nothing_to_drop_is_an_error() -> None:
+    with pytest.raises(ValueError, match="they leave out none. Give one of them"):
+        TextClassifier(keep_unused=False).fit(DAYS, WEATHER)
+    with pytest.raises(ValueError, match="keep_unused"):
+        TextClassifier(keep_unused="no", min_documents=2).fit(DAYS, WEATHER)

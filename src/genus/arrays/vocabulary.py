@@ -6,6 +6,7 @@ word takes its bytes and a number.
 
 from __future__ import annotations
 
+import hashlib
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -92,6 +93,13 @@ class Vocabulary:
         """32 bits of the hashes, (V,), of which the lowest says whether it is a run of words."""
         high = (self.hashes >> np.uint64(32)).astype(np.uint32)
         return (high & ~np.uint32(1)) | self.runs.astype(np.uint32)
+
+    @cached_property
+    def digest(self) -> str:
+        """A short text that other words would not have."""
+        content = hashlib.blake2b(self.text.tobytes(), digest_size=16)
+        content.update(self.ends.tobytes())
+        return content.hexdigest()
 
     def is_same(self, other: Vocabulary) -> bool:
         """Whether both hold the same words."""

@@ -17,8 +17,9 @@ from genus.table import Source, TableError, open_table
 ENGINES = {"pyspark": "spark", "dask": "dask", "ray": "ray"}
 TARGET = "y"  # the column of labels that are given beside an array
 
-Work = Callable[[Iterable[Any]], bytes]  # of the Arrow batches of a partition
+Work = Callable[[Iterable[Any]], list[bytes]]  # of the Arrow batches of a partition
 Add = Callable[[Iterable[bytes]], bytes]
+Finish = Callable[[bytes], bytes]
 Score = Callable[[Any], Any]  # of an Arrow batch, to one with more columns
 
 
@@ -42,7 +43,18 @@ class Engine(Protocol):
         ...
 
     def total(self, work: Work, add: Add) -> bytes:
-        """Return the sum of what `work` returns for every partition, added where the rows are."""
+        """Return the sum of what `work` returns for every partition, added where the rows are.
+
+        `work` returns one part.
+        """
+        ...
+
+    def totals(self, work: Work, add: Add, finish: Finish, shards: int) -> list[bytes]:
+        """Return the sum of the first parts that `work` returns, of the second, and so on.
+
+        Every partition returns `shards` parts. `finish` is run on each sum where it was added, so
+        that only what it returns is sent here.
+        """
         ...
 
     def map(self, score: Score, schema: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from genus.engines import TARGET, Add, Score, Work
+from genus.engines import TARGET, Add, Finish, Score, Work
 from genus.table import TableError, open_table
 
 FAN_IN = 16  # parts that are added at a time
@@ -61,18 +61,24 @@ class DaskPartitions:
         """Yield what `work` returns for every partition."""
         import dask
 
-        yield from dask.compute(*self._counted(work))
+        for parts in dask.compute(*self._counted(work)):
+            yield from parts
 
     def total(self, work: Work, add: Add) -> bytes:
         """Return the sum of what `work` returns for every partition, added in a tree."""
         import dask
 
-        parts = self._counted(work)
-        while len(parts) > 1:
-            groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
-            parts = [dask.delayed(add)(group) for group in groups]
-        (found,) = dask.compute(*parts) if parts else (add([]),)
+        parts = [delayed[0] for delayed in self._counted(work)]
+        (found,) = dask.compute(added_up(parts, add)) if parts else (add([]),)
         return bytes(found)
+
+    def totals(self, work: Work, add: Add, finish: Finish, shards: int) -> list[bytes]:
+        """Return the finished sums of what `work` returns for every partition, shard by shard."""
+        import dask
+
+        parts = self._counted(work)
+        sums = [added_up([delayed[i] for delayed in parts], add) for i in range(shards)]
+        return list(dask.compute(*(dask.delayed(finish)(one) for one in sums)))
 
     def map(self, score: Score, schema: Any) -> Any:
         """Return a frame of the rows that `score` returns; for an array, one of what it adds."""
@@ -93,7 +99,17 @@ class DaskPartitions:
         return [dask.delayed(counted)(part, work) for part in self.parts]
 
 
-def counted(part: Any, work: Work) -> bytes:
+def added_up(parts: list[Any], add: Add) -> Any:
+    """The sum of delayed parts, some of which are added at a time."""
+    import dask
+
+    while len(parts) > 1:
+        groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
+        parts = [dask.delayed(add)(group) for group in groups]
+    return parts[0]
+
+
+def counted(part: Any, work: Work) -> list[bytes]:
     """Run `work` on the batches of a partition."""
     return work(batches_of(part))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from genus.engines import Add, Score, Work
+from genus.engines import Add, Finish, Score, Work
 from genus.table import TableError
 
 FAN_IN = 16  # parts that are added at a time
@@ -53,16 +53,20 @@ class RayDataset:
 
     def run(self, work: Work) -> Iterator[bytes]:
         """Yield what `work` returns for every block."""
-        for batch in self._parts(work).iter_batches(batch_format="pyarrow", batch_size=None):
-            yield from batch.column("part").to_pylist()
+        yield from parts_of(self._parts(work))
 
     def total(self, work: Work, add: Add) -> bytes:
         """Return the sum of what `work` returns for every block, added some at a time."""
         parts = self._parts(work).map_batches(
             summing(add), batch_format="pyarrow", batch_size=FAN_IN
         )
-        found = parts.iter_batches(batch_format="pyarrow", batch_size=None)
-        return add(part for batch in found for part in batch.column("part").to_pylist())
+        return add(parts_of(parts))
+
+    def totals(self, work: Work, add: Add, finish: Finish, shards: int) -> list[bytes]:
+        """Return the finished sums of what `work` returns for every block, shard by shard."""
+        sums = self._parts(work).groupby("id")
+        finished = sums.map_groups(finishing(add, finish), batch_format="pyarrow")
+        return list(parts_of(finished.sort("id")))
 
     def map(self, score: Score, schema: Any) -> Any:
         """Return a dataset of the rows that `score` returns for every block."""
@@ -73,8 +77,8 @@ class RayDataset:
 
 
 def counting(work: Work) -> Any:
-    """What Ray runs for a block: one row of what `work` returns."""
-    return lambda table: as_table([work(table.to_batches())])
+    """What Ray runs for a block: a numbered row for each part that `work` returns."""
+    return lambda table: as_table(work(table.to_batches()))
 
 
 def summing(add: Add) -> Any:
@@ -82,7 +86,25 @@ def summing(add: Add) -> Any:
     return lambda table: as_table([add(table.column("part").to_pylist())])
 
 
-def as_table(parts: Iterable[bytes]) -> Any:
+def finishing(add: Add, finish: Finish) -> Any:
+    """What Ray runs to add up the parts of one number, and to finish their sum."""
+
+    def run(table: Any) -> Any:
+        total = finish(add(table.column("part").to_pylist()))
+        return as_table([total], table.column("id")[0].as_py())
+
+    return run
+
+
+def as_table(parts: list[bytes], first: int = 0) -> Any:
+    """Parts as rows, which are numbered from the first on."""
     import pyarrow as pa
 
-    return pa.table({"part": pa.array(list(parts), pa.large_binary())})
+    numbers = pa.array(range(first, first + len(parts)), pa.int64())
+    return pa.table({"id": numbers, "part": pa.array(parts, pa.large_binary())})
+
+
+def parts_of(dataset: Any) -> Iterator[bytes]:
+    """The parts in the rows of a dataset."""
+    for batch in dataset.iter_batches(batch_format="pyarrow", batch_size=None):
+        yield from batch.column("part").to_pylist()

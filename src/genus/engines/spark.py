@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from genus.engines import Add, Score, Work
+from genus.engines import Add, Finish, Score, Work
 from genus.table import TableError
 from genus.table.read.sources import BATCH, fitted, readable
 
@@ -73,6 +73,13 @@ class SparkFrame:
         with explained():
             found = [bytes(row["part"]) for row in parts.collect()]
         return add(found)
+
+    def totals(self, work: Work, add: Add, finish: Finish, shards: int) -> list[bytes]:
+        """Return the finished sums of what `work` returns for every partition, shard by shard."""
+        parts = self._parts(work).groupBy("id").applyInArrow(finishing(add, finish), SCHEMA)
+        with explained():
+            found = sorted((row["id"], bytes(row["part"])) for row in parts.collect())
+        return [part for _, part in found]
 
     def map(self, score: Score, schema: Any) -> Any:
         """Return a Spark frame of the rows that `score` returns for every batch."""
@@ -175,13 +182,15 @@ def batches_of_piece(uri: str, piece: int, pieces: int, schema: Any) -> Iterator
 
 
 def counting(work: Work, opened: Any = iter) -> Any:
-    """What Spark runs for a partition: one row of what `work` returns."""
+    """What Spark runs for a partition: a row for each part that `work` returns.
+
+    Parts are numbered; one alone has the number of the partition.
+    """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        yield row(0 if context is None else context.partitionId(), work(opened(batches)))
+        parts = work(opened(batches))
+        first = partition_number() if len(parts) == 1 else 0
+        yield from (row(first + i, part) for i, part in enumerate(parts))
 
     return run
 
@@ -190,14 +199,31 @@ def summing(add: Add) -> Any:
     """What Spark runs to add up the parts of several partitions."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
-        from pyspark import TaskContext
-
         parts = [part for batch in batches for part in batch.column("part").to_pylist()]
-        context = TaskContext.get()
         if parts:
-            yield row(0 if context is None else context.partitionId(), add(parts))
+            yield row(partition_number(), add(parts))
 
     return run
+
+
+def finishing(add: Add, finish: Finish) -> Any:
+    """What Spark runs to add up the parts of one number, and to finish their sum."""
+
+    def run(parts: Any) -> Any:
+        import pyarrow as pa
+
+        total = finish(add(parts.column("part").to_pylist()))
+        return pa.Table.from_batches([row(parts.column("id")[0].as_py(), total)])
+
+    return run
+
+
+def partition_number() -> int:
+    """The number of the partition that this process of Spark works on."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 0 if context is None else int(context.partitionId())
 
 
 def scoring(score: Score) -> Any:

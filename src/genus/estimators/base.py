@@ -132,6 +132,30 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Whether rows, or what was counted so far, show that a first look has seen too little."""
         return False
 
+    def _closed(self, model: Model) -> Model:
+        """The model of all rows, without what options say is not to be kept."""
+        return model
+
+    def _shards(self, partitions: int) -> int:
+        """In how many parts the sums of as many partitions are added, each in a place of its own.
+
+        If more than one, `_divided`, `_reduced` and `_joined` say what they are.
+        """
+        return 1
+
+    def _divided(self, model: Model, shards: int) -> list[Model]:
+        """Sums in parts, each with keys of its own."""
+        raise NotImplementedError
+
+    def _reduced(self, model: Model) -> Model:
+        """One of the parts, without keys that the model of all cannot use."""
+        raise NotImplementedError
+
+    def _joined(self, models: list[Model]) -> Model:
+        """The sums of which these are the parts."""
+        (model,) = models
+        return model
+
     @property
     def _target(self) -> str | None:
         """The name of the column that has the classes, if the model was fitted from a table."""
@@ -175,6 +199,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 model = self._read(X, y, sample_weight, how, first=like is None, complete=True)
             self._refuse_single_class(model)
             if like is None:
+                model = self._closed(model)
                 self._refuse_empty(None, model)
                 self._solve(model)
                 self._refuse_unsolved(model)
@@ -232,7 +257,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         with self._unchanged_on_error():
             forgotten = self._read(X, y, sample_weight, how, first=False)
             model = self._with_current_options(self.model_)
-            self._keep(self._less(model, replace(forgotten, declared=forgotten.classes)))
+            self._keep_rest(self._less(model, replace(forgotten, declared=forgotten.classes)))
         return self
 
     def plan(
@@ -401,7 +426,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def __sub__(self, other: GenerativeClassifier) -> Self:
         mine, theirs = self._alike(other)
         mine._check_mergeable(theirs)
-        return mine._copy_with(mine._less(mine.model_, theirs.model_))
+        copy = mine._copy()
+        copy._keep_rest(mine._less(mine.model_, theirs.model_))
+        return copy
 
     def _alike(self, other: Any) -> tuple[Self, Any]:
         """Both models, counted in a way that both can be."""
@@ -631,6 +658,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         refuse_too_large(model)
         self.model_ = model
         self._solved_with = deepcopy(self.get_params(deep=False))
+
+    def _keep_rest(self, model: Model) -> None:
+        """This is the model now, after rows were forgotten."""
+        self._keep(model)
 
     def _solve(self, model: Model) -> None:
         """Solve now, so that what cannot be solved is an error here and not at prediction."""

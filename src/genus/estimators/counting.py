@@ -331,17 +331,22 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
         look_elsewhere(estimator, engine, reading, everything=False)
     plain = replace(reading, progress=None)
 
-    def total(restarts: bool) -> bytes:
-        template = estimator._part().to_bytes()
-        work = partial(part_of, template, plain, restarts)
-        return engine.total(work, add_parts)
+    shards = estimator._shards(engine.partitions) if first else 1
 
-    found = total(first)
-    if found[:1] == OUTGROWN:
+    def totals(restarts: bool) -> list[bytes]:
+        template = estimator._part().to_bytes()
+        work = partial(part_of, template, plain, restarts, shards)
+        if shards == 1:
+            return [engine.total(work, add_parts)]
+        return engine.totals(work, add_parts, finished, shards)
+
+    found = totals(first)
+    if OUTGROWN in found:
         look_elsewhere(estimator, engine, reading, everything=True)
-        found = total(False)
-    rows, part = received(found)
-    return checked(estimator, part.model_, rows, engine.name, reading.target)
+        found = totals(False)
+    counted = [received(part) for part in found]
+    model = estimator._joined([part.model_ for _, part in counted])
+    return checked(estimator, model, counted[0][0], engine.name, reading.target)
 
 
 def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything: bool) -> None:
@@ -354,7 +359,7 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
         work: Any = partial(scattered_of, reading.target, each)
     else:
         work = partial(first_of, each)
-    found = [pa.ipc.open_stream(part).read_all() for part in engine.run(work) if part]
+    found = [pa.ipc.open_stream(part).read_all() for part in engine.run(work)]
     rows = sum(part.num_rows for part in found)
     if rows == 0:
         raise unlabelled(engine.name, reading.target, 0)
@@ -371,23 +376,34 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
 # What runs in the processes of an engine
 
 
-def part_of(template: bytes, reading: Reading, restarts: bool, batches: Iterable[Any]) -> bytes:
-    """Count the rows of a partition by a classifier that has counted nothing; return a part."""
+def part_of(
+    template: bytes, reading: Reading, restarts: bool, shards: int, batches: Iterable[Any]
+) -> list[bytes]:
+    """Count the rows of a partition by a classifier that has counted nothing; return its parts."""
     estimator = from_bytes(template)
     rows = iter(batches)
     start = next(rows, None)
     if start is None:
-        return sent(0, estimator)
+        return [sent(0, estimator)] * shards
     source = Source("the frame", start.schema, lambda: chain([start], rows), once=True)
     try:
         with matrix.alone():
             own = batches_of(estimator, source, reading)
             model, count = count_batches(estimator, own, None, restarts)
     except Outgrown:
-        return OUTGROWN
+        return [OUTGROWN] * shards
     except ValueError as error:
-        return REFUSED + str(error).encode()
-    return sent(count, estimator._part(model))
+        return [REFUSED + str(error).encode()] * shards
+    divided = [model] if shards == 1 else estimator._divided(model, shards)
+    return [sent(count, estimator._part(one)) for one in divided]
+
+
+def finished(part: bytes) -> bytes:
+    """Return a sum of parts without what cannot be in use in the model of all."""
+    if part[:1] != PART:
+        return part
+    rows, estimator = received(part)
+    return sent(rows, estimator._part(estimator._reduced(estimator.model_)))
 
 
 def add_parts(parts: Iterable[bytes]) -> bytes:
@@ -400,7 +416,7 @@ def add_parts(parts: Iterable[bytes]) -> bytes:
     return sent(sum(rows for rows, _ in found), reduce(add, (part for _, part in found)))
 
 
-def first_of(rows: int, batches: Iterable[Any]) -> bytes:
+def first_of(rows: int, batches: Iterable[Any]) -> list[bytes]:
     """Return the first rows of a partition, as an Arrow stream."""
     import pyarrow as pa
 
@@ -410,13 +426,13 @@ def first_of(rows: int, batches: Iterable[Any]) -> bytes:
         rows -= batch.num_rows
         if rows <= 0:
             break
-    return as_stream(pa.Table.from_batches(found)) if found else b""
+    return [as_stream(pa.Table.from_batches(found))] if found else []
 
 
-def scattered_of(target: str, rows: int, batches: Iterable[Any]) -> bytes:
+def scattered_of(target: str, rows: int, batches: Iterable[Any]) -> list[bytes]:
     """Return rows from all over a partition, as an Arrow stream."""
     found = scattered_rows((with_labels(batch, target) for batch in batches), rows)
-    return as_stream(found) if found.num_rows else b""
+    return [as_stream(found)] if found.num_rows else []
 
 
 def as_stream(table: Any) -> bytes:

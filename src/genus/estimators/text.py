@@ -35,6 +35,7 @@ from genus.text.model import EVENT_MODELS, Corpus, Selection, Words, unlabeled
 from genus.text.model.choosing import Choice
 
 ANALYZERS = ("word", "char_wb")
+COUNTED = ("_counted_ngrams", "_counted_words")  # what was decided by the first texts
 CRITERIA = (None, "mutual-information", "chi2")
 MOST_UNLABELED = 1e6
 MOST_EXPLAINED = 1 << 30  # bytes
@@ -42,6 +43,7 @@ MOST_SAMPLED = 10_000_000  # texts
 MOST_RUNS = 10_000_000  # runs of words that "auto" counts unless asked for; each takes 100 bytes
 MOST_CELLS = 1 << 24  # classes times words and runs, of one table of evidence
 MANY_TEXTS = 10_000_000  # that a stream may have
+MOST_SHARDS = 256  # parts of a vocabulary that is added in many places
 READ_AHEAD = 50_000  # texts that are read before it is known whether runs are too many
 
 
@@ -73,6 +75,10 @@ class TextClassifier(LinearClassifier):
     buckets : None counts every word by itself. A power of two hashes words into so many buckets:
         memory is bounded whatever the texts hold, words that share a bucket are not told apart,
         and explanations name buckets (such as #0a1b2) in place of words.
+    keep_unused : whether words that min_documents, max_features or stop_words leave out are kept,
+        so that other options can use them later. With False, `fit` drops them: models and their
+        files are smaller, and Spark, Dask and Ray send the words that are used alone. From then on
+        the vocabulary is closed, and further texts are counted by these words.
     sample_size : how many texts "auto" and `calibrate` choose from. Twice as many are kept in the
         model, as hashes of their words; 0 keeps none, and then nothing can be chosen.
 
@@ -112,6 +118,7 @@ class TextClassifier(LinearClassifier):
         calibrate: bool = False,
         unlabeled: float = 0.0,
         buckets: int | None = None,
+        keep_unused: bool = True,
         sample_size: int = 10_000,
     ) -> None:
         self.event_model = event_model
@@ -130,6 +137,7 @@ class TextClassifier(LinearClassifier):
         self.calibrate = calibrate
         self.unlabeled = unlabeled
         self.buckets = buckets
+        self.keep_unused = keep_unused
         self.sample_size = sample_size
 
     # Fitting
@@ -137,12 +145,12 @@ class TextClassifier(LinearClassifier):
     _reads = TEXT
 
     def _start_over(self, like: Any = None) -> None:
-        counted = None if like is None else vars(like).get("_counted_ngrams")
-        for name in ("n_iter_", "_counted_ngrams"):
+        known = {} if like is None else vars(like)
+        counted = {name: known[name] for name in COUNTED if name in known}
+        for name in ("n_iter_", *COUNTED):
             self.__dict__.pop(name, None)
         super()._start_over(like)
-        if counted is not None:
-            self._counted_ngrams = counted
+        self.__dict__.update(counted)
 
     def _look(self, rows: Any, target: str | None, classes: int, total: int | None) -> None:
         super()._look(rows, target, classes, total)
@@ -187,13 +195,77 @@ class TextClassifier(LinearClassifier):
         self.n_iter_ = found.rounds
         return found.model
 
-    # The group: a model that has counted runs of words, and one that has not, can do without
+    # A closed vocabulary
+
+    def drop_unused(self) -> Self:
+        """Return a copy without the words that min_documents, max_features or stop_words leave out.
+
+        Its vocabulary is closed: further texts are counted by the words that it has. The sum of two
+        models with closed vocabularies counts the words that both have.
+        """
+        check_is_fitted(self)
+        family: Any = self.model_.family
+        return self._within(family.used(self.model_.statistics))
+
+    def _within(self, words: Vocabulary) -> Self:
+        """A copy that counts these words alone, the first of which is the empty one."""
+        copy = self._copy()
+        copy._counted_words = words
+        copy._keep(copy._restricted(self.model_))
+        return copy
+
+    def _restricted(self, model: Model) -> Model:
+        family = self._family().counted_as(
+            {**model.family.counting, "words": self._counted_words.digest}
+        )
+        return replace(
+            model, family=family, statistics=family.within(model.statistics), chosen=None
+        )
+
+    def _closed(self, model: Model) -> Model:
+        if flag("keep_unused", self.keep_unused) or len(model.classes) == 0:
+            return model
+        family: Any = model.family
+        self._counted_words = family.used(model.statistics)
+        return self._restricted(model)
+
+    def _shards(self, partitions: int) -> int:
+        return 1 if self.keep_unused else max(min(partitions, MOST_SHARDS), 1)
+
+    def _divided(self, model: Model, shards: int) -> list[Model]:
+        family: Any = model.family
+        return [replace(model, statistics=s) for s in family.divided(model.statistics, shards)]
+
+    def _reduced(self, model: Model) -> Model:
+        family: Any = model.family
+        return replace(model, statistics=family.possible(model.statistics))
+
+    def _joined(self, models: list[Model]) -> Model:
+        family: Any = models[0].family
+        return replace(models[0], statistics=family.joined([m.statistics for m in models]))
+
+    def _keep_rest(self, model: Model) -> None:
+        if "_counted_words" in vars(self) and len(model.weights.classes) == 0:
+            del self._counted_words  # nothing is left of texts, not even their words
+            model = self._empty()
+        super()._keep_rest(model)
+
+    # The group: what only one of two models has counted, runs of words or words, both do without
 
     def _alike(self, other: Any) -> tuple[Self, Any]:
-        """Both models, without runs of words if only one of them has counted those."""
+        """Both models, of the words that both have counted."""
         both = (self, other)
         if not all(isinstance(one, TextClassifier) and hasattr(one, "model_") for one in both):
             return self, other
+        mine, theirs = self._alike_in_runs(other)
+        known = [vars(one)["_counted_words"] for one in both if "_counted_words" in vars(one)]
+        if not known or (len(known) == 2 and known[0].is_same(known[1])):
+            return mine, theirs
+        words = known[0] if len(known) == 1 else known[0][known[0].find(known[1]) >= 0]
+        return mine._within(words), theirs._within(words)
+
+    def _alike_in_runs(self, other: Any) -> tuple[Self, Any]:
+        both = (self, other)
         ngrams = {one._counted_by.ngrams for one in both}
         automatic = all(one._option("event_model") == "auto" for one in both)
         if len(ngrams) == 1 or not automatic or {first for first, _ in ngrams} != {1}:
@@ -413,7 +485,14 @@ class TextClassifier(LinearClassifier):
                 "zero. Use alpha > 0, such as 1e-3."
             )
         size = whole("sample_size", self.sample_size, least=0, most=MOST_SAMPLED)
-        words = Words(self._tokenizer(), self.event_model, smoothing, self._selection())
+        if not flag("keep_unused", self.keep_unused) and self._selection().is_open:
+            raise ValueError(
+                "keep_unused=False drops the words that min_documents, max_features or stop_words "
+                "leave out, and they leave out none. Give one of them, such as min_documents=2."
+            )
+        options = (self.event_model, smoothing, self._selection())
+        closed = vars(self).get("_counted_words")
+        words = Words(self._tokenizer(), *options, known=closed)
         return Corpus(words, self._chooses, size if self._chooses else 0)
 
     def _check_alpha(self) -> Any:
@@ -536,8 +615,7 @@ class TextClassifier(LinearClassifier):
 
     def _adopt(self, other: Any) -> None:
         super()._adopt(other)
-        if "_counted_ngrams" in vars(other):
-            self._counted_ngrams = other._counted_ngrams
+        self.__dict__.update({name: vars(other)[name] for name in COUNTED if name in vars(other)})
 
     def _feature_names(self) -> list[str]:
         return ["text"]

@@ -9,7 +9,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from genus.persistence import files
-from genus.persistence.restoring import model_from_tree, plan_from_tree, restored
+from genus.persistence.restoring import (
+    axis_from_tree,
+    check_axis,
+    model_from_tree,
+    plan_from_tree,
+    restored,
+)
 from genus.persistence.upgrading import current
 from genus.registry import ESTIMATORS
 
@@ -56,6 +62,11 @@ def from_tree(tree: dict[str, Any]) -> Any:
     estimator = getattr(import_module(ESTIMATORS[name]), name)(**parameters)
     if "ngrams" in tree:
         estimator._counted_ngrams = tuple(tuple(ngrams) for ngrams in tree["ngrams"])
+    if "known" in tree:
+        counted = tree["statistics"]["parts"]["words"]["keys"]
+        known = axis_from_tree(counted[0] if tree["known"] is None else tree["known"])
+        check_axis(known)
+        estimator._counted_words = known
     if "plan" in tree:
         estimator.plan_ = plan_from_tree(tree["plan"])
     if "reads" in tree:

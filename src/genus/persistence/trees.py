@@ -53,6 +53,10 @@ def to_tree(estimator: Any) -> dict[str, Any]:
             tree["weighing"] = weighing_to_tree(weighing)
     if hasattr(estimator, "_counted_ngrams"):
         tree["ngrams"] = [list(ngrams) for ngrams in estimator._counted_ngrams]
+    if hasattr(estimator, "_counted_words"):
+        known, counted = estimator._counted_words, model.statistics["words"].keys
+        same = bool(counted) and known.is_same(counted[0])
+        tree["known"] = None if same else axis_to_tree(known)  # None: those that are counted
     if hasattr(estimator, "plan_"):
         tree["plan"] = plan_to_tree(estimator.plan_)
     if hasattr(estimator, "columns_"):

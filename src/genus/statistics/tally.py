@@ -88,6 +88,14 @@ class Tally:
             classes[there], self.keys, {m: t[at[there]] for m, t in self.counts.items()}
         )
 
+    def only(self, kept: NDArray[np.bool_]) -> Tally:
+        """Return the counts of some keys of its only column, by a mask (V,)."""
+        (axis,) = self.keys or (None,)
+        if axis is None:
+            return self
+        counts = {measure: table[:, kept] for measure, table in self.counts.items()}
+        return Tally.of(self.classes, (axis[kept],), counts)
+
     def settled(self, before: Tally) -> Tally:
         """What is left of `before` after forgetting, less what is only rounding."""
         if len(self.classes) == 0:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from genus.arrays import labels
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes
+from genus.arrays.vocabulary import Vocabulary
 from genus.stacking.dealing import Dealt, deal
 from genus.statistics import Array, Bags, Compound, Sample, Tally
 from genus.text import Documents, Texts
@@ -98,13 +99,59 @@ class Corpus:
         tally, sample = statistics["words"], statistics["sample"]
         if tally.keys:
             (words,) = tally.keys
-            kept = ~words.runs
-            counts = {name: table[:, kept] for name, table in tally.counts.items()}
-            tally = Tally.of(tally.classes, (words[kept],), counts)
+            tally = tally.only(~words.runs)
         if len(sample):
             bag = sample.bags[0].where(sample.bags[0].tokens % 2 == 0)
             sample = sample.rehashed(hashes_of(bag), (bag,))
         return Compound({"words": tally, "sample": sample})
+
+    # A vocabulary in parts, and without the words that are not used
+
+    def used(self, statistics: Compound) -> Vocabulary:
+        """Return the words that the selection leaves in use, after the empty one."""
+        tally = statistics["words"]
+        return keys_of(self.words.selected(tally, tally.classes, self.words.selection)).with_empty()
+
+    def within(self, statistics: Compound) -> Compound:
+        """Return what was counted of the words that are known, if only those are counted."""
+        return Compound({**statistics.parts, "words": self.words.within(statistics["words"])})
+
+    def divided(self, statistics: Compound, parts: int) -> list[Compound]:
+        """Return statistics in parts that have words of their own, and all the empty one.
+
+        A word is in the same part wherever it is counted. The sample is in the first.
+        """
+        tally, sample = statistics["words"], statistics["sample"]
+        place = None
+        if tally.keys:
+            (words,) = tally.keys
+            place = (words.hashes % np.uint64(parts)).astype(np.int64)
+            place[0] = -1  # the empty word, which counts the texts
+        own = [
+            tally if place is None else tally.only((place == i) | (place < 0)) for i in range(parts)
+        ]
+        samples = [sample, *(Sample(self.size) for _ in range(parts - 1))]
+        return [Compound({"words": t, "sample": s}) for t, s in zip(own, samples, strict=True)]
+
+    def joined(self, parts: Sequence[Compound]) -> Compound:
+        """Return the statistics that were divided, less what was left out since."""
+        total, *others = (part["words"] for part in parts)
+        for tally in others:
+            if tally.keys:
+                total = total + tally.only(np.arange(tally.width) > 0)
+        return Compound({"words": total, "sample": parts[0]["sample"]})
+
+    def possible(self, statistics: Compound) -> Compound:
+        """Return one of the parts, without words that cannot be in use in all of them."""
+        tally = statistics["words"]
+        if not tally.keys:
+            return statistics
+        (words,) = tally.keys
+        occurrences, documents = tally["occurrences"][:, 1:], tally["documents"]
+        selection, rest = self.words.selection, documents[:, 1:]
+        kept = selection.possible(words.rest, occurrences, rest, documents[:, 0])
+        tally = tally.only(np.append(True, kept))
+        return Compound({**statistics.parts, "words": tally})
 
     # Choosing
 

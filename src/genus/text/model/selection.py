@@ -5,7 +5,7 @@ Symbols: K classes, V words, N occurrences or documents of a word by class (K, V
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,11 @@ class Selection:
     def is_fixed(self) -> bool:
         """Whether the same words are chosen whatever their counts."""
         return self.least in (0, 1) and self.most is None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every word is used."""
+        return self.is_fixed and not self.stop_words and (self.runs or not self.joined)
 
     def check(self) -> None:
         """Raise unless this is a selection; one from a file may be anything."""
@@ -70,10 +75,23 @@ class Selection:
             telling = chi2(counted[:, candidates], totals)
         else:
             telling = occurrences[:, candidates].sum(axis=0)
-        best = candidates[np.argsort(-rounded(telling), kind="stable")[: self.most]]
+        exact = self.by is None and is_whole(telling)
+        order = np.argsort(-(telling if exact else rounded(telling)), kind="stable")
+        best = candidates[order[: self.most]]
         chosen = np.zeros(len(words), dtype=bool)
         chosen[best] = True
         return chosen
+
+    def possible(
+        self, words: Vocabulary, occurrences: Array, documents: Array, totals: Array
+    ) -> NDArray[np.bool_]:
+        """Which words of one part of a vocabulary can be among those used of all, (V,)."""
+        used = replace(self, most=None).mask(words, occurrences, documents, totals, occurrences)
+        telling = occurrences.sum(axis=0)
+        exact = self.by is None and is_whole(telling)
+        if self.most is None or not exact or used.sum() <= self.most:
+            return used
+        return used & (telling >= np.partition(telling[used], -self.most)[-self.most])
 
     def _stopped(self, words: Vocabulary) -> NDArray[np.bool_]:
         stopped = np.zeros(len(words), dtype=bool)
@@ -86,6 +104,11 @@ class Selection:
             pieces, run = words.pieces(listed.dtype.itemsize)
             stopped[run[np.isin(pieces, listed)]] = True
         return stopped
+
+
+def is_whole(telling: Array) -> bool:
+    """Whether these are whole numbers, whose sums are the same in any order."""
+    return bool((telling == np.floor(telling)).all())
 
 
 def rounded(telling: Array) -> Array:

@@ -71,19 +71,24 @@ class WordParameters:
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """A column of texts under an event model, or a combination of several."""
+    """A column of texts under an event model, or a combination of several.
+
+    With `known`, which begins with the empty word, no other words are counted.
+    """
 
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
     event_model: str = "multinomial"
     smoothing: Smoothing = field(default_factory=Smoothing)
     selection: Selection = field(default_factory=Selection)
     combination: Combination | None = None
+    known: Vocabulary | None = None
 
     measures: ClassVar = ("occurrences", "documents")
 
     @property
     def counting(self) -> Mapping[str, Any]:
-        return {"family": "words", **self.tokenizer.counting}
+        closed = {} if self.known is None else {"words": self.known.digest}
+        return {"family": "words", **self.tokenizer.counting, **closed}
 
     @property
     def distinct(self) -> bool:
@@ -116,7 +121,14 @@ class Words:
         else:
             words, occurrences, documents = self.tokenizer.count(X, y, weight, len(classes))
         counts = {"occurrences": occurrences, "documents": documents}
-        return Tally.of(classes, (words,), counts)
+        return self.within(Tally.of(classes, (words,), counts))
+
+    def within(self, tally: Tally) -> Tally:
+        """Return the counts of the words that are known, if only those are counted."""
+        if self.known is None or not tally.keys:
+            return tally
+        (words,) = tally.keys
+        return tally.only(words.find(self.known) >= 0)
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> WordParameters:
         if self.combination is not None:
