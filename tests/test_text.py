@@ -851,7 +851,7 @@ def test_parts_of_a_closed_vocabulary_add_up() -> None:
 
 
 def test_nothing_to_drop_is_an_error() -> None:
-    with pytest.raises(ValueError, match="they leave out none. Give one of them"):
+    with pytest.raises(ValueError, match=r"they leave out none\. Give one of them"):
         TextClassifier(keep_unused=False).fit(DAYS, WEATHER)
     with pytest.raises(ValueError, match="keep_unused"):
         TextClassifier(keep_unused="no", min_documents=2).fit(DAYS, WEATHER)
