@@ -502,6 +502,30 @@ def test_a_damaged_file_in_the_middle_is_named(tmp_path: Path) -> None:
     damaged.write_bytes(bytes(content))
     with pytest.raises(TableError, match=r"Cannot read .*1\.parquet"):
         GDA().fit(str(tmp_path / "*.parquet"), target="label")
+    with pytest.warns(UserWarning, match=r"1\.parquet is left out\. Cannot read"):
+        files = genus.readable_files(str(tmp_path / "*.parquet"))
+    assert [Path(file).name for file in files] == ["0.parquet", "2.parquet"]
+    assert GDA().fit(files, target="label").class_count_.sum() == len(NUMBERS) * 2 // 3
+    with (
+        pytest.warns(UserWarning, match="is left out"),
+        pytest.raises(TableError, match="None of the files of"),
+    ):
+        genus.readable_files(damaged)
+    with pytest.raises(TableError, match="A query reads its files itself"):
+        genus.readable_files("SELECT 1")
+
+
+def test_a_csv_whose_lines_hide_its_columns_is_named_among_others(tmp_path: Path) -> None:
+    for i in range(3):
+        table_of("GDA")[i::3].to_csv(tmp_path / f"{i}.csv", index=False)
+    lines = (tmp_path / "1.csv").read_text().splitlines()
+    (tmp_path / "1.csv").write_text("\n".join([*lines[:50], "1,2", *lines[50:]]))
+    for learn in (GDA(), TableClassifier()):
+        with pytest.raises(TableError, match=r"Cannot read .*1\.csv: line 51 has 2 fields"):
+            learn.fit(tmp_path, target="label")
+    (tmp_path / "1.csv").write_text("1\n2\n3\n")
+    with pytest.raises(TableError, match=r"1\.csv has none of the columns of the other files"):
+        GDA().fit(tmp_path, target="label")
 
 
 def test_it_stops_before_memory_is_full(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

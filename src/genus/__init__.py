@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from genus.solve.normal import SingularCovarianceError as SingularCovarianceError
     from genus.stacking.outcome import CrossValidation as CrossValidation
     from genus.table import TableError as TableError
+    from genus.table import readable_files as readable_files
     from genus.text.model.choosing import Choice as Choice
 
 WHERE = ESTIMATORS | {
@@ -52,6 +53,7 @@ WHERE = ESTIMATORS | {
     "SingularCovarianceError": "genus.solve.normal",
     "CrossValidation": "genus.stacking.outcome",
     "TableError": "genus.table",
+    "readable_files": "genus.table",
 }
 
 
@@ -99,5 +101,6 @@ __all__ = [
     "from_bytes",
     "from_counts",
     "load",
+    "readable_files",
     "tune",
 ]

@@ -17,9 +17,11 @@ READ_BY_DUCKDB = ("utf-8", "utf-16", "latin-1")
 
 
 @contextmanager
-def opened(data: Sequence[str], encoding: str = "utf-8") -> Iterator[Any]:
+def opened(
+    data: Sequence[str], encoding: str = "utf-8", skip_unreadable: bool = False
+) -> Iterator[Any]:
     """The source that DATA names; what is spooled to read it is gone afterwards."""
-    from genus.table import TableError, open_table
+    from genus.table import TableError, open_table, readable_files
 
     if list(data).count(STDIN) > 1:
         raise TableError("- is stdin, which can be read once. Give it once.")
@@ -28,6 +30,8 @@ def opened(data: Sequence[str], encoding: str = "utf-8") -> Iterator[Any]:
         names = dict(zip(paths, data, strict=True))
         known = encoding if encoding in READ_BY_DUCKDB else "utf-8"
         try:
+            if skip_unreadable:
+                paths = readable_files(paths, known)
             source = open_table(paths[0] if len(paths) == 1 else paths, known)
             if 1 < len(paths) <= COMPARED:
                 tell_uneven([open_table(path, known).columns for path in paths])

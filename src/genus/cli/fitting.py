@@ -35,6 +35,11 @@ FOLDS = 5  # that everything is learned again without, where rows are few
     metavar="FOLDER",
     help="Keep what is counted of each file, and go on from there if interrupted.",
 )
+@click.option(
+    "--skip-unreadable",
+    is_flag=True,
+    help="Leave out files that cannot be read to their end, and name them. Files are read twice.",
+)
 @arguments.encoding
 def fit(
     data: tuple[str, ...],
@@ -44,6 +49,7 @@ def fit(
     ignore: tuple[str, ...],
     plan: str | None,
     checkpoint: str | None,
+    skip_unreadable: bool,
     encoding: str,
 ) -> None:
     """Learn to predict a column of a table, in one pass.
@@ -76,7 +82,8 @@ def fit(
         raise ValueError(
             f"{plan} predicts {other.plan_.target!r}, not {target!r}; the two could not be added."
         )
-    with opened(data, encoding) as source, rows_passing("fit", source.rows) as progress:
+    read = opened(data, encoding, skip_unreadable)
+    with read as source, rows_passing("fit", source.rows) as progress:
         source.require(target)
         model = classifier(target, families, ignore, other)
         options = {"like": other, "progress": progress, "checkpoint": checkpoint}

@@ -13,6 +13,8 @@ from genus.table.read.sources import BATCH, fitted, readable
 
 FAN_IN = 16  # parts that are added at a time
 PIECE = 128 << 20  # bytes of a file that are one task
+# Settings by which Spark leaves files out: it has to read them itself.
+LENIENT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 Piece = tuple[str, int, int]
 
 
@@ -104,6 +106,9 @@ class SparkFrame:
         Then workers read them by themselves: to hand rows over takes Spark longer than to count.
         """
         try:
+            settings = self.frame.sparkSession.conf
+            if any(settings.get(name) == "true" for name in LENIENT):
+                return []
             if not is_bare_parquet(self.frame) or not all(map(is_plain, self.schema.types)):
                 return []
             return pieces_of(self.frame.inputFiles())

@@ -2,7 +2,17 @@
 
 from genus.table.frame import Frame, Values
 from genus.table.plan import Column, Plan, look
-from genus.table.read.opening import open_table
+from genus.table.read.opening import open_table, readable_files
 from genus.table.read.sources import Source, TableError
 
-__all__ = ["Column", "Frame", "Plan", "Source", "TableError", "Values", "look", "open_table"]
+__all__ = [
+    "Column",
+    "Frame",
+    "Plan",
+    "Source",
+    "TableError",
+    "Values",
+    "look",
+    "open_table",
+    "readable_files",
+]

@@ -50,6 +50,7 @@ MOST_LINES = 1_000_000  # that are looked through for one of another length
 SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\s", re.I | re.S)
 SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # what DuckDB takes for one in a query
 COMPRESSED = re.compile(r"\.(gz|zst|gzip)$", re.I)
+UNNAMED = re.compile(r"column\d+")  # what DuckDB calls columns without a name
 REMOTE = re.compile(r"^\s*[a-z][a-z0-9+.-]+://", re.I)
 
 
@@ -262,10 +263,7 @@ def from_csv(
             raise
         refuse_ragged(name, paths[0])
         raise
-    # Such lines may also be taken for lines of one field.
-    one = len(source.columns) == 1 and any(mark in source.columns[0] for mark in DELIMITERS)
-    if one or all(re.fullmatch(r"column\d+", column) for column in source.columns):
-        refuse_ragged(name, paths[0])
+    refuse_unnamed(name, options, paths, source.columns)
     return replace(
         source,
         with_text=lambda column: from_csv(name, options, paths, size, (*texts, column)),
@@ -276,6 +274,29 @@ def from_csv(
         ),
         size=sum(map(unpacked_size, paths)),
     )
+
+
+def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise if lines of different lengths hide the columns of a file.
+
+    They are taken for lines of one field, or for a table without names; beside other files the
+    columns of that one would then be missing.
+    """
+    hidden = [c for c in columns if any(mark in c for mark in DELIMITERS) or UNNAMED.fullmatch(c)]
+    if len(paths) == 1 and len(hidden) == len(columns):
+        refuse_ragged(name, paths[0])
+    if len(paths) == 1 or not hidden:
+        return
+    for path in paths:
+        with readable(path):
+            read = f"SELECT * FROM read_csv([{quoted(path)}]{options}) LIMIT 0"
+            own = connection().cursor().sql(read).columns
+        if own and set(own) <= set(hidden) < set(columns):
+            refuse_ragged(path, path)
+            raise TableError(
+                f"{path} has none of the columns of the other files, but "
+                f"{shortened(', '.join(map(repr, own)))}. Give files of the same columns."
+            )
 
 
 def csv_partitions(sql: str, options: str, paths: Sequence[str], source: Source) -> list[Partition]:

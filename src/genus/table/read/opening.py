@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from genus.arrays.options import warn
 from genus.table.read.files import (
     READERS,
     SQL,
@@ -31,6 +33,33 @@ def open_table(data: Any, encoding: str = "utf-8") -> Source:
     if isinstance(data, Sequence) and data and all(isinstance(d, str | os.PathLike) for d in data):
         return open_several([os.fspath(d) for d in data], encoding)
     return from_frame(data)
+
+
+def readable_files(
+    data: str | os.PathLike[str] | Sequence[Any], encoding: str = "utf-8"
+) -> list[str]:
+    """Return the files that can be read to their end, and warn of those that cannot.
+
+    `data` is a path, a folder, a glob, or several. Every file is read once for that.
+
+    >>> readable_files("docs/no such*.parquet")
+    Traceback (most recent call last):
+    genus.table.read.sources.TableError: No file matches 'docs/no such*.parquet'.
+    """
+    given = [data] if isinstance(data, str | os.PathLike) else list(data)
+    for one in given:
+        if isinstance(one, str) and is_query(one):
+            raise TableError("A query reads its files itself. Give paths, folders or globs.")
+    sound = []
+    for path in (path for one in given for path in files_of(os.fspath(one))):
+        try:
+            deque(from_files([path], encoding).batches(), maxlen=0)
+            sound.append(path)
+        except TableError as error:
+            warn(f"{path} is left out. {error}")
+    if not sound:
+        raise TableError(f"None of the files of {given[0]} can be read.")
+    return sound
 
 
 def is_table(data: Any) -> bool:
