@@ -2,6 +2,8 @@
 
 `python -m benchmarks.scale spark` counts the same rows by genus and by Spark ML's pipelines on one
 cluster of two executors, as Parquet files and as a frame that Spark has computed.
+`python -m benchmarks.scale words` counts very many words by Spark's workers, which drop rare ones.
+`python -m benchmarks.scale dask` fits Gaussian naive Bayes beside dask-ml on one cluster.
 `python -m benchmarks.scale growth` fits files of 10⁴ to 10⁸ rows, and writes a picture.
 `python -m benchmarks.scale cost` works out what 10¹⁰ rows and 1 TB of text take, from the rates
 that it measures first.
@@ -67,7 +69,6 @@ def measured(call: Callable[[], Any]) -> Taken:
 
 def table_files(rows: int) -> Path:
     """A folder of Parquet files of 10 numbers and 10 categories; made once, and kept."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     folder = FOLDER / f"scale-table-{rows}"
@@ -75,20 +76,27 @@ def table_files(rows: int) -> Path:
         return folder
     FOLDER.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=FOLDER) as beside:
-        letters = np.array([f"category {c}" for c in "abcdefgh"])
         for part in range(PARTS):
             with pq.ParquetWriter(f"{beside}/{part}.parquet", table_schema()) as writer:
                 for seed, size in chunks_of(rows // PARTS):
-                    rng = np.random.default_rng([part, seed])
-                    x, c = rng.normal(size=(size, 10)), rng.integers(0, 8, (size, 10))
-                    score = x[:, 0] + x[:, 1] * x[:, 2] + (c[:, 0] - 3.5) / 3 + (c[:, 1] == c[:, 2])
-                    y = np.where(score + rng.normal(size=size) > 0.5, "left", "stayed")
-                    columns = {f"n{j}": x[:, j] for j in range(10)}
-                    columns |= {f"c{j}": letters[c[:, j]] for j in range(10)}
-                    writer.write_table(pa.table(columns | {TARGET: y}), row_group_size=1 << 18)
+                    writer.write_table(table_rows(part, seed, size), row_group_size=1 << 18)
         os.rename(beside, folder)
         os.mkdir(beside)  # for the context to remove
     return folder
+
+
+def table_rows(part: int, seed: int, size: int) -> Any:
+    """Rows of 10 numbers and 10 categories, some of which decide the class in pairs."""
+    import pyarrow as pa
+
+    letters = np.array([f"category {c}" for c in "abcdefgh"])
+    rng = np.random.default_rng([part, seed])
+    x, c = rng.normal(size=(size, 10)), rng.integers(0, 8, (size, 10))
+    score = x[:, 0] + x[:, 1] * x[:, 2] + (c[:, 0] - 3.5) / 3 + (c[:, 1] == c[:, 2])
+    y = np.where(score + rng.normal(size=size) > 0.5, "left", "stayed")
+    columns = {f"n{j}": x[:, j] for j in range(10)}
+    columns |= {f"c{j}": letters[c[:, j]] for j in range(10)}
+    return pa.table(columns | {TARGET: y})
 
 
 def table_schema() -> Any:
@@ -108,24 +116,30 @@ def text_files(texts: int) -> Path:
     if folder.exists():
         return folder
     FOLDER.mkdir(parents=True, exist_ok=True)
-    words = np.array([f"word{i:x}" for i in range(200_000)])
-    chance = np.cumsum(1 / np.arange(1, len(words) + 1))
     with TemporaryDirectory(dir=FOLDER) as beside:
         for part in range(PARTS):
-            found, labels = [], []
-            for seed, size in chunks_of(texts // PARTS, 1 << 14):
-                rng = np.random.default_rng([part, seed])
-                y = rng.integers(0, 4, size)
-                at = np.searchsorted(chance, rng.random((size, 80)) * chance[-1])
-                own = rng.random((size, 80)) < 0.05
-                at = np.where(own, (at + 1000 * (1 + y[:, None])) % len(words), at)
-                found += [" ".join(row) for row in words[at]]
-                labels += [f"class {k}" for k in y]
-            table = pa.table({"text": found, TARGET: labels})
-            pq.write_table(table, f"{beside}/{part}.parquet", row_group_size=1 << 14)
+            chunks = [text_rows(part, *one) for one in chunks_of(texts // PARTS, 1 << 14)]
+            path = f"{beside}/{part}.parquet"
+            pq.write_table(pa.concat_tables(chunks), path, row_group_size=1 << 14)
         os.rename(beside, folder)
         os.mkdir(beside)
     return folder
+
+
+def text_rows(part: int, seed: int, size: int) -> Any:
+    """Texts of 80 words by Zipf's law, of which one in 50 depends on the class."""
+    import pyarrow as pa
+
+    words = np.array([f"word{i:x}" for i in range(200_000)])
+    chance = np.cumsum(1 / np.arange(1, len(words) + 1))
+    rng = np.random.default_rng([part, seed])
+    y = rng.integers(0, 4, size)
+    at = np.searchsorted(chance, rng.random((size, 80)) * chance[-1])
+    own = rng.random((size, 80)) < 0.02
+    at = np.where(own, (at + 1000 * (1 + y[:, None])) % len(words), at)
+    return pa.table(
+        {"text": [" ".join(row) for row in words[at]], TARGET: [f"class {k}" for k in y]}
+    )
 
 
 def chunks_of(rows: int, most: int = 1 << 18) -> Iterator[tuple[int, int]]:
@@ -169,13 +183,11 @@ def spark_session() -> Iterator[Any]:
 
 def spark_lines(rows: int, texts: int) -> Iterator[str]:
     """Rows of a table: genus and Spark ML on the same cluster and data."""
-    import pyarrow.parquet as pq
-
     yield f"| {'counted':62} | {'CPU s':>7} | {'wall s':>7} | {'right':>6} |"
     yield f"| {'-' * 62} | {'-' * 6}: | {'-' * 6}: | {'-' * 5}: |"
     with spark_session() as session:
         folder = table_files(rows)
-        held = pq.read_table(next(iter(sorted(folder.glob("*.parquet"))))).slice(0, HELD_OUT)
+        held = table_rows(PARTS, 0, HELD_OUT)
         files = session.read.parquet(str(folder))
         frame = files.withColumn("n0", files.n0 + 0.0)  # no longer only files
         TableClassifier(calibrate=False).fit(files.limit(2000), target=TARGET)  # warm
@@ -190,7 +202,7 @@ def spark_lines(rows: int, texts: int) -> Iterator[str]:
         took = measured(lambda: spark_table(files).fit(files))
         yield line(f"{rows:,} × 20: Spark ML, gaussian", took, spark_right(took, session, held))
         folder = text_files(texts)
-        held = pq.read_table(next(iter(sorted(folder.glob("*.parquet"))))).slice(0, HELD_OUT)
+        held = text_rows(PARTS, 0, HELD_OUT)
         files = session.read.parquet(str(folder))
         frame = files.withColumn("text", files.text.substr(1, 1 << 20))
         for name, data in (("files", files), ("frame", frame)):
@@ -258,6 +270,96 @@ def spark_right(took: Taken, session: Any, held: Any) -> float:
     frame = session.createDataFrame(held.to_pandas())
     scored = took.result.transform(frame)
     return scored.filter("prediction = label").count() / held.num_rows
+
+
+def word_lines(texts: int) -> Iterator[str]:
+    """Rows of a table: texts with a word of their own each, with and without rare words."""
+    folder = rare_word_files(texts)
+    held = with_rare_words(text_rows(PARTS, 0, HELD_OUT), texts, PARTS)
+    yield f"| {'words kept':44} | {'words':>9} | {'MB':>6} | {'CPU s':>7} | {'right':>6} |"
+    yield f"| {'-' * 44} | {'-' * 8}: | {'-' * 5}: | {'-' * 6}: | {'-' * 5}: |"
+    with spark_session() as session:
+        frame = session.read.parquet(str(folder))
+        TextClassifier().fit(frame.limit(1000), target=TARGET, columns=["text"])  # warm
+        for told, model in (
+            ("all", TextClassifier()),
+            ("in two texts or more", TextClassifier(min_documents=2)),
+            (
+                "in two texts or more, others dropped",
+                TextClassifier(min_documents=2, keep_unused=False),
+            ),
+            (
+                "the 65,536 most frequent, others dropped",
+                TextClassifier(max_features=65_536, keep_unused=False),
+            ),
+            ("hashed to 2^20", TextClassifier(buckets=1 << 20)),
+        ):
+            took = measured(partial(model.fit, frame, target=TARGET, columns=["text"]))
+            right = float((model.predict(held["text"]) == held[TARGET].to_numpy()).mean())
+            words, size = model._tally.width - 1, len(model.to_bytes()) / 1e6
+            yield f"| {told:44} | {words:9,} | {size:6.1f} | {took.cpu:7.1f} | {right:6.4f} |"
+
+
+def rare_word_files(texts: int) -> Path:
+    """A folder of Parquet files of texts, each of which has ten words that few others have."""
+    import pyarrow.parquet as pq
+
+    folder = FOLDER / f"scale-rare-{texts}"
+    if folder.exists():
+        return folder
+    plain = text_files(texts)
+    with TemporaryDirectory(dir=FOLDER) as beside:
+        for part, path in enumerate(sorted(plain.glob("*.parquet"))):
+            table = with_rare_words(pq.read_table(path), texts, part)
+            pq.write_table(table, f"{beside}/{part}.parquet", row_group_size=1 << 14)
+        os.rename(beside, folder)
+        os.mkdir(beside)
+    return folder
+
+
+def with_rare_words(table: Any, texts: int, seed: int) -> Any:
+    """The same texts with ten words each that one in two texts has, of so many."""
+    import pyarrow as pa
+
+    rare = np.random.default_rng(seed).integers(0, 20 * texts, (table.num_rows, 10))
+    found = [
+        " ".join([text, *(f"rare{number:x}" for number in own)])
+        for text, own in zip(table["text"].to_pylist(), rare.tolist(), strict=True)
+    ]
+    return pa.table({"text": found, TARGET: table[TARGET]})
+
+
+# Dask
+
+
+def dask_lines(rows: int) -> Iterator[str]:
+    """Rows of a table: Gaussian naive Bayes by genus and dask-ml on the same cluster and array."""
+    import dask
+    import dask.array as da
+    import distributed
+    from dask_ml.naive_bayes import GaussianNB as Peer
+
+    from genus import GaussianNB
+
+    yield f"| {'counted':44} | {'CPU s':>7} | {'wall s':>7} | {'right':>6} |"
+    yield f"| {'-' * 44} | {'-' * 6}: | {'-' * 6}: | {'-' * 5}: |"
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        y = da.random.default_rng(0).integers(0, 5, rows, chunks=rows // 16)
+        noise = da.random.default_rng(1).normal(size=(rows, 20), chunks=(rows // 16, 20))
+        X, y = client.persist([noise + y[:, None] * 0.3, y])
+        distributed.wait([X, y])
+        GaussianNB().fit(X[: rows // 16], y[: rows // 16])  # warm
+        for told, model in (("genus", GaussianNB()), ("dask-ml", Peer())):
+            # dask-ml leaves what it fits to be computed when it is asked for.
+            took = measured(
+                lambda model=model: dask.compute(model.fit(X, y).theta_, vars(model).get("sigma_"))
+            )
+            right = float((model.predict(X) == y).mean().compute())
+            name = f"{rows:,} × 20: {told}"
+            yield f"| {name:44} | {took.cpu:7.1f} | {took.wall:7.1f} | {right:6.4f} |"
 
 
 # Growth
@@ -347,12 +449,14 @@ def read_texts(folder: Path) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("spark", "growth", "cost"))
+    parser.add_argument("what", choices=("spark", "words", "dask", "growth", "cost"))
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--texts", type=int, default=200_000)
     options = parser.parse_args()
     found = {
         "spark": lambda: spark_lines(options.rows, options.texts),
+        "words": lambda: word_lines(options.texts),
+        "dask": lambda: dask_lines(options.rows),
         "growth": lambda: growth_lines(options.rows),
         "cost": lambda: cost_lines(options.rows, options.texts),
     }[options.what]()
