@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from genus.table import Source, TableError, open_table
+from genus.table.read.sources import repeated_in
 
 ENGINES = {"pyspark": "spark", "dask": "dask", "ray": "ray"}
 TARGET = "y"  # the column of labels that are given beside an array
@@ -76,7 +77,7 @@ def open_rows(data: Any) -> Source | Engine:
         return open_table(data)
     engine: Engine = import_module(f"genus.engines.{module}").opened(data)
     names = list(engine.schema.names)
-    repeated = {name for name in names if names.count(name) > 1}
+    repeated = repeated_in(names)
     if repeated:
         raise TableError(f"{engine.name} has two columns {min(repeated)!r}. Rename one.")
     return engine

@@ -115,6 +115,8 @@ def one_column(
                 for own, present, absent in zip(modelled, there, missing, strict=True)
             ]
             return replace(value, clean=clean), term
+        case _:
+            raise AssertionError("A density has no shares without a family.")
 
 
 def lines(

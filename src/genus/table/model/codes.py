@@ -21,7 +21,7 @@ from genus.arrays.matrix import threads
 from genus.statistics import Array
 from genus.table import Column, Values
 from genus.table.model.counts import OTHERS
-from genus.table.model.marginals import Distribution, Marginal
+from genus.table.model.marginals import Distribution, Marginal, Shares
 from genus.table.model.slots import Slots
 from genus.table.plan import hashed
 
@@ -86,7 +86,7 @@ class CodedColumn:
     codes: NumberCodes | NameCodes
     scores: Array
     slots: NDArray[np.uint16] | None
-    curve: Distribution | None
+    curve: Distribution | Shares | None
 
     @classmethod
     def of(

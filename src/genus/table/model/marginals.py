@@ -147,6 +147,29 @@ class Values:
         return self.axis[self.family.sample(self.parameters, k, n, rng)[:, 0]]
 
 
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Shares of values by class, log_p (V, K): of numbers, of the runs between `steps` (V - 1,).
+
+    Without a family: nothing but what a wide table keeps of a column that says little.
+    """
+
+    steps: Axis
+    log_p: Array
+    is_number: bool
+
+    def score(self, values: Any) -> Array:
+        """log p(x|k), (m, K); zeros for categories that were never seen."""
+        if self.is_number:
+            return self.log_p[np.searchsorted(self.steps, values, side="right")]
+        table = np.vstack([self.log_p, np.zeros(self.log_p.shape[1])])
+        return table[np.append(labels.find(values.names, self.steps), -1)[values.codes]]
+
+    def common(self, values: Any) -> Array:
+        """Nothing: it is no density."""
+        return np.zeros(len(values))
+
+
 Distribution = Numbers | Values
 
 
@@ -155,17 +178,23 @@ class Marginal:
     """One column: its `family`, its distribution, and what every candidate would gain, in nats.
 
     `absent` (2, K) are log p(there|k) and log p(missing|k), zeros if that is no evidence, which
-    `missing_gain` says. `missing` (K,) are shares of rows. `spread` is the distribution that values
-    are drawn from, also of a column that is left out of the product.
+    `missing_gain` says. `missing` (K,) are shares of rows. `best` is the distribution of the
+    candidate that gains most; a column that was not solved has what was `counted` in its place.
     """
 
     family: str
     gains: Mapping[str, float]
-    distribution: Distribution | None
+    distribution: Distribution | Shares | None
     absent: Array
     missing_gain: float = 0.0
     missing: Array = field(default_factory=lambda: np.zeros(0))
-    spread: Distribution | None = None
+    best: Distribution | None = None
+    counted: Counted | None = None
+
+    @cached_property
+    def spread(self) -> Distribution | None:
+        """The distribution that values are drawn from, also of a column that has no family."""
+        return self.best if self.counted is None else solve(self.counted).best
 
     def score(self, values: Any) -> Array:
         """log p(x_j|k), (m, K), up to a term that is the same for all classes."""
@@ -314,9 +343,26 @@ def solve(counted: Counted, family: str | None = None) -> Marginal:
     if family is None and gains[chosen] <= NOTHING:
         chosen = ALONE_NOTHING
     distribution = made[chosen][0] if chosen in made else None
-    spread = distribution or made[max(made, key=lambda name: gains[name])][0]
+    best = (
+        distribution
+        if distribution is not None
+        else made[max(made, key=lambda name: gains[name])][0]
+    )
     absent, missing_gain, missing = missing_evidence(counted)
-    return Marginal(chosen, gains, distribution, absent, missing_gain, missing, spread)
+    return Marginal(chosen, gains, distribution, absent, missing_gain, missing, best)
+
+
+def unsolved(counted: Counted) -> Marginal:
+    """The marginal of a column that says too little to be solved."""
+    nothing = np.zeros((2, len(counted.classes)))
+    gains, missing = {ALONE_NOTHING: 0.0}, missing_share(counted)
+    return Marginal(ALONE_NOTHING, gains, None, nothing, missing=missing, counted=counted)
+
+
+def missing_share(counted: Counted) -> Array:
+    """The share of rows of each class that have no value, (K,)."""
+    absent = np.maximum(counted.weights - counted.there, 0.0)
+    return absent / np.maximum(counted.weights, 1e-300)
 
 
 def candidates(counted: Counted, family: str | None) -> list[str]:
@@ -424,8 +470,7 @@ def leave_one_out(
 
 def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
     """log p(there|k) and log p(missing|k), (2, K), or zeros; their gain; shares missing (K,)."""
-    absent = np.maximum(counted.weights - counted.there, 0.0)
-    share = absent / np.maximum(counted.weights, 1e-300)
+    absent, share = np.maximum(counted.weights - counted.there, 0.0), missing_share(counted)
     if absent.sum() < 0.5:
         return np.zeros((2, len(absent))), 0.0, share
     log_p, found = absence(counted.classes, counted.there, absent)

@@ -32,8 +32,9 @@ from genus.table.model import experts, marginals, tree
 from genus.table.model.binning import merged
 from genus.table.model.counts import TEXT, TOGETHER, Counting
 from genus.table.model.experts import LEAST, NAMES, Expert, Experts
-from genus.table.model.marginals import Marginal, of_columns
+from genus.table.model.marginals import Counted, Marginal, of_columns
 from genus.table.model.scorer import Scorer
+from genus.table.model.screening import screened
 from genus.table.model.slots import Slots, cell_means
 from genus.table.model.tree import Tree
 from genus.table.model.weighing import Weighing, Weights, believed_of, weigh
@@ -229,9 +230,13 @@ class Mixed:
         self, statistics: Compound, classes: Axis, rows: Array
     ) -> Sequence[Marginal | None]:
         counted = of_columns(self.how.plan, statistics, classes, rows)
+        simple = self._screened(counted, rows)
         found: list[Marginal | None] = []
-        for column, own in zip(self.how.plan.used, counted, strict=True):
+        for j, (column, own) in enumerate(zip(self.how.plan.used, counted, strict=True)):
             family = self.families.get(column.name)
+            if j in simple:
+                found.append(simple[j])
+                continue
             least = -np.inf if family is None else FAMILIES[family].least
             if own is not None and least > -np.inf and own.least < least:
                 raise ValueError(
@@ -240,6 +245,18 @@ class Mixed:
                 )
             found.append(None if own is None else marginals.solve(own, family))
         return found
+
+    def _screened(self, counted: Sequence[Counted | None], rows: Array) -> dict[int, Marginal]:
+        """The columns of a wide table that are not worth a choice of families.
+
+        There are none in a density, nor among columns whose family was asked for.
+        """
+        if not self.calibrate:
+            return {}
+        named = [column.name in self.families for column in self.how.plan.used]
+        some = {j: c for j, c in enumerate(counted) if c is not None and not named[j]}
+        found = zip(some, screened(list(some.values()), rows), strict=True)
+        return {j: marginal for j, marginal in found if marginal is not None}
 
     def _experts(self, statistics: Compound, classes: Axis) -> Experts | None:
         pairs = statistics["pairs"]

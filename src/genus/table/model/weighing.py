@@ -36,6 +36,8 @@ MOST_CELLS = 1 << 24  # rows times classes times evidence
 FEWEST = 2000  # rows that weights are learned from and judged by, if there are so many
 TAUGHT_CELLS = 1 << 19  # rows times classes times evidence that weights are learned from
 FEWEST_TAUGHT = 4000  # rows
+FEWEST_WEIGHED = 64  # columns that may have weights of their own
+ROWS_FOR_A_WEIGHT = 4  # that one more takes
 
 # The prior of the weights, for evidence in nats, as the experts give it. The values are choices,
 # not derived; the comments say what they mean in rows.
@@ -95,7 +97,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     G, K = len(names), len(classes)
     rows = out_of_fold(family, statistics, classes)
     if rows is None:  # no rows to tell apart: what is expected, or what others have told
-        start = np.append(unlearned(names, n, K).start, np.zeros(K))
+        start = np.append(unlearned(names, n)[0], np.zeros(K))
         ridge = np.repeat([RIDGE, COLUMNS, 1.0], [G, 2 * n, K])
         belief = statistics.parts.get("belief", Belief())
         w = belief.solve(weight_names(family, classes), start, ridge)
@@ -112,7 +114,8 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
         "Brier": outcome.brier,
         "calibration error": outcome.calibration_error,
     }
-    w = found.weights
+    w = np.zeros(G + 2 * n)
+    w[rows.kept] = found.weights
     weights = Weights(names, w[:G], w[G:], classes, found.constant, found.doubt)
     return Weighing(weights, rows.combinations, rows.losses(names), worth, outcome)
 
@@ -137,15 +140,18 @@ def believed_of(family: Mixed, statistics: Compound, classes: Axis) -> Belief:
     θ = np.concatenate([found.weights, found.constant])
     taught = np.ascontiguousarray(rows.F[rows.taught]), rows.y[rows.taught]
     told = layer_sums(*taught, rows.weight[rows.taught], θ, True, matrix.threads())
-    return Belief.of(weight_names(family, classes), θ, told[2])
+    listed = weight_names(family, classes)
+    some = [listed[i] for i in rows.kept] + listed[-len(classes) :]
+    return Belief.of(some, θ, told[2])
 
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
-    """What all experts and columns say, F (m, K, G + 2n), of rows y that they have not seen.
+    """What experts and columns say, F (m, K, kept), of rows y that they have not seen.
 
-    `weight` is what rows teach, and `given` what they were given; weights are learned from those
-    that are `taught`, by a `prior`. `combinations` are what texts are judged by.
+    `kept` are the numbers of experts (G) and columns (2n) that have weights of their own. `weight`
+    is what rows teach, and `given` what they were given; weights are learned from those that are
+    `taught`, by a `prior`. `combinations` are what texts are judged by.
     """
 
     F: Array
@@ -156,6 +162,7 @@ class OutOfFold:
     taught: NDArray[np.bool_]
     prior: Prior
     combinations: Mapping[str, Combination]
+    kept: NDArray[np.intp]
 
     def losses(self, names: Sequence[str]) -> Array:
         """The log losses of experts by themselves, (G,); those of texts with the shares."""
@@ -189,7 +196,10 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
     weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # one row counts as one
     spread = F[:, :, :G].var(axis=1).mean(axis=0)
     ridge = np.concatenate([np.maximum(RIDGE * spread, LEAST_RIDGE), np.full(2 * n, COLUMNS)])
-    prior = replace(unlearned(names, n, K), precision=np.diag(ridge))
+    kept = np.concatenate([np.arange(G), G + telling(F[:, :, G:], y, weight)])
+    F = np.ascontiguousarray(F[:, :, kept])
+    start, group = unlearned(names, n)
+    prior = Prior.of(start[kept], ridge[kept], np.zeros(K), group=group[kept])
     # Some rows are enough to learn few weights from; all are judged.
     few = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
     step = -(-len(y) // few)
@@ -197,11 +207,27 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
         step % FOLDS == 0
     )  # rows are dealt in turns: else all that are taught may be of one fold
     taught = np.arange(len(y)) % step == 0
-    return OutOfFold(F, y, weight, given, fold, taught, prior, combinations)
+    return OutOfFold(F, y, weight, given, fold, taught, prior, combinations, kept)
 
 
-def unlearned(names: tuple[str, ...], columns: int, classes: int) -> Prior:
-    """Make the prior of the weights: experts of texts count fully, the others by their mean.
+def telling(F: Array, y: NDArray[np.int64], weight: Array) -> NDArray[np.intp]:
+    """The columns F (m, K, 2n) that get weights of their own: those that say anything.
+
+    There are at most 64, or one for every 4 rows: the best out of fold. The weight of a column that
+    says nothing would stay at nothing.
+    """
+    found = np.flatnonzero(F.any(axis=(0, 1)))
+    most = max(FEWEST_WEIGHED, len(y) // ROWS_FOR_A_WEIGHT)
+    if len(found) <= most:
+        return found
+    share = np.log(shares(y, weight, F.shape[1]))
+    said = log_softmax(F[:, :, found] + share[:, None], axis=1)
+    gain = weight @ said[np.arange(len(y)), y]
+    return np.sort(found[np.argsort(-gain, kind="stable")[:most]])
+
+
+def unlearned(names: tuple[str, ...], columns: int) -> tuple[Array, NDArray[np.intp]]:
+    """The weights to begin with, and their groups: texts count fully, other experts by their mean.
 
     The weights of columns alone are a group, and those of columns together another.
     """
@@ -209,7 +235,7 @@ def unlearned(names: tuple[str, ...], columns: int, classes: int) -> Prior:
     mean = 1 / max(int(np.count_nonzero(~is_text)), 1)
     start = np.concatenate([np.where(is_text, 1.0, mean), np.zeros(2 * columns)])
     group = np.repeat([-1, 0, 1], [len(names), columns, columns])
-    return Prior.of(start, np.ones(len(start)), np.zeros(classes), group=group)
+    return start, group
 
 
 def dealt_rows(

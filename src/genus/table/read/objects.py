@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from genus.table.read.sources import BATCH, Source, TableError, fitted, readable
+from genus.table.read.sources import BATCH, Source, TableError, fitted, readable, repeated_in
 
 
 def from_frame(data: Any) -> Source:
@@ -162,7 +162,7 @@ def from_pandas(frame: Any) -> Any:
     import pyarrow as pa
 
     names = [str(name) for name in frame.columns]
-    repeated = {name for name in names if names.count(name) > 1}
+    repeated = repeated_in(names)
     if repeated:
         raise TableError(f"Two columns are called {min(repeated)!r}. Rename one.")
     columns = [arrow_column(frame.iloc[:, j], name) for j, name in enumerate(names)]

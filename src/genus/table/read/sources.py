@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -89,7 +90,7 @@ class Source:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "schema", with_plain_strings(self.schema))
-        repeated = {name for name in self.columns if self.columns.count(name) > 1}
+        repeated = repeated_in(self.columns)
         if repeated:
             raise TableError(f"{self.name} has two columns {min(repeated)!r}. Rename one.")
 
@@ -161,6 +162,11 @@ class Source:
         unnamed = all(re.fullmatch(r"column\d+", name) for name in self.columns)
         head = " The file seems to have no line of names at its top." if unnamed else ""
         return f"{hint}It has {shown}{more}.{head}"
+
+
+def repeated_in(names: Iterable[str]) -> set[str]:
+    """The names that are there more than once."""
+    return {name for name, times in Counter(names).items() if times > 1}
 
 
 def gathered(batches: Iterable[Any]) -> Iterator[Any]:
