@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import gzip
 import io
 import json
 import os
@@ -186,8 +187,6 @@ def test_fit_reads_a_query_a_glob_and_compressed_files(folder):
     assert load("model.genus").class_count_.sum() < 150
     done("fit", "cust*.csv", "--target", "status", "-o", "glob.genus")
     assert load("glob.genus").class_count_.sum() == 150
-    import gzip
-
     (folder / "c.csv.gz").write_bytes(gzip.compress((folder / "customers.csv").read_bytes()))
     done("fit", "c.csv.gz", "--target", "status")
     assert load("c.genus").class_count_.sum() == 150
@@ -210,8 +209,10 @@ def test_several_tables_are_read_one_after_the_other(folder):
         told = done("fit", *data, "--target", "status")
         assert told.stderr.splitlines()[-1].endswith("model.genus.")
         np.testing.assert_allclose(load("model.genus").predict_proba("new.csv"), want, atol=1e-9)
-        made = done("predict", "customers.genus", *data).stdout
-        assert made == done("predict", "customers.genus", "customers.csv").stdout
+        made = records(done("predict", "customers.genus", *data).stdout)
+        alone = records(done("predict", "customers.genus", "customers.csv").stdout)
+        assert [row["p(left)"] for row in made] == [row["p(left)"] for row in alone]
+        assert [list(row) for row in made] == [list(row) for row in alone]
         told = done("evaluate", "customers.genus", *data).stdout
         assert told == done("evaluate", "customers.genus", "customers.csv").stdout
         assert "150 are forgotten" in done("forget", "model.genus", *data, "-o", "x.genus").stderr
@@ -329,6 +330,32 @@ def test_cells_that_need_quotes(folder):
     lines = [json.loads(line) for line in Path("x.jsonl").read_text().splitlines()]
     assert [r["t"] for r in lines] == rows.column("t").to_pylist()
     assert lines[4]["x"] is None
+
+
+ODD_LINES = (
+    b"id;when;day;note;status\r\n"
+    b'12345678901234567890;7:05;12/05/2020;"a;""b\r\nc";left\r\n'
+    b"00022;8:05;01/06/2020;'x';stayed\r\n"
+    b"\r\n"
+    b'3.50;9:05;30/06/2020;"";left\r\n'
+    b"4e3;10:05;02/07/2020;\xc3\xbcber ;stayed"
+)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_lines_of_a_csv_stay_as_they_are(folder, packed):
+    """What comes in goes out, byte for byte; only columns are added."""
+    table = folder / ("odd.csv.gz" if packed else "odd.csv")
+    table.write_bytes(gzip.compress(ODD_LINES) if packed else ODD_LINES)
+    rows = ODD_LINES.replace(b"stayed", b"stayed\r\n").split(b"\r\n", 1)
+    (folder / "many.csv").write_bytes(rows[0] + b"\r\n" + 10 * rows[1])
+    done("fit", "many.csv", "--target", "status", "-o", "odd.genus")
+    done("predict", "odd.genus", table, "-o", "out.csv")
+    out = (folder / "out.csv").read_bytes()
+    added = re.sub(rb";(prediction|left|stayed);[p0][^;]*;[p0][^;]*?\r\n", b"\r\n", out)
+    assert added == ODD_LINES.replace(b"\r\n\r\n", b"\r\n") + b"\r\n"
+    done("predict", "odd.genus", table, "-o", "out.parquet")  # another format has types
+    assert pq.read_table(folder / "out.parquet").num_rows == 4
 
 
 def test_predict_says_what_it_ignores(folder):

@@ -17,8 +17,8 @@ from genus.cli import arguments
 def predict(model: str, data: tuple[str, ...], output: str, encoding: str) -> None:
     """Add the likeliest class and probabilities to a table.
 
-    All columns of DATA are kept; `prediction` and `p(CLASS)` come after them. Rows are read and
-    written as a stream.
+    All columns of DATA are kept; `prediction` and `p(CLASS)` come after them. From CSV to CSV the
+    lines stay as they are, byte for byte. Rows are read and written as a stream.
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> 
     from genus.cli.errors import say
     from genus.cli.models import read_predictor
     from genus.cli.progress import rows_passing
-    from genus.display.output import format_of, rows_to
+    from genus.display.output import format_of, rows_to, rows_with_lines_to
 
     format_of(output)
     learned = read_predictor(model)
@@ -44,11 +44,12 @@ def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> 
     with opened(data, encoding) as source:
         tell_extra(source, learned)
         empty = scored(pa.Table.from_batches([], source.schema), learned)
-        rows = 0
-        with (
-            rows_passing("predict", source.rows) as progress,
-            rows_to(output, empty.schema) as write,
-        ):
+        rows, lines = 0, lines_for(output, source)
+        if lines is None:
+            out = rows_to(output, empty.schema)
+        else:
+            out = rows_with_lines_to(output, empty.schema, lines)
+        with rows_passing("predict", source.rows) as progress, out as write:
             for batch in source.batches():
                 for part in scored(batch, learned).to_batches():
                     write(part)
@@ -56,6 +57,18 @@ def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> 
                 progress(batch.num_rows)
         if rows == 0:
             say(f"{source.name} has no rows; only the names of columns are written.")
+
+
+def lines_for(output: str, source: Any) -> Any:
+    """The lines of DATA, if they can be written as they are; else None."""
+    from genus.display.output import DELIMITERS, format_of
+
+    lines = None if source.lines is None else source.lines()
+    if lines is None or lines.head is None:
+        return None
+    written = DELIMITERS.get(format_of(output))
+    same = written is not None and (lines.delimiter == "\t") == (written == "\t")
+    return lines if same else None
 
 
 def scored(rows: Any, model: Any) -> Any:

@@ -11,6 +11,8 @@ from typing import Any, BinaryIO
 
 from genus.arrays import arrow
 from genus.persistence.atomic import PREFIX, replacing
+from genus.table import TableError
+from genus.table.read.lines import Lines
 
 STDOUT = "-"
 FORMATS = {
@@ -22,6 +24,7 @@ FORMATS = {
     ".ndjson": "json",
     ".json": "json",
 }
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 Write = Callable[[Any], object]
 
 
@@ -42,10 +45,38 @@ def rows_to(path: str, schema: Any) -> Iterator[Write]:
         elif kind == "json":
             yield lambda batch: write_lines(batch, file)
         else:
-            delimiter = "\t" if kind == "tsv" else ","
+            delimiter = DELIMITERS[kind]
             names = quoted(arrow.strings(schema.names), delimiter)
             file.write(f"{delimiter.join(names.to_pylist())}\n".encode())
-            yield lambda batch: file.write(csv_lines(batch, delimiter))
+            yield lambda batch: file.write(
+                "".join(f"{row}\n" for row in csv_rows(batch, delimiter)).encode()
+            )
+
+
+@contextmanager
+def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
+    """A function that writes what was added to record batches behind the lines that they are of."""
+    delimiter, given = lines.delimiter, lines.rows()
+    first = lines.columns  # of the columns that were added
+
+    def joined(line: bytes | None, cells: bytes) -> bytes:
+        if line is None:
+            raise TableError(
+                "The lines of the CSV file are not the rows that were read of it. Write another "
+                "format, such as Parquet."
+            )
+        return line + delimiter.encode() + cells + lines.end
+
+    def write(batch: Any) -> None:
+        added = csv_rows(batch.select(range(first, batch.num_columns)), delimiter)
+        file.write(b"".join(joined(next(given, None), cells.encode()) for cells in added))
+
+    with binary(path) as file:
+        names = quoted(arrow.strings(schema.names[first:]), delimiter).to_pylist()
+        file.write(joined(lines.head, delimiter.join(names).encode()))
+        yield write
+        if next(given, None) is not None:
+            joined(None, b"")
 
 
 def format_of(path: str) -> str:
@@ -94,15 +125,15 @@ def named(path: str) -> Iterator[None]:
         raise
 
 
-def csv_lines(rows: Any, delimiter: str) -> bytes:
+def csv_rows(rows: Any, delimiter: str) -> list[str]:
     """Rows as CSV; cells are quoted where they must be, and an empty text to tell it from none."""
     import pyarrow.compute as pc
 
     if rows.num_rows == 0:
-        return b""
+        return []
     cells = [quoted(as_text(rows.column(i)), delimiter) for i in range(rows.num_columns)]
-    lines = pc.binary_join_element_wise(*cells, large(delimiter))
-    return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
+    lines: list[str] = pc.binary_join_element_wise(*cells, large(delimiter)).to_pylist()
+    return lines
 
 
 def quoted(texts: Any, delimiter: str) -> Any:

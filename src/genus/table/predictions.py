@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -22,19 +23,26 @@ def with_predictions(rows: Any, classes: Axis, best: NDArray[Any] | None, p: Arr
     import pyarrow as pa
 
     table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
+    for name, values in predictions(table.column_names, classes, best, p).items():
+        table = table.append_column(name, values)
+    return table
+
+
+def predictions(
+    taken: Sequence[str], classes: Axis, best: NDArray[Any] | None, p: Array | None
+) -> dict[str, Any]:
+    """The columns that are added to those that are `taken`, by name."""
     added: dict[str, Any] = {}
     if best is not None:
         added[LABEL] = arrow.labels(classes).take(arrow.numbers(best))
     if p is not None:
         names = [f"p({label})" for label in classes.tolist()]
         added |= {name: arrow.numbers(p[:, k]) for k, name in enumerate(names)}
-    taken = sorted(set(added) & set(table.column_names))
-    if taken:
-        listed = ", ".join(f'"{name}"' for name in taken)
+    both = sorted(set(added) & set(taken))
+    if both:
+        listed = ", ".join(f'"{name}"' for name in both)
         raise TableError(
             f"The data has the columns {listed} already. Leave them out, such as with the query "
             f"SELECT * EXCLUDE ({listed}) FROM …"
         )
-    for name, values in added.items():
-        table = table.append_column(name, values)
-    return table
+    return added

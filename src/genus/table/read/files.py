@@ -16,6 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from genus.table.read.lines import Lines
 from genus.table.read.sources import (
     BATCH,
     Partition,
@@ -273,7 +274,19 @@ def from_csv(
             else csv_partitions(sql, options, paths, source)
         ),
         size=sum(map(unpacked_size, paths)),
+        lines=lambda: lines_of(options, paths),
     )
+
+
+def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
+    """The lines of CSV files as they are; None if they cannot be told."""
+    if "encoding" in options:
+        return None
+    sniffed = options.replace(", union_by_name = true", "")
+    with readable(paths[0]):
+        found = connection().cursor().sql(f"SELECT * FROM sniff_csv({quoted(paths[0])}{sniffed})")
+        (dialect,) = found.fetchall()
+    return Lines.of(paths, dict(zip(found.columns, dialect, strict=True)))
 
 
 def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Sequence[str]) -> None:

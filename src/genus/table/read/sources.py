@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+from genus.table.read.lines import Lines
+
 BATCH = 1 << 17  # rows
 MOST_LOOKED = 256  # partitions
 LEAST_LOOKED = 64  # rows of a partition
@@ -70,7 +72,7 @@ class Source:
     that it can be read only once.
     `with_text` is the same with a column as text, where types are guessed from the first rows.
     `divided` gives the partitions, if there are several. `grouped` adds up rows by class where they
-    are: a `genus.engines.database.Database`, if they are in one.
+    are: a `genus.engines.database.Database`, if they are in one. `lines` are those of CSV files.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Source:
     divided: Callable[[], Sequence[Partition]] | None = None
     size: int | None = None
     grouped: Any = None
+    lines: Callable[[], Lines | None] | None = None
 
     @property
     def columns(self) -> list[str]:

@@ -1,0 +1,82 @@
+"""The lines of CSV files as they are, so that a table is written again without any change.
+
+What a reader makes of a cell, such as a number of an identifier with twenty digits, is not what was
+written. So what is added to a table goes behind the lines that it was read from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+CHUNK = 1 << 24  # bytes
+NONE = "(empty)"  # what DuckDB calls a mark that a file does not use
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The rows of CSV files that have the same first line, as bytes without their line ends.
+
+    `head` is the line of names, None if there is none. `skipped` lines come before it.
+    """
+
+    paths: tuple[str, ...]
+    head: bytes | None
+    delimiter: str
+    quote: str
+    skipped: int
+    columns: int
+    end: bytes = b"\n"
+
+    @classmethod
+    def of(cls, paths: Sequence[str], dialect: dict[str, Any]) -> Lines | None:
+        """The lines of files in DuckDB's `dialect`; None if it cannot be told where they end."""
+        quote, escape = (dialect[mark].replace(NONE, "") for mark in ("Quote", "Escape"))
+        plain = dialect["Comment"] == NONE and escape in ("", quote) and len(quote) <= 1
+        end = {"\\n": b"\n", "\\r\\n": b"\r\n"}.get(dialect["NewLineDelimiter"])
+        if not plain or end is None:
+            return None
+        skipped, columns = int(dialect["SkipRows"]), len(dialect["Columns"])
+        found = cls(tuple(paths), None, dialect["Delimiter"], quote, skipped, columns, end)
+        if not dialect["HasHeader"]:
+            return found if len(paths) == 1 else None
+        heads = {next(islice(found.of_file(path), skipped, None), b"") for path in paths}
+        (head, *others) = heads
+        return None if others else replace(found, head=head)
+
+    def rows(self) -> Iterator[bytes]:
+        """Yield the lines of the rows of all files; empty ones are none, as DuckDB has it."""
+        before = self.skipped + (self.head is not None)
+        for path in self.paths:
+            lines = islice(self.of_file(path), before, None)
+            yield from (line for line in lines if line or self.columns == 1)
+
+    def of_file(self, path: str) -> Iterator[bytes]:
+        """Yield all lines of a file; a line end within quotes is a part of its line."""
+        import pyarrow as pa
+
+        with pa.input_stream(path, compression="detect") as file:
+            rest = b""
+            while chunk := file.read(CHUNK):
+                content = rest + chunk
+                ends = self.ends_in(content)
+                start = 0
+                for end in ends.tolist():
+                    yield content[start:end].removesuffix(b"\r")
+                    start = end + 1
+                rest = content[start:]
+            if rest:
+                yield rest.removesuffix(b"\r")
+
+    def ends_in(self, content: bytes) -> Any:
+        """Where lines end that begin at the start of some bytes."""
+        letters = np.frombuffer(content, dtype=np.uint8)
+        ends = np.flatnonzero(letters == ord("\n"))
+        if not self.quote or self.quote.encode() not in content:
+            return ends
+        quotes = np.flatnonzero(letters == ord(self.quote))
+        return ends[np.searchsorted(quotes, ends) % 2 == 0]
