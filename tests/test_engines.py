@@ -158,7 +158,7 @@ def test_a_stage_of_a_pipeline_of_spark(spark: Any, tmp_path: Path) -> None:
     stages = [
         VectorAssembler(inputCols=["a", "b"], outputCol="features"),
         StringIndexer(inputCol="label", outputCol="y"),
-        genus.spark.Classifier(classifier=GDA(), labelCol="y", featuresCol="features"),
+        genus.spark.Classifier(GDA(), labelCol="y", featuresCol="features"),
     ]
     Pipeline(stages=stages).save(str(tmp_path / "stages"))
     model = Pipeline.load(str(tmp_path / "stages")).fit(frame)
@@ -251,9 +251,16 @@ def test_arrays_and_bags_of_dask(dask_cluster: Any) -> None:
     np.testing.assert_array_equal(predicted.compute(), here.predict(X))
     proba = model.predict_proba(da.from_array(X, chunks=(250, 2)))
     np.testing.assert_allclose(proba.compute(), here.predict_proba(X))
+    by_label = np.argsort([len(label) for label in LABELS], kind="stable")  # the shortest first
+    sure = GaussianNB().fit(np.c_[SHIFT[by_label]], LABELS[by_label])
+    names = sure.predict(da.from_array(np.c_[SHIFT[by_label]], chunks=(50, 1)))
+    assert names.dtype == LABELS.dtype
+    np.testing.assert_array_equal(names.compute(), LABELS[by_label])
     records = FRAME[["text", "label"]].to_dict("records")
     bag = db.from_sequence(records, npartitions=5)
     check_same(TextClassifier("auto").fit(bag, target="label"), "TextClassifier auto")
+    with pytest.raises(TableError, match="as one of its columns, by name: target="):
+        GDA().fit(bag, bag)
     with pytest.raises(TableError, match="X has 900 rows and y 899"):
         GDA().fit(da.from_array(X, chunks=200), da.from_array(LABELS[1:], chunks=200))
 

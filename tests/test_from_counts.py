@@ -286,9 +286,9 @@ WORD = {"word": "sun", "class": "no", "occurrences": 2, "documents": 1}
 REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a class": (GaussianNB, FLAT, r"such as GaussianNB\(\); got <class"),
     "another": ("nb", FLAT, "classifier is one of genus"),
-    "a sample": (TableClassifier(), FLAT, "TableClassifier also keeps a sample of rows.* Use fit"),
-    "auto": (TextClassifier("auto"), FLAT, "also keeps a sample of rows"),
-    "calibrate": (TextClassifier(calibrate=True), FLAT, "also keeps a sample of rows"),
+    "a sample": (TableClassifier(), FLAT, "TableClassifier cannot be made from sums.* Use fit"),
+    "auto": (TextClassifier("auto"), FLAT, "learns weights from a sample of rows"),
+    "calibrate": (TextClassifier(calibrate=True), FLAT, "learns weights from a sample of rows"),
     "bins": (CategoricalNB(bins=Discretizer()), FLAT, "cells of a grid"),
     "logarithms": (GammaNB(), FLAT, "GammaNB with these options needs more"),
     "fourth moments": (GDA(shrinkage="ledoit-wolf"), SQUARED, "fourth moments"),
@@ -468,3 +468,13 @@ def test_what_no_rows_can_have_given_is_refused(case: str) -> None:
         from_counts(classifier, **given)
     assert isinstance(before, Mapping)
     assert before == (dict(vars(classifier)) if before else {})
+
+
+def test_series_are_lined_up_by_their_labels() -> None:
+    """Whatever their order: a class is known by its name."""
+    rows = pd.Series({"b": 10, "a": 4})
+    sums = pd.DataFrame({"x": [1.0, 9.0], "z": [2.0, 3.0]}, index=["a", "b"])
+    squares = np.array([np.eye(2) * 90, np.eye(2) * 9])  # in the order of rows
+    missing = pd.Series({"a": 0, "b": 3})
+    model = from_counts(GDA(shared=False), rows=rows, sums=sums, squares=squares, missing=missing)
+    np.testing.assert_array_equal(model.model_.statistics.weights.ravel(), [4.0, 7.0])

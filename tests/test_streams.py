@@ -34,6 +34,8 @@ from genus import (
     TextClassifier,
 )
 from genus.estimators.columns import Columns, matrix_of
+from genus.table import open_table
+from genus.table.read.sources import gathered
 
 ROWS = 600
 RNG = np.random.default_rng(3)
@@ -270,6 +272,10 @@ def test_vectors_of_spark_may_be_sparse() -> None:
     np.testing.assert_array_equal(found.toarray(), expected)
     np.testing.assert_array_equal(matrix_of(table[1:], columns).toarray(), expected[1:])
     np.testing.assert_array_equal(matrix_of(table[:1], columns), expected[:1])
+    labelled = table.append_column("label", pa.array(["a", "b", "a"]))
+    for classifier in (GaussianNB(), MultinomialNB()):
+        model = classifier.fit(labelled, target="label")
+        assert_same(model, genus_clone(classifier).fit(expected, ["a", "b", "a"]), "GaussianNB")
 
 
 # Checkpoints
@@ -300,17 +306,25 @@ def test_a_checkpoint_of_something_else_is_refused(folder: Path, tmp_path: Path)
     GDA().fit(path, target="label", checkpoint=parts)
     before = {p.name: p.read_bytes() for p in parts.iterdir()}
     for refused, words in (
-        (lambda: GDA(shared=False).fit(path, target="label", checkpoint=parts), "is of GDA"),
-        (lambda: GaussianNB().fit(path, target="label", checkpoint=parts), "is of GDA"),
+        (lambda: GDA(shared=False).fit(path, target="label", checkpoint=parts), "another plan"),
+        (lambda: GaussianNB().fit(path, target="label", checkpoint=parts), "made with a GDA"),
+        (
+            lambda: GDA().fit(path, target="label", columns=["a", "b"], checkpoint=parts),
+            r"made with columns=None; this is \['a', 'b'\]",
+        ),
+        (
+            lambda: GDA().fit(path, target="label", sample_weight="a", checkpoint=parts),
+            "made with sample_weight=None; this is 'a'",
+        ),
         (
             lambda: GDA().fit(path.replace("*", "[0-2]"), target="label", checkpoint=parts),
             r"a part of other data: .*\d\.parquet",
         ),
-        (lambda: GDA().fit(path, target="a", columns=["b"], checkpoint=parts), "target 'label'"),
+        (lambda: GDA().fit(path, target="a", columns=["b"], checkpoint=parts), "target='label'"),
         (lambda: GDA().fit(NUMBERS, LABELS, checkpoint=parts), "target="),
         (
             lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", checkpoint=parts),
-            "cannot be read part by part",
+            "A checkpoint needs files",
         ),
         (
             lambda: GDA().fit(path, target="label", checkpoint=one_file),
@@ -320,6 +334,165 @@ def test_a_checkpoint_of_something_else_is_refused(folder: Path, tmp_path: Path)
         with pytest.raises(ValueError, match=words):
             refused()
     assert {p.name: p.read_bytes() for p in parts.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "other"),
+    [
+        ({"ignore": ["c"]}, {"ignore": ["b"]}),
+        ({"families": {"a": "gaussian"}}, {"families": {"a": "categorical"}}),
+        ({"priors": np.array([0.2, 0.3, 0.5])}, None),
+        ({"calibrate": False, "priors": (0.2, 0.3, 0.5)}, None),
+    ],
+    ids=str,
+)
+def test_a_checkpoint_goes_on_with_the_same_options(
+    options: Any, other: Any, folder: Path, tmp_path: Path
+) -> None:
+    path, parts = str(folder / "numbers" / "*.parquet"), tmp_path / "parts"
+    (tmp_path / "parts").mkdir()
+    mine = tmp_path / "parts" / "mine.txt"
+    mine.write_text("not of the checkpoint")
+    models = [
+        TableClassifier(**options).fit(path, target="label", checkpoint=parts) for _ in range(2)
+    ]
+    assert_same(models[0], models[1], "TableClassifier")
+    if other is not None:
+        with pytest.raises(ValueError, match=f"made with {next(iter(other))}="):
+            TableClassifier(**other).fit(path, target="label", checkpoint=parts)
+    assert mine.exists()
+
+
+def test_a_checkpoint_knows_how_files_were_read(tmp_path: Path) -> None:
+    table, parts = tmp_path / "t.csv", tmp_path / "parts"
+    table.write_bytes(b"kind,y\n" + "é,a\nü,b\n".encode() * 20)
+    latin = open_table(table, "latin-1")
+    TableClassifier().fit(latin, target="y", checkpoint=parts)
+    with pytest.raises(ValueError, match="a part of other data"):
+        TableClassifier().fit(table, target="y", checkpoint=parts)
+
+
+def test_columns_of_files_may_differ_in_case(tmp_path: Path) -> None:
+    """As DuckDB has it, with and without a checkpoint."""
+    tall = pd.DataFrame({"Age": np.arange(60.0), "y": ["a", "b"] * 30})
+    tall.to_csv(tmp_path / "1.csv", index=False)
+    (tall + {"Age": 100.0, "y": ""}).rename(columns={"Age": "age"}).to_csv(
+        tmp_path / "2.csv", index=False
+    )
+    monkey = pytest.MonkeyPatch()
+    monkey.setattr("genus.table.read.files.SMALL", 0)  # a partition for each file
+    plain = GaussianNB().fit(tmp_path, target="y")
+    kept = GaussianNB().fit(tmp_path, target="y", checkpoint=tmp_path / "parts")
+    monkey.undo()
+    np.testing.assert_allclose(kept.theta_, plain.theta_)
+    np.testing.assert_allclose(kept.theta_.ravel(), [79.0, 80.0])
+
+
+SHIFTED = pd.DataFrame(
+    {
+        "x": np.concatenate([RNG.normal(size=700), 1000 + RNG.normal(size=1300) * 50]),
+        "y": RNG.integers(0, 2, 2000),
+    }
+)
+SHIFTED.loc[700:, "x"] += 60.0 * SHIFTED.y
+
+
+@pytest.mark.parametrize("kind", ["arrays", "table", "parquet", "csv", "query", "pairs", "stream"])
+def test_a_plan_does_not_depend_on_the_order_of_rows(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column whose numbers move on after the first rows is cut into cells all over."""
+    monkeypatch.setattr("genus.estimators.counting.LOOK", 300)
+    monkeypatch.setattr("genus.estimators.table.LOOK", 2000 if kind == "pairs" else 300)
+    table = pa.Table.from_pandas(SHIFTED, preserve_index=False)
+    pq.write_table(table, tmp_path / "t.parquet")
+    SHIFTED.to_csv(tmp_path / "t.csv", index=False)
+    pieces = range(0, 2000, 100)
+    data = {
+        "arrays": lambda: (SHIFTED[["x"]], SHIFTED.y),
+        "table": lambda: (table, "y"),
+        "parquet": lambda: (tmp_path / "t.parquet", "y"),
+        "csv": lambda: (tmp_path / "t.csv", "y"),
+        "query": lambda: (f"SELECT * FROM '{tmp_path / 't.parquet'}' ORDER BY ALL", "y"),
+        "pairs": lambda: (
+            ((SHIFTED[["x"]][i : i + 100], SHIFTED.y[i : i + 100]) for i in pieces),
+            None,
+        ),
+        "stream": lambda: (pa.RecordBatchReader.from_stream(table.slice(600)), "y"),
+    }[kind]()
+    model = TableClassifier().fit(*data)
+    (column,) = model.plan_.used
+    assert sum(edge > 500 for edge in column.edges) > 10
+    assert "_looked" not in vars(model)
+
+
+def test_a_part_may_be_of_one_class_or_of_no_row(folder: Path) -> None:
+    whole = MIXED.assign(label=LABELS)
+    plan = TableClassifier().plan(whole, target="label")
+    parts = [whole[whole.label == "no"], whole[:0], whole[whole.label != "no"]]
+    models = [TableClassifier().fit(part, target="label", like=plan) for part in parts]
+    assert_same(sum(models), in_memory("TableClassifier", like=plan), "TableClassifier")
+    gda = GDA().fit(NUMBERS, LABELS)
+    one = GDA().fit(NUMBERS[LABELS == "no"], LABELS[LABELS == "no"], like=gda)
+    other = GDA().fit(NUMBERS[LABELS != "no"], LABELS[LABELS != "no"], like=gda)
+    np.testing.assert_allclose((one + other).covariance_, gda.covariance_)
+
+
+def test_rows_without_a_label_are_counted_whatever_they_weigh() -> None:
+    table = NUMBERS.assign(w=0.5, label=np.where(np.arange(ROWS) < 7, None, LABELS))
+    for classifier in (GaussianNB(), TableClassifier()):
+        fitted = classifier.fit(table, target="label", sample_weight="w")
+        assert fitted.unlabelled_ == 7
+
+
+def test_pairs_are_learned_and_forgotten_like_a_table() -> None:
+    rest = NUMBERS.assign(label=LABELS)
+    for name in ("GDA", "TableClassifier"):
+        model = genus_clone(CLASSIFIERS[name][0]).fit(rest[:300], target="label")
+        before = model.predict_proba(NUMBERS)
+        pairs = [(NUMBERS[i : i + 50], LABELS[i : i + 50]) for i in range(300, 600, 50)]
+        model.partial_fit(iter(pairs))
+        assert model.class_count_.sum() == ROWS
+        model.forget(iter(pairs))
+        np.testing.assert_allclose(model.predict_proba(NUMBERS), before, atol=1e-9)
+        assert model.fit(iter(pairs)).class_count_.sum() == 300  # the target was of another fit
+
+
+def test_texts_are_bounded_by_how_many_rows_there_are(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "note": [" ".join(RNG.permutation(WORDS)[:4]) + f" day {i}" for i in range(400)],
+            "y": ["a", "b"] * 200,
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    sources = [
+        table,
+        tmp_path / "t.parquet",
+        f"SELECT * FROM '{tmp_path / 't.parquet'}'",
+        pa.RecordBatchReader.from_stream(table),
+        iter([table]),
+    ]
+    runs = [TableClassifier().fit(s, target="y").plan_.used[0].runs for s in sources]
+    assert runs == [True] * len(sources)
+
+
+def test_folders_above_are_no_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "run=7"
+    for year in ("2023", "2024"):
+        (folder / f"year={year}").mkdir(parents=True)
+        part = pa.Table.from_pandas(NUMBERS.assign(label=LABELS), preserve_index=False)
+        pq.write_table(part, folder / f"year={year}" / "x.parquet")
+    assert open_table(folder).columns == ["a", "b", "c", "label", "year"]
+    assert open_table(folder / "year=*" / "*.parquet").columns[-1] == "year"
+    assert open_table(folder / "year=2023" / "x.parquet").columns == ["a", "b", "c", "label"]
+
+
+def test_long_texts_are_not_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("genus.table.read.sources.MOST_GATHERED", 1000)
+    batches = [pa.record_batch({"t": ["x" * 600]}) for _ in range(5)]
+    assert [len(batch) for batch in gathered(iter(batches))] == [1] * 5
+    assert [len(batch) for batch in gathered(b.slice(0, 1) for b in batches)] == [1] * 5
 
 
 KILLED = """
@@ -379,6 +552,25 @@ def test_a_checkpoint_of_a_column_that_begins_late(tmp_path: Path) -> None:
 
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "no target": (lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="z"), "no column 'z'"),
+    "columns is a name": (
+        lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns="a"),
+        "columns is a list of names",
+    ),
+    "a number for a column": (
+        lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns=[0]),
+        "columns is a list of names",
+    ),
+    "a column twice": (
+        lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns=["a", "a"]),
+        "columns names 'a' twice",
+    ),
+    "weights among the columns": (
+        lambda: GDA().fit(
+            NUMBERS.assign(y=LABELS), target="y", columns=["a", "b"], sample_weight="b"
+        ),
+        "'b' holds the weights",
+    ),
+    "pairs without labels": (lambda: GDA().fit(iter([(NUMBERS, None)])), "Batch 0 has no labels"),
     "no such column": (
         lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns=["q"]),
         "no column 'q'",
@@ -533,7 +725,7 @@ def test_it_stops_before_memory_is_full(folder: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("genus.estimators.counting.available", lambda: 100)
     model = GDA().fit(NUMBERS, LABELS)
     before = model.to_bytes()
-    with pytest.raises(TableError, match="GB of memory are left"):
+    with pytest.raises(TableError, match="GB of memory are free"):
         model.fit(str(folder / "numbers" / "*.parquet"), target="label")
     assert model.to_bytes() == before
 

@@ -842,9 +842,16 @@ def test_parts_of_a_closed_vocabulary_add_up() -> None:
         total = sum(parts[i] for i in order)
         np.testing.assert_array_equal(total.predict_proba(DAYS), plan.predict_proba(DAYS))
     other = TextClassifier(max_features=5, keep_unused=False).fit(DAYS, WEATHER)
-    both = other + plan
+    with pytest.warns(UserWarning, match=r"\d+ words that only one of the models has"):
+        both, again = other + plan, plan + other
     assert set(both.vocabulary_) <= set(plan.vocabulary_) & set(other.vocabulary_)
-    np.testing.assert_array_equal(both._tally["documents"], (plan + other)._tally["documents"])
+    np.testing.assert_array_equal(both._tally["documents"], again._tally["documents"])
+    for same in (plan + 0 * other, 0 * other + plan):
+        assert list(same._tally.keys[0]) == list(plan._tally.keys[0])
+    strange = TextClassifier(min_documents=2, keep_unused=False)
+    strange.fit(["ice fog", "ice fog", "ice", "ice"], ["wet", "dry", "wet", "dry"])
+    with pytest.raises(ValueError, match="no word in common"):
+        _ = plan + strange
     opened = plan + TextClassifier().fit(["rain unheard of", "sun"], ["wet", "dry"])
     assert opened.class_count_.sum() == 72
     assert "unheard" not in opened.vocabulary_
@@ -853,5 +860,10 @@ def test_parts_of_a_closed_vocabulary_add_up() -> None:
 def test_nothing_to_drop_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"they leave out none\. Give one of them"):
         TextClassifier(keep_unused=False).fit(DAYS, WEATHER)
+    some = TextClassifier(min_documents=2, keep_unused=False)
+    with pytest.raises(ValueError, match=r"call drop_unused\(\) on the model of all texts"):
+        some.partial_fit(DAYS, WEATHER)
+    with pytest.raises(ValueError, match="With like= more texts may come"):
+        some.fit(DAYS, WEATHER, like=TextClassifier().fit(DAYS, WEATHER))
     with pytest.raises(ValueError, match="keep_unused"):
         TextClassifier(keep_unused="no", min_documents=2).fit(DAYS, WEATHER)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 try:
-    from pyspark import keyword_only
     from pyspark.ml import Estimator, Model
     from pyspark.ml.functions import array_to_vector
     from pyspark.ml.param import Param, Params, TypeConverters
@@ -62,7 +61,6 @@ class Stage(HasLabelCol, HasPredictionCol, HasProbabilityCol):  # type: ignore[m
 class Classifier(Estimator, Stage, MLReadable, MLWritable):  # type: ignore[misc]
     """Fit a genus classifier to a Spark frame, as a stage of a pipeline."""
 
-    @keyword_only  # type: ignore[untyped-decorator]
     def __init__(
         self,
         classifier: Any = None,
@@ -75,12 +73,16 @@ class Classifier(Estimator, Stage, MLReadable, MLWritable):  # type: ignore[misc
     ) -> None:
         super().__init__()
         self.classifier = classifier
-        given = {k: v for k, v in self._input_kwargs.items() if v is not None}
-        given.pop("classifier", None)
         self._setDefault(labelCol="label", predictionCol="prediction", probabilityCol="probability")
-        self._set(**given)
+        self._set(labelCol=labelCol, predictionCol=predictionCol, probabilityCol=probabilityCol)
+        named = {"featuresCol": featuresCol, "weightCol": weightCol}
+        self._set(**{name: column for name, column in named.items() if column is not None})
 
     def _fit(self, dataset: Any) -> ClassifierModel:
+        if self.classifier is None:
+            raise ValueError(
+                "The stage has no classifier. Give one: Classifier(TableClassifier())."
+            )
         features = self._named(self.featuresCol)
         fitted = clone(self.classifier).fit(
             dataset,

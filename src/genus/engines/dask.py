@@ -138,8 +138,7 @@ def scored_block(block: Any, score: Score, names: list[str], schema: Any) -> Any
 
     table = schema.empty_table() if len(block) == 0 else score(table_of(block))
     columns = [table.column(name).to_numpy() for name in names]
-    plain = [c.astype(str) if c.dtype == object else c for c in columns]
-    return plain[0] if len(plain) == 1 else np.stack(plain, axis=1)
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
 def as_pandas(table: Any) -> Any:

@@ -13,8 +13,12 @@ from genus.table.read.sources import BATCH, fitted, readable
 
 FAN_IN = 16  # parts that are added at a time
 PIECE = 128 << 20  # bytes of a file that are one task
-# Settings by which Spark leaves files out: it has to read them itself.
-LENIENT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
+# Settings by which Spark reads files as genus does not: it has to read them itself.
+LENIENT = (
+    "spark.sql.files.ignoreCorruptFiles",
+    "spark.sql.files.ignoreMissingFiles",
+    "spark.sql.caseSensitive",
+)
 Piece = tuple[str, int, int]
 
 
@@ -181,9 +185,14 @@ def batches_of_piece(uri: str, piece: int, pieces: int, schema: Any) -> Iterator
     with readable(uri), pq.ParquetFile(system.open_input_file(path)) as file:
         count = file.num_row_groups
         groups = list(range(piece * count // pieces, (piece + 1) * count // pieces))
-        names = [name for name in schema.names if name in file.schema_arrow.names]
-        for batch in file.iter_batches(BATCH, groups, names) if groups else ():
-            yield fitted(batch, schema)
+        # Spark does not tell upper from lower case, unless it is set to.
+        named = {name.lower(): name for name in schema.names}
+        own = [name for name in file.schema_arrow.names if name.lower() in named]
+        if len(set(map(str.lower, own))) < len(own):
+            raise TableError(f"{uri} has columns whose names differ in case only. Rename one.")
+        for batch in file.iter_batches(BATCH, groups, own) if groups else ():
+            names = [named[name.lower()] for name in batch.schema.names]
+            yield fitted(batch.rename_columns(names), schema)
 
 
 def counting(work: Work, opened: Any = iter) -> Any:

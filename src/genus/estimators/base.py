@@ -8,10 +8,11 @@ see, such as an infinite value, is refused there with its row and column.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any, BinaryIO, Self
 
@@ -50,6 +51,7 @@ from genus.sql import select
 from genus.statistics import Array, ImpossibleError
 from genus.table import Source, TableError, open_table
 from genus.table.read.opening import is_table, names_table
+from genus.table.read.sources import repeated_in
 
 
 class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -90,7 +92,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return tidy(X), y
 
     def _refuse_empty(self, X: Any, model: Model) -> None:
-        """Raise if there is nothing to learn from; X is None of rows that were read in parts."""
+        """Raise if there is nothing to learn from; X is None if the rows were read in parts."""
         if X is not None:
             refuse_empty_columns(X, self._feature_names())
 
@@ -126,11 +128,19 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _matrix(self, rows: Any) -> Matrix:
         """The rows of an Arrow table or batch, as they are counted."""
-        return tidy(matrix_of(rows, self._columns_known(rows)))
+        X = matrix_of(rows, self._columns_known(rows))
+        return tidy(X if self._accepts_sparse or not matrix.is_sparse(X) else X.toarray())
 
     def _outgrown(self, rows: Any, model: Model) -> bool:
         """Whether rows, or what was counted so far, show that a first look has seen too little."""
         return False
+
+    def _plan_options(self) -> dict[str, Any]:
+        """The parameters that decide how columns are read, as JSON has them."""
+        return {}
+
+    def _refuse_stream(self) -> None:
+        """Raise if options need all rows at once."""
 
     def _closed(self, model: Model) -> Model:
         """The model of all rows, without what options say is not to be kept."""
@@ -184,26 +194,30 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         from: all others, if it is left out. A table is read as a stream. Or X is an iterator of
         batches: (X, y) or (X, y, sample_weight).
 
-        With `like`, a fitted classifier, data is read as it is there, so that the two can be
-        added; nothing is solved before it is needed. `checkpoint` is a folder that keeps what is
-        counted of each file: if the work is interrupted, it goes on from there. `progress` is
-        called with the number of rows after each batch of a table.
+        With `like`, a fitted classifier, columns are read as in that model, so that the two can be
+        added; parameters are solved when they are first needed. `checkpoint` is a folder that
+        keeps what is counted of each file: if the work is interrupted, it goes on from there.
+        `progress` is called with the number of rows after each batch of a table.
         """
         X, y, target = paired(X, y, target)
+        X, is_pairs = pairs_in(X)
         how = self._reading(y, sample_weight, target, columns, progress, checkpoint)
+        how = as_part(how, like)
         with self._unchanged_on_error():
             self._start_over(like)
-            if how is None and y is None and isinstance(X, Iterator):
+            if is_pairs and how is None:
                 model = self._read_batches(X, sample_weight, first=like is None)
             else:
-                model = self._read(X, y, sample_weight, how, first=like is None, complete=True)
-            self._refuse_single_class(model)
+                complete = like is None  # with `like` it may be a part, of one class or no row
+                model = self._read(X, y, sample_weight, how, first=like is None, complete=complete)
             if like is None:
+                self._refuse_single_class(model)
                 model = self._closed(model)
                 self._refuse_empty(None, model)
                 self._solve(model)
                 self._refuse_unsolved(model)
-            _ = model.prior  # what is to be added is solved when it is needed
+            if len(model.classes):
+                _ = model.prior  # what is to be added is solved when it is needed
             self._keep(model)
         return self
 
@@ -225,13 +239,21 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         it is needed, so that many small batches cost little.
         """
         X, y, target = paired(X, y, target)
+        X, is_pairs = pairs_in(X)
+        target = self._learned_target(y, target, is_pairs)
         how = self._reading(y, sample_weight, target, columns, progress)
         with self._unchanged_on_error():
             fresh = not self.__sklearn_is_fitted__()
             first = fresh and like is None
+            if first:
+                self._refuse_stream()
+            how = as_part(how, like if fresh else self)
             if fresh and like is not None:
                 self._start_over(like)
-            counted = self._read(X, y, sample_weight, how, first=first)
+            if is_pairs and how is None:
+                counted = self._read_batches(X, sample_weight, first=first)
+            else:
+                counted = self._read(X, y, sample_weight, how, first=first)
             model = counted if fresh else self._with_current_options(self.model_)
             if classes is not None:
                 model = self._declare(model, announced(classes), counted.classes)
@@ -253,9 +275,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Take rows out again, as if they had never been counted."""
         check_is_fitted(self)
         X, y, target = paired(X, y, target)
-        how = self._reading(y, sample_weight, target, columns, progress)
+        X, is_pairs = pairs_in(X)
+        target = self._learned_target(y, target, is_pairs)
+        how = as_part(self._reading(y, sample_weight, target, columns, progress), self)
         with self._unchanged_on_error():
-            forgotten = self._read(X, y, sample_weight, how, first=False)
+            if is_pairs and how is None:
+                forgotten = self._read_batches(X, sample_weight, first=False)
+            else:
+                forgotten = self._read(X, y, sample_weight, how, first=False)
             model = self._with_current_options(self.model_)
             self._keep_rest(self._less(model, replace(forgotten, declared=forgotten.classes)))
         return self
@@ -293,8 +320,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ) -> Reading | None:
         """What is read of a table that has its labels in a column; None if y has them."""
         target = y if target is None and isinstance(y, str) else target
-        if target is None and y is None and self.__sklearn_is_fitted__():
-            target = self._target
         if target is None:
             given = {"columns": columns, "checkpoint": checkpoint}
             for name, value in given.items():
@@ -311,8 +336,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 "sample_weight goes with X and y; for a table with a target it is the name of a "
                 "column."
             )
-        chosen = None if columns is None else tuple(columns)
-        return Reading(target, sample_weight, chosen, progress, checkpoint)
+        return Reading(target, sample_weight, named_columns(columns), progress, checkpoint)
+
+    def _learned_target(self, y: Any, target: str | None, is_pairs: bool) -> str | None:
+        """The column of classes of more rows: that of the first, if none is named."""
+        unnamed = target is None and y is None and not is_pairs
+        return self._target if unnamed and self.__sklearn_is_fitted__() else target
 
     def _start_over(self, like: Any = None) -> None:
         """Forget all that was fitted before, and read data as another classifier does, if any."""
@@ -361,6 +390,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         fresh = clone(self)
         fresh._adopt(self)
         total = None
+        if first:
+            batches, first = fresh._looked_batches(batches)
         for at, batch in enumerate(batches):
             if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
                 raise ValueError(
@@ -369,6 +400,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                     "target=…"
                 )
             X, y, weight = (*batch, None)[:3]
+            if y is None:
+                raise ValueError(f"Batch {at} has no labels. Give (X, y).")
             if len(y) == 0:
                 continue
             try:
@@ -383,6 +416,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self._adopt(fresh)
         return total.sum()
 
+    def _looked_batches(self, batches: Iterator[Any]) -> tuple[Iterator[Any], bool]:
+        """The same batches, and whether the first of them still decides how data is read."""
+        return batches, True
+
     def _plan_arrays(self, X: Any, y: Any) -> None:
         X, codes, classes, weight = self._check(X, y, None, reset=True)
         self._ready(X, codes, classes, weight)
@@ -391,8 +428,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if len(model.classes) == 1 and self._target is not None:
             only = labels.show(model.classes[0])
             raise TableError(
-                f"The target {self._target!r} is always {only}; nothing can be told apart. Give "
-                "rows of another class, too."
+                f"The target {self._target!r} is always {only}; there is only one class. Give rows "
+                "of another class, too."
             )
         refuse_single_class(model.classes)
 
@@ -656,6 +693,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         As in scikit-learn, set_params on a fitted estimator acts when it is fitted further.
         """
         refuse_too_large(model)
+        self.__dict__.pop("_looked", None)
         self.model_ = model
         self._solved_with = deepcopy(self.get_params(deep=False))
 
@@ -851,9 +889,46 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     _too_small_hint = "Counts are 0 or more; for other numbers use GaussianNB or GDA."
 
 
+def named_columns(columns: Any) -> tuple[str, ...] | None:
+    """The names of columns to learn from; raises if they are none."""
+    if columns is None:
+        return None
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
+        raise ValueError(f"columns is a list of names of columns; got {columns!r}.")
+    repeated = repeated_in(columns)
+    if repeated:
+        raise ValueError(f"columns names {min(repeated)!r} twice. Name it once.")
+    return tuple(columns)
+
+
+def as_part(how: Reading | None, like: Any) -> Reading | None:
+    """How a table is read that is to be added to a classifier: its labels are as they are there."""
+    if how is None or like is None or not like.__sklearn_is_fitted__():
+        return how
+    known = like.classes_
+    return replace(how, known=known if len(known) else None, is_part=True)
+
+
+def pairs_in(X: Any) -> tuple[Any, bool]:
+    """X, and whether it is an iterator of pairs (X, y) and not of tables."""
+    if not isinstance(X, Iterator) or hasattr(X, "__arrow_c_stream__"):
+        return X, False
+    first = next(X, None)
+    if first is None:
+        raise ValueError("There are no batches to fit: the iterator was empty.")
+    is_pair = isinstance(first, tuple | list) and not all(isinstance(one, Mapping) for one in first)
+    return chain([first], X), is_pair
+
+
 def paired(X: Any, y: Any, target: str | None) -> tuple[Any, Any, str | None]:
     """X and y, unless an engine keeps both: then one table of them, and the name of its labels."""
-    return ((X, y), None, TARGET) if is_elsewhere(X) and is_elsewhere(y) else (X, y, target)
+    if not (is_elsewhere(X) and is_elsewhere(y)):
+        return X, y, target
+    if not (hasattr(X, "chunks") and hasattr(y, "chunks")):
+        raise TableError(
+            f"Give labels beside {type(X).__name__} as one of its columns, by name: target=…"
+        )
+    return (X, y), None, TARGET
 
 
 def refuse_single_class(classes: NDArray[Any]) -> None:

@@ -1,18 +1,21 @@
 """A folder of parts, so that counting that was interrupted goes on where it was.
 
     plan.genus          the classifier before it has counted anything: how columns are read
+    job.json            which columns of a table are read, as classes, weights and values
     HASH.genus          what was counted of a partition, named by a hash of the partition
     HASH.rows           how many rows were read for it
 
 A part is written whole or not at all, and a partition is known by its file, size, time of change
-and row groups. So what is in the folder is right at any moment, and a part that is there is never
-counted again.
+and row groups. So the folder is consistent at any moment, and a finished part is never counted
+again.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,13 +23,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from genus.estimators.table_rows import Passed
 from genus.persistence.atomic import write_whole
 from genus.persistence.loading import load
 from genus.persistence.locks import holding
 from genus.table import Source
 from genus.table.read.sources import Partition
 
-PLAN, LOCK, PART, ROWS = "plan.genus", "lock", ".genus", ".rows"
+PLAN, JOB, LOCK, PART, ROWS = "plan.genus", "job.json", "lock", ".genus", ".rows"
+NAME = re.compile(r"[0-9a-f]{24}")
 MOST_PARTS = 1024
 
 
@@ -43,8 +48,8 @@ class Checkpoint:
         """Open a folder, or make it; raise if another process works with it."""
         if source.divided is None:
             raise ValueError(
-                f"{source.name} cannot be read part by part and known again, so that there is "
-                "nothing to keep in a checkpoint. Give files, or leave checkpoint= out."
+                "A checkpoint needs files, so that a later run can recognise its parts. Got "
+                f"{source.name}. Give files, or leave checkpoint= out."
             )
         path = Path(folder)
         if path.exists() and not path.is_dir():
@@ -64,33 +69,43 @@ class Checkpoint:
         if not path.exists():
             if any(self.folder.glob(f"*{PART}")):
                 raise ValueError(
-                    f"{self.folder} holds models, and no checkpoint. Give another folder."
+                    f"{self.folder} holds model files but no {PLAN}, so it is no checkpoint. Give "
+                    "an empty folder."
                 )
             return None
         kept = load(path)
         self._compare(kept, estimator)
         return kept
 
-    def begin(self, empty: Any, target: str) -> None:
+    def begin(self, empty: Any, reading: Any) -> None:
         """Keep the plan, or raise if there is another; and if there are parts of other data."""
-        path = self.folder / PLAN
+        path, job = self.folder / PLAN, self.folder / JOB
+        own = {
+            "target": reading.target,
+            "sample_weight": reading.weights,
+            "columns": None if reading.columns is None else list(reading.columns),
+            **empty._plan_options(),
+        }
         if path.exists():
             kept = load(path)
             self._compare(kept, empty)
-            if kept._target != target:
-                raise ValueError(
-                    f"The checkpoint {self.folder} is for the target {kept._target!r}, not "
-                    f"{target!r}. Give another folder."
-                )
+            before = json.loads(job.read_text(encoding="utf-8")) if job.exists() else {}
+            for name, value in own.items():
+                if before.get(name) != value:
+                    raise ValueError(
+                        f"The checkpoint {self.folder} was made with {name}={before.get(name)!r}; "
+                        f"this is {value!r}. Give another folder."
+                    )
             if kept.model_.family.counting != empty.model_.family.counting:
                 raise ValueError(
                     f"The checkpoint {self.folder} was counted by another plan. Give another "
                     "folder, or remove it to count all rows again."
                 )
         else:
+            write_whole(job, json.dumps(own).encode())
             empty.save(path)
         known = {self._name(partition) for partition in self.partitions}
-        other = sorted(p for p in self.folder.glob(f"*{ROWS}") if p.stem not in known)
+        other = [p for p in self._files(ROWS) if p.stem not in known]
         if other:
             told = other[0].read_text().partition("\n")[2].strip()
             raise ValueError(
@@ -99,36 +114,42 @@ class Checkpoint:
                 "again."
             )
 
-    def find(self, partition: Partition) -> tuple[Any, int] | None:
-        """The part of a partition and its number of rows; None if it has to be counted."""
+    def find(self, partition: Partition) -> tuple[Any, Passed] | None:
+        """The part of a partition and how many rows it is of; None if it has to be counted."""
         rows, part = (self.folder / (self._name(partition) + end) for end in (ROWS, PART))
         if not (rows.exists() and part.exists()):
             return None
         try:
-            return load(part), int(rows.read_text().partition("\n")[0])
-        except ValueError:  # damaged since it was written: it is counted again
+            return load(part), Passed(*map(int, rows.read_text().partition("\n")[0].split()))
+        except (TypeError, ValueError):  # damaged since it was written: it is counted again
             return None
 
-    def keep(self, partition: Partition, part: Any, rows: int) -> None:
+    def keep(self, partition: Partition, part: Any, passed: Passed) -> None:
         """Write what was counted of a partition; its number of rows comes last and completes it."""
         name = self._name(partition)
         write_whole(self.folder / (name + PART), part.to_bytes())
-        write_whole(self.folder / (name + ROWS), f"{rows}\n{partition.name}\n".encode())
+        told = f"{passed.rows} {passed.unlabelled}\n{partition.name}\n"
+        write_whole(self.folder / (name + ROWS), told.encode())
 
     def clear(self) -> None:
         """Remove the plan and all parts, to begin again by another plan."""
-        kept = [*self.folder.glob(f"*{ROWS}"), *self.folder.glob(f"*{PART}")]
-        for path in sorted(kept, key=lambda path: path.name == PLAN):  # the plan is the last to go
-            path.unlink()
+        plan = [self.folder / JOB, self.folder / PLAN]
+        for path in (*self._files(ROWS), *self._files(PART), *plan):  # the plan is the last to go
+            path.unlink(missing_ok=True)
+
+    def _files(self, suffix: str) -> list[Path]:
+        """The files of parts, by names that are hashes; all else in the folder is not ours."""
+        found = self.folder.glob(f"*{suffix}")
+        return sorted(path for path in found if NAME.fullmatch(path.stem))
 
     def _name(self, partition: Partition) -> str:
         return hashlib.blake2b(partition.name.encode(), digest_size=12).hexdigest()
 
     def _compare(self, kept: Any, other: Any) -> None:
-        if type(kept) is not type(other) or kept.get_params() != other.get_params():
+        if type(kept) is not type(other):
             raise ValueError(
-                f"The checkpoint {self.folder} is of {kept}, and not of {other}. Give another "
-                "folder."
+                f"The checkpoint {self.folder} was made with a {type(kept).__name__}; this is a "
+                f"{type(other).__name__}. Give another folder."
             )
 
 

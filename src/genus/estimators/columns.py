@@ -210,8 +210,7 @@ def spark_vectors(values: Any, columns: Columns) -> Any:
     width = columns.width or int(sizes[0])
     if (sizes != width).any():
         raise TableError(
-            f"The vectors in column {columns.names[0]!r} are not all of one length, {width}. Make "
-            "them so."
+            f"Column {columns.names[0]!r} holds vectors of different lengths; expected {width}."
         )
     if dense.all():
         return data.reshape(len(values), width)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from itertools import chain
-from operator import add
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from genus.estimators.checkpoint import Checkpoint
 from genus.estimators.grouped import count_grouped
 from genus.estimators.table_rows import (
     Labelled,
+    Passed,
     labelled_rows,
     scattered_rows,
     unlabelled,
@@ -40,6 +41,7 @@ LITTLE_MEMORY = 64 << 20  # bytes of sums that need no care
 COPIES = 3  # of the sums, that adding and solving them takes
 MANY_CLASSES = 50  # from which on a target may be no class
 PART, OUTGROWN, REFUSED = b"p", b"o", b"e"  # what a partition has to say: its first byte
+NUMBERS = Struct("<QQ")
 Progress = Callable[[int], None]
 
 
@@ -53,7 +55,8 @@ class Reading:
 
     `weights` names a column of weights, `columns` those to learn from, all others if None.
     `progress` is called with the number of rows after each batch. `checkpoint` is a folder that
-    keeps the parts that are done.
+    keeps the parts that are done. `known` are classes that labels are read as, if they are.
+    A table that `is_part` of others may have no rows.
     """
 
     target: str
@@ -61,10 +64,12 @@ class Reading:
     columns: tuple[str, ...] | None = None
     progress: Progress | None = None
     checkpoint: str | os.PathLike[str] | None = None
+    known: Any = None
+    is_part: bool = False
 
-    def labelled(self, rows: Any, known: Any) -> Labelled:
+    def labelled(self, rows: Any) -> Labelled:
         """The labelled rows of an Arrow table or batch, of the columns to learn from."""
-        found = labelled_rows(rows, self.target, known, self.weights)
+        found = labelled_rows(rows, self.target, self.known, self.weights)
         return replace(found, rows=self.chosen(found.rows))
 
     def chosen(self, rows: Any) -> Any:
@@ -78,6 +83,8 @@ class Reading:
                 source.require(name)
         if self.target in (self.weights, *(self.columns or ())):
             raise TableError(f"{self.target!r} is the target. Leave it out of columns and weights.")
+        if self.weights in (self.columns or ()):
+            raise TableError(f"{self.weights!r} holds the weights. Leave it out of columns.")
 
 
 def count_rows(estimator: Any, rows: Source | Engine, reading: Reading, *, first: bool) -> Model:
@@ -106,8 +113,8 @@ def count_here(estimator: Any, source: Source, reading: Reading, first: bool) ->
     grouped = count_grouped(estimator, source, reading, first)
     if grouped is not None:
         if reading.progress is not None:
-            reading.progress(grouped[1])
-        return checked(estimator, *grouped, source.name, reading.target)
+            reading.progress(grouped[1].rows)
+        return checked(estimator, *grouped, source.name, reading)
     if first and source.once:
         batches = looked(estimator, source, reading)
         return add_up(estimator, batches, source, reading)
@@ -123,8 +130,7 @@ def count_here(estimator: Any, source: Source, reading: Reading, first: bool) ->
 
 def batches_of(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelled]:
     """The labelled rows of a source, some at a time."""
-    known = estimator.classes_ if estimator.__sklearn_is_fitted__() else None
-    return (reading.labelled(batch, known) for batch in source.batches())
+    return map(reading.labelled, source.batches())
 
 
 def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelled]:
@@ -142,7 +148,8 @@ def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelle
         raise unlabelled(source.name, reading.target, sum(len(one.there) for one in first))
     table = pa.Table.from_batches([one.rows for one in first])
     classes = {label for one in first for label in one.classes.tolist()}
-    estimator._look(table, reading.target, len(classes), None)
+    total = table.num_rows if batch is None else None  # all were looked at
+    estimator._look(table, reading.target, len(classes), total)
     return chain(first, batches)
 
 
@@ -150,11 +157,11 @@ def look_at_some(estimator: Any, source: Source, reading: Reading) -> None:
     """Decide how columns are read by some rows of every partition."""
     reading.require(source)
     rows = source.look(LOOK)
-    seen = reading.labelled(rows, None)
+    seen = reading.labelled(rows)
     if len(seen.codes) == 0:
         look_at_all(estimator, source, reading)
     else:
-        total = source.about_rows(rows)
+        total = rows.num_rows if rows.num_rows < LOOK else source.about_rows(rows)
         estimator._look(seen.rows, reading.target, len(seen.classes), total)
 
 
@@ -165,7 +172,7 @@ def look_at_all(estimator: Any, source: Source, reading: Reading) -> None:
     if rows.num_rows == 0:
         seen = sum(batch.num_rows for batch in source.batches())
         raise unlabelled(source.name, reading.target, seen)
-    seen = reading.labelled(rows, None)
+    seen = reading.labelled(rows)
     estimator._look(seen.rows, reading.target, len(seen.classes), source.about_rows(rows))
 
 
@@ -177,15 +184,15 @@ def add_up(
     restarts: bool = False,
 ) -> Model:
     """Count batches; with `restarts`, raise Outgrown if the plan knows too little of them."""
-    model, rows = count_batches(estimator, batches, reading.progress, restarts)
-    return checked(estimator, model, rows, source.name, reading.target)
+    model, passed = count_batches(estimator, batches, reading.progress, restarts)
+    return checked(estimator, model, passed, source.name, reading)
 
 
 def count_batches(
     estimator: Any, batches: Iterable[Labelled], progress: Progress | None, restarts: bool
-) -> tuple[Model, int]:
+) -> tuple[Model, Passed]:
     """The sum of batches, some of which are counted at once, and how many rows they have."""
-    empty, rows = estimator._blank(), 0
+    empty, passed = estimator._blank(), Passed()
     total = Total(empty)
 
     def count(at: int, own: Labelled) -> tuple[Model | None, Labelled]:
@@ -196,40 +203,40 @@ def count_batches(
         return estimator._count(empty, X, own.codes, own.classes, own.weight, numbers), own
 
     for counted, own in matrix.in_order(lambda one: count(*one), numbered(batches)):
-        rows += len(own.there)
+        passed = passed.and_more(Passed(len(own.there), own.unlabelled))
         if counted is not None:
             unseen = own.classes[labels.find(own.classes, counted.weights.classes) < 0]
             if restarts and estimator._outgrown(own.rows, counted):
                 raise Outgrown
             total.add(replace(counted, declared=unseen))
-            refuse_full_memory(total, rows)
+            refuse_full_memory(total, passed.rows)
         if progress is not None:
             progress(len(own.there))
     model = total.sum()
     if restarts and estimator._outgrown(None, model):
         raise Outgrown
-    return model, rows
+    return model, passed
 
 
 class Total:
-    """A sum of many models, added in pairs of about one size.
+    """A sum of many models or classifiers, added in pairs of about one size.
 
     Each addition copies what it adds, such as all words; so one by one would take time that grows
     with the square of their number.
     """
 
-    def __init__(self, zero: Model) -> None:
+    def __init__(self, zero: Any) -> None:
         self.zero = zero
-        self.parts: list[tuple[int, Model]] = []  # how many models each is of, fewer and fewer
+        self.parts: list[tuple[int, Any]] = []  # how many models each is of, fewer and fewer
 
-    def add(self, model: Model) -> None:
+    def add(self, model: Any) -> None:
         """Add one more."""
         size = 1
         while self.parts and self.parts[-1][0] == size:
             model, size = self.parts.pop()[1] + model, 2 * size
         self.parts.append((size, model))
 
-    def sum(self) -> Model:
+    def sum(self) -> Any:
         """Return the sum of all."""
         total = self.zero
         for _, model in self.parts:
@@ -245,8 +252,8 @@ def refuse_full_memory(total: Total, rows: int) -> None:
     free = available()
     if free is not None and COPIES * size > free:
         raise TableError(
-            f"What was counted of {rows:,} rows takes {size / 1e9:.1f} GB, and {free / 1e9:.1f} GB "
-            "of memory are left, too little to go on. Count fewer classes, categories or words: "
+            f"The sums of {rows:,} rows take {size / 1e9:.1f} GB, and only {free / 1e9:.1f} GB of "
+            "memory are free, too little to go on. Count fewer classes, categories or words: "
             "ignore= leaves columns out, and TextClassifier(buckets=…) bounds words."
         )
 
@@ -259,17 +266,18 @@ def numbered(batches: Iterable[Labelled]) -> Iterator[tuple[int, Labelled]]:
         rows += len(own.there)
 
 
-def checked(estimator: Any, model: Model, rows: int, name: str, target: str) -> Model:
+def checked(estimator: Any, model: Model, passed: Passed, name: str, reading: Reading) -> Model:
     """The sum of all rows; say what is odd about the column of classes, or raise."""
-    if len(model.classes) == 0:
-        raise unlabelled(name, target, rows)
+    target = reading.target
+    if len(model.classes) == 0 and (passed.rows or not reading.is_part):
+        raise unlabelled(name, target, passed.rows)
     total = model.weights["rows"].sum()
     if not estimator.__sklearn_is_fitted__():
-        estimator.unlabelled_ = max(int(rows - total), 0)
+        estimator.unlabelled_ = passed.unlabelled
     if len(model.classes) > max(MANY_CLASSES, total / 4):
         warn(
             f"The target {target!r} has {len(model.classes):,} classes in {total:,.0f} rows. "
-            "Is it a number or a name, and no class?"
+            "Is it a measurement or an identifier rather than a class?"
         )
     return model
 
@@ -287,20 +295,21 @@ def count_kept(estimator: Any, source: Source, reading: Reading, first: bool) ->
         elif first:
             look_at_some(estimator, source, reading)
         try:
-            total, rows = count_parts(estimator, source, reading, kept, first)
+            total, passed = count_parts(estimator, source, reading, kept, first)
         except Outgrown:  # parts by a plan that knows too little are of no use
             look_at_all(estimator, source, reading)
             kept.clear()
-            total, rows = count_parts(estimator, source, reading, kept, False)
-    return checked(estimator, total.model_, rows, source.name, reading.target)
+            total, passed = count_parts(estimator, source, reading, kept, False)
+    return checked(estimator, total.model_, passed, source.name, reading)
 
 
 def count_parts(
     estimator: Any, source: Source, reading: Reading, kept: Checkpoint, restarts: bool
-) -> tuple[Any, int]:
+) -> tuple[Any, Passed]:
     """The sum of the parts of a checkpoint, counted where they are missing, and their rows."""
-    total, rows = estimator._part(), 0
-    kept.begin(total, reading.target)
+    empty, passed = estimator._part(), Passed()
+    total = Total(empty)
+    kept.begin(empty, reading)
     for partition in kept.partitions:
         found = kept.find(partition)
         if found is None:
@@ -310,11 +319,13 @@ def count_parts(
             found = estimator._part(model), own
             kept.keep(partition, *found)
         elif reading.progress is not None:
-            reading.progress(found[1])
-        total, rows = total + found[0], rows + found[1]
-        if restarts and estimator._outgrown(None, total.model_):
-            raise Outgrown
-    return total, rows
+            reading.progress(found[1].rows)
+        total.add(found[0])
+        passed = passed.and_more(found[1])
+    summed = total.sum()
+    if restarts and estimator._outgrown(None, summed.model_):
+        raise Outgrown
+    return summed, passed
 
 
 # Elsewhere
@@ -324,8 +335,8 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
     """Count the partitions of an engine where they are, and add up what they send."""
     if reading.checkpoint is not None:
         raise ValueError(
-            f"checkpoint= is for files that this process reads; {engine.name} is kept by another "
-            "program, which starts lost work again by itself. Leave it out."
+            f"checkpoint= is for files that this process reads; {engine.name} is kept by a program "
+            "that repeats lost work by itself. Leave it out."
         )
     if first:
         look_elsewhere(estimator, engine, reading, everything=False)
@@ -346,7 +357,11 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
         found = totals(False)
     counted = [received(part) for part in found]
     model = estimator._joined([part.model_ for _, part in counted])
-    return checked(estimator, model, counted[0][0], engine.name, reading.target)
+    if first and estimator._outgrown(None, model):
+        look_elsewhere(estimator, engine, reading, everything=True)
+        counted = [received(part) for part in totals(False)]
+        model = estimator._joined([part.model_ for _, part in counted])
+    return checked(estimator, model, counted[0][0], engine.name, reading)
 
 
 def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything: bool) -> None:
@@ -364,13 +379,14 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
     if rows == 0:
         raise unlabelled(engine.name, reading.target, 0)
     table = pa.concat_tables(found, promote_options="permissive")
-    seen = reading.labelled(table, None)
+    seen = reading.labelled(table)
     if len(seen.codes) == 0:
         if everything:
             raise unlabelled(engine.name, reading.target, rows)
         look_elsewhere(estimator, engine, reading, everything=True)
         return
-    estimator._look(seen.rows, reading.target, len(seen.classes), None)
+    all_of_them = not everything and all(part.num_rows < each for part in found)
+    estimator._look(seen.rows, reading.target, len(seen.classes), rows if all_of_them else None)
 
 
 # What runs in the processes of an engine
@@ -384,26 +400,26 @@ def part_of(
     rows = iter(batches)
     start = next(rows, None)
     if start is None:
-        return [sent(0, estimator)] * shards
+        return [sent(Passed(), estimator)] * shards
     source = Source("the frame", start.schema, lambda: chain([start], rows), once=True)
     try:
         with matrix.alone():
             own = batches_of(estimator, source, reading)
-            model, count = count_batches(estimator, own, None, restarts)
+            model, passed = count_batches(estimator, own, None, restarts)
     except Outgrown:
         return [OUTGROWN] * shards
     except ValueError as error:
         return [REFUSED + str(error).encode()] * shards
     divided = [model] if shards == 1 else estimator._divided(model, shards)
-    return [sent(count, estimator._part(one)) for one in divided]
+    return [sent(passed, estimator._part(one)) for one in divided]
 
 
 def finished(part: bytes) -> bytes:
     """Return a sum of parts without what cannot be in use in the model of all."""
     if part[:1] != PART:
         return part
-    rows, estimator = received(part)
-    return sent(rows, estimator._part(estimator._reduced(estimator.model_)))
+    passed, estimator = received(part)
+    return sent(passed, estimator._part(estimator._reduced(estimator.model_)))
 
 
 def add_parts(parts: Iterable[bytes]) -> bytes:
@@ -412,8 +428,12 @@ def add_parts(parts: Iterable[bytes]) -> bytes:
     odd = [part for part in kept if part[:1] != PART]
     if odd:
         return max(odd)
-    found = [received(part) for part in kept]
-    return sent(sum(rows for rows, _ in found), reduce(add, (part for _, part in found)))
+    (passed, first), *others = (received(part) for part in kept)
+    total = Total(first)
+    for own, part in others:
+        passed = passed.and_more(own)
+        total.add(part)
+    return sent(passed, total.sum())
 
 
 def first_of(rows: int, batches: Iterable[Any]) -> list[bytes]:
@@ -445,13 +465,14 @@ def as_stream(table: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-def sent(rows: int, part: Any) -> bytes:
+def sent(passed: Passed, part: Any) -> bytes:
     """A part as bytes, and how many rows were read for it."""
-    return PART + rows.to_bytes(8, "little") + part.to_bytes()
+    return PART + NUMBERS.pack(*passed) + part.to_bytes()
 
 
-def received(content: bytes) -> tuple[int, Any]:
+def received(content: bytes) -> tuple[Passed, Any]:
     """How many rows a part was made of, and the part; raises what it refuses."""
     if content[:1] == REFUSED:
         raise TableError(content[1:].decode())
-    return int.from_bytes(content[1:9], "little"), from_bytes(content[9:])
+    end = 1 + NUMBERS.size
+    return Passed(*NUMBERS.unpack(content[1:end])), from_bytes(content[end:])

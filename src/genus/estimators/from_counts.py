@@ -90,9 +90,8 @@ def refuse_others(classifier: Any) -> None:
     if classifier._reads == MIXED or getattr(classifier, "_chooses", False):
         options = "" if classifier._reads == MIXED else ' with event_model="auto" or calibrate=True'
         raise ValueError(
-            f"{name}{options} also keeps a sample of rows, to learn weights and probabilities "
-            "from, which is no sum. Use fit; for texts, an event model by name and "
-            "calibrate=False."
+            f"{name}{options} cannot be made from sums: it learns weights from a sample of rows. "
+            "Use fit; for texts, an event model by name and calibrate=False."
         )
     if getattr(classifier, "bins", None) is not None:
         raise ValueError(

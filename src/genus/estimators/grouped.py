@@ -16,7 +16,7 @@ from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, InvalidColumn, InvalidValue
 from genus.engines.database import Database, Groups, Unsupported
 from genus.estimators.columns import NUMBERS, VALUES, is_vector
-from genus.estimators.table_rows import as_known, labels_of, weights_of
+from genus.estimators.table_rows import Passed, as_known, labels_of, weights_of
 from genus.families.sums import Needs, Sums
 from genus.model import Model
 from genus.statistics import Array, Tally
@@ -25,7 +25,7 @@ from genus.table import Source
 
 def count_grouped(
     estimator: Any, source: Source, reading: Any, first: bool
-) -> tuple[Model, int] | None:
+) -> tuple[Model, Passed] | None:
     """Return what the rows of a database add up to and how many they are.
 
     Return None if the classifier needs the rows themselves.
@@ -68,7 +68,7 @@ def is_plain(kind: Any, texts: bool) -> bool:
 
 def add_up(
     estimator: Any, database: Database, reading: Any, names: tuple[str, ...], needs: Needs
-) -> tuple[Model, int]:
+) -> tuple[Model, Passed]:
     """Make a model of sums of numbers."""
     groups, sums, bounds = database.add_up(reading.target, reading.weights, names, needs)
     classes, codes, there = classes_of(estimator, groups, reading)
@@ -82,12 +82,12 @@ def add_up(
         refuse_infinite(sums)
     with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused later
         statistics = estimator._blank().family.of_sums(classes, sums)
-    return of_rows(estimator, classes, groups.weights[order], statistics), int(groups.rows.sum())
+    return of_rows(estimator, classes, groups.weights[order], statistics), passed(groups, there)
 
 
 def count_values(
     estimator: Any, database: Database, reading: Any, names: tuple[str, ...], needs: Needs
-) -> tuple[Model, int]:
+) -> tuple[Model, Passed]:
     """Make a model of how often each value of each column occurs, as if each were a row."""
     groups, counted, values = database.count_values(reading.target, reading.weights, names)
     classes, codes, there = classes_of(estimator, groups, reading)
@@ -101,7 +101,12 @@ def count_values(
             statistics = family.count(X, y, classes, counted.weights[labelled])
         except InvalidValue as error:  # the number of its row means nothing
             raise invalid(estimator, error.column, error.value) from None
-    return of_rows(estimator, classes, weights, statistics), int(groups.rows.sum())
+    return of_rows(estimator, classes, weights, statistics), passed(groups, there)
+
+
+def passed(groups: Groups, there: NDArray[np.bool_]) -> Passed:
+    """How many rows all groups have, and those without a label."""
+    return Passed(int(groups.rows.sum()), int(groups.rows[~there].sum()))
 
 
 def of_rows(estimator: Any, classes: Axis, weights: Array, statistics: Any) -> Model:
@@ -121,8 +126,8 @@ def classes_of(
     if reading.weights is not None:
         weights_of(pa.array(groups.bounds), reading.weights)  # odd ones are refused
     classes, codes, there = labels_of(groups.labels, reading.target)
-    if estimator.__sklearn_is_fitted__():
-        classes, codes = labels.factorize(as_known(classes, estimator.classes_)[codes])
+    if reading.known is not None:
+        classes, codes = labels.factorize(as_known(classes, reading.known)[codes])
     return classes, codes, there
 
 

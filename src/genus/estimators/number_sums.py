@@ -95,10 +95,11 @@ def names_of(sums: Any, columns: Sequence[str] | None, size: int) -> list[str] |
 def by_class(name: str, given: Any, rows: Rows) -> Array:
     """Numbers by class, (K, …), in the order of the classes; those without such an axis as is.
 
-    A data frame of pandas has the classes as its index.
+    A data frame or a series of pandas has the classes as its index.
     """
     found = as_floats(name, given)
-    if hasattr(given, "index") and hasattr(given, "columns"):
+    labelled = name != "origin" or hasattr(given, "columns")
+    if hasattr(given, "iloc") and labelled:
         codes = rows.codes(list(given.index), name)
         if sorted(codes.tolist()) != list(range(len(rows.classes))):
             raise ValueError(

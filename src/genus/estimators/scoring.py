@@ -17,7 +17,10 @@ def score_elsewhere(estimator: Any, engine: Engine, *, label: bool, probabilitie
     """Return a frame like the engine's with the likeliest class, or probabilities, added."""
     _ = estimator.model_.choice  # made once, and not by every process
     score = partial(scored, estimator.to_bytes(), label, probabilities)
-    return engine.map(score, score(engine.schema.empty_table()).schema)
+    frame = engine.map(score, score(engine.schema.empty_table()).schema)
+    if label and not probabilities and hasattr(frame, "chunks"):  # an array: blocks have one type
+        return frame.astype(estimator.classes_.dtype)
+    return frame
 
 
 def scored(model: bytes, label: bool, probabilities: bool, rows: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -22,14 +23,16 @@ from genus.estimators.table_summary import Summary
 from genus.explanation import TableExplanation
 from genus.model import Model
 from genus.registry import FAMILIES, is_for
-from genus.statistics import Array
-from genus.table import Frame, Plan, Source, TableError, look, open_table
+from genus.statistics import Array, Tally
+from genus.table import Column, Frame, Plan, Source, TableError, look, open_table
 from genus.table.model.builder import asked_families, build
 from genus.table.model.counts import Counting
 from genus.table.model.mixed import Mixed
 from genus.table.model.weighing import Weighing
 from genus.table.plan import CONSTANT
 from genus.text import Texts
+
+BEYOND = 0.01  # of rows, which a look at rows from all over a table would not have missed
 
 
 class TableClassifier(GenerativeClassifier):
@@ -64,6 +67,7 @@ class TableClassifier(GenerativeClassifier):
     """
 
     plan_: Plan
+    _looked: dict[str, tuple[float, float]]  # the least and largest numbers of a first look
     _reads = MIXED
 
     def __init__(
@@ -98,6 +102,27 @@ class TableClassifier(GenerativeClassifier):
             return count_batches(self, batches, None, False)[0]
 
         return open_table(X).read(count)
+
+    def _looked_batches(self, batches: Iterator[Any]) -> tuple[Iterator[Any], bool]:
+        import pyarrow as pa
+
+        first, rows = [], 0
+        for batch in batches:
+            first.append(batch)
+            rows += len(batch[1]) if isinstance(batch, tuple | list) and len(batch) > 1 else 0
+            if rows >= LOOK:
+                break
+        else:
+            batches = iter(())
+        again = chain(first, batches)
+        usable = [b for b in first if isinstance(b, tuple | list) and len(b) > 1 and len(b[1])]
+        if not usable:
+            return again, True
+        tables = [open_table(batch[0]).table() for batch in usable]
+        table = pa.concat_tables(tables, promote_options="permissive")
+        classes = {label for batch in usable for label in np.asarray(batch[1]).tolist()}
+        self._look(table, None, len(classes), rows if rows < LOOK else None)
+        return again, False
 
     def _plan_arrays(self, X: Any, y: Any) -> None:
         table = open_table(X).table()
@@ -268,6 +293,12 @@ class TableClassifier(GenerativeClassifier):
             if is_for(family, "number") and is_numeric(rows, name):
                 asked[name] = "number"
         self._follow(look(rows, target, asked, list(self.ignore), classes, total))
+        self._looked = {}
+        if total is None or total > rows.num_rows:
+            seen = Frame.of(rows, self.plan_)
+            for column, values in zip(self.plan_.used, seen.columns, strict=True):
+                if column.kind == "number" and not np.isnan(values).all():
+                    self._looked[column.name] = np.nanmin(values), np.nanmax(values)
 
     def _follow(self, plan: Any) -> None:
         """Read columns by a plan."""
@@ -279,6 +310,11 @@ class TableClassifier(GenerativeClassifier):
     def _matrix(self, rows: Any) -> Frame:
         return Frame.of(rows, self.plan_)
 
+    def _plan_options(self) -> dict[str, Any]:
+        ignored = [self.ignore] if isinstance(self.ignore, str) else sorted(map(str, self.ignore))
+        asked = self.families if isinstance(self.families, Mapping) else {}
+        return {"ignore": ignored, "families": sorted([str(n), str(f)] for n, f in asked.items())}
+
     def _outgrown(self, rows: Any, model: Model) -> bool:
         """Whether rows, or the cells counted so far, hold what the plan leaves out."""
         for column in self.plan_.left_out if rows is not None else ():
@@ -287,11 +323,31 @@ class TableClassifier(GenerativeClassifier):
                 if values.null_count < len(values):
                     return True
         plain = [column for column in self.plan_.used if column.kind != "text"]
-        axes = model.statistics["cells"].keys or ()
-        return any(
+        cells = model.statistics["cells"]
+        axes = cells.keys or ()
+        if any(
             column.note == CONSTANT and len(axis) > 1
             for column, axis in zip(plain, axes, strict=False)
-        )
+        ):
+            return True
+        return rows is None and self._beyond(plain, cells)
+
+    def _beyond(self, columns: Sequence[Column], cells: Tally) -> bool:
+        """Whether some column has many numbers beyond all that were looked at."""
+        looked = vars(self).get("_looked")
+        if not looked or not cells.keys:
+            return False
+        counts = cells["rows"].sum(axis=0)
+        starts = np.cumsum([0, *map(len, cells.keys)])
+        for column, axis, start in zip(columns, cells.keys, starts, strict=False):
+            if column.name not in looked or len(axis) == 0:
+                continue
+            least, largest = looked[column.name]
+            values, own = column.grid.values(axis), counts[start : start + len(axis)]
+            low, high = values + column.grid.step < least, values > largest
+            if own[low | high].sum() > BEYOND * own.sum():
+                return True
+        return False
 
     @property
     def _target(self) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,17 @@ class Labelled:
     def unlabelled(self) -> int:
         """How many rows have no label."""
         return len(self.there) - len(self.codes)
+
+
+class Passed(NamedTuple):
+    """How many rows were read, and how many of them have no label."""
+
+    rows: int = 0
+    unlabelled: int = 0
+
+    def and_more(self, other: Passed) -> Passed:
+        """Those and others."""
+        return Passed(self.rows + other.rows, self.unlabelled + other.unlabelled)
 
 
 def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus.arrays import labels
 from genus.arrays.matrix import Codes
-from genus.arrays.options import flag, number, whole
+from genus.arrays.options import flag, number, warn, whole
 from genus.arrays.vocabulary import Vocabulary
 from genus.estimators.base import refuse_single_class
 from genus.estimators.columns import TEXT, matrix_of
@@ -77,7 +77,7 @@ class TextClassifier(LinearClassifier):
         and explanations name buckets (such as #0a1b2) in place of words.
     keep_unused : whether words that min_documents, max_features or stop_words leave out are kept,
         so that other options can use them later. With False, `fit` drops them: models and their
-        files are smaller, and Spark, Dask and Ray send the words that are used alone. From then on
+        files are smaller, and Spark, Dask and Ray send only the words that are used. From then on
         the vocabulary is closed, and further texts are counted by these words.
     sample_size : how many texts "auto" and `calibrate` choose from. Twice as many are kept in the
         model, as hashes of their words; 0 keeps none, and then nothing can be chosen.
@@ -146,6 +146,8 @@ class TextClassifier(LinearClassifier):
 
     def _start_over(self, like: Any = None) -> None:
         known = {} if like is None else vars(like)
+        if like is not None and "_counted_words" not in known:
+            self._refuse_to_drop("With like=")
         counted = {name: known[name] for name in COUNTED if name in known}
         for name in ("n_iter_", *COUNTED):
             self.__dict__.pop(name, None)
@@ -222,6 +224,17 @@ class TextClassifier(LinearClassifier):
             model, family=family, statistics=family.within(model.statistics), chosen=None
         )
 
+    def _refuse_stream(self) -> None:
+        self._refuse_to_drop("In partial_fit")
+
+    def _refuse_to_drop(self, where: str) -> None:
+        """Raise if words are to be dropped before all texts are counted."""
+        if not flag("keep_unused", self.keep_unused):
+            raise ValueError(
+                f"{where} more texts may come, and a word may be in them: keep_unused=False is for "
+                "fit. Leave it out, and call drop_unused() on the model of all texts."
+            )
+
     def _closed(self, model: Model) -> Model:
         if flag("keep_unused", self.keep_unused) or len(model.classes) == 0:
             return model
@@ -261,7 +274,22 @@ class TextClassifier(LinearClassifier):
         known = [vars(one)["_counted_words"] for one in both if "_counted_words" in vars(one)]
         if not known or (len(known) == 2 and known[0].is_same(known[1])):
             return mine, theirs
-        words = known[0] if len(known) == 1 else known[0][known[0].find(known[1]) >= 0]
+        full = [one for one in both if len(one.model_.weights.classes)]
+        if len(full) == 1 and "_counted_words" in vars(full[0]):
+            words = vars(full[0])["_counted_words"]  # nothing was counted of the other
+        else:
+            words = known[0] if len(known) == 1 else known[0][known[0].find(known[1]) >= 0]
+        most = max(len(one) for one in known)
+        if len(words) < 2 <= most:
+            raise ValueError(
+                "The closed vocabularies of the two models have no word in common, and nothing "
+                "else would be left. Fit both with one plan: like=…"
+            )
+        if len(words) < most:
+            warn(
+                f"The closed vocabularies differ: {most - len(words):,} words that only one of the "
+                "models has are left out of the sum. To keep all, fit with one plan: like=…"
+            )
         return mine._within(words), theirs._within(words)
 
     def _alike_in_runs(self, other: Any) -> tuple[Self, Any]:

@@ -128,7 +128,13 @@ def checked_names(model: Model, sql: Dialect, columns: Sequence[str] | None) -> 
         raise ValueError(
             f"columns has {len(names)} names for {model.width} columns of the model; give one each."
         )
-    taken = {sql.folded(name) for name in (ROW_NAME, *output_names(model))}
+    added = output_names(model)
+    taken = {sql.folded(name) for name in (ROW_NAME, *added)}
+    if len(taken) <= len(added):
+        raise ValueError(
+            f"Two of the columns {', '.join(map(repr, added))} have the same name in this "
+            "database, which does not tell upper from lower case. Rename a class."
+        )
     seen: dict[str, str] = {}
     for name in names:
         key = sql.folded(name)

@@ -231,9 +231,9 @@ def bounded(column: Column, values: Any, classes: int, total: int | None) -> Col
     runs, words = (count * classes for count in found)
     notes = [column.note]
     if runs > MOST_WORDS:
-        notes.append(f"about {found[0]:,.0f} pairs of words are too many, and left out")
+        notes.append(f"about {found[0]:,.0f} pairs of words, too many to count")
     if words > MOST_WORDS:
-        notes.append(f"about {found[1]:,.0f} words are too many, and share 2^{BITS} buckets")
+        notes.append(f"about {found[1]:,.0f} different words, hashed into 2^{BITS} buckets")
     return replace(
         column,
         runs=bool(runs <= MOST_WORDS),

@@ -22,9 +22,11 @@ from genus.table.read.sources import (
     Partition,
     Source,
     TableError,
+    first_rows,
     fitted,
     readable,
     shortened,
+    thinned,
 )
 
 SNIFFED = 64 << 20  # bytes of CSV that are read in full to find the types of its columns
@@ -32,6 +34,7 @@ SAMPLED = 1 << 18  # rows that they are found by in longer ones
 SMALL = 4 << 20  # bytes of CSV that are read at once
 PACKED = 5  # times that compressed text grows, about
 PARTITION = 1 << 20  # rows of a partition of a Parquet file, about
+FEW_PARTITIONS = 16  # that are looked at from their first row to their last
 PLACES, BLOCK = 32, 1 << 18  # of a long CSV that are looked at, and bytes that tell line lengths
 READERS = {
     ".csv": "csv",
@@ -172,22 +175,24 @@ def from_files(paths: Sequence[str], encoding: str = "utf-8") -> Source:
             options += f", encoding = {literal(encoding)}"
         return from_csv(name, options, found, size)
     if kind == "parquet":
-        return from_parquet(name, found)
+        return from_parquet(name, found, os.path.commonpath(list(map(base_of, paths))))
     source = from_sql(name, f"SELECT * FROM read_json({listed}{options})")
     whole = Partition("; ".join(map(stamp, found)), source.opened)
     return replace(source, divided=lambda: [whole], size=sum(map(unpacked_size, found)))
 
 
-def from_parquet(name: str, paths: Sequence[str]) -> Source:
+def from_parquet(name: str, paths: Sequence[str], base: str) -> Source:
     """The rows of Parquet files, partition by partition: runs of row groups.
 
-    The names of folders such as year=2024 are columns, too.
+    The names of folders below `base` such as year=2024 are columns, too.
     """
     import pyarrow as pa
     import pyarrow.dataset as ds
 
     with readable(name):
-        dataset = ds.dataset(list(paths), format="parquet", partitioning="hive")
+        dataset = ds.dataset(
+            list(paths), format="parquet", partitioning="hive", partition_base_dir=base
+        )
         fragments = list(dataset.get_fragments())
     schema = dataset.schema
     for fragment in fragments:
@@ -211,13 +216,23 @@ def from_parquet(name: str, paths: Sequence[str]) -> Source:
 
         return batches
 
+    def some(fragment: Any, groups: Sequence[int]) -> Callable[[int], Iterable[Any]]:
+        total = sum(fragment.metadata.row_group(group).num_rows for group in groups)
+        return lambda rows: thinned(opened(fragment.subset(row_group_ids=groups))(), rows, total)
+
+    parts = [
+        (fragment, groups)
+        for fragment in fragments
+        for groups in runs_of_row_groups(fragment.metadata)
+    ]
     partitions = []
-    for fragment in fragments:
+    for fragment, groups in parts:
         known = stamp(fragment.path)
-        for groups in runs_of_row_groups(fragment.metadata):
-            part = fragment.subset(row_group_ids=groups)
-            label = f"{known}, row groups {groups[0]} to {groups[-1]}" if groups else known
-            partitions.append(Partition(label, opened(part)))
+        label = f"{known}, row groups {groups[0]} to {groups[-1]}" if groups else known
+        # The first rows of many partitions are rows from all over the table.
+        few = some(fragment, groups) if groups and len(parts) <= FEW_PARTITIONS else None
+        subset = fragment.subset(row_group_ids=groups)
+        partitions.append(Partition(label, opened(subset), few))
     return Source(
         name,
         schema,
@@ -269,13 +284,18 @@ def from_csv(
         source,
         with_text=lambda column: from_csv(name, options, paths, size, (*texts, column)),
         divided=lambda: (
-            [Partition("; ".join(map(stamp, paths)), source.opened)]
+            [Partition("; ".join(map(stamp, paths)) + encoding_in(options), source.opened)]
             if size <= SMALL
             else csv_partitions(sql, options, paths, source)
         ),
         size=sum(map(unpacked_size, paths)),
         lines=lambda: lines_of(options, paths),
     )
+
+
+def encoding_in(options: str) -> str:
+    """The encoding that CSV files are read by, if it is not UTF-8."""
+    return "".join(re.findall(r", encoding = '.*'", options))
 
 
 def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
@@ -316,19 +336,22 @@ def csv_partitions(sql: str, options: str, paths: Sequence[str], source: Source)
     """A partition for each file, with the columns and types that all files have together."""
     relation = connection().cursor().sql(sql)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    named = {name.lower(): name for name in types}  # DuckDB does not tell upper from lower case
 
     def opened(path: str) -> Iterator[Any]:
         read = connection().cursor().sql
         plain = f"read_csv([{quoted(path)}]{options}"
         names = read(f"SELECT * FROM {plain}) LIMIT 0").columns
-        own = ", ".join(f"{literal(name)}: '{types[name]}'" for name in names if name in types)
+        if not set(map(str.lower, names)) <= set(named):
+            raise TableError(f"The columns of {path} are not those that were found at first.")
+        own = ", ".join(f"{literal(name)}: '{types[named[name.lower()]]}'" for name in names)
         for batch in read(f"SELECT * FROM {plain}, types = {{{own}}})").to_arrow_reader(BATCH):
-            yield fitted(batch, source.schema)
+            yield fitted(batch.rename_columns([named[n.lower()] for n in names]), source.schema)
 
     def of_file(path: str) -> Partition:
         long = os.path.getsize(path) > PLACES * BLOCK and not COMPRESSED.search(path)
         return Partition(
-            stamp(path),
+            stamp(path) + encoding_in(options),
             source.opened if len(paths) == 1 else lambda: opened(path),
             (lambda rows: from_blocks(path, rows, opened)) if long else None,
         )
@@ -360,10 +383,12 @@ def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) ->
         try:
             yield from list(opened(copy))
             return
+        except TableError:
+            pass
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb", "pyarrow"):
                 raise
-    yield from opened(path)
+    yield from first_rows(opened(path), rows)
 
 
 def unpacked_size(path: str) -> int:
@@ -387,6 +412,22 @@ def refuse_ragged(name: str, path: str) -> None:
                     f"where {expected} are expected. Mend the line, or quote fields that hold the "
                     "delimiter."
                 )
+
+
+def base_of(path: str) -> str:
+    """The folder that a path, a folder or a glob names files in.
+
+    >>> base_of("/data/sales/year=*/*.parquet")
+    '/data/sales'
+    """
+    path = os.path.abspath(os.path.expanduser(path))
+    if os.path.isdir(path):
+        return path
+    if os.path.exists(path) or not glob.has_magic(path):
+        return os.path.dirname(path)
+    while glob.has_magic(path):
+        path = os.path.dirname(path)
+    return path
 
 
 def files_of(path: str) -> list[str]:

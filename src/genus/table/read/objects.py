@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from genus.table.read.sources import BATCH, Source, TableError, fitted, readable, repeated_in
+from genus.table.read.sources import (
+    BATCH,
+    Partition,
+    Source,
+    TableError,
+    fitted,
+    readable,
+    repeated_in,
+    thinned,
+)
 
 
 def from_frame(data: Any) -> Source:
@@ -20,16 +29,26 @@ def from_frame(data: Any) -> Source:
     if type(data).__name__ == "LazyFrame":
         return from_lazy_frame(data)
     if hasattr(data, "schema") and hasattr(data, "to_batches"):  # an Arrow table or dataset
-        rows = getattr(data, "num_rows", None)
-        return Source("the table", data.schema, data.to_batches, rows)
+        if hasattr(data, "num_rows"):
+            return in_memory(data)
+        return Source("the table", data.schema, data.to_batches)
     if is_stream(data):
         with readable("the stream"):
             reader = pa.RecordBatchReader.from_stream(data)
         return Source("the stream", reader.schema, lambda: reader, once=True)
     if isinstance(data, Iterator):
         return from_tables(data)
-    table = as_arrow(data)
-    return Source("the table", table.schema, table.to_batches, table.num_rows)
+    return in_memory(as_arrow(data))
+
+
+def in_memory(table: Any) -> Source:
+    """The rows of an Arrow table, which is looked at from its first row to its last."""
+    whole = Partition(
+        "the table",
+        table.to_batches,
+        lambda rows: thinned(table.to_batches(BATCH), rows, table.num_rows),
+    )
+    return Source("the table", table.schema, table.to_batches, table.num_rows, looked=whole)
 
 
 def is_stream(data: Any) -> bool:
@@ -66,8 +85,8 @@ def from_tables(tables: Iterator[Any]) -> Source:
             if set(source.columns) != set(start.columns):
                 other = sorted(set(source.columns) ^ set(start.columns))[0]
                 raise TableError(
-                    f"Table {at} of the iterator has not the columns of the first: {other!r} is "
-                    "in one of them alone. Give tables of the same columns."
+                    f"Table {at} of the iterator differs from the first: only one of them has the "
+                    f"column {other!r}. Give tables of the same columns."
                 )
             yield from (fitted(batch, start.schema) for batch in source.opened())
 

@@ -20,6 +20,8 @@ from genus.table.read.lines import Lines
 BATCH = 1 << 17  # rows
 MOST_LOOKED = 256  # partitions
 LEAST_LOOKED = 64  # rows of a partition
+PLACES = 8  # of a batch that rows are looked at
+MOST_GATHERED = 1 << 28  # bytes of small batches that are put together
 Result = TypeVar("Result")
 READERS = ("duckdb", "_duckdb", "pyarrow", "ibis", "psycopg")  # whose errors are explained
 CHANGED = re.compile(
@@ -54,14 +56,7 @@ class Partition:
 
     def look(self, rows: int) -> Iterator[Any]:
         """Yield batches of about so many rows."""
-        if self.some is not None:
-            yield from self.some(rows)
-            return
-        for batch in self.opened():
-            yield batch.slice(0, rows)
-            rows -= batch.num_rows
-            if rows <= 0:
-                return
+        yield from first_rows(self.opened(), rows) if self.some is None else self.some(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +68,7 @@ class Source:
     `with_text` is the same with a column as text, where types are guessed from the first rows.
     `divided` gives the partitions, if there are several. `grouped` adds up rows by class where they
     are: a `genus.engines.database.Database`, if they are in one. `lines` are those of CSV files.
+    `looked` is what is looked at of a source that is not divided.
     """
 
     name: str
@@ -85,6 +81,7 @@ class Source:
     size: int | None = None
     grouped: Any = None
     lines: Callable[[], Lines | None] | None = None
+    looked: Partition | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -105,12 +102,8 @@ class Source:
     @cached_property
     def partitions(self) -> tuple[Partition, ...]:
         """The partitions; one if the source cannot be divided."""
-        whole = Partition(self.name, self.opened)
+        whole = self.looked or Partition(self.name, self.opened)
         return (whole,) if self.divided is None else tuple(self.divided())
-
-    def batches_of(self, partition: Partition) -> Iterator[Any]:
-        """The rows of a partition."""
-        return replace(self, opened=partition.opened).batches()
 
     def look(self, rows: int) -> Any:
         """Return about so many rows, some of every partition, as an Arrow table.
@@ -167,6 +160,25 @@ class Source:
         return f"{hint}It has {shown}{more}.{head}"
 
 
+def first_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """Yield so many rows from the start of batches."""
+    for batch in batches:
+        yield batch.slice(0, rows)
+        rows -= batch.num_rows
+        if rows <= 0:
+            return
+
+
+def thinned(batches: Iterable[Any], rows: int, total: int) -> Iterator[Any]:
+    """Yield about so many rows of batches that have a `total` of them, from many places."""
+    share = min(rows / max(total, 1), 1.0)
+    for batch in batches:
+        size = max(-(-batch.num_rows // PLACES), 1)
+        for start in range(0, batch.num_rows, size):
+            length = min(size, batch.num_rows - start)
+            yield batch.slice(start, max(round(share * length), 1))
+
+
 def repeated_in(names: Iterable[str]) -> set[str]:
     """The names that are there more than once."""
     return {name for name, times in Counter(names).items() if times > 1}
@@ -177,18 +189,22 @@ def gathered(batches: Iterable[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
     waiting: list[Any] = []
-    rows = 0
+    rows = size = 0
     for batch in batches:
+        if waiting and size + batch.nbytes > MOST_GATHERED:  # long texts: Arrow's offsets are short
+            yield from pa.Table.from_batches(waiting).to_batches()
+            waiting, rows, size = [], 0, 0
         waiting.append(batch)
         rows += batch.num_rows
+        size += batch.nbytes
         if rows < BATCH:
             continue
         whole = pa.Table.from_batches(waiting)
         even = rows - rows % BATCH
         for start in range(0, even, BATCH):
             yield one_batch(whole.slice(start, BATCH))
-        waiting = whole.slice(even).to_batches()
-        rows -= even
+        rest = whole.slice(even)
+        waiting, rows, size = rest.to_batches(), rows - even, rest.nbytes
     if rows:
         yield one_batch(pa.Table.from_batches(waiting))
 
