@@ -1283,7 +1283,7 @@ def test_pairs_of_words_that_are_too_many_are_left_out(monkeypatch: pytest.Monke
     (words,) = fewer.model_.statistics["text/text"].keys
     assert not words.runs.any()
     (column,) = (c for c in fewer.summary().columns if c.name == "text")
-    assert "left out" in column.note
+    assert "too many" in column.note
     with pytest.raises(ValueError, match="counted in two ways"):
         whole + fewer
 

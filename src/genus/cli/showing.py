@@ -30,7 +30,7 @@ def show(model: str) -> None:
     if options:
         click.echo(f"options: {options}")
     if not learned.class_count_.sum():
-        click.echo("0 rows: it has forgotten all that it had seen")
+        click.echo("0 rows: it is a plan, or has forgotten all that it had seen")
     elif hasattr(learned, "summary"):
         target = learned.plan_.target
         if target is not None:

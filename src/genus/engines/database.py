@@ -87,7 +87,8 @@ class Database:
             sums = Sums(matrix(found, "n", size), matrix(found, "s", size))
             return Groups.of(found), sums, (matrix(found, "l", size), matrix(found, "h", size))
         pairs = needs.squares == "pairs"
-        if size * (size + 1) // 2 * pairs > MOST_SUMS:
+        squares = size * (size + 1) // 2 if pairs else size
+        if squares + 2 * size + 2 > MOST_SUMS:  # with sums, counts, labels and weights
             raise Unsupported
         groups = Groups.of(run(rows.group_by("y").agg(**totals(rows))))
         kept = complete(rows, size) if pairs else rows.filter(rows["y"].notnull())

@@ -346,6 +346,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _start_over(self, like: Any = None) -> None:
         """Forget all that was fitted before, and read data as another classifier does, if any."""
         if like is not None:
+            if type(like) is not type(self):
+                raise TypeError(
+                    f"like= is a {type(self).__name__}, whose columns are read the same way; got a "
+                    f"{type(like).__name__}."
+                )
             check_is_fitted(like)
         known = SimpleNamespace(**({} if like is None else vars(like)))
         for name in ("model_", "unlabelled_", "columns_"):

@@ -361,6 +361,8 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
         look_elsewhere(estimator, engine, reading, everything=True)
         counted = [received(part) for part in totals(False)]
         model = estimator._joined([part.model_ for _, part in counted])
+    if reading.progress is not None:
+        reading.progress(counted[0][0].rows)
     return checked(estimator, model, counted[0][0], engine.name, reading)
 
 

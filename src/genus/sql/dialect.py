@@ -86,7 +86,7 @@ class Dialect:
 
     def table(self, table: str | Sequence[str]) -> str:
         """Quote the name of a table, or its parts, such as schema and table."""
-        parts = [table] if isinstance(table, str) else list(table)
+        parts = list(table) if isinstance(table, list | tuple) else [table]
         if not 1 <= len(parts) <= 3 or not all(isinstance(part, str) for part in parts):
             raise ValueError(
                 'table is the name of a table, or its parts such as ("schema", "table"); got '
@@ -130,7 +130,7 @@ DIALECTS = {"postgres": POSTGRES, "postgresql": POSTGRES, "duckdb": DUCKDB}
 
 def dialect_of(name: str) -> Dialect:
     """Look up a dialect by its name."""
-    if name not in DIALECTS:
+    if not isinstance(name, str) or name not in DIALECTS:
         raise ValueError(f"dialect is one of {', '.join(map(repr, DIALECTS))}; got {name!r}.")
     return DIALECTS[name]
 
