@@ -86,7 +86,7 @@ class Dialect:
 
     def table(self, table: str | Sequence[str]) -> str:
         """Quote the name of a table, or its parts, such as schema and table."""
-        parts = list(table) if isinstance(table, list | tuple) else [table]
+        parts: list[Any] = list(table) if isinstance(table, list | tuple) else [table]
         if not 1 <= len(parts) <= 3 or not all(isinstance(part, str) for part in parts):
             raise ValueError(
                 'table is the name of a table, or its parts such as ("schema", "table"); got '
