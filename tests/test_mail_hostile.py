@@ -37,7 +37,7 @@ MEGABYTE = 1 << 20
 MUCH = MEGABYTE >> (0 if EVERYTHING else 4) >> (2 if SANITIZED else 0)
 OURS = re.compile(
     rb"X-Genus: (ham|unsure|spam); probability=0?\.?[0-9]+(\.[0-9]+)?(e-[0-9]+)?"
-    rb"; score=-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?(; reason=mostly-unread)?"
+    rb"; score=-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?(; reason=mostly-(unread|new))?"
 )
 T = TypeVar("T")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from genus.mail.verdict import UNREAD, Verdict
+from genus.mail.verdict import NEW, UNREAD, Verdict
 
 HEADER = "X-Genus"
+REASONS = {UNREAD: "mostly-unread", NEW: "mostly-new"}
 CR = ord("\r")
 # What a message that begins with a folded line gets before it, lest that continue our header.
 FIRST_LINE = b"X-Genus-First-Line:"
@@ -53,7 +54,7 @@ def header(verdict: Verdict) -> str:
     """`X-Genus: spam; probability=0.998; score=6.2`; nothing of the message is in it."""
     probability = shown(verdict.probability)
     told = f"{HEADER}: {verdict.verdict}; probability={probability}; score={verdict.score:.4g}"
-    reason = "mostly-unread" if verdict.reason == UNREAD else "too-little-learned"
+    reason = REASONS.get(verdict.reason, "too-little-learned")
     return told + f"; reason={reason}" * bool(verdict.reason)
 
 

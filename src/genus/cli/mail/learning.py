@@ -59,6 +59,7 @@ def learn(
       genus mail learn --spam - < message.eml
     """
     from genus.mail.spamfilter import SpamFilter
+    from genus.mail.stats import advice
 
     if not spam and not ham:
         raise click.UsageError("Say what is spam and what is not: --spam PATH…, --ham PATH….")
@@ -77,6 +78,8 @@ def learn(
         if gone > 0:
             click.echo(f"The {gone:,} oldest messages were forgotten, to keep the store bounded.")
         click.echo(f"The store holds {totals.ham:,} ham and {totals.spam:,} spam.")
+        for each in advice(spam_filter):
+            click.echo(each, err=True)
     finally:
         spam_filter.close()
     missed.exit(ctx)
