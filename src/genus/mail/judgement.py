@@ -86,9 +86,9 @@ SPAM_LOSS = 0.01  # the share of spam that may be called ham rather than unsure
 GROWTH = 0.1
 DOUBT = 2.0  # δ, about what a token of ham says that many messages hold
 USUAL = 0.9  # the share of lessons that hold no more than is usual of what is new
-# Before anything is measured, a share of 2 in 100 of a class scores beyond β_0, by 0.75 on average,
-# as if that had been seen of 100 messages and 10 of them; z is the quantile of a bound of 90 %.
-SEEN_BEYOND, SEEN, USUAL_EXCESS, USUAL_NUMBER, Z = 2.0, 100.0, 0.75, 10, 1.2816
+# Before anything is measured, a share of 4 in 200 of a class scores beyond β_0, by 0.75 on average,
+# as if that had been seen of 200 messages and 10 of them; z is the quantile of a bound of 90 %.
+SEEN_BEYOND, SEEN, USUAL_EXCESS, USUAL_NUMBER, Z = 4.0, 200.0, 0.75, 10, 1.2816
 RECENT, FEWEST_RECENT = 8, 20  # the newest lessons are an eighth of all, or so many
 
 

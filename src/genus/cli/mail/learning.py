@@ -50,8 +50,8 @@ def learn(
 ) -> None:
     """Learn from spam, and from mail that is not.
 
-    A message that is known is not learned again; one that is known as the other class is
-    corrected. Whatever is learned can be forgotten.
+    A message that is known is not learned again, unless it has faded; one that is known as the
+    other class is corrected. Whatever is learned can be forgotten.
 
     \b
     Examples:
@@ -72,7 +72,8 @@ def learn(
             if paths:
                 outcomes = spam_filter.learn(passing("learn", raws(paths, missed)), label == "spam")
                 added += outcomes.count("learned")
-                click.echo(f"{label}: {told(outcomes, ('learned', 'known', 'corrected'))}")
+                kinds = ("learned", "known", "corrected", *{"renewed"}.intersection(outcomes))
+                click.echo(f"{label}: {told(outcomes, kinds)}")
         totals = spam_filter.own.totals()
         gone = before + added - totals.ham - totals.spam
         if gone > 0:
