@@ -89,6 +89,7 @@ USUAL = 0.9  # the share of lessons that hold no more than is usual of what is n
 # Before anything is measured, a share of 4 in 200 of a class scores beyond β_0, by 0.75 on average,
 # as if that had been seen of 200 messages and 10 of them; z is the quantile of a bound of 90 %.
 SEEN_BEYOND, SEEN, USUAL_EXCESS, USUAL_NUMBER, Z = 4.0, 200.0, 0.75, 10, 1.2816
+TOGETHER = 200  # lessons that are scored at once
 RECENT, FEWEST_RECENT = 8, 20  # the newest lessons are an eighth of all, or so many
 
 
@@ -312,14 +313,19 @@ def newest(spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Lessons to be scored: their tokens, the lesson that each is of, and the counts of all."""
+    """Lessons to be scored: their tokens one after another, and the counts of all lessons.
+
+    It is kept small, because mail servers limit the memory of what they start: a lesson's tokens
+    are rows of `ids` and `counts`, from `starts` on.
+    """
 
     spam: NDArray[np.bool_]  # (m,) of lessons
     weight: Array  # (m,) of UNIT
+    starts: NDArray[np.int64]  # (m,)
+    sizes: NDArray[np.int64]  # (m,)
     totals: Totals
-    tokens: Tokens  # (n,) of all lessons, one after another
-    message: NDArray[np.intp]  # (n,) the lesson
-    at: NDArray[np.intp]  # (n,) the row in counts
+    at: NDArray[np.int32]  # (n,) the row in ids and counts
+    ids: Tokens
     counts: Array
 
     @classmethod
@@ -327,16 +333,26 @@ class Sample:
         cls, lessons: Sequence[Lesson], spam: NDArray[np.bool_], store: Store, totals: Totals
     ) -> Sample:
         sizes = np.array([len(each.tokens) for each in lessons])
-        message = np.repeat(np.arange(len(lessons)), sizes)
-        tokens = np.concatenate([each.tokens for each in lessons])
-        ids, at = np.unique(tokens, return_inverse=True)
+        starts = np.cumsum(sizes) - sizes
+        ids = np.unique(np.concatenate([each.tokens for each in lessons]))
+        at = np.empty(sizes.sum(), np.int32)
+        for each, begin in zip(lessons, starts, strict=True):
+            at[begin : begin + len(each.tokens)] = np.searchsorted(ids, each.tokens)
         weight = np.array([each.counts_for for each in lessons], float)
         if len(lessons) == totals.ham + totals.spam:  # then counts are the sums of these
-            of_class = [np.bincount(at, (weight * c)[message], len(ids)) for c in (~spam, spam)]
-            counts = np.column_stack(of_class).astype(float)
+            counts = np.zeros((len(ids), 2))
+            for each, begin in zip(lessons, starts, strict=True):
+                counts[at[begin : begin + len(each.tokens)], int(each.spam)] += each.counts_for
         else:
             counts = store.counts(ids).astype(float)
-        return cls(spam, weight, totals, tokens, message, at, counts)
+        return cls(spam, weight, starts, sizes, totals, at, ids, counts)
+
+    def rows(self, lessons: NDArray[np.intp]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """The rows of some lessons' tokens, and the number of the lesson among them."""
+        sizes = self.sizes[lessons]
+        place = np.repeat(np.arange(len(lessons)), sizes)
+        within = np.arange(len(place)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return self.at[self.starts[lessons][place] + within], place
 
     def without(self, block: NDArray[np.intp]) -> tuple[Array, Array]:
         """The evidence (m, groups) in each lesson by counts without its block, and what is new.
@@ -345,27 +361,29 @@ class Sample:
         lessons of block -1.
         """
         x, new = np.zeros((len(block), len(GROUPS))), np.zeros(len(block))
-        all_ham, all_spam = self.totals.weights
         for k in np.unique(block[block >= 0]):
-            held = block == k
-            rows = np.flatnonzero(held[self.message])
-            lesson, at = self.message[rows], self.at[rows]
-            left = self.counts[at]
-            for column, labelled in ((0, ~self.spam), (1, self.spam)):
-                inside = labelled[lesson]
-                own = np.bincount(at[inside], self.weight[lesson[inside]], len(self.counts))
-                left[:, column] -= own[at]
-            np.maximum(left, 0, out=left)  # lessons may have been forgotten since they were read
-            ham_left = all_ham - self.weight[held & ~self.spam].sum() / UNIT
-            spam_left = all_spam - self.weight[held & self.spam].sum() / UNIT
-            tokens = self.tokens[rows]
-            odds = log_odds(tokens, left, (max(ham_left, 0.0), max(spam_left, 0.0)))
-            place = (np.cumsum(held) - 1)[lesson]
-            messages = int(np.count_nonzero(held))
-            x[held] = features(tokens, odds, place, messages)
-            unknown = np.bincount(place, ~left.any(axis=1), messages)
-            new[held] = unknown / np.bincount(place, minlength=messages)
+            held = np.flatnonzero(block == k)
+            own = self.counted(held)
+            weights = [self.weight[held[self.spam[held] == c]].sum() / UNIT for c in (False, True)]
+            ham, spam = np.maximum(np.subtract(self.totals.weights, weights), 0.0)
+            for begin in range(0, len(held), TOGETHER):
+                some = held[begin : begin + TOGETHER]
+                at, place = self.rows(some)
+                # Lessons may have been forgotten since they were read.
+                left = np.maximum(self.counts[at] - own[at], 0.0)
+                tokens = self.ids[at]
+                odds = log_odds(tokens, left, (ham, spam))
+                x[some] = features(tokens, odds, place, len(some))
+                new[some] = np.bincount(place, ~left.any(axis=1), len(some)) / self.sizes[some]
         return x, new
+
+    def counted(self, lessons: NDArray[np.intp]) -> Array:
+        """What lessons add to the counts."""
+        own = np.zeros_like(self.counts)
+        for each in lessons:
+            at = self.at[self.starts[each] : self.starts[each] + self.sizes[each]]
+            own[at, int(self.spam[each])] += self.weight[each]
+        return own
 
 
 def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:

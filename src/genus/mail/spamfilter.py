@@ -27,7 +27,7 @@ from genus.mail.store.lessons import sums
 from genus.mail.tokens import VERSION, tokens_of
 from genus.mail.verdict import Verdict, label
 
-BATCH_SIZE = 1 << 25  # bytes of messages
+BATCH_SIZE = 1 << 24  # bytes of messages
 BATCH = 500  # messages in one transaction, and looked up together
 LEARNED, KNOWN, CORRECTED, RENEWED = "learned", "known", "corrected", "renewed"
 FORGOTTEN, UNKNOWN = "forgotten", "unknown"
@@ -42,6 +42,7 @@ OF_LESSONS = (
 GOING = 10  # what a lesson that goes counts for among changes: it may have been a wrong one
 MOST_LESSONS = 50_000  # beyond which the oldest are forgotten
 JUDGED = 2000  # lessons of either class that a judgement is made of
+JUDGED_TOKENS = 1_200_000  # of either class: that many fit where mail servers limit memory
 MOST_HALVINGS = 8  # UNIT >> 8 is 1
 EVER = 1 << 40  # a day that does not come
 SECONDS_A_DAY = 86_400
@@ -255,7 +256,11 @@ class SpamFilter:
         totals, changes = self.store.totals(), self.changes
         if not anew and not self.judgement.is_stale(totals, changes):
             return
-        lessons = [each for spam in (False, True) for each in self.store.newest(JUDGED, spam)]
+        lessons = [
+            each
+            for spam in (False, True)
+            for each in no_more_than(JUDGED_TOKENS, self.store.newest(JUDGED, spam))
+        ]
         judgement = judge(lessons, self.store, totals, changes)
         with self.store.change() as change:
             if self.own.totals() == Totals():  # of a store that is empty nothing is left
@@ -368,6 +373,12 @@ def shift(change: Change, more: Sequence[Lesson], less: Sequence[Lesson]) -> Non
     for lessons, sign in ((less, -1), (more, 1)):
         if lessons:
             change.shift(*sums(lessons, sign))
+
+
+def no_more_than(tokens: int, lessons: Sequence[Lesson]) -> Sequence[Lesson]:
+    """The first lessons that hold no more than so many tokens together."""
+    sizes = np.cumsum([len(each.tokens) for each in lessons])
+    return lessons[: int(np.searchsorted(sizes, tokens, side="right"))]
 
 
 def batches(items: Iterable[T]) -> Iterator[list[T]]:

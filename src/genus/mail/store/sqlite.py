@@ -39,6 +39,8 @@ INSERT INTO totals VALUES (0, 0, 0), (1, 0, 0);
 CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 LAST = "\U0010ffff"  # after every character of a name
+LOOK_UP = "SELECT key, ham, spam FROM json_each(?) CROSS JOIN tokens AS t ON t.id = value"
+LOOKED_UP = 10_000  # tokens in one query, for rows take much room
 TOGETHER = 100  # rows that a statement adds: it takes half as long as one for each
 ADD_ONE, ADD_MANY = (
     f"INSERT INTO tokens VALUES {', '.join(['(?, ?, ?)'] * rows)} ON CONFLICT (id) DO UPDATE "
@@ -94,15 +96,16 @@ class SQLiteStore:
 
     def counts(self, tokens: Tokens) -> Counts:
         found = np.zeros((len(tokens), 2), np.int64)
-        with self._reading():
-            rows = self._connection.execute(
-                "SELECT key, ham, spam FROM json_each(?) CROSS JOIN tokens AS t ON t.id = value",
-                (str(tokens.tolist()),),
-            ).fetchall()
-            known = np.array(rows, np.int64).reshape(-1, 3)
-        if known.size and known.min() < 0:
-            raise damaged(self.path, "counts are negative")
-        found[known[:, 0]] = known[:, 1:]
+        for start in range(0, len(tokens), LOOKED_UP):
+            with self._reading():
+                rows = self._connection.execute(
+                    LOOK_UP,
+                    (str(tokens[start : start + LOOKED_UP].tolist()),),
+                ).fetchall()
+                known = np.array(rows, np.int64).reshape(-1, 3)
+            if known.size and known.min() < 0:
+                raise damaged(self.path, "counts are negative")
+            found[start + known[:, 0]] = known[:, 1:]
         return found
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
@@ -127,7 +130,7 @@ class SQLiteStore:
             rows = self._connection.execute(
                 f"SELECT {COLUMNS} FROM lessons WHERE spam = ? ORDER BY number DESC LIMIT ?",
                 (int(spam), most),
-            ).fetchall()
+            )
             return [Lesson.of_row(row) for row in rows]
 
     def oldest(self, before: int) -> Iterator[Lesson]:
@@ -375,7 +378,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             "Use the genus that wrote it, or learn anew."
         )
     run("PRAGMA synchronous = FULL")
-    run("PRAGMA cache_size = -65536")  # KiB
+    run("PRAGMA cache_size = -16384")  # KiB
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
