@@ -381,6 +381,20 @@ def test_dovecot_marks_and_files(taught: DovecotOfThePage, ham: bytes, spam: byt
     assert holds(caught, spam)
 
 
+def test_dovecot_marks_and_files_what_comes_by_lmtp(
+    taught: DovecotOfThePage, ham: bytes, spam: bytes
+) -> None:
+    for raw in (ham, spam):
+        taught.deliver_by_lmtp(raw)
+    (kept,), (caught,) = taught.messages(), taught.messages("Junk")
+    assert (verdict_on(kept), verdict_on(caught)) == ("ham", "spam")
+
+
+def test_the_page_compiles_each_script_after_the_settings() -> None:
+    named = re.findall(r"^sievec /etc/dovecot/sieve/(.*)$", recipe(ON_MOVE, 5), re.M)
+    assert named == ["delivery.d/genus.sieve", "learn-spam.sieve", "learn-ham.sieve"]
+
+
 @pytest.mark.parametrize("trouble", ["fails", "missing", "no store"])
 def test_dovecot_loses_nothing(taught: DovecotOfThePage, trouble: str, spam: bytes) -> None:
     if trouble == "no store":
