@@ -21,10 +21,11 @@ from sklearn.metrics import roc_auc_score
 from genus.cli import cli
 from genus.cli.errors import sentence
 from genus.mail import sorting, start
-from genus.mail.judgement import BLOCKS, Judgement, is_likely, reach
+from genus.mail.judgement import BLOCKS, Judgement, is_likely, reach, weigh
 from genus.mail.sorting import sort_maildir
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.store import Totals
+from genus.mail.tokens import GROUPS
 from scope import nightly
 
 DATA = Path(os.environ.get("GENUS_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -325,6 +326,16 @@ def test_the_threshold_falls_as_ham_accumulates_and_rises_with_what_comes_in_bur
     spread, burst = np.full(3200, -1.0), np.full(3200, -1.0)
     spread[::160], burst[:20] = 1.0, 1.0
     assert reach(burst, in_blocks(3200))[1] > 1.2 * reach(spread, in_blocks(3200))[1]
+
+
+def test_evidence_that_hardly_differs_gets_no_great_weight():
+    """Such as that of a header that all messages have, which differs by what is left out."""
+    rng = np.random.default_rng(0)
+    spam_ones = np.arange(400) % 2 == 1
+    x = rng.normal(np.where(spam_ones, 0.5, -0.5)[:, None], 1.0, (400, len(GROUPS)))
+    x[:, GROUPS.index("people")] = 0.7 + 1e-3 * spam_ones
+    weights, _ = weigh(x, spam_ones)
+    assert weights[GROUPS.index("people")] < 5
 
 
 def test_spam_learned_as_ham_does_not_move_the_threshold():

@@ -18,11 +18,11 @@ import numpy as np
 from genus.mail.spamfilter import SpamFilter, shift, this_day, unlearn
 from genus.mail.store import UNIT, Lesson
 from genus.mail.store.lessons import IMPORTED
-from genus.mail.tokens import LETTER, LINKS, OPENING, PEOPLE, SUBJECT, WORDS
+from genus.mail.tokens import LETTER, LINKS, OPENING, PEOPLE, ROUTE, SUBJECT, WORDS
 from genus.text.hashes import WordPlan, ids_of
 
 MESSAGES = ".MSG_COUNT"
-PREFIXES = {"subj": SUBJECT, "from": PEOPLE, "to": PEOPLE, "url": LINKS}
+PREFIXES = {"subj": SUBJECT, "from": PEOPLE, "to": PEOPLE, "url": LINKS, "rcvd": ROUTE}
 NOTE = "bogofilter"
 MOST_MESSAGES = 10**9
 # Only spaces of ASCII divide an entry: a word may hold others.
@@ -116,7 +116,7 @@ def ids_of_word(word: str) -> list[int]:
         group = PREFIXES[prefix]
         if group == SUBJECT:
             return WordPlan(SUBJECT, -1, SUBJECT, -1).ids(rest).tolist()[:1]
-        token = rest.lower() if group == LINKS else f"{prefix}:{rest.lower()}"
+        token = rest.lower() if group in (LINKS, ROUTE) else f"{prefix}:{rest.lower()}"
         return ids_of([LETTER[group] + token]).tolist()
     if colon:
         return []

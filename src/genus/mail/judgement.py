@@ -112,7 +112,7 @@ class Judgement:
     ham_share: float = SEEN_BEYOND / SEEN
     spam_excess: float = USUAL_EXCESS
     spam_share: float = SEEN_BEYOND / SEEN
-    usual_new: float = 0.7
+    usual_new: float = 0.8  # of what is imported, which has no pairs of words
     spam_scores: tuple[float, ...] = ()
     ham: int = 0
     spam: int = 0
