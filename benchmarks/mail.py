@@ -1,6 +1,7 @@
 """How well spam filters tell spam from ham, and what that takes.
 
-`python -m benchmarks.mail [--data FOLDER] [--only NAME] [--write docs/benchmarks.md]` reads
+`python -m benchmarks.mail [--data FOLDER] [--only NAME] [--streams] [--write docs/benchmarks.md]`
+reads
 `spamassassin.tar.gz` from FOLDER, else GENUS_DATA, else ../shared/data. Every filter learns and
 checks as its own command does it, in processes of their own; CPU seconds and the peak of memory are
 theirs. "Unsure" counts as delivered.
@@ -30,7 +31,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import report
+from benchmarks import mail_streams, report
 
 ROOT = Path(__file__).parents[1]
 DEFAULT_DATA = ROOT.parent / "shared" / "data"
@@ -181,11 +182,16 @@ def folder_size(folder: Path) -> int:
     return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
 
 
-def splits(archive: Path, folder: Path) -> Iterator[Split]:
-    """Split A of the corpus, the harder one, and the harder one turned round."""
+def unpacked(archive: Path, folder: Path) -> Path:
+    """The folder of the corpus, with a folder for each collection."""
     with tarfile.open(archive) as tar:
         tar.extractall(folder / "corpus", filter="data")
     (root,) = (each for each in (folder / "corpus").iterdir() if each.is_dir())
+    return root
+
+
+def splits(root: Path, folder: Path) -> Iterator[Split]:
+    """Split A of the corpus, the harder one, and the harder one turned round."""
     files = sorted(
         (each for each in root.glob("*/*")), key=lambda each: each.relative_to(root).as_posix()
     )
@@ -347,6 +353,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--only", metavar="NAME", default="", help="filters with NAME in their names"
     )
+    parser.add_argument("--streams", action="store_true", help="only the streams, no splits")
     parser.add_argument("--write", metavar="FILE", type=Path, help="update this document")
     options = parser.parse_args(arguments)
     archive = (options.data or Path(os.environ.get("GENUS_DATA", DEFAULT_DATA))) / (
@@ -365,10 +372,13 @@ def main(arguments: Sequence[str]) -> int:
         lines.append("")
 
     with tempfile.TemporaryDirectory(prefix="genus-mail-") as folder:
-        for split in splits(archive, Path(folder)):
+        corpus = unpacked(archive, Path(folder))
+        for split in () if options.streams else splits(corpus, Path(folder)):
             tell(table(split, options.only))
             if split.name == "A" and options.only in "genus mail":
                 tell(attacks(split))
+        for name, stream in mail_streams.streams(corpus).items():
+            tell(mail_streams.table(name, stream, options.only))
     if options.write:
         command = shlex.join(["python", "-m", "benchmarks.mail", *arguments])
         text = "\n\n".join([report.made_with(command), "\n".join(lines).strip()])

@@ -1,4 +1,6 @@
 # SpamAssassin's Bayes classifier alone: perl spamassassin.pl learn|check HOME FOLDER
+# Or perl spamassassin.pl stream HOME -, with lines `check PATH`, `ham PATH` or `spam PATH` in stdin;
+# each is answered by a line with a probability, or 0.
 use strict;
 use warnings;
 use Mail::SpamAssassin;
@@ -29,13 +31,30 @@ my $sa = Mail::SpamAssassin->new({
     local_tests_only => 1, dont_copy_prefs => 1, userprefs_filename => '/dev/null',
 });
 $sa->init(1);
-$sa->init_learner({}) if $what eq 'learn';
+$sa->init_learner({}) if $what ne 'check';
+if ($what eq 'stream') {
+    $| = 1;
+    while (my $line = <STDIN>) {
+        chomp $line;
+        my ($order, $path) = split / /, $line, 2;
+        my $message = parsed($path);
+        my $score = 0;
+        if ($order eq 'check') {
+            my $status = $sa->check($message);
+            $score = $status->{bayes_score} // 0.5;
+            $status->finish;
+        } else {
+            $sa->learn($message, undef, $order eq 'spam', 0)->finish;
+        }
+        $message->finish;
+        print "$score\n";
+    }
+    $sa->finish;
+    exit;
+}
 for my $label ('ham', 'spam') {
     for my $path (sort glob("$folder/$label/*")) {
-        open my $file, '<:raw', $path or die $!;
-        my @lines = <$file>;
-        close $file;
-        my $message = $sa->parse(\@lines);
+        my $message = parsed($path);
         if ($what eq 'learn') {
             $sa->learn($message, undef, $label eq 'spam', 0)->finish;
         } else {
@@ -50,3 +69,11 @@ for my $label ('ham', 'spam') {
 }
 $sa->rebuild_learner_caches if $what eq 'learn';
 $sa->finish;
+
+sub parsed {
+    my ($path) = @_;
+    open my $file, '<:raw', $path or die $!;
+    my @lines = <$file>;
+    close $file;
+    return $sa->parse(\@lines);
+}

@@ -323,6 +323,7 @@ class Dovecot(Server):
         if self.version not in ("2.3", "2.4"):
             pytest.skip(f"there are settings here for Dovecot 2.3 and 2.4, not {self.version}")
         program("imap"), program("dovecot-lda"), program("sievec")
+        self.has_lmtp = Path(program("imap")).with_name("lmtp").exists()
         super().__init__()
         self.port = free_port()
         self.home = self.space("home")
@@ -342,7 +343,7 @@ class Dovecot(Server):
 base_dir = {self.folder}/run
 state_dir = {self.folder}/state
 log_path = {self.log}
-protocols = imap
+protocols = imap{" lmtp" if self.has_lmtp else ""}
 listen = {HOST}
 ssl = no
 auth_failure_delay = 0
@@ -376,6 +377,11 @@ service imap-login {{
 }}
 service anvil {{
   {shut}
+}}
+service lmtp {{
+  unix_listener lmtp {{
+    mode = 0666
+  }}
 }}
 service auth {{
   unix_listener auth-userdb {{
@@ -504,6 +510,12 @@ sieve_script delivery {{
         """Bring a message into INBOX, or where a script on delivery wants it."""
         lda = [program("dovecot-lda"), "-c", self.settings, "-d", self.user, "-f", self.sender]
         run(*lda, stdin=raw, home=self.home)
+
+    def deliver_by_lmtp(self, raw: bytes) -> None:
+        if not self.has_lmtp:
+            pytest.skip("needs Dovecot's lmtp: scripts/install-mail")
+        with smtplib.LMTP(str(self.folder / "run" / "lmtp"), timeout=60) as connection:
+            assert connection.sendmail(self.sender, [self.user], raw) == {}
 
     def folder_of(self, mailbox: str = "INBOX") -> Path:
         return self.maildir if mailbox == "INBOX" else self.maildir / f".{mailbox}"

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -14,16 +15,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from scipy.stats import norm
+from scipy.stats import gamma
 from sklearn.metrics import roc_auc_score
 
 from genus.cli import cli
 from genus.cli.errors import sentence
-from genus.mail import sorting
-from genus.mail.judgement import Judgement, likely, tail
+from genus.mail import sorting, start
+from genus.mail.judgement import BLOCKS, Judgement, is_likely, reach, weigh
 from genus.mail.sorting import sort_maildir
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.store import Totals
+from genus.mail.tokens import GROUPS
 from scope import nightly
 
 DATA = Path(os.environ.get("GENUS_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -95,19 +97,38 @@ def test_a_message_is_the_same_whatever_was_added_on_the_way(empty):
     assert empty.learn([marked.replace(b"\n", b"\r\n")], True) == ["known"]
 
 
+def test_what_has_faded_is_renewed_when_it_is_learned_again(empty):
+    empty.learn([spam(1), spam(2)], True)
+    fresh = empty.store.totals()
+    day = int(time.time()) // 86_400
+    assert empty.expire(half_life=10, today=day + 25) == (2, 0)
+    assert empty.store.totals().spam_weight < fresh.spam_weight
+    assert empty.learn([spam(1), spam(1), spam(2)], True) == ["renewed", "known", "renewed"]
+    assert empty.store.totals() == fresh
+    assert empty.learn([spam(1)], True) == ["known"]
+    empty.forget([spam(1), spam(2)])
+    assert empty.store.distinct() == 0
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_message_is_the_same_from_a_file_and_from_stdin(tmp_path, end):
+    lines = ["From a@example.org Mon Nov 16 10:00:00 2026", "Subject: x", "", ">From here", "y", ""]
+    path = tmp_path / "x.eml"
+    path.write_bytes(end.join(lines).encode())
+    store = str(tmp_path / "mail.sqlite")
+    given = ["mail", "learn", "--spam", "-", "--store", store]
+    assert CliRunner().invoke(cli, given, input=path.read_bytes()).exit_code == 0
+    told = CliRunner().invoke(cli, ["mail", "learn", "--spam", str(path), "--store", store])
+    assert "0 learned, 1 already known" in told.stdout
+
+
 # Saying
 
 
 def test_what_is_lost_is_what_is_beyond_the_threshold():
-    for scored in (0, 60, 5000):
-        told = Judgement(
-            tail_start=4.0, tail_excess=1.0, tail_share=0.02, ham_mean=-4.0, ham_deviation=3.0,
-            scored=scored,
-        )  # fmt: skip
-        for loss in (1e-4, 1e-3, 1e-2):
-            assert told.loss_beyond(told.threshold(loss)) <= loss * 1.001
-        assert told.loss_beyond(told.threshold(0.001)) == pytest.approx(0.001)
-        assert told.loss_beyond(told.threshold(0.5)) <= 0.02
+    told = Judgement(constant=4.0, ham_excess=1.0, ham_share=0.02)
+    for loss in (1e-4, 1e-3, 1e-2, 0.1):
+        assert told.loss_beyond(told.threshold(loss)) == pytest.approx(loss)
 
 
 @pytest.mark.parametrize(("hams", "spams"), [(0, 0), (60, 0), (0, 60), (3, 60)])
@@ -170,7 +191,8 @@ def test_evidence_names_where_it_stood(trained):
 def test_the_more_ham_may_be_lost_the_more_is_called_spam(trained):
     thresholds = [trained.judgement.threshold(loss) for loss in (1e-4, 1e-3, 1e-2, 0.1, 0.5)]
     assert thresholds == sorted(thresholds, reverse=True)
-    assert thresholds[-1] >= 0
+    assert len(set(thresholds)) >= 4  # the last may be where ham ends
+    assert thresholds[-1] >= trained.judgement.ham_end
 
 
 @pytest.mark.parametrize("loss", ["0", "1", "-1", "much", "nan"])
@@ -275,40 +297,114 @@ def test_forgetting_repairs_what_was_poisoned(trained):
 # Judging
 
 
-def test_the_tail_is_that_of_an_exponential():
-    scores = np.sort(np.random.default_rng(0).exponential(2.0, 200_000))
-    start, excess, share = tail(scores)
-    judgement = Judgement(tail_start=start, tail_excess=excess, tail_share=share)
-    for loss in (0.01, 0.001, 0.0001):
-        assert judgement.threshold(loss) == pytest.approx(-2 * np.log(loss), rel=0.03)
+def in_blocks(number):
+    return np.arange(number) * BLOCKS // number
 
 
-@pytest.mark.parametrize("number", [10, 50, 300])
-def test_few_scores_of_ham_reach_no_further_than_a_normal_distribution(number):
-    """In the long run such a share of ham as may be lost is beyond, whatever was seen of it."""
-    rng = np.random.default_rng(number)
-    beyond = []
-    for scores in rng.normal(10, 2, (2000, number)):
-        judgement = Judgement(
-            tail_start=100.0, ham_mean=scores.mean(), ham_deviation=scores.std(ddof=1),
-            scored=number,
-        )  # fmt: skip
-        beyond.append(norm.sf(judgement.threshold(0.01), 10, 2))
-    assert np.mean(beyond) == pytest.approx(0.01, rel=0.1)
-
-
-def test_what_is_spam_is_surely_so():
-    for loss, sure in ((1e-4, 0.999), (1e-3, 0.99), (1e-2, 0.9), (0.5, 0.9)):
-        threshold = Judgement(tail_start=-9.0).threshold(loss)
-        assert 1 / (1 + np.exp(-threshold)) == pytest.approx(sure)
-
-
-def test_spam_learned_as_ham_does_not_move_the_tail():
+def test_the_end_of_ham_is_that_of_an_exponential():
     rng = np.random.default_rng(0)
-    ham_scores, spam_scores = rng.normal(-5, 1, 1000), rng.normal(5, 1, 1000)
-    poisoned = np.concatenate([ham_scores, rng.normal(5, 1, 30)])
-    clean = tail(likely(ham_scores, spam_scores))
-    assert tail(likely(poisoned, spam_scores))[0] == pytest.approx(clean[0], abs=0.3)
+    scores = np.where(rng.random(400_000) < 0.02, rng.exponential(2.0, 400_000), -1.0)
+    excess, share = reach(scores, in_blocks(len(scores)))
+    judgement = Judgement(ham_excess=excess, ham_share=share)
+    for loss in (0.01, 0.001, 0.0001):
+        assert judgement.threshold(loss) == pytest.approx(2 * np.log(0.02 / loss), rel=0.03)
+
+
+@pytest.mark.parametrize(("far", "number"), [(0, 30), (3, 100), (5, 1000), (40, 5000)])
+def test_the_share_of_ham_that_is_beyond_is_a_bound(far, number):
+    scores = np.full(number, -1.0)
+    scores[np.linspace(0, number - 1, far).astype(int)] = 1.0
+    _, share = reach(scores, in_blocks(number))
+    assert share == pytest.approx(gamma.ppf(0.9, far + 4) / (number + 200), rel=0.02)
+    assert share > far / number or share > 0.02
+
+
+def test_the_threshold_falls_as_ham_accumulates_and_rises_with_what_comes_in_bursts():
+    numbers = (20, 100, 1000, 10_000)
+    shares = [reach(np.full(n, -1.0), in_blocks(n))[1] for n in numbers]
+    assert shares == sorted(shares, reverse=True)
+    spread, burst = np.full(3200, -1.0), np.full(3200, -1.0)
+    spread[::160], burst[:20] = 1.0, 1.0
+    assert reach(burst, in_blocks(3200))[1] > 1.2 * reach(spread, in_blocks(3200))[1]
+
+
+def test_evidence_that_hardly_differs_gets_no_great_weight():
+    """Such as that of a header that all messages have, which differs by what is left out."""
+    rng = np.random.default_rng(0)
+    spam_ones = np.arange(400) % 2 == 1
+    x = rng.normal(np.where(spam_ones, 0.5, -0.5)[:, None], 1.0, (400, len(GROUPS)))
+    x[:, GROUPS.index("people")] = 0.7 + 1e-3 * spam_ones
+    weights, _ = weigh(x, spam_ones)
+    assert weights[GROUPS.index("people")] < 5
+
+
+def test_spam_learned_as_ham_does_not_move_the_threshold():
+    rng = np.random.default_rng(0)
+    poisoned = np.concatenate([rng.normal(-5, 1, 1000), rng.normal(5, 1, 30)])
+    scores = np.concatenate([poisoned, rng.normal(5, 1, 1000)])
+    spam_ones = np.arange(len(scores)) >= len(poisoned)
+    likely = is_likely(scores, spam_ones)
+    assert not likely[spam_ones].any()
+    assert np.count_nonzero(likely[:1000]) > 990
+    assert np.count_nonzero(likely[1000:1030]) <= 5
+
+
+def test_mail_of_an_unknown_kind_is_not_called_spam(trained):
+    """Some words of spam among many that are new are not enough."""
+    known = b"Subject: lottery jackpot\n\n" + " ".join(SPAM_WORDS[:20]).encode()
+    new = b" ".join(b"%xq" % number for number in range(3000, 3300))
+    assert trained.check(known).verdict == "spam"
+    unknown = b"Subject: lottery jackpot\n\n" + " ".join(SPAM_WORDS).encode() + b" " + new
+    verdict = trained.check(unknown)
+    assert verdict.verdict != "spam"
+    judgement = trained.judgement
+    assert judgement.doubt(judgement.usual_new) == 0 < judgement.doubt(judgement.usual_new + 0.1)
+
+
+def test_a_few_lessons_lean_on_the_start_and_many_do_not():
+    begin = start.start()
+    assert begin.share(0, 0) == begin.share(1000, 0) == 1
+    assert begin.share(31.5, 1000) == pytest.approx(0.5)
+    assert begin.share(20_000, 20_000) < 0.002
+    tokens = np.array([*begin.tokens[:2], begin.tokens[1] + 1], np.uint32)
+    counts, hams, spams = begin.added(tokens, np.zeros((3, 2), np.int64), 0, 0)
+    np.testing.assert_array_equal(counts[:2] / 256, begin.counts[:2])
+    assert (hams, spams) == (begin.ham, begin.spam)
+    assert not counts[2].any() or begin.tokens[2] == tokens[2]
+
+
+def test_the_start_is_counted_from_the_examples():
+    script = Path(__file__).parents[1] / "scripts" / "make-mail-start"
+    there = runpy.run_path(str(script))["rows"]()
+    np.testing.assert_array_equal(np.load(start.FILE), there)
+
+
+def test_twenty_lessons_of_each_kind_are_useful(empty):
+    empty.learn([ham(i) for i in range(20)], False)
+    empty.learn([spam(i) for i in range(20)], True)
+    verdicts = [empty.check(kind(i)).verdict for i in range(100, 150) for kind in (ham, spam)]
+    assert "spam" not in verdicts[::2]
+    assert verdicts[1::2].count("spam") > 25
+
+
+def test_what_is_scarce_or_useless_is_said(empty, tmp_path):
+    def said():
+        told = CliRunner().invoke(cli, ["mail", "stats", "--store", str(tmp_path / "mail.sqlite")])
+        assert told.exit_code == 0, told.output
+        return told.output.splitlines()[-1]
+
+    empty.learn([spam(i) for i in range(40)], True)
+    assert "Only 0 ham is learned: every answer is unsure until 5" in said()
+    empty.learn([ham(i) for i in range(10)], False)
+    assert "Only 10 ham is learned, beside 40 spam" in said()
+    assert "genus mail learn --ham" in said()
+    empty.learn([ham(i) for i in range(10, 40)], False)
+    assert said().startswith("weights")
+    # What is spam today is ham tomorrow: nothing can be caught.
+    words = HAM_WORDS + SPAM_WORDS
+    empty.learn([message(words, i) for i in range(200, 300)], True)
+    empty.learn([message(words, i) for i in range(300, 400)], False)
+    assert "of the newest spam would be caught" in said()
 
 
 def test_a_judgement_is_what_it_was_when_it_is_read_again(trained):
@@ -562,6 +658,9 @@ def test_sort_never_replaces_a_message(home, maildir):
     taken = maildir / "Spam" / "new"
     taken.mkdir(parents=True)
     (taken / "1.host").write_bytes(b"another")
+    code, _, err = genus("sort", maildir, "--junk", maildir / "Spam", "--dry-run", home=home)
+    assert (code, "1.host stays where it is" in err) == (1, True)
+    assert "1 spam would be moved, 1 ham" in err
     code, _, err = genus("sort", maildir, "--junk", maildir / "Spam", home=home)
     assert code == 1
     assert "1.host stays where it is" in err
@@ -619,7 +718,7 @@ def test_why_and_stats(home):
     assert (code, "There is no message 3 in" in err) == (1, True)
     code, out, _ = genus("stats", "--ham-loss", "0.01", home=home)
     assert "ham known   60 messages" in out.decode()
-    assert "less than 0.001 % of ham is lost" in out.decode()  # by the bound of probability
+    assert "about 1 % of ham is lost at most" in out.decode()
 
 
 def test_a_message_of_an_mbox_has_a_name(home):
@@ -725,6 +824,9 @@ def test_import_bogofilter(tmp_path):
     dump = b".MSG_COUNT 100 200 20260101\njackpot 40 1 20260101\nsubj:lunch 0 30 20260101\n"
     code, out, _ = genus("import-bogofilter", stdin=dump, home=tmp_path)
     assert (code, out.decode().strip()) == (0, "Imported 2 words of 100 spam and 200 ham.")
+    spaces = dump + "na\u00a0me 3 0 20260101\nline\u2028end 1 2 20260101\n".encode()
+    code, out, _ = genus("import-bogofilter", stdin=spaces, home=tmp_path)
+    assert (code, "Imported 4 words" in out.decode()) == (0, True)
     code, out, _ = genus("why", stdin=b"Subject: lunch\n\njackpot", home=tmp_path)
     assert "in 40 spam, 1 ham" in out.decode()
     assert "in 0 spam, 30 ham" in out.decode()

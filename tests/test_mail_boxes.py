@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genus.mail import boxes
-from genus.mail.boxes import divided, messages_at, messages_in
+from genus.mail.boxes import divided, messages_at, messages_in, unquoted
 from genus.mail.identity import digest
 
 ONE = b"From: ann@example.org\nSubject: one\n\nHello,\nsee you at noon.\n"
@@ -434,7 +434,7 @@ def stdin(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
     ("data", "expected"),
     [
         (ONE, [("stdin", ONE)]),
-        (mbox_of(BOTH), [("stdin", mbox_of(BOTH))]),
+        (mbox_of(BOTH), [("stdin", unquoted(bytearray(mbox_of(BOTH))))]),
     ],
     ids=["message", "what might be an mbox"],
 )

@@ -452,15 +452,17 @@ def test_lessons_are_judged_by_what_was_learned_outside_of_their_block(imported:
     others = [Lesson(b"imported", False, DAY, lessons[0].tokens)] if imported else []
     everything = added_up([*lessons, *others])
     store = mock.Mock(counts=lambda ids: np.array([everything[0].get(i, (0, 0)) for i in ids]))
-    found = judgement.out_of_block(lessons, spam, store, everything[1])
     block = np.empty(50, int)
     for own in (np.flatnonzero(spam), np.flatnonzero(~spam)):
         block[own] = np.arange(len(own)) * judgement.BLOCKS // len(own)
+    np.testing.assert_array_equal(judgement.blocks(spam, judgement.BLOCKS), block)
+    found, new = judgement.Sample.of(lessons, spam, store, everything[1]).without(block)
     for i, lesson in enumerate(lessons):
         rest = [each for each, at in zip(lessons, block, strict=True) if at != block[i]]
         counts, totals = added_up(rest + others)
         left = np.array([counts.get(token, (0, 0)) for token in lesson.tokens])
-        odds = judgement.log_odds(left, totals)
+        odds = judgement.log_odds(lesson.tokens, left, totals)
+        assert new[i] == np.mean(~left.any(axis=1))
         one = np.zeros(len(odds), np.intp)
         np.testing.assert_allclose(found[i], judgement.features(lesson.tokens, odds, one, 1)[0])
 

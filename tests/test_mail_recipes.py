@@ -25,7 +25,7 @@ import pytest
 import servers
 from genus.mail import identity, message
 from genus.mail.boxes import messages_at
-from genus.mail.judgement import FEWEST, GROWTH, HAM_LOSS, LEAST_SURE
+from genus.mail.judgement import FEWEST, GROWTH, HAM_LOSS
 from genus.mail.marking import mark
 from genus.mail.message import LIMITS
 from genus.mail.spamfilter import MOST_HALVINGS, MOST_LESSONS, SpamFilter
@@ -122,7 +122,6 @@ def test_figures_of_the_page() -> None:
         assert f"| {what} | {number:,} |" in text
     words = f"{MOST_WORDS:,} words, {MOST_WORDS:,} pairs and {MOST_OTHERS} of every other group"
     assert f"| {words} stay, the first ones of each text in turn; noted |" in text
-    assert f"probability of 1 − min({LEAST_SURE:g} × ham loss, 0.1)" in text
     assert f"less than {FEWEST} messages of either class" in text
     assert f"ham loss of {HAM_LOSS * 100:g} %" in text
     assert f"of more than {MOST_LESSONS:,} messages" in text
@@ -380,6 +379,20 @@ def test_dovecot_marks_and_files(taught: DovecotOfThePage, ham: bytes, spam: byt
     assert (verdict_on(kept), verdict_on(caught)) == ("ham", "spam")
     assert holds(kept, ham)
     assert holds(caught, spam)
+
+
+def test_dovecot_marks_and_files_what_comes_by_lmtp(
+    taught: DovecotOfThePage, ham: bytes, spam: bytes
+) -> None:
+    for raw in (ham, spam):
+        taught.deliver_by_lmtp(raw)
+    (kept,), (caught,) = taught.messages(), taught.messages("Junk")
+    assert (verdict_on(kept), verdict_on(caught)) == ("ham", "spam")
+
+
+def test_the_page_compiles_each_script_after_the_settings() -> None:
+    named = re.findall(r"^sievec /etc/dovecot/sieve/(.*)$", recipe(ON_MOVE, 5), re.M)
+    assert named == ["delivery.d/genus.sieve", "learn-spam.sieve", "learn-ham.sieve"]
 
 
 @pytest.mark.parametrize("trouble", ["fails", "missing", "no store"])

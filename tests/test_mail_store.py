@@ -488,6 +488,9 @@ def test_a_damaged_store_is_an_error_at_worst(tmp_path: Path) -> None:
         start = chance.randrange(100 if number % 4 == 0 else len(whole))
         if number % 3 == 0:
             del damaged[max(start, 1) :]
+        elif number % 3 == 1:
+            for _ in range(200):
+                damaged[chance.randrange(100, len(damaged))] = chance.randrange(256)
         else:
             size = chance.choice([1, 8, 300, 5000])
             damaged[start : start + size] = chance.randbytes(len(damaged[start : start + size]))

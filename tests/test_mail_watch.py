@@ -378,6 +378,32 @@ def test_what_the_user_moves_is_learned(dovecot, store, user):
     assert (label(store, ham(1)), label(store, spam(1))) == ("spam", "ham")
 
 
+def test_what_is_read_and_stays_is_learned_as_ham(dovecot, store, user, monkeypatch):
+    once(dovecot, store)
+    for raw in (ham(1), ham(2), ham(3), ham(4), spam(1)):
+        dovecot.deliver(raw)
+    once(dovecot, store)
+    user.mark(ham(1), "INBOX")
+    user.mark(ham(3), "INBOX", SEEN, "$Junk")
+    user.mark(ham(4), "INBOX", SEEN, "\\Deleted")
+    assert once(dovecot, store) == ""  # it has not stayed for three days
+    once(dovecot, store, "--inbox-days", 0, "--no-learn-inbox")
+    once(dovecot, store, "--inbox-days", 0, "--no-learn")
+    assert lessons(store) == (0, 0)
+    told = once(dovecot, store, "--inbox-days", 0, "--dry-run")
+    assert told.count("would be learned as ham") == 1
+    assert once(dovecot, store, "--inbox-days", 0).count("learned as ham") == 1
+    assert (label(store, ham(1)), lessons(store)) == ("ham", (1, 0))
+    assert once(dovecot, store, "--inbox-days", 0) == ""
+    user.mark(ham(2), "INBOX")
+    monkeypatch.setattr("genus.mail.watch.staying.HAM_A_SPAM", 0)  # there is enough ham
+    assert once(dovecot, store, "--inbox-days", 0) == ""
+    monkeypatch.undo()
+    assert once(dovecot, store, "--inbox-days", 0).count("learned as ham") == 1
+    user.move(ham(2), "INBOX", "Junk", SEEN)
+    assert "corrected as spam" in once(dovecot, store)
+
+
 def test_mail_of_one_second_and_size_is_told_apart(dovecot, store, user):
     other = ham(1).replace(b"ham-1@", b"ham-2@")
     when = datetime(2026, 11, 16, 10, tzinfo=UTC)

@@ -7,6 +7,7 @@ Counting and scoring read it as it is, without a copy and in its own dtype.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,10 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
@@ -34,6 +34,9 @@ from genus._kernel import count_above as count_above_dense
 from genus._kernel import score_above as score_above_dense
 from genus._kernel import score_linear as score_linear_dense
 from genus._kernel import sum_columns as sum_columns_dense
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -111,18 +114,21 @@ class SparseRows:
         own = SparseRows.of(self.to_scipy())  # the data may be of many more rows
         return replace(own, data=-own.data.astype(np.float64))
 
-    def to_scipy(self) -> scipy.sparse.csr_array:
+    def to_scipy(self) -> csr_array:
         """A copy as a SciPy matrix."""
         lengths = self.ends - self.starts
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         entries = np.repeat(self.starts - indptr[:-1], lengths) + np.arange(indptr[-1])
         parts = self.data[entries], self.indices[entries], indptr
-        return scipy.sparse.csr_array(parts, shape=self.shape)
+        from scipy.sparse import csr_array  # takes longer than all else that mail imports
+
+        return csr_array(parts, shape=self.shape)
 
 
 def is_sparse(X: Matrix) -> bool:
     """Whether X is a SciPy sparse matrix or rows of one."""
-    return isinstance(X, SparseRows) or bool(scipy.sparse.issparse(X))
+    sparse = sys.modules.get("scipy.sparse")  # if nobody has imported it, X is none of its
+    return isinstance(X, SparseRows) or (sparse is not None and bool(sparse.issparse(X)))
 
 
 def chunks(rows: int, width: int, size: int = CHUNK_BYTES) -> Iterator[slice]:

@@ -9,6 +9,7 @@ and can be forgotten.
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -17,13 +18,15 @@ import numpy as np
 from genus.mail.spamfilter import SpamFilter, shift, this_day, unlearn
 from genus.mail.store import UNIT, Lesson
 from genus.mail.store.lessons import IMPORTED
-from genus.mail.tokens import LETTER, LINKS, OPENING, PEOPLE, SUBJECT, WORDS
+from genus.mail.tokens import LETTER, LINKS, OPENING, PEOPLE, ROUTE, SUBJECT, WORDS
 from genus.text.hashes import WordPlan, ids_of
 
 MESSAGES = ".MSG_COUNT"
-PREFIXES = {"subj": SUBJECT, "from": PEOPLE, "to": PEOPLE, "url": LINKS}
+PREFIXES = {"subj": SUBJECT, "from": PEOPLE, "to": PEOPLE, "url": LINKS, "rcvd": ROUTE}
 NOTE = "bogofilter"
 MOST_MESSAGES = 10**9
+# Only spaces of ASCII divide an entry: a word may hold others.
+ENTRY = re.compile(rb"\s*(\S+)\s+([0-9]{1,18})\s+([0-9]{1,18})(?:\s.*)?", re.DOTALL)
 
 
 def import_dump(spam_filter: SpamFilter, path: str) -> str:
@@ -62,15 +65,16 @@ def read_dump(lines: Iterable[bytes]) -> dict[str, tuple[int, int]]:
     """Words and in how many messages of spam and of ham they are: `word spam ham [date]`."""
     found = {}
     for number, line in enumerate(lines, 1):
-        parts = line.decode("utf-8", "replace").split()
-        if not parts:
+        if not line.strip():
             continue
-        if len(parts) < 3 or not (parts[1].isdecimal() and parts[2].isdecimal()):
+        parts = ENTRY.fullmatch(line)
+        if parts is None:
             raise ValueError(
                 f"Line {number} of the dump is no word with two counts: {line[:60]!r}. Give it "
                 "what `bogoutil -d wordlist.db` prints."
             )
-        found[parts[0]] = int(parts[1]), int(parts[2])
+        word, spam, ham = parts.groups()
+        found[word.decode("utf-8", "replace")] = int(spam), int(ham)
     return found
 
 
@@ -112,7 +116,7 @@ def ids_of_word(word: str) -> list[int]:
         group = PREFIXES[prefix]
         if group == SUBJECT:
             return WordPlan(SUBJECT, -1, SUBJECT, -1).ids(rest).tolist()[:1]
-        token = rest.lower() if group == LINKS else f"{prefix}:{rest.lower()}"
+        token = rest.lower() if group in (LINKS, ROUTE) else f"{prefix}:{rest.lower()}"
         return ids_of([LETTER[group] + token]).tolist()
     if colon:
         return []

@@ -51,7 +51,7 @@ def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
         raw = sys.stdin.buffer.read(MOST)
         if not raw:
             raise FileNotFoundError("There is no message in stdin.")
-        yield "stdin", raw
+        yield "stdin", unquoted(bytearray(raw)) if raw.startswith(b"From ") else raw
         return
     try:
         os.stat(path)

@@ -32,6 +32,17 @@ class Clue:
     ham: float
     spam: float
 
+    @property
+    def known(self) -> str:
+        """Say what it is known from; some tokens only from the counts that the filter starts with.
+
+        >>> Clue("prize", "words", "part 1:1", 0.2, 0.0, 0.0).known
+        'from the start'
+        """
+        if not self.ham and not self.spam:
+            return "from the start"
+        return f"in {self.spam:g} spam, {self.ham:g} ham"
+
 
 @dataclass(frozen=True)
 class Why:
@@ -60,7 +71,7 @@ class Why:
             for clue in side[:most]:
                 lines.append(
                     f"  {clue.weight:+.3f}  {clue.group:9}  {clue.token:{LONGEST}}  "
-                    f"{clue.where:12}  in {clue.spam:g} spam, {clue.ham:g} ham"
+                    f"{clue.where:12}  {clue.known}"
                 )
         lines.append(f"{self.unknown} tokens are new and say nothing.")
         return "\n".join(line.rstrip() for line in lines)
@@ -70,7 +81,7 @@ def evidence_in(raw: bytes, store: Store, judgement: Judgement, ham_loss: float)
     """The evidence in a message. What the tokens add, and the constant, sum up to the score."""
     tokens, totals = tokens_of(raw), store.totals()
     counts = store.counts(tokens)
-    odds = log_odds(counts, totals)
+    odds = log_odds(tokens, counts, totals)
     per_token = judgement.shares(tokens, odds)
     verdict = judgement.verdict(tokens, counts, totals, ham_loss)
     spelt = spellings(raw, tokens)
@@ -82,7 +93,7 @@ def evidence_in(raw: bytes, store: Store, judgement: Judgement, ham_loss: float)
         if weight
     ]
     clues.sort(key=lambda clue: -abs(clue.weight))
-    unknown = int(np.count_nonzero(~counts.any(axis=1)))
+    unknown = int(np.count_nonzero(odds == 0) - np.count_nonzero(counts[odds == 0].any(axis=1)))
     return Why(verdict, clues, judgement.constant, unknown)
 
 

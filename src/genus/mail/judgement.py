@@ -1,6 +1,7 @@
 """How far evidence is to be trusted: from counts of tokens to a probability of spam.
 
-With n_s, n_h messages of spam and ham that hold a token, of N_s and N_h, a token's log-odds is
+With n_s, n_h messages of spam and ham that hold a token, of N_s and N_h, those to start from
+included (`start.py`), a token's log-odds is
 
     w = log (n_s/N_s + ε) − log (n_h/N_h + ε),        ε = 2λ / (N_s + N_h),
 
@@ -18,21 +19,34 @@ log-odds of spam, weighs the groups (Raina, Shen, Ng & McCallum 2003),
 with weights β ≥ 0 that are fitted on messages by counts that they had no part in: lessons are left
 out in blocks of neighbours, in the order in which they were learned. A block takes what is peculiar
 to a time (a campaign, a route) with it, so that evidence which does not last gets little weight.
+
+A message is spam if its score, less a doubt d, is beyond a threshold that follows from the share α
+of ham that may be lost. Both are measured on the scores that lessons get without their block:
+
+    d = δ Σ_g β_g max (u − u₀, 0),        t = β_0 + ē log (q / α).
+
+u is the share of the message's tokens that no lesson holds, and u₀ the share that nine lessons in
+ten do not exceed: what is new beyond the usual counts as if it were evidence of ham, of δ nats a
+token. q is the share of ham beyond β_0, which is what a message without any evidence scores, and ē
+how far beyond it that ham is on average. q is an upper confidence bound, which falls as ham is
+learned without any beyond β_0; ē is shrunk towards a usual value. Likewise a message is ham only
+if so low a score is rare among spam.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.mail.start import start
 from genus.mail.store import UNIT, Lesson, Store, Totals
 from genus.mail.store.lessons import Counts, Tokens
 from genus.mail.tokens import GROUPS, groups_of, is_mostly_unread
-from genus.mail.verdict import HAM, SPAM, UNREAD, UNSURE, Verdict
+from genus.mail.verdict import HAM, NEW, SPAM, UNREAD, UNSURE, Verdict
 from genus.stacking import layer
 from genus.stacking.prior import Prior, around_multiple
 
@@ -40,7 +54,7 @@ Array = NDArray[np.float64]
 PSEUDO = 0.03  # λ
 SHRINK = 5.0  # tokens that say nothing, in every group
 BOUND = 2.0  # b
-BLOCKS = 8
+BLOCKS = 32
 
 # The prior of the weights β: SCALE · PRIOR before anything is known. How groups are weighted was
 # chosen while looking at the corpus of docs/benchmarks.md; the comments say what the values mean.
@@ -65,35 +79,40 @@ SCALE = 2.0
 RIDGE = 30.0
 # The precision of t: a deviation of 0.32, or 5 nats for a factor of 1 or 3.
 SCALE_RIDGE = 10.0
-LEAST_DEVIATION = 1e-9  # of evidence that differs; if it does not, its weight stays at t · PRIOR
+LEAST_DEVIATION = 0.1  # of evidence; the weight of what differs less stays near to t · PRIOR
 FEWEST = 5  # messages of either class, below which every answer is unsure
-HAM_LOSS = 0.001
+HAM_LOSS = 0.001  # α
+SPAM_LOSS = 0.01  # the share of spam that may be called ham rather than unsure
 GROWTH = 0.1
-LEAST_SURE = 10.0  # times the share of ham that may be lost is how probably what is spam is ham
-TAIL, FEWEST_IN_TAIL = 0.02, 10
-USUAL_EXCESS, USUAL_NUMBER = 1.5, 5
+DOUBT = 2.0  # δ, about what a token of ham says that many messages hold
+USUAL = 0.9  # the share of lessons that hold no more than is usual of what is new
+# Before anything is measured, a share of 4 in 200 of a class scores beyond β_0, by 0.75 on average,
+# as if that had been seen of 200 messages and 10 of them; z is the quantile of a bound of 90 %.
+SEEN_BEYOND, SEEN, USUAL_EXCESS, USUAL_NUMBER, Z = 4.0, 200.0, 0.75, 10, 1.2816
+TOGETHER = 200  # lessons that are scored at once
+RECENT, FEWEST_RECENT = 8, 20  # the newest lessons are an eighth of all, or so many
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Weights of groups, a constant, and how far the scores of ham reach.
+    """Weights of groups, a constant, and how far the scores of either class reach.
 
-    A share `tail_share` of ham scores above `tail_start`, by `tail_excess` on average; all
-    `scored` of it have a mean and a deviation. `spam_scores` are quantiles of spam's, from none to
-    all. `ham` and `spam` are how many lessons there were when it was made, and `changes` how many
-    had come and gone.
+    No more than a share `ham_share` of ham scores beyond the constant, by `ham_excess` on average;
+    `spam_share` and `spam_excess` are the same of spam below it. `usual_new` is the share of tokens
+    new to the filter that is usual. `spam_scores` are quantiles of what the newest spam scored by
+    what was learned before it, from none to all. `ham` and `spam` are how many lessons there were
+    when it was made, and `changes` how many had come and gone.
     """
 
     weights: dict[str, float] = field(
         default_factory=lambda: {group: SCALE * PRIOR[group] for group in GROUPS}
     )
     constant: float = 0.0
-    tail_start: float = 0.0
-    tail_excess: float = 1.0
-    tail_share: float = 0.01
-    ham_mean: float = 0.0
-    ham_deviation: float = 1.0
-    scored: int = 0
+    ham_excess: float = USUAL_EXCESS
+    ham_share: float = SEEN_BEYOND / SEEN
+    spam_excess: float = USUAL_EXCESS
+    spam_share: float = SEEN_BEYOND / SEEN
+    usual_new: float = 0.8  # of what is imported, which has no pairs of words
     spam_scores: tuple[float, ...] = ()
     ham: int = 0
     spam: int = 0
@@ -114,8 +133,8 @@ class Judgement:
 
     @property
     def is_finite(self) -> bool:
-        numbers = [*self.weights.values(), self.constant, self.tail_start, self.tail_excess]
-        numbers += [self.tail_share, self.ham_mean, self.ham_deviation, self.scored]
+        numbers = [*self.weights.values(), self.constant, self.ham_excess, self.ham_share]
+        numbers += [self.spam_excess, self.spam_share, self.usual_new]
         numbers += [*self.spam_scores, self.ham, self.spam, self.changes]
         return bool(np.isfinite(numbers).all())
 
@@ -134,60 +153,57 @@ class Judgement:
         )
 
     def threshold(self, ham_loss: float = HAM_LOSS) -> float:
-        """The score beyond which such a share of ham is to be expected.
+        """The score beyond which no more than such a share of ham is to be expected.
 
-        There are seldom enough lessons to see so small a share. The tail of ham's scores is taken
-        for exponential: a share q e^(−(s − u)/ē) lies beyond s. Of few lessons the highest ten are
-        no tail, and overstate it: if a normal distribution reaches less far, that is taken.
-
-        Nor is anything spam that holds no evidence, or is less probably so than 0.99 for a loss of
-        0.001: mail of a kind that was never learned is not lost because what was learned can be
-        told apart so well.
+        There are seldom enough lessons to see so small a share, so that the end of ham's scores is
+        taken for exponential: a share q e^(−(s − β_0)/ē) is beyond s.
         """
-        beyond = self.tail_excess * np.log(max(self.tail_share / ham_loss, 1.0))
-        reach = self.tail_start + beyond
-        if 1 < self.scored < FEWEST_IN_TAIL / TAIL:
-            from scipy.special import stdtrit  # not for a large store: it takes a while
+        reach = self.constant + self.ham_excess * np.log(self.ham_share / ham_loss)
+        return float(max(reach, self.ham_end))
 
-            # Another draw from a normal distribution, its mean and deviation being estimates.
-            spread = self.ham_deviation * np.sqrt(1 + 1 / self.scored)
-            t = stdtrit(self.scored - 1, 1 - ham_loss)
-            reach = min(reach, self.ham_mean + t * spread)
-        doubt = min(LEAST_SURE * ham_loss, 0.1)
-        return float(max(reach, np.log((1 - doubt) / doubt), self.constant))
+    @property
+    def ham_end(self) -> float:
+        """The score up to which a message is ham: even odds, or less if spam is found there."""
+        reach = self.spam_excess * np.log(max(self.spam_share / SPAM_LOSS, 1.0))
+        return float(min(self.constant - reach, 0.0))
 
     def loss_beyond(self, score: float) -> float:
         """The share of ham that is to be expected beyond a score: `threshold` the other way."""
-        beyond = max(score - self.tail_start, 0.0) / self.tail_excess
-        share = self.tail_share * np.exp(-beyond)
-        if 1 < self.scored < FEWEST_IN_TAIL / TAIL and self.ham_deviation > 0:
-            from scipy.special import stdtr
-
-            spread = self.ham_deviation * np.sqrt(1 + 1 / self.scored)
-            share = min(share, stdtr(self.scored - 1, (self.ham_mean - score) / spread))
-        return float(share)
+        share = self.ham_share * np.exp((self.constant - score) / self.ham_excess)
+        return float(min(share, 1.0))
 
     def caught(self, ham_loss: float = HAM_LOSS) -> float:
-        """The share of spam beyond the threshold, of messages that were left out."""
+        """The share of the newest spam that was beyond the threshold by what was learned before."""
         below = np.interp(
             self.threshold(ham_loss), self.spam_scores, np.linspace(0, 1, len(self.spam_scores))
         )
         return 1 - float(below)
+
+    def doubt(self, new: Array | float) -> Array:
+        """By how much a score must be higher for a share of tokens that are new to the filter."""
+        return DOUBT * self.vector.sum() * np.maximum(np.asarray(new) - self.usual_new, 0.0)
 
     def verdict(
         self, tokens: Tokens, counts: Counts, totals: Totals, ham_loss: float = HAM_LOSS
     ) -> Verdict:
         """What a message with these tokens is, given their counts (n, 2)."""
         reason = too_little(totals)
-        x = features(tokens, log_odds(counts, totals), np.zeros(len(tokens), np.intp), 1)[0]
+        odds = log_odds(tokens, counts, totals)
+        x = features(tokens, odds, np.zeros(len(tokens), np.intp), 1)[0]
         score = float(x @ self.vector + self.constant)
         probability = float(1 / (1 + np.exp(-score)))
         if reason:
             return Verdict(UNSURE, probability, score, reason)
-        verdict = SPAM if score > self.threshold(ham_loss) else HAM if score <= 0 else UNSURE
-        if verdict == HAM and is_mostly_unread(tokens):
+        if score > self.threshold(ham_loss):
+            new = np.count_nonzero(~counts.any(axis=1)) / max(len(tokens), 1)
+            if score - self.doubt(new) > self.threshold(ham_loss):
+                return Verdict(SPAM, probability, score)
+            return Verdict(UNSURE, probability, score, NEW)
+        if score > self.ham_end:
+            return Verdict(UNSURE, probability, score)
+        if is_mostly_unread(tokens):
             return Verdict(UNSURE, probability, score, UNREAD)
-        return Verdict(verdict, probability, score)
+        return Verdict(HAM, probability, score)
 
     def shares(self, tokens: Tokens, odds: Array) -> Array:
         """What each token of a message adds to the score: its part of what its group adds."""
@@ -217,9 +233,10 @@ def too_little(totals: Totals) -> str:
     return f"Too little is learned to tell: {' and '.join(short)}. See genus mail learn --help."
 
 
-def log_odds(counts: Counts | Array, totals: Totals | tuple[float, float]) -> Array:
+def log_odds(tokens: Tokens, counts: Counts | Array, totals: Totals | tuple[float, float]) -> Array:
     """What each token says for spam, by how many messages hold it, (n, 2) of UNIT."""
     ham, spam = totals.weights if isinstance(totals, Totals) else totals
+    counts, ham, spam = start().added(tokens, counts, ham, spam)
     ε = 2 * PSEUDO / max(ham + spam, 1.0)
     of_ham = counts[:, 0] / (UNIT * max(ham, 1.0)) + ε
     of_spam = counts[:, 1] / (UNIT * max(spam, 1.0)) + ε
@@ -240,67 +257,133 @@ def bounded(mean: Array) -> Array:
 
 
 def judge(lessons: Sequence[Lesson], store: Store, totals: Totals, changes: int = 0) -> Judgement:
-    """Weights, fitted on lessons by the counts of all others."""
+    """Weights, fitted on lessons by the counts of all others; of each class the newest is first."""
     lessons = [each for each in lessons if not each.is_import and len(each.tokens)]
     spam = np.array([each.spam for each in lessons], bool)
     if min(np.count_nonzero(spam), np.count_nonzero(~spam)) < FEWEST:
         return Judgement(ham=totals.ham, spam=totals.spam, changes=changes)
-    x = out_of_block(lessons, spam, store, totals)
+    sample = Sample.of(lessons, spam, store, totals)
+    block = blocks(spam, BLOCKS)
+    x, new = sample.without(block)
     weights, constant = weigh(x, spam)
-    scores = x @ weights + constant
-    ham = likely(scores[~spam], scores[spam])
-    return Judgement(
+    judgement = Judgement(
         dict(zip(GROUPS, weights.tolist(), strict=True)),
         constant,
-        *tail(ham),
-        float(ham.mean()),
-        float(ham.std(ddof=1)),
-        len(ham),
-        tuple(np.quantile(scores[spam], np.linspace(0, 1, 41)).tolist()),
-        totals.ham,
-        totals.spam,
-        changes,
+        usual_new=float(np.quantile(new, USUAL)),
+        ham=totals.ham,
+        spam=totals.spam,
+        changes=changes,
+    )
+    scores = x @ weights
+    ham = is_likely(scores, spam)
+    beyond = scores - judgement.doubt(new)
+    ham_excess, ham_share = reach(beyond[ham], block[ham])
+    spam_excess, spam_share = reach(-scores[spam], block[spam])
+    recent = newest(spam)
+    x, new = sample.without(np.where(recent, 0, -1))
+    latest = (x @ weights + constant - judgement.doubt(new))[recent & spam]
+    return replace(
+        judgement,
+        ham_excess=ham_excess,
+        ham_share=ham_share,
+        spam_excess=spam_excess,
+        spam_share=spam_share,
+        spam_scores=tuple(np.quantile(latest, np.linspace(0, 1, 41)).tolist()),
     )
 
 
-def out_of_block(
-    lessons: Sequence[Lesson], spam: NDArray[np.bool_], store: Store, totals: Totals
-) -> Array:
-    """The evidence in each lesson by counts without its block, (m, groups)."""
-    sizes = np.array([len(each.tokens) for each in lessons])
-    message = np.repeat(np.arange(len(lessons)), sizes)
-    tokens = np.concatenate([each.tokens for each in lessons])
-    ids, at = np.unique(tokens, return_inverse=True)
-    weight = np.array([each.counts_for for each in lessons], float)
-    all_ham, all_spam = totals.weights
-    if len(lessons) == totals.ham + totals.spam:  # then counts are the sums of these
-        of_class = [np.bincount(at, (weight * each)[message], len(ids)) for each in (~spam, spam)]
-        counts = np.column_stack(of_class)
-    else:
-        counts = store.counts(ids).astype(float)
-    block = np.empty(len(lessons), np.intp)
+def blocks(spam: NDArray[np.bool_], number: int) -> NDArray[np.intp]:
+    """The block of each lesson: of either class the same share of neighbours in time."""
+    block = np.empty(len(spam), np.intp)
     for labelled in (spam, ~spam):
-        number = np.count_nonzero(labelled)
-        block[labelled] = np.arange(number) * BLOCKS // number
-    x = np.empty((len(lessons), len(GROUPS)))
-    for k in range(BLOCKS):
-        held = block == k
-        if not held.any():
-            continue
-        rows = np.flatnonzero(held[message])
-        left = counts[at[rows]]
-        for column, labelled in ((0, ~spam), (1, spam)):
-            inside = rows[labelled[message[rows]]]
-            own = np.bincount(at[inside], weight[message[inside]], len(ids))
-            left[:, column] -= own[at[rows]]
-        np.maximum(left, 0, out=left)  # lessons may have been forgotten since they were read
-        ham_left = all_ham - weight[held & ~spam].sum() / UNIT
-        spam_left = all_spam - weight[held & spam].sum() / UNIT
-        odds = log_odds(left, (ham_left, spam_left))
-        place = np.cumsum(held) - 1
-        messages = int(np.count_nonzero(held))
-        x[held] = features(tokens[rows], odds, place[message[rows]], messages)
-    return x
+        size = np.count_nonzero(labelled)
+        block[labelled] = np.arange(size) * number // size
+    return block
+
+
+def newest(spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which lessons are the newest of their class: an eighth, or twenty if half are no fewer."""
+    found = np.zeros(len(spam), bool)
+    for labelled in (spam, ~spam):
+        size = int(np.count_nonzero(labelled))
+        number = max(size // RECENT, min(FEWEST_RECENT, size // 2))
+        found[np.flatnonzero(labelled)[:number]] = True
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Lessons to be scored: their tokens one after another, and the counts of all lessons.
+
+    It is kept small, because mail servers limit the memory of what they start: a lesson's tokens
+    are rows of `ids` and `counts`, from `starts` on.
+    """
+
+    spam: NDArray[np.bool_]  # (m,) of lessons
+    weight: Array  # (m,) of UNIT
+    starts: NDArray[np.int64]  # (m,)
+    sizes: NDArray[np.int64]  # (m,)
+    totals: Totals
+    at: NDArray[np.int32]  # (n,) the row in ids and counts
+    ids: Tokens
+    counts: Array
+
+    @classmethod
+    def of(
+        cls, lessons: Sequence[Lesson], spam: NDArray[np.bool_], store: Store, totals: Totals
+    ) -> Sample:
+        sizes = np.array([len(each.tokens) for each in lessons])
+        starts = np.cumsum(sizes) - sizes
+        ids = np.unique(np.concatenate([each.tokens for each in lessons]))
+        at = np.empty(sizes.sum(), np.int32)
+        for each, begin in zip(lessons, starts, strict=True):
+            at[begin : begin + len(each.tokens)] = np.searchsorted(ids, each.tokens)
+        weight = np.array([each.counts_for for each in lessons], float)
+        if len(lessons) == totals.ham + totals.spam:  # then counts are the sums of these
+            counts = np.zeros((len(ids), 2))
+            for each, begin in zip(lessons, starts, strict=True):
+                counts[at[begin : begin + len(each.tokens)], int(each.spam)] += each.counts_for
+        else:
+            counts = store.counts(ids).astype(float)
+        return cls(spam, weight, starts, sizes, totals, at, ids, counts)
+
+    def rows(self, lessons: NDArray[np.intp]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """The rows of some lessons' tokens, and the number of the lesson among them."""
+        sizes = self.sizes[lessons]
+        place = np.repeat(np.arange(len(lessons)), sizes)
+        within = np.arange(len(place)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return self.at[self.starts[lessons][place] + within], place
+
+    def without(self, block: NDArray[np.intp]) -> tuple[Array, Array]:
+        """The evidence (m, groups) in each lesson by counts without its block, and what is new.
+
+        The latter is the share of its tokens (m,) that no other lesson holds. Nothing is said of
+        lessons of block -1.
+        """
+        x, new = np.zeros((len(block), len(GROUPS))), np.zeros(len(block))
+        for k in np.unique(block[block >= 0]):
+            held = np.flatnonzero(block == k)
+            own = self.counted(held)
+            weights = [self.weight[held[self.spam[held] == c]].sum() / UNIT for c in (False, True)]
+            ham, spam = np.maximum(np.subtract(self.totals.weights, weights), 0.0)
+            for begin in range(0, len(held), TOGETHER):
+                some = held[begin : begin + TOGETHER]
+                at, place = self.rows(some)
+                # Lessons may have been forgotten since they were read.
+                left = np.maximum(self.counts[at] - own[at], 0.0)
+                tokens = self.ids[at]
+                odds = log_odds(tokens, left, (ham, spam))
+                x[some] = features(tokens, odds, place, len(some))
+                new[some] = np.bincount(place, ~left.any(axis=1), len(some)) / self.sizes[some]
+        return x, new
+
+    def counted(self, lessons: NDArray[np.intp]) -> Array:
+        """What lessons add to the counts."""
+        own = np.zeros_like(self.counts)
+        for each in lessons:
+            at = self.at[self.starts[each] : self.starts[each] + self.sizes[each]]
+            own[at, int(self.spam[each])] += self.weight[each]
+        return own
 
 
 def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
@@ -311,7 +394,7 @@ def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
     apart without fail. A message of target τ is one of spam that counts τ and one of ham, 1 - τ.
     """
     mean, deviation = x.mean(axis=0), x.std(axis=0)
-    deviation = np.where(deviation > LEAST_DEVIATION, deviation, 1.0)
+    deviation = np.maximum(deviation, LEAST_DEVIATION)
     direction = np.array([PRIOR[group] for group in GROUPS]) * deviation
     start, precision = around_multiple(direction, SCALE, RIDGE, SCALE_RIDGE)
     prior = Prior.of(start, precision, np.zeros(2), nonnegative=True, constant_ridge=0.0)
@@ -326,28 +409,35 @@ def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
     return weights, float(b[1] - b[0] - weights @ mean)
 
 
-def tail(scores: Array) -> tuple[float, float, float]:
-    """Where the highest of ascending scores begin, their mean excess, and their share.
+def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
+    """How far scores that are beyond 0 are on average, and a bound on the share of them.
 
-    They are 2 % of all and at least ten, but no more than half. Few scores tell little of how far
-    they reach, so that some more of a usual excess are added.
+    The share is that of a Poisson number of such scores with a prior of SEEN_BEYOND in SEEN; the
+    bound is the quantile of its posterior, a gamma distribution, by Wilson and Hilferty (1931). If
+    numbers differ more from block to block than Poisson's do, one counts for less.
     """
-    n = len(scores)
-    m = int(min(max(TAIL * n, FEWEST_IN_TAIL), max(n // 2, 1)))
-    start = scores[max(n - m - 1, 0)]
-    beyond = float(np.sum(scores[n - m :] - start))
-    excess = (beyond + USUAL_NUMBER * USUAL_EXCESS) / (m + USUAL_NUMBER)
-    return float(start), excess, m / n
+    far = beyond > 0
+    number = int(np.count_nonzero(far))
+    by_block = np.bincount(block[far], minlength=BLOCKS)
+    spread = max(by_block.var(ddof=1) / by_block.mean(), 1.0) if number else 1.0
+    a = number / spread + SEEN_BEYOND
+    bound = a * (1 - 1 / (9 * a) + Z / (3 * np.sqrt(a))) ** 3
+    share = min(bound / (len(beyond) / spread + SEEN), 1.0)
+    excess = (beyond[far].sum() + USUAL_NUMBER * USUAL_EXCESS) / (number + USUAL_NUMBER)
+    return float(excess), float(share)
 
 
-def likely(ham: Array, spam: Array) -> Array:
-    """Scores of ham, ascending, less those that are probably of spam learned as ham.
+def is_likely(scores: Array, spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which lessons are ham, less those that are probably of spam learned as ham.
 
     Half of the spam that was learned as ham scores above the median of spam, so that twice as many
     as there are beyond it are dropped, those nearest to quantiles of spam's scores.
     """
-    scores = np.sort(ham)
-    wrong = min(2 * int(np.count_nonzero(scores > np.median(spam))), len(scores) // 4)
-    for score in np.quantile(spam, 1 - (np.arange(wrong) + 0.5) / max(wrong, 1)):
-        scores = np.delete(scores, np.argmin(np.abs(scores - score)))
-    return scores
+    ham = np.flatnonzero(~spam)
+    of_ham, of_spam = scores[ham], scores[spam]
+    wrong = min(2 * int(np.count_nonzero(of_ham > np.median(of_spam))), len(ham) // 4)
+    for score in np.quantile(of_spam, 1 - (np.arange(wrong) + 0.5) / max(wrong, 1)):
+        ham = np.delete(ham, np.argmin(np.abs(scores[ham] - score)))
+    likely = np.zeros(len(spam), bool)
+    likely[ham] = True
+    return likely

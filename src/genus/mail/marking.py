@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from genus.mail.verdict import UNREAD, Verdict
+from genus.mail.message import LF_ENVELOPE
+from genus.mail.verdict import NEW, UNREAD, Verdict
 
 HEADER = "X-Genus"
+REASONS = {UNREAD: "mostly-unread", NEW: "mostly-new"}
 CR = ord("\r")
 # What a message that begins with a folded line gets before it, lest that continue our header.
 FIRST_LINE = b"X-Genus-First-Line:"
@@ -26,7 +28,9 @@ def headers_named(start: bytes, but: bytes = b"") -> re.Pattern[bytes]:
 
 
 OURS = headers_named(b"x-genus", but=rb"-first-line:(?:\r*\n|\r)|")
-ENVELOPE = re.compile(rb"From [^\r\n]*\r?\n")
+# As `read` takes lines: a bare \r ends them only in a message without any \n.
+ENVELOPE = re.compile(rb"\AFrom [^\n]*\n")
+CR_ENVELOPE = re.compile(rb"\AFrom [^\r]*\r")
 
 
 def mark(raw: bytes, verdict: Verdict) -> bytes:
@@ -37,12 +41,21 @@ def mark(raw: bytes, verdict: Verdict) -> bytes:
     b'X-Genus: spam; probability=0.998; score=6.2\\nSubject: hi\\n\\nX-Genus: text'
     """
     envelope, rest = envelope_of(raw)
-    return envelope + on_top([header(verdict)], unmark(rest))
+    top = on_top([header(verdict)], unmark(rest), line_end(envelope, rest))
+    return unmark(envelope) + top
 
 
-def on_top(headers: Sequence[str], raw: bytes) -> bytes:
-    """A message with headers before its own, which cannot get into them."""
-    end = b"\r\n" if b"\r\n" in raw[:2000] else b"\n"
+def line_end(envelope: bytes, rest: bytes) -> bytes:
+    """What ends the lines of a message: with any \\n, a bare \\r would end none of them."""
+    is_apart = LF_ENVELOPE.fullmatch(envelope) and (b"\n" in rest or b"\r" in rest)
+    raw = rest if is_apart else envelope + rest
+    if b"\n" not in raw and b"\r" in raw:
+        return b"\r"
+    return b"\r\n" if b"\r\n" in raw[:2000] else b"\n"
+
+
+def on_top(headers: Sequence[str], raw: bytes, end: bytes) -> bytes:
+    """A message with headers before its own, which cannot get into them; `end` is that of lines."""
     top = b"".join(each.encode("ascii") + end for each in headers)
     if raw.startswith((b" ", b"\t")):
         top += FIRST_LINE + end
@@ -53,7 +66,7 @@ def header(verdict: Verdict) -> str:
     """`X-Genus: spam; probability=0.998; score=6.2`; nothing of the message is in it."""
     probability = shown(verdict.probability)
     told = f"{HEADER}: {verdict.verdict}; probability={probability}; score={verdict.score:.4g}"
-    reason = "mostly-unread" if verdict.reason == UNREAD else "too-little-learned"
+    reason = REASONS.get(verdict.reason, "too-little-learned")
     return told + f"; reason={reason}" * bool(verdict.reason)
 
 
@@ -90,6 +103,9 @@ def without(forged: re.Pattern[bytes], raw: bytes) -> bytes:
 
 def end_of_head(raw: bytes) -> int:
     """Where the empty line after the headers begins."""
+    if b"\n" not in raw:
+        end = raw.find(b"\r\r")
+        return 0 if raw.startswith(b"\r") else end + 1 if end >= 0 else len(raw)
     if raw.startswith((b"\n", b"\r\n")):
         return 0
     ends = [raw.find(empty) for empty in (b"\n\n", b"\n\r\n")]
@@ -98,5 +114,5 @@ def end_of_head(raw: bytes) -> int:
 
 def envelope_of(raw: bytes) -> tuple[bytes, bytes]:
     """The "From " line that an mbox begins a message with, and the rest."""
-    found = ENVELOPE.match(raw)
+    found = (ENVELOPE if b"\n" in raw else CR_ENVELOPE).match(raw)
     return (b"", raw) if found is None else (found.group(), raw[found.end() :])

@@ -53,13 +53,15 @@ def sort_maildir(
             yield Sorted(path, verdict, None)
             continue
         place = target / path.parent.name / path.name
-        if not dry_run:
-            make_maildir(target)
-            moved = False
-            with passing_over(path, missed):
+        moved = False
+        with passing_over(path, missed):
+            if dry_run:
+                moved = is_free(path, place)
+            else:
+                make_maildir(target)
                 moved = move(path, place)
-            if not moved:
-                continue
+        if not moved:
+            continue
         yield Sorted(path, verdict, place)
 
 
@@ -88,12 +90,19 @@ def make_maildir(folder: Path) -> None:
         (folder / "maildirfolder").touch(mode=0o600)  # tells deliverers that it is a subfolder
 
 
+def is_free(path: Path, place: Path) -> bool:
+    """Whether a file is still there and can be moved; an error if another has that name."""
+    if not os.path.lexists(path):  # another run has moved it
+        return False
+    if os.path.lexists(place):
+        raise FileExistsError(f"{path} stays where it is: {place} is there already.")
+    return True
+
+
 def move(path: Path, place: Path) -> bool:
     """Move a file unless that name is taken; whether it was still there."""
-    if os.path.lexists(place):
-        if not os.path.lexists(path):  # another run has moved it
-            return False
-        raise FileExistsError(f"{path} stays where it is: {place} is there already.")
+    if not is_free(path, place):
+        return False
     try:
         os.rename(path, place)
     except FileNotFoundError:

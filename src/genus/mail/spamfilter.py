@@ -27,9 +27,9 @@ from genus.mail.store.lessons import sums
 from genus.mail.tokens import VERSION, tokens_of
 from genus.mail.verdict import Verdict, label
 
-BATCH_SIZE = 1 << 25  # bytes of messages
+BATCH_SIZE = 1 << 24  # bytes of messages
 BATCH = 500  # messages in one transaction, and looked up together
-LEARNED, KNOWN, CORRECTED = "learned", "known", "corrected"
+LEARNED, KNOWN, CORRECTED, RENEWED = "learned", "known", "corrected", "renewed"
 FORGOTTEN, UNKNOWN = "forgotten", "unknown"
 NOTE, CHANGES, TOKENS, EXPIRED = "judgement", "changes", "tokens", "expired"
 OF_LESSONS = (
@@ -42,6 +42,7 @@ OF_LESSONS = (
 GOING = 10  # what a lesson that goes counts for among changes: it may have been a wrong one
 MOST_LESSONS = 50_000  # beyond which the oldest are forgotten
 JUDGED = 2000  # lessons of either class that a judgement is made of
+JUDGED_TOKENS = 1_200_000  # of either class: that many fit where mail servers limit memory
 MOST_HALVINGS = 8  # UNIT >> 8 is 1
 EVER = 1 << 40  # a day that does not come
 SECONDS_A_DAY = 86_400
@@ -95,7 +96,10 @@ class SpamFilter:
     # Learning
 
     def learn(self, messages: Iterable[bytes], spam: bool) -> list[str]:
-        """Learn messages as spam or as ham: "learned", "known" or "corrected" of each."""
+        """Learn messages as spam or as ham: "learned", "known", "corrected" or "renewed" of each.
+
+        A message that is known is not learned again; one that has faded counts in full again.
+        """
         outcomes: list[str] = []
         with saying_what_was_done(outcomes):
             for batch in batches(messages):
@@ -195,25 +199,26 @@ class SpamFilter:
         ]
 
     def _learn(self, lessons: Sequence[Lesson]) -> list[str]:
-        outcomes, new, wrong = [], {}, []
+        outcomes, new, old = [], {}, []
         with self.store.change() as change:
             self._require_version(change.get(TOKENS))  # the store may be another than before
             known = change.find([each.digest for each in lessons])
             for each in lessons:
                 before = known.get(each.digest)
-                if each.digest in new or (before is not None and before.spam == each.spam):
+                is_same = before is not None and before.spam == each.spam
+                if each.digest in new or (before is not None and is_same and not before.halvings):
                     outcomes.append(KNOWN)
                     continue
                 if before is not None:
-                    wrong.append(before)
+                    old.append(before)
                 new[each.digest] = each
-                outcomes.append(LEARNED if before is None else CORRECTED)
-            if wrong:
-                change.drop(wrong)
+                outcomes.append(LEARNED if before is None else RENEWED if is_same else CORRECTED)
+            if old:
+                change.drop(old)
             if new:
                 change.write(list(new.values()))
-                shift(change, list(new.values()), wrong)
-                note_changes(change, len(new) + GOING * len(wrong))
+                shift(change, list(new.values()), old)
+                note_changes(change, len(new) + GOING * outcomes.count(CORRECTED))
                 change.put(TOKENS, str(VERSION))
         return outcomes
 
@@ -251,7 +256,11 @@ class SpamFilter:
         totals, changes = self.store.totals(), self.changes
         if not anew and not self.judgement.is_stale(totals, changes):
             return
-        lessons = [each for spam in (False, True) for each in self.store.newest(JUDGED, spam)]
+        lessons = [
+            each
+            for spam in (False, True)
+            for each in no_more_than(JUDGED_TOKENS, self.store.newest(JUDGED, spam))
+        ]
         judgement = judge(lessons, self.store, totals, changes)
         with self.store.change() as change:
             if self.own.totals() == Totals():  # of a store that is empty nothing is left
@@ -264,7 +273,7 @@ class SpamFilter:
     @property
     def changes(self) -> int:
         """How many lessons have come and gone; those that went count for ten."""
-        return int(self.store.notes(CHANGES).get(CHANGES, 0))
+        return number_of(self.store.notes(CHANGES).get(CHANGES))
 
     @property
     def judgement(self) -> Judgement:
@@ -320,7 +329,7 @@ def saying_what_was_done(outcomes: list[str]) -> Iterator[None]:
         yield
     except StoreError as error:
         number = Counter(outcomes)
-        done = [f"{number[each]:,} {each}" for each in (LEARNED, CORRECTED, FORGOTTEN)]
+        done = [f"{number[each]:,} {each}" for each in (LEARNED, CORRECTED, RENEWED, FORGOTTEN)]
         told = ", ".join(each for each in done if not each.startswith("0 "))
         if not told:
             raise
@@ -336,7 +345,12 @@ def unlearn(change: Change, lessons: Sequence[Lesson]) -> None:
 
 
 def note_changes(change: Change, number: int) -> None:
-    change.put(CHANGES, str(int(change.get(CHANGES) or 0) + number))
+    change.put(CHANGES, str(number_of(change.get(CHANGES)) + number))
+
+
+def number_of(note: str | None) -> int:
+    """A number that was noted; none if a damaged store has something else there."""
+    return int(note) if note and note.isdecimal() and len(note) < 19 else 0
 
 
 def surplus(totals: Totals, keep: int) -> dict[bool, int]:
@@ -359,6 +373,12 @@ def shift(change: Change, more: Sequence[Lesson], less: Sequence[Lesson]) -> Non
     for lessons, sign in ((less, -1), (more, 1)):
         if lessons:
             change.shift(*sums(lessons, sign))
+
+
+def no_more_than(tokens: int, lessons: Sequence[Lesson]) -> Sequence[Lesson]:
+    """The first lessons that hold no more than so many tokens together."""
+    sizes = np.cumsum([len(each.tokens) for each in lessons])
+    return lessons[: int(np.searchsorted(sizes, tokens, side="right"))]
 
 
 def batches(items: Iterable[T]) -> Iterator[list[T]]:

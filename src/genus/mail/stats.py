@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from genus.mail.judgement import FEWEST
 from genus.mail.spamfilter import SpamFilter
+from genus.mail.verdict import HAM, SPAM
+
+ENOUGH = 20  # messages of a class, below which it is scarce
+MOST_UNEVEN = 20  # messages of one class for each of the other
+LITTLE = 0.3  # the share of spam that is worth a filter
 
 
 def stats_of(spam_filter: SpamFilter) -> str:
@@ -18,24 +23,42 @@ def stats_of(spam_filter: SpamFilter) -> str:
         f"tokens      {store.distinct():,}",
         f"size        {store.size() / 1e6:,.1f} MB",
     ]
-    if min(ham, spam) < FEWEST:
-        lines.append(f"Every answer is unsure until {FEWEST} of each are learned.")
-    else:
+    if min(ham, spam) >= FEWEST:
         loss = spam_filter.ham_loss
         threshold = judgement.threshold(loss)
         lines.append(
             f"verdicts    spam above score {threshold:+.2f}, so that "
-            f"{percent(judgement.loss_beyond(threshold))} of ham is lost; ham up to 0; unsure "
-            "between"
+            f"{percent(judgement.loss_beyond(threshold))} of ham is lost at most; ham up to "
+            f"{judgement.ham_end:+.2f}; unsure between"
         )
         if judgement.spam_scores:
             lines.append(
-                f"caught      {judgement.caught(loss):.1%} of the spam that is known, when it is "
-                "judged by the rest"
+                f"caught      {judgement.caught(loss):.1%} of the newest spam, when it is judged "
+                "by what was learned before"
             )
         weights = sorted(judgement.weights.items(), key=lambda item: -item[1])
         lines.append("weights     " + ", ".join(f"{name} {value:.2f}" for name, value in weights))
-    return "\n".join(lines)
+    return "\n".join(lines + advice(spam_filter))
+
+
+def advice(spam_filter: SpamFilter) -> list[str]:
+    """Say what keeps the filter from working well, and what to do about it."""
+    judgement, totals = spam_filter.judgement, spam_filter.store.totals()
+    number = dict(zip((HAM, SPAM), totals.weights, strict=True))
+    scarce, other = sorted((HAM, SPAM), key=lambda name: number[name])
+    more = f"genus mail learn --{scarce} FOLDER"
+    few = f"Only {number[scarce]:,.0f} {scarce} is learned"
+    if number[scarce] < FEWEST:
+        return [f"{few}: every answer is unsure until {FEWEST} of each are. Learn more: {more}."]
+    if number[scarce] < ENOUGH or number[scarce] < number[other] / MOST_UNEVEN:
+        return [f"{few}, beside {number[other]:,.0f} {other}. Learn more of it: {more}."]
+    caught = judgement.caught(spam_filter.ham_loss) if judgement.spam_scores else 1.0
+    if caught < LITTLE:
+        return [
+            f"Only {caught:.0%} of the newest spam would be caught. Learn more mail of both kinds, "
+            "from the same months, and look for messages learned as the wrong kind: genus mail why."
+        ]
+    return []
 
 
 def percent(share: float) -> str:

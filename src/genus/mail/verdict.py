@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 HAM, UNSURE, SPAM = "ham", "unsure", "spam"
 UNREAD = "More of the text is beyond the limits, and was not read, than was read."  # a reason
+NEW = "It would be spam, but more of it is new to the filter than of most mail that was learned."
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,32 @@
-"""Texts: where they come from, how they become tokens, and documents as counts of words."""
+"""Texts: where they come from, how they become tokens, and documents as counts of words.
 
-from genus.text.documents import Documents, Entries
-from genus.text.sources import NoText, Texts
-from genus.text.tokenizer import DEFAULT_PATTERN, Tokenizer
+Names are imported when they are used: mail needs the kernel's words and pages, and not SciPy.
+"""
 
-__all__ = ["DEFAULT_PATTERN", "Documents", "Entries", "NoText", "Texts", "Tokenizer"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from genus.text.documents import Documents as Documents
+    from genus.text.documents import Entries as Entries
+    from genus.text.sources import NoText as NoText
+    from genus.text.sources import Texts as Texts
+    from genus.text.tokenizer import DEFAULT_PATTERN as DEFAULT_PATTERN
+    from genus.text.tokenizer import Tokenizer as Tokenizer
+
+WHERE = {
+    "DEFAULT_PATTERN": "tokenizer",
+    "Documents": "documents",
+    "Entries": "documents",
+    "NoText": "sources",
+    "Texts": "sources",
+    "Tokenizer": "tokenizer",
+}
+
+__all__ = sorted(WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"genus.text.{WHERE[name]}"), name)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import click
 
 from genus.cli.errors import Commands
@@ -29,6 +32,11 @@ def mail() -> None:
       genus mail check message.eml
       genus mail sort ~/Maildir --junk .Junk
     """
+    # Mail servers limit the address space, of which every thread of OpenBLAS takes some even if it
+    # has nothing to do; where it cannot, it tries for ever.
+    if "numpy" not in sys.modules:
+        for variable in ("OPENBLAS_NUM_THREADS", "GENUS_THREADS"):
+            os.environ.setdefault(variable, "1")
 
 
 for command in (

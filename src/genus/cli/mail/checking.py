@@ -45,7 +45,7 @@ def check(
     with failing(ctx, FAILED):
         from genus.mail.boxes import messages_in
         from genus.mail.spamfilter import SpamFilter
-        from genus.mail.verdict import printable
+        from genus.mail.verdict import NEW, printable
 
         spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
         try:
@@ -61,7 +61,7 @@ def check(
                 reasons.add(verdict.reason)
         finally:
             spam_filter.close()
-        for reason in sorted(reasons - {""}):
+        for reason in sorted(reasons - {"", NEW}):
             click.echo(reason, err=True)
         sys.stdout.flush()
         missed.exit(ctx, FAILED)

@@ -50,8 +50,8 @@ def learn(
 ) -> None:
     """Learn from spam, and from mail that is not.
 
-    A message that is known is not learned again; one that is known as the other class is
-    corrected. Whatever is learned can be forgotten.
+    A message that is known is not learned again, unless it has faded; one that is known as the
+    other class is corrected. Whatever is learned can be forgotten.
 
     \b
     Examples:
@@ -59,6 +59,7 @@ def learn(
       genus mail learn --spam - < message.eml
     """
     from genus.mail.spamfilter import SpamFilter
+    from genus.mail.stats import advice
 
     if not spam and not ham:
         raise click.UsageError("Say what is spam and what is not: --spam PATH…, --ham PATH….")
@@ -71,12 +72,15 @@ def learn(
             if paths:
                 outcomes = spam_filter.learn(passing("learn", raws(paths, missed)), label == "spam")
                 added += outcomes.count("learned")
-                click.echo(f"{label}: {told(outcomes, ('learned', 'known', 'corrected'))}")
+                kinds = ("learned", "known", "corrected", *{"renewed"}.intersection(outcomes))
+                click.echo(f"{label}: {told(outcomes, kinds)}")
         totals = spam_filter.own.totals()
         gone = before + added - totals.ham - totals.spam
         if gone > 0:
             click.echo(f"The {gone:,} oldest messages were forgotten, to keep the store bounded.")
         click.echo(f"The store holds {totals.ham:,} ham and {totals.spam:,} spam.")
+        for each in advice(spam_filter):
+            click.echo(each, err=True)
     finally:
         spam_filter.close()
     missed.exit(ctx)

@@ -48,7 +48,7 @@ def sort(
     from genus.cli.errors import say
     from genus.mail.sorting import sort_maildir
     from genus.mail.spamfilter import SpamFilter
-    from genus.mail.verdict import printable
+    from genus.mail.verdict import NEW, printable
 
     spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
     try:
@@ -61,7 +61,7 @@ def sort(
                 click.echo(printable(f"{moved.path} -> {moved.target}"))
     finally:
         spam_filter.close()
-    for reason in sorted(reasons - {""}):
+    for reason in sorted(reasons - {"", NEW}):
         say(reason)
     done = " would be moved" if dry_run else " moved"
     unsure_done = "" if unsure is None else done

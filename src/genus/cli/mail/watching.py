@@ -75,7 +75,16 @@ class Server(click.ParamType[tuple[str, int | None]]):
 @click.option("--all", "all_mail", is_flag=True, help="Sort also what is in the inbox already.")
 @click.option("--once", is_flag=True, help="Do what there is to do, then stop.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@click.option("--no-learn", is_flag=True, help="Do not learn from what is moved.")
+@click.option("--no-learn", is_flag=True, help="Do not learn at all.")
+@click.option(
+    "--inbox-days",
+    type=click.FloatRange(0),
+    default=3,
+    show_default=True,
+    metavar="DAYS",
+    help="Learn read mail as ham that has stayed in the inbox for so long.",
+)
+@click.option("--no-learn-inbox", is_flag=True, help="Learn only from what is moved.")
 @options.store
 @options.site
 @options.ham_loss
@@ -94,6 +103,8 @@ def watch(
     once: bool,
     dry_run: bool,
     no_learn: bool,
+    inbox_days: float,
+    no_learn_inbox: bool,
     store: str | None,
     site: str | None,
     ham_loss: float | None,
@@ -104,6 +115,8 @@ def watch(
 
     A message moved into Junk is learned as spam, one moved out of it as ham, once it has been
     read. What is moved into Trash teaches nothing, nor does what this command itself has moved.
+    Read mail that has stayed in the inbox for three days is learned as ham, at most 2 for each
+    message of spam that is known and 100 more; --no-learn-inbox switches that off.
     Mail that comes while it does not run is sorted when it starts again; mail from before its
     first start is left alone, unless --all is given.
 
@@ -129,7 +142,8 @@ def watch(
     account = Account(host, port or PORTS[kind], user, secret, kind, is_token)
     if kind == "plain":
         warn_of_plain(host)
-    plan = Plan(inbox, junk, trash, every, all_mail, once, dry_run, not no_learn)
+    stay = None if no_learn_inbox else inbox_days
+    plan = Plan(inbox, junk, trash, every, all_mail, once, dry_run, not no_learn, stay)
     spam_filter = SpamFilter.open(store, site, ham_loss=ham_loss)
     ending = Ending()
     try:

@@ -6,10 +6,10 @@ import math
 import re
 
 from genus.mail.evidence import Why
-from genus.mail.marking import envelope_of, header, headers_named, on_top, unmark, without
+from genus.mail.marking import envelope_of, header, headers_named, line_end, on_top, unmark, without
 from genus.mail.spamd.filters import Filters
 from genus.mail.spamd.protocol import PONG, Code, Refusal, Request, answer, with_headers
-from genus.mail.spamfilter import CORRECTED, FORGOTTEN, LEARNED
+from genus.mail.spamfilter import FORGOTTEN, KNOWN
 from genus.mail.verdict import SPAM, Verdict
 
 THRESHOLD = 5.0
@@ -63,7 +63,7 @@ def told(request: Request, filters: Filters) -> bytes:
     if label not in ("spam", "ham"):
         raise Refusal(Code.EX_USAGE, "Set goes with Message-class: spam or Message-class: ham")
     (outcome,) = spam_filter.learn([request.message], spam=label == "spam")
-    return with_headers(["DidSet: local"] if outcome in (LEARNED, CORRECTED) else [])
+    return with_headers(["DidSet: local"] if outcome != KNOWN else [])
 
 
 def places(request: Request, name: str) -> bool:
@@ -123,6 +123,7 @@ def report(why: Why) -> str:
 def marked(raw: bytes, verdict: Verdict) -> bytes:
     """The message with the verdict on top, also as SpamAssassin writes it; forged ones are gone."""
     envelope, rest = envelope_of(raw)
+    envelope, own = (without(FORGED, unmark(each)) for each in (envelope, rest))
     spam = verdict.verdict == SPAM
     headers = [
         header(verdict),
@@ -131,4 +132,4 @@ def marked(raw: bytes, verdict: Verdict) -> bytes:
         f"X-Spam-Status: {'Yes' if spam else 'No'}, score={shown(verdict)} "
         f"required={THRESHOLD} tests=GENUS_{verdict.verdict.upper()}",
     ]
-    return envelope + on_top([each.rstrip() for each in headers], without(FORGED, unmark(rest)))
+    return envelope + on_top([each.rstrip() for each in headers], own, line_end(envelope, rest))

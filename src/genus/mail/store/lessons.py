@@ -23,6 +23,13 @@ class NoLesson(ValueError):
     """What is no lesson, where one should be."""
 
 
+def whole(value: object) -> int:
+    """A number of a lesson; what a damaged file has in its place is refused."""
+    if not isinstance(value, int) or not 0 <= value < 1 << 62:
+        raise NoLesson(f"{value!r} is no number of messages, or of days")
+    return value
+
+
 @dataclass(frozen=True, eq=False)
 class Lesson:
     """A message by the hash of its content, its class, and the hashes of its tokens, ascending.
@@ -57,10 +64,12 @@ class Lesson:
     @classmethod
     def of_row(cls, row: Row) -> Lesson:
         digest, spam, day, tokens, weight, halvings = row
-        if isinstance(tokens, int | str) or len(tokens) % 4:
+        if not isinstance(tokens, bytes | bytearray | memoryview) or len(tokens) % 4:
             raise NoLesson("a lesson is not of whole tokens")
+        if not isinstance(digest, bytes | bytearray | memoryview):
+            raise NoLesson("a lesson is of no message")
         held = np.frombuffer(bytes(tokens), "<u4").astype(np.uint32)
-        return cls(bytes(digest), bool(spam), day, held, weight, halvings)
+        return cls(bytes(digest), bool(spam), whole(day), held, whole(weight), whole(halvings))
 
 
 def sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genus.mail.store.lessons import COLUMNS, Counts, Lesson, NoLesson, Tokens
+from genus.mail.store.lessons import COLUMNS, Counts, Lesson, NoLesson, Tokens, whole
 from genus.mail.store.protocol import Change, NoStore, Store, StoreError, Totals
 
 VERSION = 1
@@ -39,6 +39,8 @@ INSERT INTO totals VALUES (0, 0, 0), (1, 0, 0);
 CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 LAST = "\U0010ffff"  # after every character of a name
+LOOK_UP = "SELECT key, ham, spam FROM json_each(?) CROSS JOIN tokens AS t ON t.id = value"
+LOOKED_UP = 10_000  # tokens in one query, for rows take much room
 TOGETHER = 100  # rows that a statement adds: it takes half as long as one for each
 ADD_ONE, ADD_MANY = (
     f"INSERT INTO tokens VALUES {', '.join(['(?, ?, ?)'] * rows)} ON CONFLICT (id) DO UPDATE "
@@ -65,7 +67,7 @@ class SQLiteStore:
             self._opened = connect(self.path, self._create, self._frozen is not None)
             self._file = there or identity(self.path)
             self._log = identity(beside(self.path, "-wal"))
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, UnicodeDecodeError, TypeError) as error:
             raise sentence(self.path, error) from error
 
     @property
@@ -94,47 +96,47 @@ class SQLiteStore:
 
     def counts(self, tokens: Tokens) -> Counts:
         found = np.zeros((len(tokens), 2), np.int64)
-        with self._sentences():
-            rows = self._connection.execute(
-                "SELECT key, ham, spam FROM json_each(?) CROSS JOIN tokens AS t ON t.id = value",
-                (str(tokens.tolist()),),
-            ).fetchall()
-        if rows:
-            known = np.array(rows, np.int64)
-            if known.min() < 0:
+        for start in range(0, len(tokens), LOOKED_UP):
+            with self._reading():
+                rows = self._connection.execute(
+                    LOOK_UP,
+                    (str(tokens[start : start + LOOKED_UP].tolist()),),
+                ).fetchall()
+                known = np.array(rows, np.int64).reshape(-1, 3)
+            if known.size and known.min() < 0:
                 raise damaged(self.path, "counts are negative")
-            found[known[:, 0]] = known[:, 1:]
+            found[start + known[:, 0]] = known[:, 1:]
         return found
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
-        with self._sentences():
+        with self._reading():
             return find(self._connection, digests)
 
     def totals(self) -> Totals:
-        with self._sentences():
+        with self._reading():
             rows = self._connection.execute(
                 "SELECT messages, weight FROM totals ORDER BY spam"
             ).fetchall()
-        (ham, ham_weight), (spam, spam_weight) = rows
-        return Totals(ham, spam, ham_weight, spam_weight)
+            (ham, ham_weight), (spam, spam_weight) = rows
+            return Totals(*map(whole, (ham, spam, ham_weight, spam_weight)))
 
     def distinct(self) -> int:
-        with self._sentences():
+        with self._reading():
             (number,) = self._connection.execute("SELECT count(*) FROM tokens").fetchone()
         return int(number)
 
     def newest(self, most: int, spam: bool) -> list[Lesson]:
-        with self._sentences():
+        with self._reading():
             rows = self._connection.execute(
                 f"SELECT {COLUMNS} FROM lessons WHERE spam = ? ORDER BY number DESC LIMIT ?",
                 (int(spam), most),
-            ).fetchall()
+            )
             return [Lesson.of_row(row) for row in rows]
 
     def oldest(self, before: int) -> Iterator[Lesson]:
         last = -1
         while True:
-            with self._sentences():
+            with self._reading():
                 rows = self._connection.execute(
                     f"SELECT {COLUMNS}, number FROM lessons WHERE day < ? AND number > ? "
                     "ORDER BY number LIMIT 1000",
@@ -147,13 +149,12 @@ class SQLiteStore:
             yield from lessons
 
     def notes(self, prefix: str) -> dict[str, str]:
-        with self._sentences():
-            return dict(
-                self._connection.execute(
-                    "SELECT name, value FROM notes WHERE name >= ? AND name < ?",
-                    (prefix, prefix + LAST),
-                ).fetchall()
-            )
+        with self._reading():
+            rows = self._connection.execute(
+                "SELECT name, value FROM notes WHERE name >= ? AND name < ?",
+                (prefix, prefix + LAST),
+            ).fetchall()
+            return {text(name): text(value) for name, value in rows}
 
     @contextmanager
     def change(self) -> Iterator[Change]:
@@ -195,10 +196,21 @@ class SQLiteStore:
     def _sentences(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
             raise sentence(self.path, error) from error
         except NoLesson as error:
             raise damaged(self.path, str(error)) from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """The same, and what is read is of the kind that is written."""
+        with self._sentences():
+            try:
+                yield
+            except (TypeError, ValueError) as error:
+                if isinstance(error, StoreError | NoLesson | UnicodeDecodeError):
+                    raise
+                raise NoLesson(f"a value of another kind than is written there: {error}") from error
 
 
 class SQLiteChange:
@@ -258,6 +270,12 @@ class SQLiteChange:
                 "UPDATE totals SET messages = messages + ?, weight = weight + ? WHERE spam = ?",
                 (sign * len(of_class), sign * sum(each.counts_for for each in of_class), int(spam)),
             )
+
+
+def text(value: object) -> str:
+    if not isinstance(value, str):
+        raise NoLesson("a note is no text")
+    return value
 
 
 def find(connection: sqlite3.Connection, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
@@ -360,7 +378,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             "Use the genus that wrote it, or learn anew."
         )
     run("PRAGMA synchronous = FULL")
-    run("PRAGMA cache_size = -65536")  # KiB
+    run("PRAGMA cache_size = -16384")  # KiB
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -391,7 +409,8 @@ def sentence(path: Path, error: Exception) -> StoreError:
         return StoreError(
             f"The store {path} has been in use by another process for {PATIENCE:.0f} s. Try again."
         )
-    if "not a database" in told or "malformed" in told:
+    is_of_value = isinstance(error, UnicodeDecodeError | OverflowError | TypeError)
+    if is_of_value or "not a database" in told or "malformed" in told:
         return damaged(path, told)
     if "readonly" in told:
         return StoreError(f"The store {path} can be read, but not written, by this user.")

@@ -16,6 +16,8 @@ What is learned, and when:
   inbox, was put there by another filter and not by the user: it is not learned, also not when
   somebody marks the whole folder as read.
 - The watcher's own moves teach nothing until the user takes the message out.
+- A message that was judged, is read, and has stayed in the inbox for some days is ham, unless the
+  plan says otherwise: no more of them than fit to the spam that is known. See `staying.py`.
 
 What stays right when the watcher, the connection or the server ends at any moment: the server does
 each move, atomically where it knows MOVE. A move is noted before it is asked for, so that its

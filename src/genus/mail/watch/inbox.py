@@ -160,7 +160,7 @@ class Inbox:
                 spam.append(letter.uid)
             else:
                 self.notes.dismiss(name, letter.uid)
-                self.met(letter, name)
+                self.met(letter, name, now())
             outcomes.append((letter.uid, self.outcome(verdict, label)))
         self.notes.keep()
         if spam and not self.session.plan.dry:
@@ -187,5 +187,5 @@ class Inbox:
             return f"{told}, {moved} to {self.junk.folder}"
         return f"{told} ({verdict.reason})" if verdict.reason else told
 
-    def met(self, letter: Letter, name: str) -> None:
-        self.notes.inbox[letter.uid] = Met(letter.stamp, name)
+    def met(self, letter: Letter, name: str, since: int = 0) -> None:
+        self.notes.inbox[letter.uid] = Met(letter.stamp, name, since=since)

@@ -17,6 +17,7 @@ from genus.mail.watch.lessons import Lessons
 from genus.mail.watch.lock import alone
 from genus.mail.watch.other_folders import Elsewhere
 from genus.mail.watch.session import Plan, Session
+from genus.mail.watch.staying import Staying
 
 SETTLING = 1.0  # seconds that more news may follow the first in
 SHORTEST, LONGEST = 1.0, 300.0  # seconds between attempts to connect
@@ -72,6 +73,7 @@ class Watcher:
         self.junk = Junk(self.session, self.lessons)
         self.inbox = Inbox(self.session, spam_filter, self.junk, self.lessons)
         self.elsewhere = Elsewhere(self.session, self.junk)
+        self.staying = Staying(self.session, spam_filter, self.lessons)
 
     def start(self, connection: Connection) -> None:
         """Find the folders of a new connection."""
@@ -95,6 +97,8 @@ class Watcher:
             self.junk.look()
         if everywhere or self.elsewhere.is_awaited:
             self.elsewhere.look()
+        if everywhere:
+            self.staying.look()
         if self.session.plan.learn:
             self.lessons.learn()
 

@@ -39,6 +39,7 @@ class Met:
     stamp: str
     digest: str = ""
     own: int = 0  # the number it had in the inbox, if the watcher moved it
+    since: int = 0  # when it was judged and left in the inbox, unless that is settled
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ class Plan:
     once: bool = False
     dry: bool = False
     learn: bool = True
+    stay: float | None = 3.0  # days after which read mail in the inbox is learned as ham
 
 
 class Session:

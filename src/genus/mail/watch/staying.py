@@ -1,0 +1,66 @@
+"""What the user has read and left in the inbox: learned as ham after some days.
+
+Without it only mistakes are learned. The filter rarely takes ham for spam, so that it would learn
+hardly any ham, and could not tell how far ham's scores reach. Ham is learned in proportion to
+spam, lest mail that is rarely moved swamps what the user teaches by moving it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from genus.mail.imap import DELETED
+from genus.mail.spamfilter import SpamFilter
+from genus.mail.store import Totals
+from genus.mail.watch.lessons import Lessons, is_read
+from genus.mail.watch.notes import now
+from genus.mail.watch.session import Session
+
+HAM_A_SPAM, MORE = 2, 100  # messages of ham that are learned: so many for each of spam, and more
+OTHERS_SAY = frozenset({"$junk", "junk"})  # flags by which mail programs mark spam
+SECONDS_A_DAY = 86_400
+
+
+class Staying:
+    """Messages that were judged, and stay in the inbox."""
+
+    def __init__(self, session: Session, spam_filter: SpamFilter, lessons: Lessons) -> None:
+        self.session, self.notes = session, session.notes
+        self.filter, self.lessons = spam_filter, lessons
+
+    def look(self) -> None:
+        """Owe a lesson for each message that was read, and has stayed long enough."""
+        days = self.session.plan.stay
+        if days is None or not self.session.plan.learn:
+            return
+        before = now() - days * SECONDS_A_DAY
+        shelf = self.notes.inbox
+        due = [uid for uid, met in shelf.items() if met.since and met.since <= before]
+        room = room_for_ham(self.filter.store.totals()) if due else 0
+        if not room:
+            return
+        inbox = self.session.plan.inbox
+        validity = self.session.connection.examine(inbox)
+        if validity != self.notes.places["inbox"].validity:  # it was numbered anew just now
+            return
+        there = {each.uid: each for each in self.session.connection.heads(sorted(due))}
+        for uid in sorted(due):
+            letter = there.get(uid)
+            if letter is not None and is_read(letter) and not letter.flags & OTHERS_SAY:
+                if room == 0:
+                    break
+                room -= 1
+                self.lessons.owe(shelf[uid].digest, inbox, validity, letter, spam=False)
+            elif letter is not None and DELETED not in letter.flags:
+                continue  # unread, or another program's spam: the user may yet decide
+            shelf[uid] = replace(shelf[uid], since=0)
+        self.notes.keep()
+
+
+def room_for_ham(totals: Totals) -> int:
+    """How many messages of ham may be learned that the user has not moved.
+
+    >>> room_for_ham(Totals(ham=100, spam=50)), room_for_ham(Totals(ham=5000, spam=50))
+    (100, 0)
+    """
+    return max(HAM_A_SPAM * totals.spam + MORE - totals.ham, 0)
