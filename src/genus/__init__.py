@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from genus.estimators import Discretizer as Discretizer
     from genus.estimators import GammaNB as GammaNB
     from genus.estimators import GaussianNB as GaussianNB
+    from genus.estimators import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from genus.estimators import MultinomialNB as MultinomialNB
     from genus.estimators import PoissonNB as PoissonNB
+    from genus.estimators import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from genus.estimators import TableClassifier as TableClassifier
     from genus.estimators import TextClassifier as TextClassifier
     from genus.estimators.from_counts import from_counts as from_counts
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from genus.persistence.loading import load as load
     from genus.solve.normal import MultivariateNormal as MultivariateNormal
     from genus.solve.normal import SingularCovarianceError as SingularCovarianceError
+    from genus.solve.normal import SingularCovarianceWarning as SingularCovarianceWarning
     from genus.stacking.outcome import CrossValidation as CrossValidation
     from genus.table import TableError as TableError
     from genus.text.model.choosing import Choice as Choice
@@ -50,6 +53,7 @@ WHERE = ESTIMATORS | {
     "TextExplanation": "genus.explanation",
     "MultivariateNormal": "genus.solve.normal",
     "SingularCovarianceError": "genus.solve.normal",
+    "SingularCovarianceWarning": "genus.solve.normal",
     "CrossValidation": "genus.stacking.outcome",
     "TableError": "genus.table",
 }
@@ -84,10 +88,13 @@ __all__ = [
     "Explanation",
     "GammaNB",
     "GaussianNB",
+    "LinearDiscriminantAnalysis",
     "MultinomialNB",
     "MultivariateNormal",
     "PoissonNB",
+    "QuadraticDiscriminantAnalysis",
     "SingularCovarianceError",
+    "SingularCovarianceWarning",
     "TableClassifier",
     "TableError",
     "TableExplanation",

@@ -795,10 +795,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         except InvalidColumn as error:
             raise ValueError(f"{self._subject(error.column)} {error.problem}") from None
         except NoSolutionError as error:
-            if hasattr(self, "feature_names_in_") and error.columns:
-                legend = ", ".join(map(self._named, error.columns))
-                raise type(error)(f"{error} Here {legend}.", error.columns) from None
-            raise
+            raise type(error)(self._with_names(error), error.columns) from None
         except InvalidValue as error:
             where = f"row {error.row}, {self._named(error.column)} holds {error.value}"
             if error.too_small:
@@ -811,6 +808,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 f"Input X contains infinity or a value too large for dtype('float64'): {where}. "
                 "Use NaN for what is missing."
             ) from None
+
+    def _with_names(self, error: NoSolutionError) -> str:
+        """What an error says, and the names of the columns that it speaks of by number."""
+        if not (hasattr(self, "feature_names_in_") and error.columns):
+            return str(error)
+        return f"{error} Here {', '.join(map(self._named, error.columns))}."
 
     def _named(self, column: int) -> str:
         """A column by its number and, if it has one, its name."""

@@ -17,7 +17,7 @@ from genus._kernel import center, square_columns
 from genus.arrays import matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, InvalidColumn, Matrix, threads
-from genus.statistics import Array, Moments, divide, grid_point
+from genus.statistics import Array, Moments, Points, divide, grid_point
 
 SAMPLE_ROWS = 512  # from which the first origin is taken
 CLASS_ROWS = 512  # of one class, at least, that are worth a product of their own
@@ -39,6 +39,29 @@ def count_moments(
         # The rows that the origin was taken from lie elsewhere than most (or do not count).
         counted = count(better, X, y, classes, weight)
     return counted.canonical()
+
+
+def list_points(
+    structure: str,
+    quartic: bool,
+    limit: int,
+    X: Matrix,
+    y: Codes,
+    classes: Axis,
+    weight: Array | None,
+) -> Points | Moments:
+    """The rows themselves; those with a hole, or without weight, are left out."""
+    x = matrix.dense_rows(X)
+    if np.isinf(x).any():
+        matrix.refuse(X, int(np.argmax(np.isinf(x).ravel())), nonnegative=False)
+    w = np.ones(len(y)) if weight is None else weight
+    refuse_underflow(x, 4 if quartic else 2)
+    kept = ~np.isnan(x).any(axis=1) & (w > 0)
+    x, w, codes = (x.copy(), w, y) if kept.all() else (x[kept], w[kept], y[kept])
+    points = Points(structure, quartic, limit, classes, codes, w.copy(), x)
+    with np.errstate(over="ignore"):
+        refuse_overflow(w @ x ** (4 if quartic else 2))
+    return points.present()
 
 
 def count_squares(
