@@ -18,6 +18,7 @@ from genus import (
     QuadraticDiscriminantAnalysis,
     SingularCovarianceWarning,
 )
+from scope import at_night
 
 DATA = {
     "iris": load_iris(return_X_y=True),
@@ -73,7 +74,7 @@ def named(options):
     return re.sub(r"[{}' ]", "", str(options))
 
 
-@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("data", at_night(DATA, "wine", "cancer"))
 @pytest.mark.parametrize("options", LINEAR, ids=named)
 def test_linear_analysis_is_scikit_learns(data, options):
     ours, theirs, X = both("LinearDiscriminantAnalysis", data, options)
@@ -100,7 +101,7 @@ def test_linear_analysis_is_scikit_learns(data, options):
     assert_array_equal(ours.get_feature_names_out(), [n.lower() for n in names])
 
 
-@pytest.mark.parametrize("data", ["iris", "wine"])
+@pytest.mark.parametrize("data", at_night(["iris", "wine"], "wine"))
 @pytest.mark.parametrize("options", QUADRATIC, ids=named)
 def test_quadratic_analysis_is_scikit_learns(data, options):
     ours, theirs, X = both("QuadraticDiscriminantAnalysis", data, options)

@@ -411,7 +411,7 @@ def kept(model: Any) -> dict[str, Any]:
 def test_leaving_one_out_is_fitting_without_it(variant: Variant, data: st.DataObject) -> None:
     rows = data.draw(variant.training())
     small = rows[-data.draw(st.integers(3, len(rows))) :]
-    if not failed(attempt(fit, variant, small)):
+    if len(np.unique(small.y)) > 1 and not failed(attempt(fit, variant, small)):
         rows = small
     model = attempt(fit, variant, rows)
     assume(not failed(model))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from genus.estimators import TableClassifier as TableClassifier
     from genus.estimators import TextClassifier as TextClassifier
     from genus.estimators.from_counts import from_counts as from_counts
+    from genus.estimators.from_parameters import from_parameters as from_parameters
     from genus.evaluate import Tuning as Tuning
     from genus.evaluate import cross_validate as cross_validate
     from genus.evaluate import tune as tune
@@ -44,6 +45,7 @@ WHERE = ESTIMATORS | {
     "Discretizer": "genus.estimators.discretizer",
     "from_bytes": "genus.persistence.loading",
     "from_counts": "genus.estimators.from_counts",
+    "from_parameters": "genus.estimators.from_parameters",
     "load": "genus.persistence.loading",
     "Tuning": "genus.evaluate",
     "cross_validate": "genus.evaluate",
@@ -105,6 +107,7 @@ __all__ = [
     "cross_validate",
     "from_bytes",
     "from_counts",
+    "from_parameters",
     "load",
     "tune",
 ]

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus.arrays import labels, matrix
 from genus.arrays.matrix import Codes, InvalidColumn, InvalidValue, Matrix
-from genus.arrays.options import whole
+from genus.arrays.options import warn, whole
 from genus.engines import TARGET, is_elsewhere, open_rows
 from genus.estimators.columns import NUMBERS, VALUES, Columns, matrix_of
 from genus.estimators.counting import Progress, Reading, Total, count_rows, plan_rows
@@ -92,7 +92,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _refuse_empty(self, X: Any, model: Model) -> None:
         """Raise if there is nothing to learn from; X is None of rows that were read in parts."""
         if X is not None:
-            refuse_empty_columns(X, self._feature_names())
+            refuse_empty_columns(X, self._named)
 
     def _refuse_unsolved(self, model: Model) -> None:
         """Raise if options leave nothing to predict by."""
@@ -174,6 +174,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             else:
                 model = self._read(X, y, sample_weight, how, first=like is None, complete=True)
             self._refuse_single_class(model)
+            if len(model.classes) == 1:
+                warn(
+                    f"All rows are of one class, {labels.show(model.classes[0])}, and so is "
+                    "everything that the model predicts. Give rows of another class, too."
+                )
             if like is None:
                 self._refuse_empty(None, model)
                 self._solve(model)
@@ -363,13 +368,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self._ready(X, codes, classes, weight)
 
     def _refuse_single_class(self, model: Model) -> None:
+        """Raise if there is one class only, and that is not enough."""
         if len(model.classes) == 1 and self._target is not None:
             only = labels.show(model.classes[0])
             raise TableError(
                 f"The target {self._target!r} is always {only}; nothing can be told apart. Give "
                 "rows of another class, too."
             )
-        refuse_single_class(model.classes)
 
     def resolve(self, **options: Any) -> Self:
         """A copy with other parameters, solved from the same statistics: no data needed."""
@@ -547,6 +552,25 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         with self._named_errors():
             return select(self.model_, dialect, table, names)
 
+    def to_sklearn(self) -> BaseEstimator:
+        """Return the scikit-learn estimator of the same name, fitted, with the same answers.
+
+        So the model goes where only scikit-learn's own classes go, such as to ONNX. Classifiers
+        without a counterpart there raise a TypeError.
+        """
+        check_is_fitted(self)
+        from genus.estimators.twins import twin  # it knows all classifiers
+
+        return twin(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.endswith("_") and isinstance(getattr(type(self), name, None), property):
+            raise AttributeError(
+                f"{name} follows from what was counted and cannot be set. genus.from_parameters "
+                "makes a model of given means, variances or probabilities."
+            )
+        super().__setattr__(name, value)
+
     # Fitted attributes, by scikit-learn's names
 
     @property
@@ -695,7 +719,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if y.dtype.kind not in "biuU":
             check_classification_targets(y)
         classes, codes = labels.factorize(y)
-        return X, codes, classes, check_weight(sample_weight, len(y))
+        return X, codes, labels.as_text(classes), check_weight(sample_weight, len(y))
 
     def _declare(self, model: Model, declared: NDArray[Any], seen: NDArray[Any]) -> Model:
         unknown = seen[labels.find(seen, declared) < 0]

@@ -14,11 +14,12 @@ from scipy.linalg import eigh
 
 from genus.arrays.matrix import dense_rows
 from genus.arrays.options import by_class, flag, number, numbers, whole
-from genus.estimators.base import attributes
+from genus.estimators.base import attributes, refuse_single_class
 from genus.estimators.discriminative import scikit_learn_form
 from genus.estimators.gaussian import GDA
 from genus.families import Gaussian
-from genus.families.gaussian.family import within
+from genus.families.gaussian.family import scatter_of, within
+from genus.model import Model
 from genus.solve.normal import LOG_2π
 from genus.solve.priors import Priors
 from genus.solve.shrinkage import shrink
@@ -215,7 +216,7 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
         model = self._fitted()
         family: Any = model.family
         everything = as_one_class(model.statistics)
-        total = within(everything, 0, float(everything.weights.sum()))
+        total = within(everything, scatter_of(everything), 0, float(everything.weights.sum()))
         if self._option("covariance_estimator") is not None:
             alone = replace(family, shared=False, averaged=None)
             total = alone.solve(everything, everything.classes, model.width).covariances[0]
@@ -292,6 +293,9 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
             estimator=self.covariance_estimator,
             remedy=f"{ways[0].upper()}{ways[1:]}.",
         )
+
+    def _refuse_single_class(self, model: Model) -> None:
+        refuse_single_class(model.classes)
 
     @property
     def covariance_(self) -> list[Array]:  # type: ignore[override]

@@ -246,6 +246,9 @@ class GaussianNB(GenerativeClassifier):
         is no part of the statistics, so that `partial_fit` in pieces is `fit`. Variances above
         the floor are those of maximum likelihood, unchanged.
     unbiased : divide by m_k - 1 instead of m_k.
+    smoothing : "floor", as above, or "add": `var_smoothing` times the largest variance of a column
+        is added to every variance. GaussianNB(smoothing="add", var_smoothing=1e-9) gives the
+        numbers of scikit-learn's GaussianNB().
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -254,19 +257,28 @@ class GaussianNB(GenerativeClassifier):
     """
 
     def __init__(
-        self, *, priors: Any = None, var_smoothing: float = 1e-3, unbiased: bool = False
+        self,
+        *,
+        priors: Any = None,
+        var_smoothing: float = 1e-3,
+        unbiased: bool = False,
+        smoothing: str = "floor",
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
         self.unbiased = unbiased
+        self.smoothing = smoothing
 
     def _family(self) -> Gaussian:
         flag("unbiased", self.unbiased)
+        if self.smoothing not in ("floor", "add"):
+            raise ValueError(f'smoothing is "floor" or "add", got {self.smoothing!r}.')
         return Gaussian(
             shared=False,
             diagonal=True,
             unbiased=bool(self.unbiased),
             floor=number("var_smoothing", self.var_smoothing, least=0),
+            added=self.smoothing == "add",
         )
 
     @property
@@ -280,9 +292,10 @@ class GaussianNB(GenerativeClassifier):
         return self._parameters.variance
 
     @property
-    def epsilon_(self) -> Array:
-        """The least variance of each column, (n,)."""
-        return self._parameters.floor
+    def epsilon_(self) -> Any:
+        """The least variance of each column, (n,), or what is added to every variance."""
+        floor = self._parameters.floor
+        return float(floor[0]) if self._option("smoothing") == "add" else floor
 
     @property
     def class_prior_(self) -> Array:

@@ -187,6 +187,11 @@ class TextClassifier(LinearClassifier):
         self.n_iter_ = found.rounds
         return found.model
 
+    def _refuse_single_class(self, model: Model) -> None:
+        if self._chooses:  # by how well classes are told apart
+            refuse_single_class(model.classes)
+        super()._refuse_single_class(model)
+
     # The group: a model that has counted runs of words, and one that has not, can do without
 
     def _alike(self, other: Any) -> tuple[Self, Any]:

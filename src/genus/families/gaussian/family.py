@@ -49,13 +49,14 @@ class Gaussian:
     """`shrinkage` is None, a number, "oas" or "ledoit-wolf".
 
     `identity`: a number shrinks towards the identity, and not towards the mean variance.
-    `floor` is the least variance, as a share of the column's. To separate variances of a diagonal Σ
-    `prior_rows` rows are added that have the variance over all classes. `singular` says what
-    happens if one Σ for all classes has no inverse: "error", or "shrink" it by "oas". `averaged`:
-    Σ is the mean of the classes' own, each shrunk by itself, weighed by these priors. `estimator`
-    estimates each of them from rows, as sklearn.covariance does. From `wide` columns on, rows are
-    kept as long as there are fewer of them than columns. `remedy` is what errors about a singular Σ
-    advise, if not these options. `counted` see `counted_as`.
+    `floor` is the least variance, as a share of the column's; if `added`, it is a share of the
+    largest variance of all columns and rows, and is added to every variance. To separate variances
+    of a diagonal Σ `prior_rows` rows are added that have the variance over all classes. `singular`
+    says what happens if one Σ for all classes has no inverse: "error", or "shrink" it by "oas".
+    `averaged`: Σ is the mean of the classes' own, each shrunk by itself, weighed by these priors.
+    `estimator` estimates each of them from rows, as sklearn.covariance does. From `wide` columns
+    on, rows are kept as long as there are fewer of them than columns. `remedy` is what errors about
+    a singular Σ advise, if not these options. `counted` see `counted_as`.
     """
 
     shared: bool = True
@@ -64,6 +65,7 @@ class Gaussian:
     unbiased: bool = False
     floor: float = 0.0
     prior_rows: float = 0.0
+    added: bool = False
     counted: Mapping[str, Any] | None = None
     identity: bool = False
     singular: str = "error"
@@ -209,7 +211,7 @@ class Gaussian:
     ) -> Array | None:
         w = np.ones(len(y)) if weight is None else weight
         if isinstance(parameters, DiagonalParameters):
-            if statistics.structure != "diagonal":
+            if statistics.structure != "diagonal" or self.added:
                 return None
             return score_diagonal_without(
                 statistics.moments,
@@ -266,7 +268,9 @@ class Gaussian:
         base = np.where(pooled > 0, pooled, np.where(total_variance > 0, total_variance, own_size))
         floor = self.floor * base
         raw = variance
-        variance = np.maximum(variance, floor)
+        if self.added:
+            floor = np.full_like(floor, self.floor * total_variance.max(initial=0.0))
+        variance = variance + floor if self.added else np.maximum(variance, floor)
         if not (variance > 0).all():
             k, j = np.argwhere(~(variance > 0))[0]
             whose = "any class" if self.shared else f"class {show(classes[k])}"
@@ -290,21 +294,22 @@ class Gaussian:
         centre = weights @ mean / weights.sum()
         mean[weights <= 0] = centre
         divisor = self._divisors(moments.weights)[..., 0]
-        if not pooled_variance(moments).any() or (self.shared and divisor <= 0):
+        pooled = pooled_variance(moments)
+        if not pooled.any() or (self.shared and divisor <= 0):
             raise SingularCovarianceError(
                 "The number of samples must be more than the number of classes: a weight of "
                 f"{weights.sum():g} in {np.count_nonzero(weights)} classes leaves no scatter "
                 "within them (all rows of a class are the same). Add rows, or use GaussianNB()."
             )
         if not self.shared:
-            return self._solve_separate(moments, classes, mean, centre, divisor)
+            return self._solve_separate(moments, classes, mean, centre, divisor, pooled)
         if self.averaged is None:
-            own = within(moments, None, float(divisor))
+            own = within(moments, scatter_of(moments), None, float(divisor))
             covariance, γ = shrink(own, moments, None, self.shrinkage, self.identity)
         else:
             own, covariance, γ = self._average(moments, classes)
-        if self.singular == "shrink" and γ == 0:
-            constant = is_constant(moments, mean, centre)
+        constant = (pooled <= 0) & is_same(mean, centre)
+        if self.singular == "shrink" and γ == 0 and constant.any():
             mean = np.where(constant, centre, mean)
             least = least_variance(moments, weights.sum())
             covariance = covariance.plus(1.0, np.where(constant, least, 0.0))
@@ -335,7 +340,8 @@ class Gaussian:
             ]
             mean = average(found, shares[seen])
             return mean, mean, 0.0
-        plain = [within(moments, k, weights[k]) for k in seen]
+        scatter = scatter_of(moments)
+        plain = [within(moments, scatter, k, weights[k]) for k in seen]
         shrunk = [
             shrink(one, moments, k, self.shrinkage) for k, one in zip(seen, plain, strict=True)
         ]
@@ -343,10 +349,17 @@ class Gaussian:
         return average(plain, shares[seen]), average([one for one, _ in shrunk], shares[seen]), γ
 
     def _solve_separate(
-        self, moments: Moments | Points, classes: Axis, mean: Array, centre: Array, divisor: Array
+        self,
+        moments: Moments | Points,
+        classes: Axis,
+        mean: Array,
+        centre: Array,
+        divisor: Array,
+        pooled: Array,
     ) -> FullParameters:
-        n, weights, pooled = moments.width, moments.weights[:, 0], pooled_variance(moments)
+        n, weights = moments.width, moments.weights[:, 0]
         variances = np.broadcast_to(moments.variance(), mean.shape)
+        scatter = scatter_of(moments)
         covariances: list[Covariance] = []
         factors: list[Factor | RowFactor] = []
         shrinkages: list[float] = []
@@ -370,7 +383,7 @@ class Gaussian:
                 assert isinstance(moments, Points)
                 covariance, γ = estimated(self.estimator, moments, k, show(label)), 0.0
             else:
-                own = within(moments, k, float(divisor[k]))
+                own = within(moments, scatter, k, float(divisor[k]))
                 covariance, γ = shrink(own, moments, k, self.shrinkage, self.identity)
             covariances.append(covariance)
             factors.append(self._factor(covariance, moments, k, show(label)))
@@ -382,13 +395,13 @@ class Gaussian:
         self, covariance: Covariance, moments: Moments | Points, k: int | None, label: str = ""
     ) -> Factor | RowFactor:
         """Σ factorised, or an error that blames rows if there are too few, and else columns."""
-        weights = moments.weights[:, 0]
-        n, groups = moments.width, np.count_nonzero(weights) if k is None else 1
-        weight = float(weights.sum() if k is None else weights[k])
-        variances = pooled_variance(moments) if k is None else moments.variance()[k]
         try:
             return covariance.factor("" if k is None else f" of class {label}")
         except SingularCovarianceError as error:
+            weights = moments.weights[:, 0]
+            n, groups = moments.width, np.count_nonzero(weights) if k is None else 1
+            weight = float(weights.sum() if k is None else weights[k])
+            variances = pooled_variance(moments) if k is None else moments.variance()[k]
             remedy = self._remedy(variances)
             told = f"{error} {remedy}" if k is None else f"{remedy} {error}"
             if weight < n + groups and (variances > 0).all():
@@ -415,14 +428,21 @@ class Gaussian:
         return f"{remedy[0].upper()}{remedy[1:]}."
 
 
-def within(statistics: Moments | Points, k: int | None, divisor: float) -> Covariance:
-    """The covariance within class k, or within all classes if None."""
+def scatter_of(statistics: Moments | Points) -> Array | None:
+    """The scatter within classes, all together or each (K, n, n); None if rows have it."""
+    return None if isinstance(statistics, Points) else statistics.scatter()
+
+
+def within(
+    statistics: Moments | Points, scatter: Array | None, k: int | None, divisor: float
+) -> Covariance:
+    """The covariance within class k, or within all classes if None, from rows or the scatter."""
     if isinstance(statistics, Points):
         spread = statistics.spread(k) / np.sqrt(divisor)
         if k is None or len(spread) < statistics.width:
             return Rows(spread, np.zeros(statistics.width))
         return Table(spread.T @ spread)
-    scatter = statistics.scatter()
+    assert scatter is not None
     if k is None:
         return Table((scatter if scatter.ndim == 2 else scatter.sum(axis=0)) / divisor)
     return Table(scatter[k] / divisor)
@@ -434,10 +454,9 @@ def pooled_variance(statistics: Moments | Points) -> Array:
     return variance if variance.ndim == 1 else (weights * variance).sum(axis=0) / weights.sum()
 
 
-def is_constant(statistics: Moments | Points, mean: Array, centre: Array) -> NDArray[np.bool_]:
-    """Which columns are the same in all rows, (n,): they tell nothing of the classes."""
-    same = (np.abs(mean - centre) <= 1e-14 * np.abs(centre)).all(axis=0)
-    return same & (pooled_variance(statistics) <= 0)
+def is_same(mean: Array, centre: Array) -> NDArray[np.bool_]:
+    """Which columns have the same mean in all classes, (n,), but for rounding."""
+    return np.asarray((np.abs(mean - centre) <= 1e-14 * np.abs(centre)).all(axis=0))
 
 
 def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
