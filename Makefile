@@ -9,6 +9,9 @@ bin := .venv/bin
 environment := .venv/installed
 tools := .venv/tools
 sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*)
+# Compiled files are kept for the next time, here only: pip builds in a folder of its own each time,
+# so that two installs from one checkout do not meet.
+kept := --config-settings=build-dir=build/{wheel_tag}
 pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 3
 
 # Tests of the kernel's functions, of hostile input, and the laws.
@@ -93,7 +96,7 @@ wheels: preflight
 	scripts/build-wheels '$(PYTHON)'
 
 bench: $(tools)
-	$(bin)/pip install --quiet --no-build-isolation --editable '.[bench]'
+	$(bin)/pip install --quiet --no-build-isolation $(kept) --editable '.[bench]'
 	$(bin)/python -m benchmarks
 
 clean:
@@ -114,16 +117,16 @@ $(environment): $(sources) .venv/modules | preflight
 	@echo 'Installing into .venv, which takes a minute the first time ...'
 	test -x $(bin)/python || '$(PYTHON)' -m venv .venv
 	scripts/pip $(bin) install scikit-build-core nanobind cmake ninja
-	scripts/pip $(bin) install --no-build-isolation --editable .
+	scripts/pip $(bin) install --no-build-isolation $(kept) --editable .
 	touch $@
 
 $(tools): $(environment)
 	scripts/pip $(bin) install setuptools wheel  # PySpark is built from its source
-	scripts/pip $(bin) install --no-build-isolation --editable '.[test]'
+	scripts/pip $(bin) install --no-build-isolation $(kept) --editable '.[test]'
 	touch $@
 
 .venv/docs: $(environment)
-	scripts/pip $(bin) install --no-build-isolation --editable '.[docs]'
+	scripts/pip $(bin) install --no-build-isolation $(kept) --editable '.[docs]'
 	touch $@
 
 build/sanitize/built: $(tools) $(sources)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from benchmarks import jobs, table_jobs, text_jobs
+from benchmarks import jobs, small_jobs, table_jobs, text_jobs
 
 JOBS = {
     job.name: job
     for job in (
         *jobs.discriminant_analysis(),
         *jobs.naive_bayes(),
+        *small_jobs.small(),
         *jobs.folds(),
         *jobs.peers(),
         *jobs.growth(),

@@ -10,7 +10,7 @@ namespace genus {
 
 GENUS_CLONES inline void above_tile(const Tile<double>& tile, const Labels& labels, bool screening,
                                     double threshold, std::size_t n, double* counts,
-                                    double* missings, std::size_t& first) {
+                                    double* missings, unsigned char& touched, std::size_t& first) {
     for (std::size_t i = 0; i < tile.rows; ++i) {
         const std::size_t row = tile.row + i, cell = labels.k(row) * n + tile.column;
         const double w = labels.w(row);
@@ -19,8 +19,9 @@ GENUS_CLONES inline void above_tile(const Tile<double>& tile, const Labels& labe
         const Screen found = screening ? screen(x, tile.columns, false) : Screen{};
         if (found.invalid) note_invalid(x, tile.columns, false, row * n + tile.column, first);
         for (std::size_t j = 0; j < tile.columns; ++j) count[j] += x[j] > threshold ? w : 0;
-        if (found.missing)
-            for (std::size_t j = 0; j < tile.columns; ++j) missing[j] += x[j] != x[j] ? w : 0;
+        if (!found.missing) continue;
+        touched = 1;
+        for (std::size_t j = 0; j < tile.columns; ++j) missing[j] += x[j] != x[j] ? w : 0;
     }
 }
 
@@ -74,10 +75,10 @@ inline Counts count_above(const Table& X, const Labels& labels, double threshold
     } else {
         parallel_tiles(X, parts, [&](std::size_t part, const Tile<double>& tile) {
             above_tile(tile, labels, X.floating(), threshold, n, count[part], missing[part],
-                       first[part]);
+                       missing.touched(part), first[part]);
         });
     }
-    return {count.total(), missing.total(), first.index()};
+    return {count.total(), missing.total_if_touched(), first.index()};
 }
 
 // Where the codes of each column start in a table of all codes, and how many each column has.

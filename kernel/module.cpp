@@ -65,13 +65,29 @@ Layout layout_of(const Integers& offsets, std::size_t columns) {
     return {offsets.data(), columns};
 }
 
+// A table of what to add where a value is missing, or none if that is nothing.
+using Absent = std::optional<Matrix>;
+
+const double* absent(const Absent& missing, std::size_t rows, std::size_t columns,
+                     const char* message) {
+    if (!missing) return nullptr;
+    require_shape(*missing, rows, columns, message);
+    return missing->data();
+}
+
+// What is missing by class and column; no rows if nothing is.
+nb::object give_missing(genus::Buffer<double> missing, std::size_t classes, std::size_t columns) {
+    if (missing) return give(std::move(missing), {classes, columns});
+    return give(genus::zeros<double>(0), {std::size_t{0}, columns});
+}
+
 nb::tuple sum_columns(const AnyMatrix& X, const Integers& y, const Weight& weight,
                       std::size_t n_classes, bool nonnegative, std::size_t threads) {
     const Table table = table_of(X);
     const Labels labels = labels_of(y, weight, table.rows, n_classes);
     auto r = without_gil([&] { return genus::sum_columns(table, labels, nonnegative, threads); });
     return nb::make_tuple(give(std::move(r.counts), {n_classes, table.columns}),
-                          give(std::move(r.missing), {n_classes, table.columns}), r.invalid);
+                          give_missing(std::move(r.missing), n_classes, table.columns), r.invalid);
 }
 
 nb::tuple count_above(const AnyMatrix& X, const Integers& y, const Weight& weight,
@@ -80,7 +96,7 @@ nb::tuple count_above(const AnyMatrix& X, const Integers& y, const Weight& weigh
     const Labels labels = labels_of(y, weight, table.rows, n_classes);
     auto r = without_gil([&] { return genus::count_above(table, labels, threshold, threads); });
     return nb::make_tuple(give(std::move(r.counts), {n_classes, table.columns}),
-                          give(std::move(r.missing), {n_classes, table.columns}), r.invalid);
+                          give_missing(std::move(r.missing), n_classes, table.columns), r.invalid);
 }
 
 nb::tuple square_columns(const AnyMatrix& X, const Integers& y, const Weight& weight,
@@ -309,25 +325,25 @@ nb::object mdlp(const Matrix& counts) {
 }
 
 nb::object score_above(const AnyMatrix& X, double threshold, const Matrix& on,
-                       const Matrix& missing, std::size_t threads) {
+                       const Absent& missing, std::size_t threads) {
     const Table table = table_of(X);
     const std::size_t K = on.shape(1);
     require_shape(on, table.columns, K, "on must have a row per column of X.");
-    require_shape(missing, table.columns, K, "missing must have the shape of on.");
-    auto scores = without_gil([&] {
-        return genus::score_above(table, threshold, on.data(), missing.data(), K, threads);
-    });
+    const double* other = absent(missing, table.columns, K, "missing must have the shape of on.");
+    auto scores = without_gil(
+        [&] { return genus::score_above(table, threshold, on.data(), other, K, threads); });
     return give(std::move(scores), {table.rows, K});
 }
 
-nb::object score_linear(const AnyMatrix& X, const Matrix& table, const Matrix& missing,
+nb::object score_linear(const AnyMatrix& X, const Matrix& table, const Absent& missing,
                         std::size_t threads) {
     const Table cells = table_of(X);
     const std::size_t K = table.shape(1);
     require_shape(table, cells.columns, K, "table must have a row per column of X.");
-    require_shape(missing, cells.columns, K, "missing must have the shape of table.");
-    auto scores = without_gil(
-        [&] { return genus::score_linear(cells, table.data(), missing.data(), K, threads); });
+    const double* other =
+        absent(missing, cells.columns, K, "missing must have the shape of table.");
+    auto scores =
+        without_gil([&] { return genus::score_linear(cells, table.data(), other, K, threads); });
     return give(std::move(scores), {cells.rows, K});
 }
 
@@ -400,7 +416,7 @@ nb::tuple sum_columns_csr(const AnyVector& data, const Indices& indices, const I
         const Labels labels = labels_of(y, weight, csr.rows, n_classes);
         auto r = without_gil([&] { return genus::sum_columns(csr, labels, nonnegative, threads); });
         return nb::make_tuple(give(std::move(r.counts), {n_classes, n_columns}),
-                              give(std::move(r.missing), {n_classes, n_columns}), r.invalid);
+                              give_missing(std::move(r.missing), n_classes, n_columns), r.invalid);
     });
 }
 
@@ -412,32 +428,30 @@ nb::tuple count_above_csr(const AnyVector& data, const Indices& indices, const I
         const Labels labels = labels_of(y, weight, csr.rows, n_classes);
         auto r = without_gil([&] { return genus::count_above(csr, labels, threshold, threads); });
         return nb::make_tuple(give(std::move(r.counts), {n_classes, n_columns}),
-                              give(std::move(r.missing), {n_classes, n_columns}), r.invalid);
+                              give_missing(std::move(r.missing), n_classes, n_columns), r.invalid);
     });
 }
 
 nb::tuple score_linear_csr(const AnyVector& data, const Indices& indices, const Indices& starts,
-                           const Indices& ends, const Matrix& table, const Matrix& missing,
+                           const Indices& ends, const Matrix& table, const Absent& missing,
                            bool nonnegative, std::size_t threads) {
     const std::size_t n = table.shape(0), K = table.shape(1);
-    require_shape(missing, n, K, "missing must have the shape of table.");
+    const double* other = absent(missing, n, K, "missing must have the shape of table.");
     return with_csr(data, indices, starts, ends, n, [&](const auto& csr) {
-        auto r = without_gil([&] {
-            return genus::score_linear(csr, table.data(), missing.data(), K, nonnegative, threads);
-        });
+        auto r = without_gil(
+            [&] { return genus::score_linear(csr, table.data(), other, K, nonnegative, threads); });
         return nb::make_tuple(give(std::move(r.scores), {csr.rows, K}), r.invalid);
     });
 }
 
 nb::tuple score_above_csr(const AnyVector& data, const Indices& indices, const Indices& starts,
                           const Indices& ends, double threshold, const Matrix& on,
-                          const Matrix& missing, std::size_t threads) {
+                          const Absent& missing, std::size_t threads) {
     const std::size_t n = on.shape(0), K = on.shape(1);
-    require_shape(missing, n, K, "missing must have the shape of on.");
+    const double* other = absent(missing, n, K, "missing must have the shape of on.");
     return with_csr(data, indices, starts, ends, n, [&](const auto& csr) {
-        auto r = without_gil([&] {
-            return genus::score_above(csr, threshold, on.data(), missing.data(), K, threads);
-        });
+        auto r = without_gil(
+            [&] { return genus::score_above(csr, threshold, on.data(), other, K, threads); });
         return nb::make_tuple(give(std::move(r.scores), {csr.rows, K}), r.invalid);
     });
 }
@@ -478,17 +492,18 @@ NB_MODULE(_kernel, m) {
     m.def("between_edges", &between_edges, "values"_a, "edges"_a, "threads"_a);
     m.def("mdlp", &mdlp, "counts"_a);
     m.def("unique_codes", &unique_codes, "values"_a, "threads"_a);
-    m.def("score_above", &score_above, "X"_a, "threshold"_a, "on"_a, "missing"_a, "threads"_a);
-    m.def("score_linear", &score_linear, "X"_a, "table"_a, "missing"_a, "threads"_a);
+    m.def("score_above", &score_above, "X"_a, "threshold"_a, "on"_a, "missing"_a.none(),
+          "threads"_a);
+    m.def("score_linear", &score_linear, "X"_a, "table"_a, "missing"_a.none(), "threads"_a);
     m.def("score_gaussian", &score_gaussian, "X"_a, "mean"_a, "precision"_a, "missing"_a,
           "threads"_a);
     m.def("take_runs", &take_runs, "source"_a, "starts"_a, "places"_a, "out"_a.noconvert(),
           "threads"_a);
     m.def("row_maxima", &row_maxima, "scores"_a, "threads"_a);
     m.def("score_linear_csr", &score_linear_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,
-          "table"_a, "missing"_a, "nonnegative"_a, "threads"_a);
+          "table"_a, "missing"_a.none(), "nonnegative"_a, "threads"_a);
     m.def("score_above_csr", &score_above_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,
-          "threshold"_a, "on"_a, "missing"_a, "threads"_a);
+          "threshold"_a, "on"_a, "missing"_a.none(), "threads"_a);
     bind_texts(m);
     bind_mail(m);
 }

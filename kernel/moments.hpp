@@ -49,7 +49,7 @@ GENUS_INLINE void note_invalid(const double* x, std::size_t n, bool nonnegative,
 
 GENUS_CLONES inline void sum_tile(const Tile<double>& tile, const Labels& labels, bool screening,
                                   bool nonnegative, std::size_t n, double* totals, double* missings,
-                                  std::size_t& first) {
+                                  unsigned char& touched, std::size_t& first) {
     for (std::size_t i = 0; i < tile.rows; ++i) {
         const std::size_t row = tile.row + i, cell = labels.k(row) * n + tile.column;
         const double w = labels.w(row);
@@ -61,6 +61,7 @@ GENUS_CLONES inline void sum_tile(const Tile<double>& tile, const Labels& labels
             for (std::size_t j = 0; j < tile.columns; ++j) total[j] += w * x[j];
             continue;
         }
+        touched = 1;
         for (std::size_t j = 0; j < tile.columns; ++j) {
             const bool absent = x[j] != x[j];
             total[j] += absent ? 0 : w * x[j];
@@ -119,7 +120,7 @@ GENUS_CLONES inline bool center_row(double* __restrict z, std::size_t n, double 
 }
 
 struct Counts {
-    Buffer<double> counts, missing;
+    Buffer<double> counts, missing;  // none if no value is missing
     long long invalid;
 };
 
@@ -131,9 +132,10 @@ inline Counts sum_columns(const Table& X, const Labels& labels, bool nonnegative
     Sums total(size, parts), missing(size, parts);
     First first(parts);
     parallel_tiles(X, parts, [&](std::size_t part, const Tile<double>& tile) {
-        sum_tile(tile, labels, screening, nonnegative, n, total[part], missing[part], first[part]);
+        sum_tile(tile, labels, screening, nonnegative, n, total[part], missing[part],
+                 missing.touched(part), first[part]);
     });
-    return {total.total(), missing.total(), first.index()};
+    return {total.total(), missing.total_if_touched(), first.index()};
 }
 
 struct Squares {

@@ -71,10 +71,20 @@ public:
         : size_(size),
           parts_(parts),
           first_(zeros<double>(size)),
-          others_(zeros<double>((parts - 1) * size)) {}
+          others_(zeros<double>((parts - 1) * size)),
+          touched_(parts, 0) {}
 
     double* operator[](std::size_t part) {
         return part ? others_.get() + (part - 1) * size_ : first_.get();
+    }
+
+    // Whether a range has added anything, for it to note.
+    unsigned char& touched(std::size_t part) { return touched_[part]; }
+
+    // The total, or none if no range has added to it: pages that nobody touches cost nothing.
+    Buffer<double> total_if_touched() {
+        const bool any = std::find(touched_.begin(), touched_.end(), 1) != touched_.end();
+        return any ? total() : Buffer<double>();
     }
 
     Buffer<double> total() {
@@ -86,6 +96,7 @@ public:
 private:
     std::size_t size_, parts_;
     Buffer<double> first_, others_;
+    std::vector<unsigned char> touched_;
 };
 
 // The smallest flat index of a forbidden value that any range met; -1 is none.

@@ -12,7 +12,7 @@ namespace genus {
 
 // x t, and exactly 0 where x = 0, also for infinite t.
 struct Linear {
-    const double *table, *missing;  // [n, K]
+    const double *table, *missing;  // [n, K]; no `missing` is all zeros
     bool finite;
 
     bool plain() const { return finite; }
@@ -68,7 +68,7 @@ GENUS_INLINE void score_block(const Tile<double>& tile, std::size_t i, const Ter
             const double value = x[r][j];
             if constexpr (careful) {
                 if (value != value) {
-                    sums[r] += load_lanes<W>(term.missing + cell);
+                    if (term.missing) sums[r] += load_lanes<W>(term.missing + cell);
                     continue;
                 }
                 if (term.skips(value)) continue;

@@ -124,6 +124,7 @@ Counts count_entries(const Csr<Index>& X, const Labels& labels, bool nonnegative
                 const auto j = static_cast<std::size_t>(columns[e]);
                 if (x[e] != x[e]) {
                     missings[j] += w;
+                    missing.touched(part) = 1;
                     continue;
                 }
                 if (is_invalid(x[e], nonnegative)) first[part] = std::min(first[part], row * n + j);
@@ -131,7 +132,7 @@ Counts count_entries(const Csr<Index>& X, const Labels& labels, bool nonnegative
             }
         });
     });
-    return {total.total(), missing.total(), first.index()};
+    return {total.total(), missing.total_if_touched(), first.index()};
 }
 
 template <class Index>
@@ -182,7 +183,8 @@ struct Scores {
     long long invalid;
 };
 
-// Σ value(x) table[column] over the entries of each row, missing[column] where x is missing
+// Σ value(x) table[column] over the entries of each row, missing[column] (or nothing) where x is
+// missing
 template <bool is_linear, class Index, class Value>
 Scores score_entries(const Csr<Index>& X, const double* table, const double* missing, std::size_t K,
                      bool nonnegative, std::size_t threads, const Value& value) {
@@ -203,7 +205,7 @@ Scores score_entries(const Csr<Index>& X, const double* table, const double* mis
                     first[part] = std::min(first[part], row * X.columns + j);
                 if (x[e] == x[e]) continue;
                 values[e] = 0;
-                for (std::size_t k = 0; k < K; ++k) score[k] += missing[j * K + k];
+                for (std::size_t k = 0; missing && k < K; ++k) score[k] += missing[j * K + k];
             }
             add_terms(columns, values, length, padded, score);
         });

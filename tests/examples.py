@@ -27,8 +27,10 @@ from genus import (
     Discretizer,
     GammaNB,
     GaussianNB,
+    LinearDiscriminantAnalysis,
     MultinomialNB,
     PoissonNB,
+    QuadraticDiscriminantAnalysis,
     TableClassifier,
     TextClassifier,
 )
@@ -308,6 +310,13 @@ def frame(X: Array) -> Frame:
     return Frame.of(source.table(), PLAN)
 
 
+class WideGDA(GDA):
+    """GDA that keeps rows for as long as they are fewer than their columns, however few."""
+
+    def _family(self) -> Any:
+        return replace(super()._family(), wide=1)
+
+
 # The registry
 
 # Their options are those of other variants, put together otherwise.
@@ -335,7 +344,10 @@ NIGHTLY = {
     "GDA separate ledoit-wolf",
     "GDA separate unbiased",
     "GDA unbiased",
+    "GDA wide oas",
     "GammaNB alpha=0.01",
+    "LDA",
+    "LDA auto",
     "MultinomialNB alpha=0 CSR",
     "MultinomialNB alpha=1e-10 CSR",
     "PoissonNB alpha=0 CSR",
@@ -387,7 +399,7 @@ class Variant:
     @property
     def is_saved(self) -> bool:
         """Whether a file can hold it: a function is no data."""
-        own = isinstance(self.estimator, PlannedTable | ClosedTexts)
+        own = isinstance(self.estimator, PlannedTable | ClosedTexts | WideGDA)
         return getattr(self.estimator, "tokenizer", None) is None and not own
 
     @cached_property
@@ -456,6 +468,22 @@ def variants() -> Iterator[Variant]:
     yield gaussian("GDA separate 0.1", GDA(shared=False, shrinkage=0.1), *every)
     yield gaussian("GDA separate oas", GDA(shared=False, shrinkage="oas", unbiased=True), *every)
     yield gaussian("GDA separate ledoit-wolf", GDA(shared=False, shrinkage="ledoit-wolf"), *every)
+    lda, qda = LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+    yield gaussian("LDA", lda(), {"solver": "lsqr"})
+    yield gaussian("LDA lsqr", lda("lsqr", 0.1, PRIORS), {"solver": "svd", "shrinkage": None})
+    yield gaussian("LDA auto", lda("eigen", "auto"), {"shrinkage": 0.2})
+    yield gaussian("QDA", qda(reg_param=0.2), {"reg_param": 0.5}, {"solver": "eigen"})
+    wide = Rows(
+        np.hstack([NUMBERS.X, NUMBERS.X[:, ::-1] ** 2 % 7, NUMBERS.X[:, :1] ** 3 % 5]), NUMBERS.y
+    )
+    for name, estimator, options in (
+        ("GDA wide", WideGDA(singular="error"), (unbiased, shrunk, oas, diagonal)),
+        ("GDA wide oas", WideGDA(shrinkage="oas"), (shrunk, unbiased)),
+        ("GDA wide separate", WideGDA(False, shrinkage="oas"), every),
+        ("GDA wide ledoit-wolf", WideGDA(shrinkage="ledoit-wolf"), (*every, {"shared": False})),
+    ):
+        rows = replace(gaussian(name, estimator, *options), solid=wide)
+        yield replace(rows, columns=(numbers,) * wide.X.shape[1])
     yield gaussian("GDA diagonal", GDA(diagonal=True), unbiased, {"shared": False})
     yield gaussian("GDA separate diagonal", GDA(shared=False, diagonal=True), shared, unbiased)
     yield gaussian("GaussianNB", GaussianNB(), unbiased, {"var_smoothing": 0.5})

@@ -25,6 +25,7 @@ from genus import (
     MultivariateNormal,
     PoissonNB,
     SingularCovarianceError,
+    SingularCovarianceWarning,
 )
 
 GAUSSIANS = {
@@ -307,6 +308,9 @@ def test_rows_far_from_all_classes(model, options):
 # Singular
 
 
+STRICT = GDA(singular="error")
+
+
 def names_a_remedy(error):
     return re.search(
         r"shrinkage=|shared=True|diagonal=True|var_smoothing|[Ll]eave (it |them )?out|Add rows",
@@ -320,16 +324,16 @@ class TestConstantColumn:
         X, y = table()
         return X, np.column_stack([X, np.full(len(y), value)]), y
 
-    @pytest.mark.parametrize(
-        "model", [GDA(), GDA(False), GDA(diagonal=True), GDA(False, True)], ids=str
-    )
+    @pytest.mark.parametrize("model", [STRICT, GDA(False), GDA(diagonal=True), GDA(False, True)])
     def test_is_an_error(self, model, value):
         _, X, y = self.with_constant(value)
         with pytest.raises(SingularCovarianceError, match=r"olumn 3 has no variance") as error:
             clone(model).fit(X, y)
         assert names_a_remedy(error)
 
-    @pytest.mark.parametrize("model", [GaussianNB(), *RULES, GDA(False, shrinkage="oas")], ids=str)
+    @pytest.mark.parametrize(
+        "model", [GDA(), GaussianNB(), *RULES, GDA(False, shrinkage="oas")], ids=str
+    )
     def test_says_nothing(self, model, value):
         """In a model that takes it, it tells no class from another."""
         without, X, y = self.with_constant(value)
@@ -350,12 +354,18 @@ class TestConstantColumn:
         )
 
     def test_streamed(self, value):
-        _, X, y = self.with_constant(value)
-        model = GDA()
+        without, X, y = self.with_constant(value)
+        model, strict = GDA(), clone(STRICT)
         for rows in np.array_split(np.arange(len(y)), 9):
             model.partial_fit(X[rows], y[rows])
+            strict.partial_fit(X[rows], y[rows])
         with pytest.raises(SingularCovarianceError, match="column 3 has no variance"):
-            model.predict(X)
+            strict.predict(X)
+        assert model.shrinkage_ == 0
+        assert (model.coef_[:, 3] == 0).all()
+        np.testing.assert_allclose(
+            model.predict_proba(X), GDA().fit(without, y).predict_proba(without), rtol=1e-9
+        )
 
 
 @pytest.mark.parametrize("model", [GaussianNB(), GDA(shrinkage="oas")], ids=str)
@@ -379,8 +389,12 @@ def test_column_constant_within_classes_tells_them_apart():
     X = np.column_stack([X, np.array([0.1, 0.2, 0.3])[y]])
     assert GaussianNB().fit(X, y).score(X, y) == 1.0
     with pytest.raises(SingularCovarianceError, match="column 3 has no variance") as error:
-        GDA().fit(X, y)
+        clone(STRICT).fit(X, y)
     assert names_a_remedy(error)
+    with pytest.warns(SingularCovarianceWarning, match="column 3 has no variance") as told:
+        shrunk = GDA().fit(X, y)
+    assert told[0].message.shrinkage == shrunk.shrinkage_ > 0
+    assert shrunk.score(X, y) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -415,10 +429,11 @@ def test_one_class_of_one_row():
     assert names_a_remedy(error)
 
 
-@pytest.mark.parametrize("model", [GDA(), GDA(False)], ids=str)
+@pytest.mark.parametrize("model", [STRICT, GDA(False)], ids=str)
 def test_fewer_rows_than_columns(model):
     X, y = table(rows=20, n=50, K=2)
-    with pytest.raises(SingularCovarianceError, match=r"50 columns need 5[12] rows") as error:
+    too_few = r"^(There|In class 0 there) may be too few rows: .* 50 columns need 5[12] rows"
+    with pytest.raises(SingularCovarianceError, match=too_few) as error:
         clone(model).fit(X, y)
     assert names_a_remedy(error)
 
@@ -439,7 +454,7 @@ def test_shrinkage_makes_do_with_fewer_rows_than_columns(model):
     )
 
 
-@pytest.mark.parametrize("model", [GDA(), GDA(False)], ids=str)
+@pytest.mark.parametrize("model", [STRICT, GDA(False)], ids=str)
 @pytest.mark.parametrize(
     ("of", "factor", "shift"),
     [([0], 1, 0), ([0], 3e8, 0), ([0, 1], 1, 0), ([0], 1, 5)],
@@ -453,6 +468,14 @@ def test_duplicated_column(model, of, factor, shift):
     assert names_a_remedy(error)
     blamed = re.search(r"column (\d) is a linear combination of column (.*?)\.", str(error.value))
     assert {"0", "3"} <= set(re.findall(r"\d", blamed.group(0)))
+    if not model.shared:
+        assert str(error.value).startswith('Use shrinkage="oas", use shared=True')
+        return
+    with pytest.warns(SingularCovarianceWarning, match=re.escape(blamed.group(0))):
+        shrunk = GDA().fit(X, y)
+    np.testing.assert_allclose(
+        shrunk.predict_proba(X), GDA(shrinkage="oas").fit(X, y).predict_proba(X), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("noise", [2.0**-10, 2.0**-16, 2.0**-20])

@@ -138,7 +138,7 @@ def test_rows_that_do_not_count_change_nothing(variant: Variant) -> None:
         close_sums(A),
     )
     if not variant.estimator.diagonal:
-        holes = A + far.map(lambda X: np.where(np.arange(2) == 0, NAN, X))
+        holes = A + far.map(lambda X: np.where(np.arange(X.shape[1]) == 0, NAN, X))
         check(
             [("count(A ++ rows with holes) == count(A)", *map(variant.count, (holes, A)))],
             close_sums(A),
@@ -411,7 +411,7 @@ def kept(model: Any) -> dict[str, Any]:
 def test_leaving_one_out_is_fitting_without_it(variant: Variant, data: st.DataObject) -> None:
     rows = data.draw(variant.training())
     small = rows[-data.draw(st.integers(3, len(rows))) :]
-    if not failed(attempt(fit, variant, small)):
+    if len(np.unique(small.y)) > 1 and not failed(attempt(fit, variant, small)):
         rows = small
     model = attempt(fit, variant, rows)
     assume(not failed(model))

@@ -255,7 +255,12 @@ NOTHING = {
     ),
     "only stop words": ({"stop_words": "english"}, ["the", "of"], [0, 1], ["empty", "all 2 words"]),
     "only rare words": ({"min_documents": 2}, ["aa", "bb"], [0, 1], ["empty", "min_documents"]),
-    "one class": ({}, ["aa", "bb"], ["x", "x"], ["greater than one", "1 class", "partial_fit"]),
+    "one class": (
+        {"event_model": "auto"},
+        ["aa", "bb"],
+        ["x", "x"],
+        ["greater than one", "1 class", "partial_fit"],
+    ),
     "tokens of nothing": ({"token_pattern": "z*?"}, ["aa", "bb"], [0, 1], ["empty vocabulary"]),
     "no tokens": ({"tokenizer": lambda text: []}, ["aa", "bb"], [0, 1], ["empty vocabulary"]),
 }
@@ -285,7 +290,6 @@ BATCHES = {
     "a table": (batches((TEXTS, LABELS), {"a": 1}), ["batch 1", "dict"]),
     "a bad second one": (batches((TEXTS, LABELS), ([3], ["ham"])), ["row 0 holds 3"]),
     "lengths that differ": (batches((TEXTS, LABELS), (TEXTS, ["ham"])), ["6 texts and 1 labels"]),
-    "one class": (batches((["aa"], ["x"]), (["bb"], ["x"])), ["1 class"]),
     "no words": (batches((["a"], ["x"]), (["?"], ["y"])), ["empty vocabulary"]),
 }
 

@@ -14,10 +14,6 @@ NOT_APPLICABLE = {
         "with pytest.raises(",
         "partial_fit needs no `classes` at first, and new ones may be announced at any time",
     ),
-    "test_discretenb_degenerate_one_class_case[True-False]": NotApplicable(
-        "clf.fit(X, y)",
-        "fit on a single class is an error; partial_fit takes it",
-    ),
     "test_discretenb_provide_prior": NotApplicable(
         "with pytest.raises(ValueError, match=msg)",
         "a failed fit leaves the estimator as it was, so its classes are still 0 and 1",

@@ -1,102 +1,164 @@
-"""Tables of many columns: only the best are solved in full, and the laws and answers stay."""
+"""More columns than rows: what is kept, solved and scored in the space of the rows.
 
-from __future__ import annotations
+The oracle is the same model made of sums, which a family with `wide` out of reach counts.
+"""
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
-from sklearn.metrics import log_loss
+from sklearn.base import clone
 
-from genus import TableClassifier
-from genus.table.model import screening
+import genus
+from genus import GDA, SingularCovarianceError, SingularCovarianceWarning, cross_validate
+from genus.persistence import files
+from genus.persistence.trees import to_tree
+from genus.statistics import Moments, Points
 
-RNG = np.random.default_rng(5)
-ROWS, NOISE, FULL = 240, 12, 6
-Y = RNG.integers(0, 3, ROWS)
-X = pd.DataFrame({f"n{j}": RNG.normal(size=ROWS) for j in range(NOISE)})
-X["shift"] = RNG.normal(1.5 * Y)
-X["width"] = RNG.normal(size=ROWS) * (1 + 3 * (Y == 2))
-X["kind"] = np.where(RNG.random(ROWS) < 0.2 + 0.3 * Y, "wild", "tame")
-X["gap"] = np.where(RNG.random(ROWS) < 0.35 * Y, np.nan, RNG.normal(size=ROWS))
-X["same"] = 1.0
-TELLING = {"shift", "width", "kind", "gap"}
-HALF = ROWS // 2
-
-
-@pytest.fixture(autouse=True)
-def few_columns_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a table of sixteen columns be a wide one, so that the tests are fast."""
-    monkeypatch.setattr(screening, "FEWEST", FULL)
-    monkeypatch.setattr(screening, "ROWS", 10**9)
+N = 80
+FORMS = [
+    GDA(shrinkage="oas"),
+    GDA(shrinkage="ledoit-wolf"),
+    GDA(shrinkage=0.2, unbiased=True),
+    GDA(False, shrinkage="oas"),
+    GDA(False, shrinkage="ledoit-wolf", unbiased=True),
+    GDA(False, shrinkage=0.5),
+    GDA(diagonal=True),
+]
 
 
-@pytest.fixture(scope="module")
-def plan() -> Any:
-    return TableClassifier().plan(X, Y)
+class DenseGDA(GDA):
+    """GDA of sums, however many columns there are."""
+
+    def _family(self):
+        return replace(super()._family(), wide=1 << 30)
 
 
-def fitted(rows: slice, plan: Any) -> Any:
-    return TableClassifier().fit(X[rows], Y[rows], like=plan)
+def data(rows=40, n=N, seed=0):
+    """Rows of three classes that are mixtures of a few things, with a constant column."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % 3
+    X = rng.normal(size=(rows, 10)) @ rng.normal(size=(10, n)) + rng.normal(size=(rows, n))
+    X += 100 + np.eye(3, n)[y] * 5
+    X[:, 7] = 3.0
+    return X, y
 
 
-def test_few_columns_are_solved_in_full_and_the_telling_ones_among_them(plan: Any) -> None:
-    model = fitted(slice(0, ROWS), plan)
-    marginals = dict(
-        zip([c.name for c in model.plan_.used], model.model_.parameters.marginals, strict=True)
+def dense(model):
+    return DenseGDA(**model.get_params())
+
+
+@pytest.mark.parametrize("model", FORMS, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_give_what_sums_give(model, weighted):
+    X, y = data()
+    X = np.delete(X, 7, axis=1) if model.diagonal else X
+    w = np.arange(1, len(y) + 1) / 7 if weighted else None
+    ours, oracle = clone(model).fit(X, y, w), dense(model).fit(X, y, w)
+    if not model.diagonal:
+        assert isinstance(ours.model_.statistics, Points)
+        np.testing.assert_allclose(ours.shrinkage_, oracle.shrinkage_, rtol=1e-9)
+    assert isinstance(oracle.model_.statistics, Moments)
+    new = data(rows=15, seed=1)[0][:, : X.shape[1]]
+    new[3, :60] = np.nan
+    for method in "predict_joint_log_proba", "predict_proba", "decision_function", "log_density":
+        one, two = (getattr(m, method)(new) for m in (ours, oracle))
+        np.testing.assert_allclose(one, two, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(ours.covariance_, oracle.covariance_, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(ours.explain(new[:3]).joint, oracle.explain(new[:3]).joint)
+    np.testing.assert_allclose(
+        np.abs(ours.transform(new[:3])), np.abs(oracle.transform(new[:3])), rtol=1e-6, atol=1e-6
     )
-    full = {name for name, marginal in marginals.items() if marginal.counted is None}
-    assert len(full) == FULL
-    assert full >= TELLING
-    simple = {name for name, m in marginals.items() if m.family == "shares"}
-    assert all(marginals[name].spread is not None for name in marginals)
-    best = {c.name for c in model.summary().columns[: len(TELLING)]}
-    assert best == TELLING
-    assert not simple & TELLING
+    if model.shared:
+        np.testing.assert_allclose(ours.coef_, oracle.coef_, rtol=1e-6, atol=1e-8)
 
 
-def test_rows_merge_and_are_forgotten(plan: Any) -> None:
-    whole = fitted(slice(0, ROWS), plan)
-    a, b = fitted(slice(0, HALF), plan), fitted(slice(HALF, ROWS), plan)
-    for merged in (a + b, b + a):
-        assert_allclose(merged.predict_proba(X), whole.predict_proba(X), atol=1e-10)
-    whole.forget(X[HALF:], Y[HALF:])
-    assert_allclose(whole.predict_proba(X), a.predict_proba(X), atol=1e-10)
+def test_rows_become_sums_when_there_are_enough():
+    X, y = data(rows=200)
+    model = GDA(shrinkage="oas")
+    kinds = []
+    for start in range(0, 200, 30):
+        model.partial_fit(X[start : start + 30], y[start : start + 30])
+        kinds.append(type(model.model_.statistics))
+    assert kinds == [Points] * 2 + [Moments] * 5
+    whole = GDA(shrinkage="oas").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+    few = model.forget(X[20:], y[20:])
+    np.testing.assert_allclose(
+        few.predict_proba(X), GDA(shrinkage="oas").fit(X[:20], y[:20]).predict_proba(X), atol=1e-6
+    )
 
 
-def test_answers_are_as_good_as_if_all_columns_were_solved(
-    plan: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    train, test = slice(0, 180), slice(180, ROWS)
-    simple = fitted(train, plan)
-    found = log_loss(Y[test], simple.predict_proba(X[test]))
-    monkeypatch.setattr(screening, "FEWEST", 10**9)
-    full = fitted(train, plan)
-    assert found < 1.05 * log_loss(Y[test], full.predict_proba(X[test]))
-    assert found < 0.8 * np.log(3)
+def test_forgetting_is_exact_and_other_rows_are_refused():
+    X, y = data()
+    model = GDA(shrinkage="oas").fit(X, y)
+    part = GDA(shrinkage="oas").fit(X[:25], y[:25])
+    left = clone(model).fit(X, y).forget(X[25:], y[25:])
+    assert left.model_ == part.model_
+    np.testing.assert_array_equal(left.model_.statistics.x, X[:25])
+    assert (model - part + part).model_ == model.model_
+    with pytest.raises(ValueError, match="not those that were learned"):
+        model.forget(X[:2] + 1, y[:2])
+    with pytest.raises(ValueError, match="More would be forgotten"):
+        model.forget(np.vstack([X, X]), np.append(y, y))
 
 
-def test_numbers_and_categories_keep_simple_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screening, "FEWEST", 1)
-    names = ["shift", "width", "kind", "gap", "same"]
-    model = TableClassifier().fit(X[names], Y)
-    families = {c.name: c.family for c in model.summary().columns}
-    assert families["shift"] != "shares"  # the best
-    assert {families["width"], families["kind"]} == {"shares"}
-    odd = X[names].copy()
-    odd.loc[::2, "kind"] = "unheard of"
-    odd.loc[::3, "shift"] = 1e9
-    proba = model.predict_proba(odd)
-    assert_allclose(proba.sum(axis=1), 1)
-    terms = model.explain(odd[:5])
-    assert np.isfinite(terms.contributions).all()
-    drawn, _ = model.sample(20, random_state=0)
-    assert len(drawn) == 20
+def test_files_hold_rows_and_are_checked(tmp_path):
+    X, y = data()
+    model = GDA(shrinkage="oas").fit(X, y)
+    model.save(tmp_path / "wide.genus")
+    loaded = genus.load(tmp_path / "wide.genus")
+    assert loaded.model_ == model.model_
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    for name, bad in [
+        ("x", X[:, :-1]),
+        ("weight", np.full(len(y), -1.0)),
+        ("codes", np.full(len(y), 5)),
+        ("x", np.full_like(X, np.nan)),
+    ]:
+        tree = to_tree(model)
+        tree["statistics"][name] = bad
+        with pytest.raises(ValueError, match=r"wide|damaged|shape|numbers"):
+            genus.from_bytes(files.to_bytes(tree))
 
 
-def test_columns_whose_family_is_asked_for_are_always_solved() -> None:
-    model = TableClassifier(families={"n3": "gaussian"}).fit(X, Y)
-    (own,) = (c for c in model.summary().columns if c.name == "n3")
-    assert own.family == "gaussian"
+def test_too_few_rows_shrink_with_a_warning_or_are_an_error():
+    X, y = data()
+    X = np.delete(X, 7, axis=1)
+    with pytest.warns(SingularCovarianceWarning, match=rf"^There may be too few rows: .* {N - 1} "):
+        model = GDA().fit(X, y)
+    np.testing.assert_array_equal(
+        model.predict_proba(X), GDA(shrinkage="oas").fit(X, y).predict_proba(X)
+    )
+    with pytest.raises(SingularCovarianceError, match=r"^There may be too few rows"):
+        GDA(singular="error").fit(X, y)
+    with pytest.raises(SingularCovarianceError, match=r"^In class 0 there may be too few rows"):
+        GDA(False).fit(X, y)
+
+
+@pytest.mark.parametrize("model", FORMS[:5], ids=str)
+def test_folds_and_leaving_one_out(model):
+    X, y = data()
+    for folds in 4, "loo":
+        one, two = (cross_validate(m, X, y, folds=folds) for m in (model, dense(model)))
+        np.testing.assert_allclose(one.probabilities, two.probabilities, atol=1e-6)
+
+
+def test_samples_have_the_covariance():
+    X, y = data(n=70)
+    model = GDA(shrinkage="oas").fit(X, y)
+    drawn, _ = model.sample(20_000, y=1, random_state=0)
+    scale = np.sqrt(np.diagonal(model.covariance_))
+    np.testing.assert_allclose(drawn.mean(axis=0), model.means_[1], atol=0.05 * scale.max())
+    error = (np.cov(drawn.T) - model.covariance_) / scale[:, None] / scale
+    assert np.abs(error).max() < 0.06
+
+
+def test_infinite_values_are_refused_with_their_place():
+    X, y = data()
+    X[3, 5] = np.inf
+    with pytest.raises(ValueError, match="row 3, column 5"):
+        GDA(shrinkage="oas").fit(X, y)
+    X[3, 5] = 1e200
+    with pytest.raises(ValueError, match="Column 5 holds numbers so large"):
+        GDA(shrinkage="oas").fit(X, y)

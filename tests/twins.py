@@ -46,7 +46,7 @@ def sum_columns(
     hole = np.isnan(x)
     return (
         by_class(np.where(hole, 0, w * x), y, n_classes),
-        by_class(w * hole, y, n_classes),
+        by_class(w * hole, y, n_classes if hole.any() else 0),
         first(np.isinf(x) | (nonnegative & (x < 0))),
     )
 
@@ -58,7 +58,7 @@ def count_above(
     w = weights_of(weight, len(y))[:, np.newaxis]
     return (
         by_class(w * (x > threshold), y, n_classes),
-        by_class(w * np.isnan(x), y, n_classes),
+        by_class(w * np.isnan(x), y, n_classes if np.isnan(x).any() else 0),
         first(np.isinf(x)),
     )
 
@@ -121,15 +121,16 @@ def sum_columns_csr(
 ) -> tuple[Array, Array, int]:
     w = weights_of(weight, len(y))
     total, missing = np.zeros((n_classes, n_columns)), np.zeros((n_classes, n_columns))
-    invalid = []
+    invalid, holes = [], False
     for i, j, x in entries(data, indices, starts, ends):
         if np.isnan(x):
             missing[y[i], j] += w[i]
+            holes = True
             continue
         total[y[i], j] += w[i] * x
         if np.isinf(x) or (nonnegative and x < 0):
             invalid.append(i * n_columns + j)
-    return total, missing, min(invalid, default=-1)
+    return total, missing[: n_classes * holes], min(invalid, default=-1)
 
 
 def count_above_csr(
@@ -145,13 +146,14 @@ def count_above_csr(
 ) -> tuple[Array, Array, int]:
     w = weights_of(weight, len(y))
     ones, missing = np.zeros((n_classes, n_columns)), np.zeros((n_classes, n_columns))
-    invalid = []
+    invalid, holes = [], False
     for i, j, x in entries(data, indices, starts, ends):
         ones[y[i], j] += w[i] * (x > threshold)
         missing[y[i], j] += w[i] * np.isnan(x)
+        holes |= bool(np.isnan(x))
         if np.isinf(x):
             invalid.append(i * n_columns + j)
-    return ones, missing, min(invalid, default=-1)
+    return ones, missing[: n_classes * holes], min(invalid, default=-1)
 
 
 def column_range(X: Array) -> tuple[Array, Array, Array, Array]:

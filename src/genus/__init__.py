@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from genus.estimators import Discretizer as Discretizer
     from genus.estimators import GammaNB as GammaNB
     from genus.estimators import GaussianNB as GaussianNB
+    from genus.estimators import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from genus.estimators import MultinomialNB as MultinomialNB
     from genus.estimators import PoissonNB as PoissonNB
+    from genus.estimators import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from genus.estimators import TableClassifier as TableClassifier
     from genus.estimators import TextClassifier as TextClassifier
     from genus.estimators.from_counts import from_counts as from_counts
+    from genus.estimators.from_parameters import from_parameters as from_parameters
     from genus.evaluate import Tuning as Tuning
     from genus.evaluate import cross_validate as cross_validate
     from genus.evaluate import tune as tune
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from genus.persistence.loading import load as load
     from genus.solve.normal import MultivariateNormal as MultivariateNormal
     from genus.solve.normal import SingularCovarianceError as SingularCovarianceError
+    from genus.solve.normal import SingularCovarianceWarning as SingularCovarianceWarning
     from genus.stacking.outcome import CrossValidation as CrossValidation
     from genus.table import TableError as TableError
     from genus.table import readable_files as readable_files
@@ -42,6 +46,7 @@ WHERE = ESTIMATORS | {
     "Discretizer": "genus.estimators.discretizer",
     "from_bytes": "genus.persistence.loading",
     "from_counts": "genus.estimators.from_counts",
+    "from_parameters": "genus.estimators.from_parameters",
     "load": "genus.persistence.loading",
     "Tuning": "genus.evaluate",
     "cross_validate": "genus.evaluate",
@@ -51,6 +56,7 @@ WHERE = ESTIMATORS | {
     "TextExplanation": "genus.explanation",
     "MultivariateNormal": "genus.solve.normal",
     "SingularCovarianceError": "genus.solve.normal",
+    "SingularCovarianceWarning": "genus.solve.normal",
     "CrossValidation": "genus.stacking.outcome",
     "TableError": "genus.table",
     "readable_files": "genus.table",
@@ -86,10 +92,13 @@ __all__ = [
     "Explanation",
     "GammaNB",
     "GaussianNB",
+    "LinearDiscriminantAnalysis",
     "MultinomialNB",
     "MultivariateNormal",
     "PoissonNB",
+    "QuadraticDiscriminantAnalysis",
     "SingularCovarianceError",
+    "SingularCovarianceWarning",
     "TableClassifier",
     "TableError",
     "TableExplanation",
@@ -100,6 +109,7 @@ __all__ = [
     "cross_validate",
     "from_bytes",
     "from_counts",
+    "from_parameters",
     "load",
     "readable_files",
     "tune",

@@ -29,7 +29,10 @@ def sum_columns(
     nonnegative: bool,
     threads: int,
 ) -> tuple[Floats, Floats, int]:
-    """Return total[K, n], missing[K, n], invalid: the sums of w x and the weight of the holes."""
+    """Return total[K, n], missing[K, n], invalid: the sums of w x and the weight of the holes.
+
+    There are no rows of `missing` if there are no holes.
+    """
 
 def count_above(
     X: Numbers,
@@ -160,10 +163,12 @@ def mdlp(counts: Floats) -> Integers:
 def unique_codes(values: NDArray[Number], threads: int) -> tuple[NDArray[Number], Integers]:
     """Return the distinct values, ascending, and the place of each value; that of NaN is -1."""
 
-def score_above(X: Numbers, threshold: float, on: Floats, missing: Floats, threads: int) -> Floats:
+def score_above(
+    X: Numbers, threshold: float, on: Floats, missing: Floats | None, threads: int
+) -> Floats:
     """Return scores[m, K]: Σ_j on[j] where x > threshold, missing[j] where x is missing."""
 
-def score_linear(X: Numbers, table: Floats, missing: Floats, threads: int) -> Floats:
+def score_linear(X: Numbers, table: Floats, missing: Floats | None, threads: int) -> Floats:
     """Return scores[m, K]: Σ_j x table[j], 0 where x = 0, missing[j] where x is missing."""
 
 def score_gaussian(
@@ -183,7 +188,7 @@ def score_linear_csr(
     starts: NDArray[np.integer],
     ends: NDArray[np.integer],
     table: Floats,
-    missing: Floats,
+    missing: Floats | None,
     nonnegative: bool,
     threads: int,
 ) -> tuple[Floats, int]:
@@ -196,7 +201,7 @@ def score_above_csr(
     ends: NDArray[np.integer],
     threshold: float,
     on: Floats,
-    missing: Floats,
+    missing: Floats | None,
     threads: int,
 ) -> tuple[Floats, int]:
     """Return what score_above does, of sparse rows and a threshold of at least 0; invalid."""

@@ -26,7 +26,7 @@ from genus.families import Family
 from genus.solve.errors import NoSolutionError
 from genus.solve.priors import Priors
 from genus.solve.smoothing import Smoothing
-from genus.statistics import Array, Moments, Tally, freeze, settle
+from genus.statistics import Array, Tally, freeze, settle
 
 MANY_PAIRS = 1 << 10  # of group and class, that are counted side by side whatever the rows
 MANY_SUMS = 1 << 22  # by group, class and word, that are not
@@ -360,7 +360,7 @@ class Model:
         joint = self._leave_one_out_likelihood(X, y, weight) + log_prior
         # Rows without a closed form: subtract the row's statistics and solve.
         unsolved = np.flatnonzero(np.isnan(joint).any(axis=1) & ~gone.all(axis=1))
-        fixed = self.family if len(unsolved) == 0 else with_alpha_of(self.family, self.parameters)
+        fixed = self.family if len(unsolved) == 0 else with_choices_of(self.family, self.parameters)
         if progress is not None:
             progress(m - len(unsolved))
         for i in unsolved:
@@ -386,7 +386,7 @@ def aligned(statistics: Any, classes: Axis, width: int) -> Any:
     """The same statistics with one row for each of the classes."""
     if isinstance(statistics, Tally):
         return replace(statistics, classes=classes, counts=statistics.align(classes, width))
-    return statistics.align(classes, width) if isinstance(statistics, Moments) else statistics
+    return statistics.align(classes, width) if hasattr(statistics, "moments") else statistics
 
 
 def of_classes(statistics: Any, weights: Tally) -> Any:
@@ -415,8 +415,10 @@ def without(what: str) -> Iterator[None]:
         raise type(error)(f"Without {what}: {error}", error.columns) from None
 
 
-def with_alpha_of(family: Any, parameters: Any) -> Family:
-    """The family with the pseudo-count that "auto" has chosen, if it has."""
+def with_choices_of(family: Any, parameters: Any) -> Family:
+    """The family with the pseudo-count that "auto" has chosen, or the rule a singular Σ needed."""
+    if getattr(parameters, "singular", None) is not None:
+        return replace(family, shrinkage="oas")
     alpha = getattr(parameters, "alpha", None)
     return family if alpha is None else replace(family, smoothing=Smoothing(alpha))
 

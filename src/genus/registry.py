@@ -13,6 +13,8 @@ from typing import Any
 ESTIMATORS = {
     "GDA": "genus.estimators.gaussian",
     "GaussianNB": "genus.estimators.gaussian",
+    "LinearDiscriminantAnalysis": "genus.estimators.discriminant_analysis",
+    "QuadraticDiscriminantAnalysis": "genus.estimators.discriminant_analysis",
     "BernoulliNB": "genus.estimators.bernoulli",
     "CategoricalNB": "genus.estimators.categorical",
     "MultinomialNB": "genus.estimators.multinomial",

@@ -113,6 +113,13 @@ def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
     return np.array(ordered, dtype=labels.dtype), codes
 
 
+def as_text(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels that are strings as an array of text, and not of objects, as scikit-learn has them."""
+    items = labels.tolist() if labels.dtype.kind == "O" else []
+    texts = bool(items) and all(isinstance(item, str) and "\0" not in item for item in items)
+    return labels.astype(str) if texts else labels
+
+
 def union(a: Axis, b: Axis, what: str) -> Axis:
     """All labels of both axes, ascending; `what` names them in the error.
 

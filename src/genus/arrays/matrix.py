@@ -48,6 +48,7 @@ Matrix = Any  # NDArray of a real dtype, scipy.sparse CSR, or SparseRows
 SCORE_BYTES = 32 << 20  # of scores at a time when only the best class is asked for
 CHUNK_BYTES = 1 << 20  # of float64 work space at a time: it stays in the second-level cache
 MOST_THREADS = 1024
+FEW_COLUMNS = 8  # times the entries of sparse rows: with more columns, look up only theirs
 PRODUCT_ROWS = 1024  # at least, in a chunk that is multiplied with itself
 
 
@@ -148,6 +149,8 @@ def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) 
     For work in NumPy, which lets other threads go on meanwhile. BLAS gets one thread for each of
     ours: its own would wait for each other at every chunk, for ever if the machine is busy.
     """
+    if len(tasks) <= 1:
+        return [work(iter(tasks))]
     count = max(1, min(threads(), len(tasks)))
     runs = [tasks[i * len(tasks) // count : (i + 1) * len(tasks) // count] for i in range(count)]
     with ONE_BLAS_THREAD:
@@ -260,15 +263,16 @@ def count_above(
         refuse_infinite(X)
         turned, above = -SparseRows.of(X), np.nextafter(-threshold, -np.inf)
         below, missing = count_above(turned, y, weight, n_classes, above)
-        return class_weights(y, weight, n_classes) - missing - below, missing
+        there = class_weights(y, weight, n_classes)
+        return (there - missing if len(missing) else there) - below, missing
     else:
         ones, missing, invalid = count_above_dense(X, y, weight, n_classes, threshold, threads())
     refuse(X, invalid, nonnegative=False)
     return ones, missing
 
 
-def score_linear(X: Matrix, table: Array, missing: Array, *, nonnegative: bool) -> Array:
-    """Σ_j x_j table_j (m, K), with `missing_j` in place of a term whose x_j is missing."""
+def score_linear(X: Matrix, table: Array, missing: Array | None, *, nonnegative: bool) -> Array:
+    """Σ_j x_j table_j (m, K), with `missing_j`, or nothing, for a term whose x_j is missing."""
     if is_sparse(X):
         parts = SparseRows.of(X).parts
         scores, invalid = score_linear_csr(*parts, table, missing, nonnegative, threads())
@@ -282,8 +286,8 @@ def score_linear(X: Matrix, table: Array, missing: Array, *, nonnegative: bool) 
     return scores
 
 
-def score_above(X: Matrix, threshold: float, on: Array, missing: Array) -> Array:
-    """Σ_j 1{x_j > threshold} on_j (m, K), with `missing_j` where x_j is missing."""
+def score_above(X: Matrix, threshold: float, on: Array, missing: Array | None) -> Array:
+    """Σ_j 1{x_j > threshold} on_j (m, K), with `missing_j`, or nothing, where x_j is missing."""
     if is_sparse(X) and threshold >= 0:
         scores, invalid = score_above_csr(
             *SparseRows.of(X).parts, threshold, on, missing, threads()
@@ -293,8 +297,37 @@ def score_above(X: Matrix, threshold: float, on: Array, missing: Array) -> Array
     refuse_infinite(X)
     if is_sparse(X):
         turned, above = -SparseRows.of(X), np.nextafter(-threshold, -np.inf)
-        return score_above(turned, above, -on, missing - on) + on.sum(axis=0)
+        absent = -on if missing is None else missing - on
+        return score_above(turned, above, -on, absent) + on.sum(axis=0)
     return score_above_dense(X, threshold, on, missing, threads())
+
+
+def touched_columns(X: Matrix) -> tuple[NDArray[np.intp], SparseRows] | None:
+    """The columns that sparse rows have entries in, and the rows with those alone.
+
+    None if they are not few: then it is not worth it.
+    """
+    if not is_sparse(X):
+        return None
+    rows = SparseRows.of(X)
+    entries = int((rows.ends - rows.starts).sum())
+    if entries * FEW_COLUMNS > rows.columns:
+        return None
+    if entries != len(rows.indices):
+        rows = SparseRows.of(rows.to_scipy())
+    columns, places = np.unique(rows.indices, return_inverse=True)
+    places = places.astype(rows.indices.dtype)
+    return columns, replace(rows, indices=places, columns=len(columns))
+
+
+@contextmanager
+def column_numbers(columns: NDArray[np.intp]) -> Iterator[None]:
+    """Let errors about some columns of a matrix speak of them by their numbers in it."""
+    try:
+        yield
+    except InvalidValue as error:
+        column = int(columns[error.column])
+        raise InvalidValue(error.row, column, error.value, error.too_small) from None
 
 
 def rows(X: Matrix, part: slice) -> Matrix:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 OURS = ("genus", "sklearn", "contextlib")
 
 
-def warn(message: str) -> None:
+def warn(message: str | Warning) -> None:
     """Warn, and say which line of the user's called for it: the first outside these libraries."""
     depth, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OURS:

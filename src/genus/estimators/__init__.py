@@ -5,6 +5,10 @@ from genus.estimators.bernoulli import BernoulliNB
 from genus.estimators.categorical import CategoricalNB
 from genus.estimators.complement import ComplementNB
 from genus.estimators.discretizer import Discretizer
+from genus.estimators.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from genus.estimators.gamma import GammaNB
 from genus.estimators.gaussian import GDA, GaussianNB
 from genus.estimators.multinomial import MultinomialNB
@@ -21,8 +25,10 @@ __all__ = [
     "GammaNB",
     "GaussianNB",
     "GenerativeClassifier",
+    "LinearDiscriminantAnalysis",
     "MultinomialNB",
     "PoissonNB",
+    "QuadraticDiscriminantAnalysis",
     "TableClassifier",
     "TextClassifier",
 ]

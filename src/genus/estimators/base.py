@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus.arrays import labels, matrix
 from genus.arrays.matrix import Codes, InvalidColumn, InvalidValue, Matrix
-from genus.arrays.options import whole
+from genus.arrays.options import warn, whole
 from genus.engines import TARGET, is_elsewhere, open_rows
 from genus.estimators.columns import NUMBERS, VALUES, Columns, matrix_of
 from genus.estimators.counting import Progress, Reading, Total, count_rows, plan_rows
@@ -94,7 +94,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _refuse_empty(self, X: Any, model: Model) -> None:
         """Raise if there is nothing to learn from; X is None if the rows were read in parts."""
         if X is not None:
-            refuse_empty_columns(X, self._feature_names())
+            refuse_empty_columns(X, self._named)
 
     def _refuse_unsolved(self, model: Model) -> None:
         """Raise if options leave nothing to predict by."""
@@ -212,6 +212,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 model = self._read(X, y, sample_weight, how, first=like is None, complete=complete)
             if like is None:
                 self._refuse_single_class(model)
+                if len(model.classes) == 1:
+                    warn(
+                        f"All rows are of one class, {labels.show(model.classes[0])}, and so is "
+                        "everything that the model predicts. Give rows of another class, too."
+                    )
                 model = self._closed(model)
                 self._refuse_empty(None, model)
                 self._solve(model)
@@ -430,13 +435,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self._ready(X, codes, classes, weight)
 
     def _refuse_single_class(self, model: Model) -> None:
+        """Raise if there is one class only, and that is not enough."""
         if len(model.classes) == 1 and self._target is not None:
             only = labels.show(model.classes[0])
             raise TableError(
                 f"The target {self._target!r} is always {only}; there is only one class. Give rows "
                 "of another class, too."
             )
-        refuse_single_class(model.classes)
 
     def resolve(self, **options: Any) -> Self:
         """A copy with other parameters, solved from the same statistics: no data needed."""
@@ -616,6 +621,25 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         with self._named_errors():
             return select(self.model_, dialect, table, names)
 
+    def to_sklearn(self) -> BaseEstimator:
+        """Return the scikit-learn estimator of the same name, fitted, with the same answers.
+
+        So the model goes where only scikit-learn's own classes go, such as to ONNX. Classifiers
+        without a counterpart there raise a TypeError.
+        """
+        check_is_fitted(self)
+        from genus.estimators.twins import twin  # it knows all classifiers
+
+        return twin(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.endswith("_") and isinstance(getattr(type(self), name, None), property):
+            raise AttributeError(
+                f"{name} follows from what was counted and cannot be set. genus.from_parameters "
+                "makes a model of given means, variances or probabilities."
+            )
+        super().__setattr__(name, value)
+
     # Fitted attributes, by scikit-learn's names
 
     @property
@@ -769,7 +793,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if y.dtype.kind not in "biuU":
             check_classification_targets(y)
         classes, codes = labels.factorize(y)
-        return X, codes, classes, check_weight(sample_weight, len(y))
+        return X, codes, labels.as_text(classes), check_weight(sample_weight, len(y))
 
     def _declare(self, model: Model, declared: NDArray[Any], seen: NDArray[Any]) -> Model:
         unknown = seen[labels.find(seen, declared) < 0]
@@ -869,10 +893,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         except InvalidColumn as error:
             raise ValueError(f"{self._subject(error.column)} {error.problem}") from None
         except NoSolutionError as error:
-            if hasattr(self, "feature_names_in_") and error.columns:
-                legend = ", ".join(map(self._named, error.columns))
-                raise type(error)(f"{error} Here {legend}.", error.columns) from None
-            raise
+            raise type(error)(self._with_names(error), error.columns) from None
         except InvalidValue as error:
             where = f"row {error.row}, {self._named(error.column)} holds {error.value}"
             if error.too_small:
@@ -885,6 +906,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 f"Input X contains infinity or a value too large for dtype('float64'): {where}. "
                 "Use NaN for what is missing."
             ) from None
+
+    def _with_names(self, error: NoSolutionError) -> str:
+        """What an error says, and the names of the columns that it speaks of by number."""
+        if not (hasattr(self, "feature_names_in_") and error.columns):
+            return str(error)
+        return f"{error} Here {', '.join(map(self._named, error.columns))}."
 
     def _named(self, column: int) -> str:
         """A column by its number and, if it has one, its name."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from genus.arrays.options import flag
 from genus.estimators.discrete import LinearClassifier, one_distribution
 from genus.estimators.multinomial import MultinomialNB
 from genus.families import Complement
+from genus.solve.priors import Priors
 from genus.statistics import Array
 
 
@@ -18,9 +21,9 @@ class ComplementNB(LinearClassifier):
     """Complement naive Bayes (Rennie et al. 2003): a class is what the others are not.
 
     norm : divide each class's weights by their sum.
-    fit_prior : whether class shares, or priors given, are added to the scores; scikit-learn never
-        adds them, and the default is as there. Priors given are always respected. For all other
-        parameters see `DiscreteClassifier`.
+    fit_prior : whether `class_log_prior_` has the shares of the classes; the scores never do, as in
+        scikit-learn. Priors that are given are added to them. For all other parameters see
+        `DiscreteClassifier`.
 
     The scores are a rule for deciding and no density: `log_likelihood`, `log_density` and `sample`
     are those of the multinomial model of the same counts.
@@ -35,7 +38,7 @@ class ComplementNB(LinearClassifier):
         alpha: Any = 1.0,
         force_alpha: bool = True,
         norm: bool = False,
-        fit_prior: bool = False,
+        fit_prior: bool = True,
         class_prior: Any = None,
         priors: Any = None,
         prior_alpha: float = 0.0,
@@ -59,6 +62,20 @@ class ComplementNB(LinearClassifier):
 
     def _family(self) -> Complement:
         return Complement(self._smoothing(), flag("norm", self.norm))
+
+    def _priors(self) -> Priors:
+        priors = super()._priors()
+        return priors if priors.given is not None else replace(priors, fit=False)
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """log p(y), (K,): as given, or the shares of rows; only the former are in the scores."""
+        if self._option("priors") is not None or self._option("class_prior") is not None:
+            return super().class_log_prior_
+        model = self._fitted()
+        priors = Priors(None, self._option("fit_prior"), float(self._option("prior_alpha")))
+        with np.errstate(divide="ignore"):
+            return np.log(priors.solve(model.class_weights, model.classes))
 
     def generative(self) -> MultinomialNB:
         """The multinomial model of the same counts: complement scores are no density."""

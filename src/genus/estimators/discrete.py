@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from genus.arrays.options import flag, number, numbers, warn
+from genus.arrays.options import by_class, flag, number, numbers, warn
 from genus.estimators.base import GenerativeClassifier
 from genus.estimators.inputs import check_priors
 from genus.estimators.logistic import LogisticForm
@@ -97,8 +98,10 @@ class DiscreteClassifier(GenerativeClassifier):
         if self.priors is not None and self.class_prior is not None:
             raise ValueError("priors and class_prior are two names of one thing; give one of them.")
         prior_alpha = number("prior_alpha", self.prior_alpha, least=0, most=MOST_PSEUDO_COUNT)
-        given = self.class_prior if self.priors is None else self.priors
-        return Priors(check_priors(given), flag("fit_prior", self.fit_prior), prior_alpha)
+        given = check_priors(self.priors)
+        if self.class_prior is not None:
+            given = check_priors(self.class_prior, any_sum=True)
+        return Priors(given, flag("fit_prior", self.fit_prior), prior_alpha)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -107,8 +110,12 @@ class DiscreteClassifier(GenerativeClassifier):
 
     @property
     def class_log_prior_(self) -> Array:
-        """log p(y), (K,)."""
-        return self._fitted().log_prior
+        """log p(y), (K,); of a list `class_prior`, its logarithms as they are."""
+        model, given = self._fitted(), by_class(self._option("class_prior"))
+        if given is None or isinstance(given, Mapping):
+            return model.log_prior
+        with np.errstate(divide="ignore"):
+            return np.log(np.asarray(given, dtype=np.float64))
 
     @property
     def alpha_(self) -> Any:

@@ -38,9 +38,7 @@ def linear_form(parameters: Any) -> tuple[Array, Array]:
     match parameters:
         case FullParameters(is_shared=True):
             offset = parameters.mean - parameters.centre
-            return gaussian_form(
-                offset, offset @ parameters.factors[0].precision(), parameters.centre
-            )
+            return gaussian_form(offset, parameters.factors[0].solve(offset), parameters.centre)
         case DiagonalParameters() if (parameters.variance == parameters.variance[:1]).all():
             centre = parameters.mean.mean(axis=0)
             offset = parameters.mean - centre

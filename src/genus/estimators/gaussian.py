@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from genus.arrays.matrix import dense_rows, refuse_infinite
-from genus.arrays.options import flag, number, whole
+from genus.arrays.options import flag, number, warn, whole
 from genus.estimators.base import GenerativeClassifier
 from genus.estimators.inputs import check_priors
 from genus.estimators.logistic import LogisticForm
 from genus.families import Gaussian
 from genus.families.gaussian.scores import DiagonalParameters
 from genus.model import Model
+from genus.solve.covariance import Rows, average
+from genus.solve.normal import SingularCovarianceWarning
 from genus.solve.priors import Priors
 from genus.statistics import Array
 
@@ -37,6 +38,9 @@ class GDA(
     unbiased : divide by m - K (shared) or m_k - 1 (separate), as R's MASS does, instead of m, m_k.
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
     n_components : how many discriminant axes `transform` gives.
+    singular : what to do if a shared, full Σ has no inverse. "shrink" ignores columns that are the
+        same in all rows, and else shrinks as shrinkage="oas" does, with a
+        `SingularCovarianceWarning`; `shrinkage_` tells how far. "error" raises.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -53,6 +57,7 @@ class GDA(
         priors: Any = None,
         *,
         n_components: int | None = None,
+        singular: str = "shrink",
     ) -> None:
         self.shared = shared
         self.diagonal = diagonal
@@ -60,6 +65,7 @@ class GDA(
         self.unbiased = unbiased
         self.priors = priors
         self.n_components = n_components
+        self.singular = singular
 
     def _family(self) -> Gaussian:
         shrinkage = self.shrinkage
@@ -82,8 +88,14 @@ class GDA(
             whole("n_components", self.n_components, least=1)
         if shrinkage is not None and self.diagonal:
             raise ValueError("diagonal=True leaves no covariances to shrink; use shrinkage=None.")
+        if self.singular not in ("shrink", "error"):
+            raise ValueError(f'singular is "shrink" or "error", got {self.singular!r}.')
         return Gaussian(
-            bool(self.shared), bool(self.diagonal), shrinkage or None, bool(self.unbiased)
+            bool(self.shared),
+            bool(self.diagonal),
+            shrinkage or None,
+            bool(self.unbiased),
+            singular=str(self.singular),
         )
 
     def _priors(self) -> Priors:
@@ -96,6 +108,25 @@ class GDA(
                 f"n_components cannot be larger than min(n_features, n_classes - 1), which is "
                 f"{most}; got {self.n_components}."
             )
+
+    def _solve(self, model: Model) -> None:
+        super()._solve(model)
+        avoided = getattr(model.parameters, "singular", None)
+        if avoided is not None:
+            told, γ = self._with_names(avoided), float(model.parameters.shrinkage)
+            warn(
+                SingularCovarianceWarning(
+                    f'{told} It was shrunk by {γ:.2g}, as shrinkage="oas" does; singular="error" '
+                    "makes this an error.",
+                    γ,
+                )
+            )
+
+    def _score(self, X: Any, score: Any) -> Any:
+        # After partial_fit, nothing is solved yet, and nobody was warned.
+        if self.__sklearn_is_fitted__() and "parameters" not in vars(self.model_):
+            self._solve(self.model_)
+        return super()._score(X, score)
 
     # Densities
 
@@ -142,10 +173,14 @@ class GDA(
     def transform(self, X: Any) -> Array:
         """Project on the axes that separate the classes most, (m, components)."""
         check_is_fitted(self)
+        return self._project(X, self.xbar_, self._axes()[1])
+
+    def _project(self, X: Any, origin: Any, axes: Array) -> Array:
+        check_is_fitted(self)
         with self._named_errors():
             X, _ = self._as_matrix(X, reset=False)
             refuse_infinite(X)
-        return (dense_rows(X) - self.xbar_) @ self.scalings_[:, : self._components]
+        return (dense_rows(X) - origin) @ axes[:, : self._components]
 
     @property
     def xbar_(self) -> Array:
@@ -166,18 +201,25 @@ class GDA(
     def _axes(self) -> tuple[Array, Array]:
         """Solve Σ_between a = λ Σ a; largest λ first, at most min(K - 1, n) of them.
 
-        Separate covariances are averaged by their classes' priors.
+        They are the left singular vectors of the whitened class means, turned back. Separate
+        covariances are averaged by their classes' priors.
         """
-        within = self.covariance_
-        if within.ndim == 3:
-            within = np.einsum("k,kjl->jl", self.priors_, within)
-        offsets = self.means_ - self.xbar_
-        between = (offsets.T * self.priors_) @ offsets
-        values, vectors = eigh(between, within)
+        parameters = self._parameters
+        if isinstance(parameters, DiagonalParameters):
+            within = Rows(np.zeros((0, self.n_features_in_)), self.priors_ @ parameters.variance)
+            factor: Any = within.factor()
+        elif parameters.is_shared:
+            factor = parameters.factors[0]
+        else:
+            factor = average(parameters.covariances, self.priors_).factor()
+        offsets = np.sqrt(self.priors_)[:, None] * (self.means_ - self.xbar_)
+        vectors, roots, _ = np.linalg.svd(factor.whiten(offsets), full_matrices=False)
         most = self._most_components
-        values = np.maximum(values[::-1][:most], 0)
-        kept = values > 1e-8 * values.max(initial=0.0)
-        return values[kept], vectors[:, ::-1][:, :most][:, kept]
+        kept = roots[:most] > self._least_root * roots.max(initial=0.0)
+        axes = factor.unwhiten(vectors[:, :most][:, kept]).T
+        return roots[:most][kept] ** 2, axes
+
+    _least_root = 1e-4  # of the largest, for an axis along which means differ
 
     @property
     def _most_components(self) -> int:
@@ -190,7 +232,7 @@ class GDA(
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.scalings_[:, : self._components].shape[1])
+        return int(self._axes()[1][:, : self._components].shape[1])
 
 
 class GaussianNB(GenerativeClassifier):
@@ -204,6 +246,9 @@ class GaussianNB(GenerativeClassifier):
         is no part of the statistics, so that `partial_fit` in pieces is `fit`. Variances above
         the floor are those of maximum likelihood, unchanged.
     unbiased : divide by m_k - 1 instead of m_k.
+    smoothing : "floor", as above, or "add": `var_smoothing` times the largest variance of a column
+        is added to every variance. GaussianNB(smoothing="add", var_smoothing=1e-9) gives the
+        numbers of scikit-learn's GaussianNB().
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -212,19 +257,28 @@ class GaussianNB(GenerativeClassifier):
     """
 
     def __init__(
-        self, *, priors: Any = None, var_smoothing: float = 1e-3, unbiased: bool = False
+        self,
+        *,
+        priors: Any = None,
+        var_smoothing: float = 1e-3,
+        unbiased: bool = False,
+        smoothing: str = "floor",
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
         self.unbiased = unbiased
+        self.smoothing = smoothing
 
     def _family(self) -> Gaussian:
         flag("unbiased", self.unbiased)
+        if self.smoothing not in ("floor", "add"):
+            raise ValueError(f'smoothing is "floor" or "add", got {self.smoothing!r}.')
         return Gaussian(
             shared=False,
             diagonal=True,
             unbiased=bool(self.unbiased),
             floor=number("var_smoothing", self.var_smoothing, least=0),
+            added=self.smoothing == "add",
         )
 
     @property
@@ -238,9 +292,10 @@ class GaussianNB(GenerativeClassifier):
         return self._parameters.variance
 
     @property
-    def epsilon_(self) -> Array:
-        """The least variance of each column, (n,)."""
-        return self._parameters.floor
+    def epsilon_(self) -> Any:
+        """The least variance of each column, (n,), or what is added to every variance."""
+        floor = self._parameters.floor
+        return float(floor[0]) if self._option("smoothing") == "add" else floor
 
     @property
     def class_prior_(self) -> Array:

@@ -6,12 +6,13 @@ wrong, in which row and column, and what to do. Nothing is copied that is fit as
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 import sklearn
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
@@ -31,9 +32,27 @@ AS_NUMBERS = "turn dates into numbers, for instance days since some day"
 
 def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     """X, or X and y, as arrays that scikit-learn has checked; names are kept or compared."""
+    plain = checks.get("dtype") in ("numeric", None) and checks["ensure_all_finite"] is False
+    seen = plain and not y and not checks.get("reset", True)
+    if seen and is_fit(estimator, X, checks.get("accept_sparse", False)):
+        return X
     if is_frame(X) and not hasattr(X, "iloc") and not FINDS_ALL_NAMES:
         X = Named(X)
     return validate_data(estimator, X, *y, **checks)
+
+
+def is_fit(estimator: Any, X: Any, accept_sparse: Any) -> bool:
+    """Whether X is an array in which scikit-learn would find nothing to check or to convert."""
+    is_array = type(X) is np.ndarray and X.ndim == 2
+    is_rows = bool(accept_sparse) and scipy.sparse.issparse(X) and X.format == "csr"
+    if not (is_array or is_rows) or "feature_names_in_" in vars(estimator):
+        return False
+    return (
+        X.dtype.kind in "biuf"
+        and len(X.shape) == 2
+        and X.shape[0] > 0
+        and (X.shape[1] == estimator.n_features_in_)
+    )
 
 
 FINDS_ALL_NAMES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
@@ -230,14 +249,14 @@ def tidy_sparse(X: Matrix) -> Matrix:
     return X if X.data.dtype.kind in "biuf" and X.data.dtype.itemsize <= 8 else X.astype(float)
 
 
-def refuse_empty_columns(X: Matrix, names: list[str]) -> None:
-    """Raise if a column holds no value at all."""
+def refuse_empty_columns(X: Matrix, named: Callable[[int], str]) -> None:
+    """Raise if a column holds no value at all; `named` tells what a column is called."""
     if matrix.is_sparse(X) or X.dtype.kind not in "fO":
         return
-    for j, first in enumerate(X[0]):
-        if is_missing(first) and all(map(is_missing, X[:, j])):
+    for j in np.flatnonzero(np.isnan(X[0]) if X.dtype.kind == "f" else [*map(is_missing, X[0])]):
+        if all(map(is_missing, X[:, j])):
             raise ValueError(
-                f"Input X contains NaN only in column {j} ({names[j]!r}): there is nothing to "
+                f"Input X contains NaN only in {named(int(j))}: there is nothing to "
                 "learn from. Leave the column out."
             )
 
@@ -338,8 +357,11 @@ def check_weight(sample_weight: Any, rows: int) -> Array | None:
 # Priors and seeds
 
 
-def check_priors(priors: Any, normalise: bool = False) -> Any:
-    """Priors that are probabilities; their number is checked against the classes later."""
+def check_priors(priors: Any, normalise: bool = False, any_sum: bool = False) -> Any:
+    """Priors that are probabilities; their number is checked against the classes later.
+
+    If they do not add up to 1, `normalise` scales them with a warning, and `any_sum` without.
+    """
     if priors is None:
         return None
     priors = by_class(priors)
@@ -349,9 +371,10 @@ def check_priors(priors: Any, normalise: bool = False) -> Any:
     if (values < 0).any():
         raise ValueError(f"Priors must be non-negative; got {values.min():g}.")
     if not np.isclose(values.sum(), 1.0):
-        if not normalise or values.sum() == 0:
+        if not (normalise or any_sum) or values.sum() == 0:
             raise ValueError(f"The sum of the priors should be 1; it is {values.sum():g}.")
-        warn("The priors do not sum to 1. Renormalizing")
+        if not any_sum:
+            warn("The priors do not sum to 1. Renormalizing")
     scaled = values / values.sum()
     return dict(zip(priors, scaled, strict=True)) if isinstance(priors, Mapping) else scaled
 

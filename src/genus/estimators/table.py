@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus.arrays import labels
 from genus.arrays.matrix import Codes
-from genus.estimators.base import GenerativeClassifier
+from genus.estimators.base import GenerativeClassifier, refuse_single_class
 from genus.estimators.columns import MIXED
 from genus.estimators.counting import LOOK, count_batches
 from genus.estimators.inputs import check_weight, refuse_missing_labels
@@ -143,7 +143,13 @@ class TableClassifier(GenerativeClassifier):
             )
         if y.dtype.kind not in "biuU":
             check_classification_targets(y)
-        return *labels.factorize(y), check_weight(sample_weight, len(y))
+        classes, codes = labels.factorize(y)
+        return labels.as_text(classes), codes, check_weight(sample_weight, len(y))
+
+    def _refuse_single_class(self, model: Model) -> None:
+        if self._target is None:  # weights are learned by telling classes apart
+            refuse_single_class(model.classes)
+        super()._refuse_single_class(model)
 
     def _apart(self, X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
         """Rows and their labels, from a table that has both."""

@@ -263,6 +263,11 @@ class TextClassifier(LinearClassifier):
             model = self._empty()
         super()._keep_rest(model)
 
+    def _refuse_single_class(self, model: Model) -> None:
+        if self._chooses:  # by how well classes are told apart
+            refuse_single_class(model.classes)
+        super()._refuse_single_class(model)
+
     # The group: what only one of two models has counted, runs of words or words, both do without
 
     def _alike(self, other: Any) -> tuple[Self, Any]:

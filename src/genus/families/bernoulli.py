@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,25 +24,76 @@ from genus.families.protocol import (
 )
 from genus.families.sums import Needs, Sums
 from genus.solve.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio, per_column
-from genus.statistics import Tally
+from genus.statistics import Tally, freeze
+from genus.statistics.tally import slim
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class BernoulliParameters:
-    """log φ and log(1 - φ), (K, n) each; `alpha` is the pseudo-count that was used."""
+    """Ones and rows (K, n) and their pseudo-counts; `alpha` is the pseudo-count that was used.
 
-    log_on: Array
-    log_off: Array
+    What follows from them is made when it is needed.
+    """
+
+    ones: Array
+    seen: Array
     pseudo_on: Array
     pseudo_off: Array
     alpha: float | None = None
+
+    @cached_property
+    def logarithms(self) -> tuple[Array, Array]:
+        """log φ and log(1 - φ), (K, n) each."""
+        found: tuple[Array, Array] = freeze(
+            tables(self.ones, self.seen, self.pseudo_on, self.pseudo_off)
+        )
+        return found
+
+    @property
+    def log_on(self) -> Array:
+        return self.logarithms[0]
+
+    @property
+    def log_off(self) -> Array:
+        return self.logarithms[1]
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        return Scorer(*self.logarithms)
 
     @property
     def linear(self) -> tuple[Array, Array]:
         """θ_jk = logit φ_jk, (K, n), and b_k = Σ_j log(1 - φ_jk), (K,)."""
         return self.log_on - self.log_off, self.log_off.sum(axis=1)
+
+
+class Scorer:
+    """Σ_j x_j (on - off)_j + Σ_j off_j, less off_j where x_j is missing, from log φ, log(1 - φ)."""
+
+    def __init__(self, log_on: Array, log_off: Array) -> None:
+        on, never_on = finite_part(np.ascontiguousarray(log_on.T))
+        off, never_off = finite_part(np.ascontiguousarray(log_off.T))
+        self.pairs = [(on - off, -off, off.sum(axis=0))]
+        if never_on is not None or never_off is not None:
+            zero = np.zeros_like(on)
+            on = zero if never_on is None else never_on
+            off = zero if never_off is None else never_off
+            self.pairs.append((on - off, -off, off.sum(axis=0)))
+
+    def score(self, X: Matrix, threshold: float) -> Array:
+        touched = matrix.touched_columns(X) if threshold >= 0 else None
+        if touched is None:
+            sums = [matrix.score_above(X, threshold, *pair[:2]) + pair[2] for pair in self.pairs]
+        else:
+            columns, rows = touched
+            with matrix.column_numbers(columns):
+                sums = [
+                    matrix.score_above(rows, threshold, on[columns], off[columns]) + constant
+                    for on, off, constant in self.pairs
+                ]
+        return sums[0] if len(sums) == 1 else exclude_impossible(*sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +131,12 @@ class Bernoulli:
             alpha = leave_one_out_alpha([pairs])
             smoothing = Smoothing(alpha)
         on, off = self._pseudo_counts(smoothing, width)
-        return BernoulliParameters(*tables(ones, seen, on, off), on, off, alpha)
+        return BernoulliParameters(ones, seen, on, off, alpha)
 
     def log_likelihood(
         self, parameters: BernoulliParameters, X: Matrix, relative: bool = False
     ) -> Array:
-        return self._score(parameters.log_on, parameters.log_off, X)
+        return parameters.scorer.score(X, self.threshold)
 
     def contributions(self, parameters: BernoulliParameters, X: Matrix) -> tuple[Array, Array]:
         x = matrix.dense_rows(X)[:, :, None]
@@ -105,7 +157,7 @@ class Bernoulli:
         pseudo = parameters.pseudo_on, parameters.pseudo_off
         if not (pseudo[0].all() and pseudo[1].all()):
             return None
-        scores = self._score(parameters.log_on, parameters.log_off, X)
+        scores = parameters.scorer.score(X, self.threshold)
         ones, seen = statistics["ones"], statistics["seen"]
         for w, rows in by_weight(weight):
             # Without itself the row's value has w less: φ from (n_1 - w, n - w) if x = 1, and
@@ -113,7 +165,7 @@ class Bernoulli:
             left = np.maximum(seen - w, 0)
             on, _ = tables(np.clip(ones - w, 0, left), left, *pseudo)
             _, off = tables(np.minimum(ones, left), left, *pseudo)
-            replace_own(scores, self._score(on, off, X[rows]), y, rows)
+            replace_own(scores, Scorer(on, off).score(X[rows], self.threshold), y, rows)
         return scores
 
     def sample(
@@ -132,21 +184,10 @@ class Bernoulli:
         p = per_column("p", 0.5 if smoothing.p is None else smoothing.p, width)
         return smoothing.m * p, smoothing.m * (1 - p)
 
-    def _score(self, log_on: Array, log_off: Array, X: Matrix) -> Array:
-        """Σ_j x_j (on - off)_j + Σ_j off_j, less off_j where x_j is missing."""
-        on, never_on = finite_part(log_on.T)
-        off, never_off = finite_part(log_off.T)
-        scores = matrix.score_above(X, self.threshold, on - off, -off) + off.sum(axis=0)
-        if never_on is None and never_off is None:
-            return scores
-        zero = np.zeros_like(on)
-        never_on = zero if never_on is None else never_on
-        never_off = zero if never_off is None else never_off
-        hits = matrix.score_above(X, self.threshold, never_on - never_off, -never_off)
-        return exclude_impossible(scores, hits + never_off.sum(axis=0))
-
 
 def tables(ones: Array, seen: Array, on: Array, off: Array) -> tuple[Array, Array]:
     """log φ and log(1 - φ), (K, n) each, from counts and pseudo-counts."""
-    total = seen + on + off
+    pseudo = on + off
+    uniform = len(pseudo) > 0 and bool((pseudo == pseudo[0]).all())
+    total = slim(seen) + pseudo[0] if uniform else seen + pseudo
     return log_ratio(ones + on, total), log_ratio(seen - ones + off, total)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from genus.arrays import matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, Matrix
+from genus.families.linear import EVERY, Columns, LinearTable
 from genus.families.multinomial import (
     Multinomial,
     MultinomialParameters,
@@ -34,14 +36,42 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ComplementParameters:
-    """Weights by class and column, (K, n), and the multinomial model of the same counts."""
+    """The multinomial model of the counts, their sums over classes (n,) and columns (K, 1).
 
-    weights: Array
+    `norm` as in `Complement`. What follows from them is made when it is needed.
+    """
+
     multinomial: MultinomialParameters
+    every: Array
+    total: Array
+    norm: bool
 
     @property
     def alpha(self) -> float | None:
         return self.multinomial.alpha
+
+    @cached_property
+    def table(self) -> LinearTable:
+        """The weights by column and class with their sign turned, (n, K)."""
+        return LinearTable(self._normed if self.norm else self._logarithms)
+
+    def _logarithms(self, columns: Columns) -> Array:
+        """log θ of some columns, (V, K)."""
+        model = self.multinomial
+        others = self.every[columns] - model.count[:, columns] + model.pseudo[columns]
+        return log_ratio(others, self.total).T
+
+    def _normed(self, columns: Columns) -> Array:
+        # Both signs turn: a share of a negative sum is positive. Where θ = 0, by the limit.
+        logarithm = self._logarithms(EVERY).T
+        infinite = np.isneginf(logarithm)
+        logarithm = np.where(infinite.any(axis=1, keepdims=True), -1.0 * infinite, logarithm)
+        return -(logarithm / logarithm.sum(axis=1, keepdims=True)).T[columns]
+
+    @property
+    def weights(self) -> Array:
+        """Weights by class and column, (K, n)."""
+        return -self.table.whole.T
 
     @property
     def linear(self) -> tuple[Array, Array]:
@@ -73,30 +103,25 @@ class Complement:
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> ComplementParameters:
         model = Multinomial(self.smoothing).solve(statistics, classes, width)
-        count = statistics.align(classes, width)["count"]
-        others = count.sum(axis=0) - count + model.pseudo
-        logarithm = log_ratio(others, others.sum(axis=1, keepdims=True))
-        if self.norm:
-            # Both signs turn: a share of a negative sum is positive. Where θ = 0, by the limit.
-            infinite = np.isneginf(logarithm)
-            logarithm = np.where(infinite.any(axis=1, keepdims=True), -1.0 * infinite, logarithm)
-            weights = logarithm / logarithm.sum(axis=1, keepdims=True)
-            return ComplementParameters(weights, model)
-        return ComplementParameters(-logarithm, model)
+        every = model.count.sum(axis=0)
+        total = (every + model.pseudo).sum() - model.count.sum(axis=1, keepdims=True)
+        return ComplementParameters(model, every, total, self.norm)
 
     def log_likelihood(
         self, parameters: ComplementParameters, X: Matrix, relative: bool = False
     ) -> Array:
         # A thing that no other class has seen has θ = 0 and would settle the matter alone; with no
         # smoothing it is excluded where it speaks against, by the sign turned.
-        table, certain = finite_part(-parameters.weights.T)
-        scores = matrix.score_linear(X, -table, np.zeros_like(table), nonnegative=True)
-        if certain is None:
-            return scores
-        hits = matrix.score_above(X, 0.0, certain, np.zeros_like(table)) > 0.5
-        # Classes that something speaks for beyond doubt exclude those without.
-        decided = hits.any(axis=1, keepdims=True)
-        return exclude_impossible(scores, (decided & ~hits).astype(float))
+        def score(X: Matrix, table: Array, certain: Array | None, _: Columns) -> Array:
+            scores = -matrix.score_linear(X, table, None, nonnegative=True)
+            if certain is None:
+                return scores
+            hits = matrix.score_above(X, 0.0, certain, None) > 0.5
+            # Classes that something speaks for beyond doubt exclude those without.
+            decided = hits.any(axis=1, keepdims=True)
+            return exclude_impossible(scores, (decided & ~hits).astype(float))
+
+        return parameters.table.look_up(X, score)
 
     def contributions(self, parameters: ComplementParameters, X: Matrix) -> tuple[Array, Array]:
         matrix.refuse_negative(X)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,9 +20,10 @@ from numpy.typing import NDArray
 from genus.arrays import matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, Matrix
-from genus.families.protocol import exclude_impossible, seen_weights
+from genus.families.linear import Columns, LinearTable
+from genus.families.protocol import seen_weights
 from genus.families.sums import Needs, Sums
-from genus.solve.smoothing import Smoothing, finite_part, leave_one_out_alpha, log_ratio
+from genus.solve.smoothing import Smoothing, leave_one_out_alpha, log_ratio
 from genus.statistics import Tally, divide
 
 Array = NDArray[np.float64]
@@ -29,12 +31,34 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MultinomialParameters:
-    """log φ (K, n), the pseudo-counts (n,) and the mean number of things in a row (K,)."""
+    """Counts and the rows asked for them (K, n), pseudo-counts (n,), and the counts' totals (K, 1).
 
-    log_probability: Array
+    What follows from them is made when it is needed.
+    """
+
+    count: Array
+    seen: Array
     pseudo: Array
-    mean_length: Array
+    total: Array
     alpha: float | None = None
+
+    @cached_property
+    def table(self) -> LinearTable:
+        """log φ, (n, K)."""
+        return LinearTable(self._log_probability)
+
+    def _log_probability(self, columns: Columns) -> Array:
+        return log_ratio((self.count[:, columns] + self.pseudo[columns]).T, self.total.T)
+
+    @property
+    def log_probability(self) -> Array:
+        """log φ, (K, n)."""
+        return self.table.whole.T
+
+    @property
+    def mean_length(self) -> Array:
+        """The mean number of things in a row, (K,)."""
+        return divide(self.count, self.seen).sum(axis=1)
 
     @property
     def linear(self) -> tuple[Array, Array]:
@@ -79,18 +103,12 @@ class Multinomial:
             smoothing = Smoothing(alpha)
         pseudo = smoothing.pseudo_counts(width)
         total = count.sum(axis=1, keepdims=True) + pseudo.sum()
-        length = divide(count, seen).sum(axis=1)
-        return MultinomialParameters(log_ratio(count + pseudo, total), pseudo, length, alpha)
+        return MultinomialParameters(count, seen, pseudo, total, alpha)
 
     def log_likelihood(
         self, parameters: MultinomialParameters, X: Matrix, relative: bool = False
     ) -> Array:
-        table, never = finite_part(parameters.log_probability.T)
-        zero = np.zeros_like(table)
-        scores = matrix.score_linear(X, table, zero, nonnegative=True)
-        if never is None:
-            return scores
-        return exclude_impossible(scores, matrix.score_above(X, 0.0, never, zero))
+        return parameters.table.score(X)
 
     def contributions(self, parameters: MultinomialParameters, X: Matrix) -> tuple[Array, Array]:
         matrix.refuse_negative(X)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,9 +20,10 @@ from genus.arrays import matrix
 from genus.arrays.labels import Axis
 from genus.arrays.logs import log_gamma
 from genus.arrays.matrix import Codes, Matrix
+from genus.families.linear import Columns, LinearTable
 from genus.families.protocol import exclude_impossible, seen_weights
 from genus.families.sums import Needs, Sums
-from genus.solve.smoothing import Smoothing, finite_part, maximise, per_column
+from genus.solve.smoothing import Smoothing, maximise, per_column
 from genus.statistics import Tally, divide
 
 Array = NDArray[np.float64]
@@ -37,11 +39,24 @@ class PoissonParameters:
     guess: Array | None
     alpha: float | None = None
 
+    @cached_property
+    def table(self) -> LinearTable:
+        """log λ, (n, K)."""
+        return LinearTable(self._log_rate)
+
+    def _log_rate(self, columns: Columns) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.rate[:, columns].T)
+
+    @cached_property
+    def constant(self) -> Array:
+        """-Σ_j λ_jk, (K,)."""
+        return -self.rate.sum(axis=1)
+
     @property
     def linear(self) -> tuple[Array, Array]:
         """θ_jk = log λ_jk, (K, n), and b_k = -Σ_j λ_jk, (K,)."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.rate), -self.rate.sum(axis=1)
+        return self.table.whole.T, self.constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +98,21 @@ class Poisson:
     def log_likelihood(
         self, parameters: PoissonParameters, X: Matrix, relative: bool = False
     ) -> Array:
-        rate = parameters.rate.T
-        with np.errstate(divide="ignore"):
-            table, never = finite_part(np.log(rate))
-        # A missing count takes its -λ out of the sum again.
-        scores = matrix.score_linear(X, table, rate, nonnegative=True) - rate.sum(axis=0)
+        def score(X: Matrix, table: Array, never: Array | None, columns: Columns) -> Array:
+            # A missing count takes its -λ out of the sum again.
+            rate = parameters.rate[:, columns].T
+            scores = matrix.score_linear(X, table, rate, nonnegative=True)
+            if never is None:
+                return scores
+            return exclude_impossible(scores, matrix.score_above(X, 0.0, never, None))
+
+        scores: Array = parameters.table.look_up(X, score) + parameters.constant
         if not relative:
             factorials = log_factorials(X)
             with np.errstate(invalid="ignore"):
                 scores -= factorials[:, None]
             scores[np.isposinf(factorials)] = -np.inf  # x! outgrows every power
-        if never is None:
-            return scores
-        return exclude_impossible(scores, matrix.score_above(X, 0.0, never, np.zeros_like(never)))
+        return scores
 
     def contributions(self, parameters: PoissonParameters, X: Matrix) -> tuple[Array, Array]:
         matrix.refuse_negative(X)

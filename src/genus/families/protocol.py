@@ -25,9 +25,12 @@ Array = NDArray[np.float64]
 def seen_weights(y: Codes, weight: Array | None, n_classes: int, missing: Array) -> Array:
     """Σw of the rows of each class in which a column is not missing, (K, n).
 
-    Both sums may round, one by rows and the other by threads: where nothing is left, it is zero.
+    If nothing is missing (`missing` has no rows), all columns are one, which a view repeats. Both
+    sums may round, one by rows and the other by threads: where nothing is left, it is zero.
     """
     rows = matrix.class_weights(y, weight, n_classes)
+    if len(missing) == 0:
+        return np.broadcast_to(rows, (n_classes, missing.shape[1]))
     return settle(rows - missing, rows)
 
 

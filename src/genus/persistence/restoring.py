@@ -17,7 +17,7 @@ from genus.model import Model, counting_as
 from genus.registry import KINDS
 from genus.solve.grid import Grid
 from genus.solve.priors import Priors
-from genus.statistics import Bags, Belief, Compound, Moments, Pairs, Sample, Tally
+from genus.statistics import Bags, Belief, Compound, Moments, Pairs, Points, Sample, Tally
 from genus.statistics.group import GATHERED
 from genus.statistics.sample import EVERY, MISSING
 from genus.table import Column, Plan
@@ -141,6 +141,8 @@ def statistics_from_tree(tree: dict[str, Any]) -> Any:
         return Belief(tuple(tree["names"]), tree["precision"], tree["shift"])
     if kind == "moments":
         return Moments(**tree)
+    if kind == "points":
+        return Points(**tree)
     raise KeyError(f"statistics of the unknown kind {kind!r}")
 
 
@@ -180,6 +182,9 @@ def sample_from_tree(tree: dict[str, Any]) -> Sample:
 
 def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
     """Raise unless the arrays of a file fit together and rows can have given them."""
+    if isinstance(statistics, Points) and isinstance(zero, Moments):
+        check_points(statistics, zero, columns)
+        return
     if type(statistics) is not type(zero):
         raise ValueError("its statistics are of another kind")
     if isinstance(statistics, Compound):
@@ -228,6 +233,20 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
     if not fits or (K and any(arrays[name].shape != shape for name, shape in expected.items())):
         raise ValueError("its tables have the wrong shape")
     if not (all(np.isfinite(a).all() for a in arrays.values()) and statistics.is_possible):
+        raise ValueError("no rows can have given its numbers")
+
+
+def check_points(points: Points, zero: Moments, columns: int) -> None:
+    """Raise unless rows, their classes and weights fit together."""
+    check_axis(points.classes)
+    r, K = len(points.weight), len(points.classes)
+    fits = (points.structure, points.quartic) == (zero.structure, zero.third is not None)
+    fits &= points.x.shape == (r, columns) and points.codes.shape == points.weight.shape == (r,)
+    fits &= points.codes.dtype == np.int64 and points.x.dtype == points.weight.dtype == np.float64
+    if not fits or not np.array_equal(np.unique(points.codes), np.arange(K)):
+        raise ValueError("its tables have the wrong shape")
+    finite = np.isfinite(points.x).all() and np.isfinite(points.weight).all()
+    if not (finite and points.is_finite and (points.weight > 0).all()):
         raise ValueError("no rows can have given its numbers")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from genus.arrays.options import by_class
 from genus.arrays.vocabulary import Vocabulary
-from genus.statistics import Belief, Compound, Pairs, Sample, Tally
+from genus.statistics import Belief, Compound, Pairs, Points, Sample, Tally
 from genus.statistics.sample import MISSING
 from genus.table import Plan
 from genus.table.model.weighing import Weighing
@@ -155,7 +155,8 @@ def statistics_to_tree(statistics: Any) -> dict[str, Any]:
     if isinstance(statistics, Belief):
         sums = {"precision": statistics.precision, "shift": statistics.shift}
         return {"kind": "belief", "names": list(statistics.names), **sums}
-    return {"kind": "moments", **{f.name: getattr(statistics, f.name) for f in fields(statistics)}}
+    kind = "points" if isinstance(statistics, Points) else "moments"
+    return {"kind": kind, **{f.name: getattr(statistics, f.name) for f in fields(statistics)}}
 
 
 def sample_to_tree(sample: Sample) -> dict[str, Any]:

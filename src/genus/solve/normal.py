@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,14 @@ class SingularCovarianceError(NoSolutionError, np.linalg.LinAlgError):
     """
 
 
+class SingularCovarianceWarning(UserWarning):
+    """A covariance matrix had no inverse and was shrunk until it had: by `shrinkage`."""
+
+    def __init__(self, message: str, shrinkage: float) -> None:
+        super().__init__(message)
+        self.shrinkage = shrinkage
+
+
 @dataclass(frozen=True, eq=False)
 class Factor:
     """Σ = D L Lᵀ D: the standard deviations `scale` (n,) and the lower triangle `lower` (n, n)."""
@@ -46,7 +55,7 @@ class Factor:
             constant = np.flatnonzero(~(variance > 0)).tolist()
             raise SingularCovarianceError(
                 f"The covariance matrix{whose} is not full rank: column {some(constant)} has no "
-                f"variance. {hint}",
+                f"variance. {hint}".rstrip(),
                 constant[:MOST_NAMED],
             )
         scale = np.sqrt(variance)
@@ -60,7 +69,7 @@ class Factor:
         if lower is None or (np.diagonal(lower) ** 2 <= limit).any():
             problem, columns = blame(correlation)
             raise SingularCovarianceError(
-                f"The covariance matrix{whose} {problem}. {hint}", columns
+                f"The covariance matrix{whose} {problem}. {hint}".rstrip(), columns
             )
         return cls(scale, lower)
 
@@ -70,14 +79,29 @@ class Factor:
             return np.empty((0, len(z)))
         return solve_triangular(self.lower, (z / self.scale).T, lower=True, check_finite=False)
 
+    def solve(self, z: Array) -> Array:
+        """Σ⁻¹ z for rows z (m, n), as (m, n)."""
+        return self.unwhiten(self.whiten(z))
+
+    def unwhiten(self, w: Array) -> Array:
+        """D⁻¹ L⁻ᵀ w for columns w (n, m), as rows (m, n)."""
+        if len(w) == 0:
+            return np.empty((w.shape[1], 0))
+        back = solve_triangular(self.lower, w, lower=True, trans=1, check_finite=False)
+        return back.T / self.scale
+
+    def colour(self, noise: Array) -> Array:
+        """Rows of standard normal numbers (m, n) as rows with covariance Σ."""
+        return (noise @ self.lower.T) * self.scale
+
+    @cached_property
+    def inverse(self) -> Array:
+        """D⁻¹ L⁻ᵀ (n, n): z times it is what `whiten` gives, and faster for many rows."""
+        return np.ascontiguousarray(self.whiten(np.eye(len(self.scale))).T)
+
     @property
     def log_determinant(self) -> float:
         return float(2 * (np.log(self.scale).sum() + np.log(np.diagonal(self.lower)).sum()))
-
-    def precision(self) -> Array:
-        """Σ⁻¹ (n, n)."""
-        inverse = self.whiten(np.eye(len(self.scale)))
-        return inverse.T @ inverse
 
 
 def blame(correlation: Array) -> tuple[str, list[int]]:
@@ -157,7 +181,7 @@ class MultivariateNormal:
         """n draws, (n, dimension). `random_state` is a seed or a NumPy generator."""
         rng = np.random.default_rng(random_state)
         noise = rng.standard_normal((whole("n", n, least=0), self.dimension))
-        return self.mean + (noise @ self._factor.lower.T) * self._factor.scale
+        return self.mean + self._factor.colour(noise)
 
     def marginal(self, columns: Sequence[int]) -> MultivariateNormal:
         """The distribution of some of the columns."""

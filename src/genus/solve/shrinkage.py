@@ -1,54 +1,59 @@
 """Shrinking a covariance matrix towards something simpler.
 
-A number γ shrinks towards a multiple of the identity, (1-γ)Σ + γ tr(Σ)/n I. The rules that choose
-γ themselves, "oas" (Chen et al. 2010) and "ledoit-wolf" (2004), work on correlations, so that the
-units of the columns do not matter: (1-γ)Σ + γ diag(Σ).
+A number γ shrinks towards a multiple of the identity, (1-γ)Σ + γ tr(Σ)/n I, or the identity itself.
+The rules that choose γ themselves, "oas" (Chen et al. 2010) and "ledoit-wolf" (2004), work on
+correlations, so that the units of the columns do not matter: (1-γ)Σ + γ diag(Σ).
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from genus.statistics import Array, Moments
+from genus.solve.covariance import Covariance
+from genus.statistics import Array, Moments, Points
 
 
 def shrink(
-    covariance: Array, moments: Moments, k: int | None, shrinkage: float | str | None
-) -> tuple[Array, float]:
-    """The shrunk Σ of class k, or of all if None, and the γ that was used."""
-    n = len(covariance)
+    covariance: Covariance,
+    statistics: Moments | Points,
+    k: int | None,
+    shrinkage: float | str | None,
+    identity: bool = False,
+) -> tuple[Covariance, float]:
+    """The shrunk Σ of class k, or of all if None, and the γ that was used.
+
+    `identity`: a number shrinks towards the identity, whatever the variances.
+    """
+    variance = covariance.variance
     if shrinkage is None:
         return covariance, 0.0
     if not isinstance(shrinkage, str):
-        target = np.trace(covariance) / n * np.eye(n)
-        return (1 - shrinkage) * covariance + shrinkage * target, float(shrinkage)
-    chosen = slice(None) if k is None else [k]
-    rows = float(moments.weights[chosen].sum())
-    variance = np.diagonal(covariance)
+        target = np.full(len(variance), 1.0 if identity else variance.mean())
+        return covariance.plus(1 - shrinkage, shrinkage * target), float(shrinkage)
+    rows = float(statistics.weights[slice(None) if k is None else [k]].sum())
     varies = variance > 0
-    kept = np.ix_(varies, varies)
-    scale = np.sqrt(variance[varies])
+    scale = np.where(varies, np.sqrt(variance), np.inf)
+    n = int(varies.sum())
     if shrinkage == "oas":
-        γ = oas(covariance[kept] / scale[:, None] / scale, rows)
+        γ = oas(covariance.square(scale), n, rows)
     else:
-        centred = moments.about(moments.mean())
-        assert centred.fourth is not None
-        scatter = centred.squares[chosen].sum(axis=0)[kept]
-        second = np.diagonal(scatter) / rows
-        fourth = centred.fourth[chosen].sum(axis=0)[kept] / second[:, None] / second
-        γ = ledoit_wolf(scatter, float(fourth.sum()), rows)
-    shrunk = (1 - γ) * covariance + γ * np.diag(variance)
-    return shrunk + np.diag(np.where(varies, 0.0, least_variance(moments, rows))), γ
+        # Σ and the rows' own scatter may differ in the divisor; correlations do not.
+        error = fourth_power(statistics, k, varies) / rows
+        γ = ledoit_wolf(covariance.square(scale), error, n, rows)
+    shrunk = covariance.plus(1 - γ, γ * variance)
+    constant = np.where(varies, 0.0, least_variance(statistics, rows))
+    return shrunk.plus(1.0, constant), γ
 
 
-def least_variance(moments: Moments, rows: float) -> Array:
+def least_variance(statistics: Moments | Points, rows: float) -> Array:
     """A variance for columns without one, (n,): as if one row had been off by the column's size.
 
     That is what it has in other classes; else, the same for all, what it has between them, or the
     square of its mean.
     """
-    weights, mean = moments.weights, moments.mean()
-    pooled = moments.variance()
+    weights, mean = statistics.weights, statistics.mean()
+    pooled = statistics.variance()
     if pooled.ndim == 2:
         pooled = (weights * pooled).sum(axis=0) / weights.sum()
     centre = (weights * mean).sum(axis=0) / weights.sum()
@@ -57,24 +62,35 @@ def least_variance(moments: Moments, rows: float) -> Array:
     return np.where(pooled > 0, pooled / rows, size / weights.sum())
 
 
-def oas(correlation: Array, rows: float) -> float:
-    """Oracle approximating shrinkage: from tr(R²) and tr(R) alone."""
-    n = len(correlation)
+def fourth_power(statistics: Moments | Points, k: int | None, varies: NDArray[np.bool_]) -> float:
+    """Σ_i w_i |z_i|⁴ over the rows of class k, or of all, with z standardised by the columns."""
+    chosen = slice(None) if k is None else [k]
+    rows = float(statistics.weights[chosen].sum())
+    if isinstance(statistics, Points):
+        z = statistics.spread(k)[:, varies]
+        second = np.einsum("ij,ij->j", z, z) / rows
+        weight = statistics.weight if k is None else statistics.weight[statistics.codes == k]
+        return float(np.sum(((z * z) @ (1 / second)) ** 2 / weight))
+    centred = statistics.about(statistics.mean())
+    assert centred.fourth is not None
+    kept = np.ix_(varies, varies)
+    second = np.diagonal(centred.squares[chosen].sum(axis=0)[kept]) / rows
+    return float((centred.fourth[chosen].sum(axis=0)[kept] / second[:, None] / second).sum())
+
+
+def oas(square: float, n: int, rows: float) -> float:
+    """Oracle approximating shrinkage: from tr(R²) = `square` and tr(R) = n alone."""
     if n == 0:
         return 1.0
-    mean_square = float(np.mean(correlation**2))
+    mean_square = square / n**2
     denominator = (rows + 1) * (mean_square - 1 / n)
     return 1.0 if denominator <= 0 else min((mean_square + 1) / denominator, 1.0)
 
 
-def ledoit_wolf(scatter: Array, fourth: float, rows: float) -> float:
-    """The share of ‖R - I‖² that is estimation error, from Σ_i |z_i|⁴ of standardised rows."""
-    n = len(scatter)
+def ledoit_wolf(square: float, fourth: float, n: int, rows: float) -> float:
+    """The share of ‖R - I‖² that is estimation error, from tr(R²) and the mean of |z|⁴."""
     if n == 0:
         return 1.0
-    scale = np.sqrt(np.diagonal(scatter))
-    correlation = scatter / scale[:, None] / scale
-    square = float(np.sum(correlation**2))
-    error = (fourth / rows - square) / (n * rows)
+    error = (fourth - square) / (n * rows)
     distance = (square - n) / n
     return 0.0 if distance <= 0 else min(max(error, 0.0), distance) / distance

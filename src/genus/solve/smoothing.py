@@ -133,7 +133,12 @@ def maximise(score: Callable[[float], float]) -> float:
 def log_ratio(counts: Array, totals: Array) -> Array:
     """log(counts / totals); log 0 is -inf and so is 0/0, without a warning."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(counts > 0, np.log(counts) - np.log(totals), -np.inf)
+        ratio = np.log(counts)
+        ratio -= np.log(totals)
+    positive = counts > 0
+    if not positive.all():
+        ratio[~positive] = -np.inf
+    return ratio
 
 
 def finite_part(log_probability: Array) -> tuple[Array, Array | None]:

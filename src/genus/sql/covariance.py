@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from genus.families.gaussian.scores import FullParameters
+from genus.solve.covariance import RowFactor
 from genus.solve.normal import Factor
 from genus.sql.dialect import number
 from genus.sql.expressions import LARGEST, NEVER, Array, Term, away_from_zero, case, total
@@ -45,7 +46,7 @@ def shared_lines(parameters: FullParameters, columns: Sequence[str]) -> Term:
     ]
 
 
-def quadratic(mean: Array, factor: Factor, columns: Sequence[str]) -> str:
+def quadratic(mean: Array, factor: Factor | RowFactor, columns: Sequence[str]) -> str:
     """Write -½ |L⁻¹ D⁻¹ (x - μ)|² and the normaliser of a class."""
     scale = factor.scale
     z = [

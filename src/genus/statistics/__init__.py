@@ -1,10 +1,10 @@
 """Sufficient statistics: sums over rows, as values that add, subtract and scale.
 
 `Tally` counts by class and key, `Pairs` by class and two keys, `Moments` sums powers of numbers by
-class, `Sample` keeps some encoded rows, and `Compound` holds several of these. All are immutable
-and form a group: the empty value is neutral, ``(a + b) - b == a``, classes and keys that one side
-does not know are no obstacle, and what cancels is gone (no class, key or origin of it stays
-behind).
+class, `Points` keeps rows that are fewer than their columns, `Sample` some encoded rows, and
+`Compound` holds several of these. All are immutable and form a group: the empty value is neutral,
+``(a + b) - b == a``, classes and keys that one side does not know are no obstacle, and what cancels
+is gone (no class, key or origin of it stays behind).
 
 Symbols: K classes, n columns, V keys, w weights.
 
@@ -29,6 +29,7 @@ from genus.statistics.group import (
 )
 from genus.statistics.moments import Moments, grid_point
 from genus.statistics.pairs import Pairs
+from genus.statistics.points import Points
 from genus.statistics.sample import Bags, Sample
 from genus.statistics.tally import Tally
 
@@ -40,6 +41,7 @@ __all__ = [
     "ImpossibleError",
     "Moments",
     "Pairs",
+    "Points",
     "Sample",
     "Statistics",
     "Tally",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -72,6 +73,8 @@ def settle(rest: Array, before: Array) -> Array:
 
 def divide(a: Array, b: Array) -> Array:
     """a / b, zero where b is zero."""
+    if np.all(b):
+        return np.asarray(a / b)
     return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b != 0)
 
 
@@ -79,10 +82,16 @@ def freeze(value: Any) -> Any:
     """A value, made of dataclasses, tuples and dictionaries, with arrays that cannot be written."""
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
-    elif is_dataclass(value):
-        for part in fields(value):
-            freeze(getattr(value, part.name))
-    elif isinstance(value, tuple | list | Mapping):
+        return value
+    for name in field_names(type(value)):  # type: ignore[arg-type]
+        freeze(getattr(value, name))
+    if isinstance(value, tuple | list | Mapping):
         for item in value.values() if isinstance(value, Mapping) else value:
             freeze(item)
     return value
+
+
+@cache
+def field_names(kind: type) -> tuple[str, ...]:
+    """The fields of a dataclass; none of another type."""
+    return tuple(part.name for part in fields(kind)) if is_dataclass(kind) else ()

@@ -97,11 +97,16 @@ class Moments:
         """n, the number of columns."""
         return self.origin.shape[1]
 
+    @property
+    def moments(self) -> Moments:
+        """The sums, which these are: `Points` may become some."""
+        return self
+
     def __add__(self, other: Moments) -> Moments:
-        return self._combine(other, np.add)
+        return self._combine(other, np.add) if isinstance(other, Moments) else NotImplemented
 
     def __sub__(self, other: Moments) -> Moments:
-        return self._combine(other, difference)
+        return self._combine(other, difference) if isinstance(other, Moments) else NotImplemented
 
     def __mul__(self, factor: float) -> Moments:
         if factor == 0 or len(self.classes) == 0:
@@ -306,6 +311,7 @@ class Moments:
         Nothing is left of a class without weight. A variance so small, or so little below zero,
         that the digits of `before` do not tell it from zero is zero.
         """
+        before = before.moments
         if len(self.classes) == 0:
             return self
         if (labels.find(self.classes, before.classes) < 0).any():

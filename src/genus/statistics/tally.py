@@ -44,7 +44,10 @@ class Tally:
         return self._combine(other, difference)
 
     def __mul__(self, factor: float) -> Tally:
-        scaled = {name: factor * table for name, table in self.counts.items()}
+        scaled = {
+            name: np.broadcast_to(factor * slim(table), table.shape)
+            for name, table in self.counts.items()
+        }
         return Tally.of(self.classes, self.keys, scaled)
 
     __rmul__ = __mul__
@@ -52,7 +55,7 @@ class Tally:
     @property
     def is_finite(self) -> bool:
         """Whether all counts are numbers, and sums and products of them are finite."""
-        tables = self.counts.values()
+        tables = map(slim, self.counts.values())
         return all(
             t.min(initial=0) >= -MOST_COUNT and t.max(initial=0) <= MOST_COUNT for t in tables
         )
@@ -73,10 +76,11 @@ class Tally:
         """The tables with one row per class of `classes` (K, V); zeros for those not counted."""
         width = self.width if self.width or width is None else width
         index = labels.positions(self.classes, classes)
+        size = len(classes)
         return {
-            name: labels.spread(table, index, len(classes))
+            name: wide(labels.spread(slim(table), index, size), table.shape[1])
             if table.size
-            else np.zeros((len(classes), width))
+            else np.zeros((size, width))
             for name, table in self.counts.items()
         }
 
@@ -119,7 +123,7 @@ class Tally:
     @property
     def is_possible(self) -> bool:
         """Whether rows can have given these counts: none is negative."""
-        return all(bool((table >= 0).all()) for table in self.counts.values())
+        return all(bool((slim(table) >= 0).all()) for table in self.counts.values())
 
     @property
     def width(self) -> int:
@@ -140,15 +144,19 @@ class Tally:
         keys, left, right = merge_keys(self, other)
         width = max(self.width, other.width) if keys is None else sum(map(len, keys))
 
-        def place(tally: Tally, name: str, columns: NDArray[np.intp]) -> Array:
+        def place(tally: Tally, table: Array, columns: NDArray[np.intp]) -> Array:
             rows = labels.positions(tally.classes, classes)
-            table = labels.spread(tally.counts[name], columns, width, axis=1)
+            if table.shape[1] == tally.width:
+                table = labels.spread(table, columns, width, axis=1)
             return labels.spread(table, rows, len(classes))
 
-        counts = {
-            name: operation(place(self, name, left), place(other, name, right))
-            for name in self.counts
-        }
+        counts = {}
+        for name in self.counts:
+            one, two = self.counts[name], other.counts[name]
+            if keys is None and all(is_slim(table) or not table.size for table in (one, two)):
+                one, two = slim(one), slim(two)
+            both = operation(place(self, one, left), place(other, two, right))
+            counts[name] = wide(both, width)
         return Tally.of(classes, keys, counts)
 
     @classmethod
@@ -156,7 +164,7 @@ class Tally:
         """A tally less every class and named key that is zero throughout."""
         present = np.zeros(len(classes), dtype=bool)
         for table in counts.values():
-            present |= table.any(axis=1)
+            present |= slim(table).any(axis=1)
         if not present.all():
             classes, counts = classes[present], {m: t[present] for m, t in counts.items()}
         if len(classes) == 0:
@@ -172,6 +180,21 @@ class Tally:
                 )
                 counts = {m: np.ascontiguousarray(t[:, used]) for m, t in counts.items()}
         return Tally(classes, keys, counts)
+
+
+def is_slim(table: Array) -> bool:
+    """Whether all columns of a table (K, V) are one, which a view repeats."""
+    return table.shape[1] > 1 and table.strides[1] == 0
+
+
+def slim(table: Array) -> Array:
+    """A table without the columns that are only repeated."""
+    return table[:, :1] if is_slim(table) else table
+
+
+def wide(table: Array, width: int) -> Array:
+    """A table with its one column repeated, if it has one of many."""
+    return table if table.shape[1] == width else np.broadcast_to(table, (len(table), width))
 
 
 def same_keys(a: tuple[Keys, ...] | None, b: tuple[Keys, ...] | None) -> bool:

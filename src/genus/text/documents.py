@@ -116,7 +116,7 @@ class Documents:
         terms = np.column_stack([table, np.ones(len(table))]) if power else table
         nothing = np.zeros((1, terms.shape[1]))  # for words that are not known, at -1
         own = np.concatenate([terms, nothing])[self.words.find(words)]
-        scores = matrix.score_linear(self.rows, own, np.zeros_like(own), nonnegative=True)
+        scores = matrix.score_linear(self.rows, own, None, nonnegative=True)
         return divided(scores[:, :-1], scores[:, -1], power) if power else scores
 
     def entries(self, words: Vocabulary) -> Entries:

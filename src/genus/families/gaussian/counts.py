@@ -17,9 +17,10 @@ from genus._kernel import center, square_columns
 from genus.arrays import matrix
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, InvalidColumn, Matrix, threads
-from genus.statistics import Array, Moments, divide, grid_point
+from genus.statistics import Array, Moments, Points, divide, grid_point
 
-SAMPLE_ROWS = 512  # from which the first origin is taken
+SAMPLE_ROWS = 512  # from which the first origin is taken, at most
+FEWEST_ROWS = 32  # at least
 CLASS_ROWS = 512  # of one class, at least, that are worth a product of their own
 SPAN_BYTES = 8 << 20  # of rows at a time that are sorted by class
 FAR = 256.0  # standard deviations from the origin to the mean that cost too many digits
@@ -34,11 +35,37 @@ def count_moments(
     )
     origin = first_origin(X, y, len(classes), 4 if quartic else 2)
     counted = count(origin, X, y, classes, weight)
+    whole = structure == "diagonal" or counted.weights.sum() == len(y)
+    if weight is None and whole and len(y) <= sample_rows(X.shape[1]):
+        return counted.canonical()  # the origin was taken from all rows
     better = counted.centred_origin()
     if (np.abs(better - origin) > FAR * np.sqrt(np.maximum(counted.variance(), 0))).any():
         # The rows that the origin was taken from lie elsewhere than most (or do not count).
         counted = count(better, X, y, classes, weight)
     return counted.canonical()
+
+
+def list_points(
+    structure: str,
+    quartic: bool,
+    limit: int,
+    X: Matrix,
+    y: Codes,
+    classes: Axis,
+    weight: Array | None,
+) -> Points | Moments:
+    """The rows themselves; those with a hole, or without weight, are left out."""
+    x = matrix.dense_rows(X)
+    if np.isinf(x).any():
+        matrix.refuse(X, int(np.argmax(np.isinf(x).ravel())), nonnegative=False)
+    w = np.ones(len(y)) if weight is None else weight
+    refuse_underflow(x, 4 if quartic else 2)
+    kept = ~np.isnan(x).any(axis=1) & (w > 0)
+    x, w, codes = (x.copy(), w, y) if kept.all() else (x[kept], w[kept], y[kept])
+    points = Points(structure, quartic, limit, classes, codes, w.copy(), x)
+    with np.errstate(over="ignore"):
+        refuse_overflow(w @ x ** (4 if quartic else 2))
+    return points.present()
 
 
 def count_squares(
@@ -162,7 +189,7 @@ class Products:
 def first_origin(X: Matrix, y: Codes, n_classes: int, power: int) -> Array:
     """About where each class is, (K, n), from some rows: close enough to lose no digits."""
     m = len(y)
-    sample = max(256, min(SAMPLE_ROWS, matrix.CHUNK_BYTES // (8 * max(X.shape[1], 1))))
+    sample = sample_rows(X.shape[1])
     chosen = np.arange(0, m, max(1, m // sample))
     first = np.zeros(n_classes, dtype=np.intp)
     first[y[::-1]] = np.arange(m)[::-1]
@@ -171,13 +198,19 @@ def first_origin(X: Matrix, y: Codes, n_classes: int, power: int) -> Array:
     if not present.all():
         chosen = np.union1d(chosen, first[~present]) if m else chosen
     x, k = matrix.dense_rows(X, chosen), y[chosen]
-    x = np.where(np.isfinite(x), x, np.nan)
+    if not np.isfinite(x).all():
+        x = np.where(np.isfinite(x), x, np.nan)
     refuse_underflow(x, power)
     zero = np.zeros((n_classes, X.shape[1]))
     weights, sums, _, _ = square_columns(x, k, None, zero, n_classes, 1)
     mean = divide(sums, weights)
     _, _, squares, _ = square_columns(x, k, None, mean, n_classes, 1)
     return grid_point(mean, np.sqrt(divide(squares, weights)))
+
+
+def sample_rows(width: int) -> int:
+    """How many rows of so many columns the first origin is taken from."""
+    return max(FEWEST_ROWS, min(SAMPLE_ROWS, matrix.CHUNK_BYTES // (8 * max(width, 1))))
 
 
 def refuse_underflow(x: Array, power: int) -> None:

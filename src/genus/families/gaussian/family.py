@@ -11,6 +11,7 @@ definite). A row to be scored is scored by the marginal of what is there.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from genus.arrays import matrix
 from genus.arrays.labels import Axis, show
 from genus.arrays.matrix import Codes, Matrix
-from genus.families.gaussian.counts import count_moments
+from genus.families.gaussian.counts import count_moments, list_points
 from genus.families.gaussian.leave_one_out import score_diagonal_without, score_full_without
 from genus.families.gaussian.scores import (
     DiagonalParameters,
@@ -33,17 +34,29 @@ from genus.families.gaussian.scores import (
     score_full,
 )
 from genus.families.sums import Needs, Sums
+from genus.solve.covariance import Covariance, RowFactor, Rows, Table, average
 from genus.solve.normal import Factor, LOG_2π, SingularCovarianceError
-from genus.solve.shrinkage import shrink
-from genus.statistics import Array, Moments, divide
+from genus.solve.priors import Priors
+from genus.solve.shrinkage import least_variance, shrink
+from genus.statistics import Array, Moments, Points, divide
+
+MOST_REPEATED = 10_000_000  # rows, as often as they weigh, for an estimator that knows no weights
+WIDE = 64  # columns from which sums of their products take more room than a few rows
 
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
     """`shrinkage` is None, a number, "oas" or "ledoit-wolf".
 
-    `floor` is the least variance, as a share of the column's. To separate variances of a diagonal Σ
-    `prior_rows` rows are added that have the variance over all classes. `counted` see `counted_as`.
+    `identity`: a number shrinks towards the identity, and not towards the mean variance.
+    `floor` is the least variance, as a share of the column's; if `added`, it is a share of the
+    largest variance of all columns and rows, and is added to every variance. To separate variances
+    of a diagonal Σ `prior_rows` rows are added that have the variance over all classes. `singular`
+    says what happens if one Σ for all classes has no inverse: "error", or "shrink" it by "oas".
+    `averaged`: Σ is the mean of the classes' own, each shrunk by itself, weighed by these priors.
+    `estimator` estimates each of them from rows, as sklearn.covariance does. From `wide` columns
+    on, rows are kept as long as there are fewer of them than columns. `remedy` is what errors about
+    a singular Σ advise, if not these options. `counted` see `counted_as`.
     """
 
     shared: bool = True
@@ -52,7 +65,14 @@ class Gaussian:
     unbiased: bool = False
     floor: float = 0.0
     prior_rows: float = 0.0
+    added: bool = False
     counted: Mapping[str, Any] | None = None
+    identity: bool = False
+    singular: str = "error"
+    averaged: Priors | None = None
+    estimator: Any = None
+    remedy: str = ""
+    wide: int = WIDE
 
     def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
         """These options on statistics that were, and go on being, counted another way.
@@ -66,8 +86,14 @@ class Gaussian:
                 'shrinkage="ledoit-wolf" needs fourth moments, which were not counted. Fit with it '
                 'from the start, or use shrinkage="oas", which needs none.'
             )
+        if self.estimator is not None and "rows" not in counting:
+            raise ValueError(
+                "A covariance_estimator needs rows, and only sums over them were kept. Fit with it "
+                "from the start."
+            )
+        own = not self.shared or self.averaged is not None
         if (counted.structure == "diagonal" and not self.diagonal) or (
-            counted.structure == "pooled" and not self.shared
+            counted.structure == "pooled" and own
         ):
             raise ValueError(
                 f"Only {counted.zero().describe()} was counted; this needs more. Fit with "
@@ -83,9 +109,12 @@ class Gaussian:
             return self.counted
         if self.diagonal:
             return {"family": "gaussian", "diagonal": True}
+        if self.estimator is not None:
+            return {"family": "gaussian", "diagonal": False, "rows": True}
         if self.shrinkage == "ledoit-wolf":
             return {"family": "gaussian", "diagonal": False, "shrinkage": "ledoit-wolf"}
-        return {"family": "gaussian", "diagonal": False, "shared": self.shared}
+        shared = self.shared and self.averaged is None
+        return {"family": "gaussian", "diagonal": False, "shared": shared}
 
     @property
     def structure(self) -> str:
@@ -102,8 +131,17 @@ class Gaussian:
     def zero(self) -> Moments:
         return Moments.zero(self.structure, self.quartic)
 
-    def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Moments:
+    def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Moments | Points:
+        limit = self._limit(X.shape[1])
+        if len(y) < limit:
+            return list_points(self.structure, self.quartic, limit, X, y, classes, weight)
         return count_moments(self.structure, self.quartic, X, y, classes, weight)
+
+    def _limit(self, width: int) -> int:
+        """How many rows are kept as they are: fewer than sums over them take room for."""
+        if "rows" in self.counting:
+            return int(np.iinfo(np.int64).max)
+        return width if self.structure != "diagonal" and width >= self.wide else 0
 
     @property
     def needs(self) -> Needs | None:
@@ -121,11 +159,12 @@ class Gaussian:
         parts = classes, given.origin, given.seen, given.sums, squares
         return Moments.counted(self.structure, *parts).canonical()
 
-    def solve(self, statistics: Moments, classes: Axis, width: int) -> Parameters:
-        moments = statistics.align(classes, width)
+    def solve(self, statistics: Moments | Points, classes: Axis, width: int) -> Parameters:
         if self.diagonal:
-            return self._solve_diagonal(moments, classes)
-        return self._solve_full(moments, classes)
+            return self._solve_diagonal(statistics.moments.align(classes, width), classes)
+        if isinstance(statistics, Points) and not statistics.is_possible:
+            statistics = statistics.moments
+        return self._solve_full(statistics.align(classes, width), classes)
 
     def log_likelihood(self, parameters: Parameters, X: Matrix, relative: bool = False) -> Array:
         with np.errstate(invalid="ignore", over="ignore"):  # infinite values are refused below
@@ -152,13 +191,19 @@ class Gaussian:
             for k in range(len(parameters.mean)):
                 factor = marginal(parameters, k, there)
                 d = z[:, k][cells]
-                terms[:, k][cells] = -0.5 * d * (d @ factor.precision())
+                terms[:, k][cells] = -0.5 * d * factor.solve(d)
                 constant[rows, k] = -0.5 * (factor.log_determinant + there.sum() * LOG_2π)
         return terms.transpose(0, 2, 1), constant
 
+    @property
+    def has_own_rule(self) -> bool:
+        """Whether Σ is more than scatter and a share of its trace, so that no formula holds."""
+        rule = isinstance(self.shrinkage, str) or self.identity
+        return rule or self.averaged is not None or self.estimator is not None
+
     def leave_one_out(
         self,
-        statistics: Moments,
+        statistics: Moments | Points,
         parameters: Parameters,
         X: Matrix,
         y: Codes,
@@ -166,10 +211,10 @@ class Gaussian:
     ) -> Array | None:
         w = np.ones(len(y)) if weight is None else weight
         if isinstance(parameters, DiagonalParameters):
-            if statistics.structure != "diagonal":
+            if statistics.structure != "diagonal" or self.added:
                 return None
             return score_diagonal_without(
-                statistics,
+                statistics.moments,
                 parameters,
                 X,
                 y,
@@ -179,11 +224,11 @@ class Gaussian:
                 floor=self.floor,
                 prior_rows=self.prior_rows,
             )
-        if isinstance(self.shrinkage, str) or holes(X):
+        if self.has_own_rule or parameters.singular is not None or holes(X):
             return None
-        γ = self.shrinkage or 0.0
+        γ = float(self.shrinkage or 0.0)
         return score_full_without(
-            statistics, parameters, X, y, w, shrinkage=γ, unbiased=self.unbiased
+            statistics.moments, parameters, X, y, w, shrinkage=γ, unbiased=self.unbiased
         )
 
     def sample(
@@ -193,7 +238,7 @@ class Gaussian:
         if isinstance(parameters, DiagonalParameters):
             return parameters.mean[k] + noise * np.sqrt(parameters.variance[k])
         factor = parameters.factor(k)
-        return parameters.mean[k] + (noise @ factor.lower.T) * factor.scale
+        return parameters.mean[k] + factor.colour(noise)
 
     def _divisors(self, weights: Array) -> Array:
         """What scatters are divided by: m or m_k, less K or 1 if unbiased; weights (K, ·)."""
@@ -223,7 +268,9 @@ class Gaussian:
         base = np.where(pooled > 0, pooled, np.where(total_variance > 0, total_variance, own_size))
         floor = self.floor * base
         raw = variance
-        variance = np.maximum(variance, floor)
+        if self.added:
+            floor = np.full_like(floor, self.floor * total_variance.max(initial=0.0))
+        variance = variance + floor if self.added else np.maximum(variance, floor)
         if not (variance > 0).all():
             k, j = np.argwhere(~(variance > 0))[0]
             whose = "any class" if self.shared else f"class {show(classes[k])}"
@@ -236,71 +283,140 @@ class Gaussian:
             )
         return DiagonalParameters(means, variance, raw, floor)
 
-    def _solve_full(self, moments: Moments, classes: Axis) -> FullParameters:
-        n = moments.width
+    def _solve_full(self, moments: Moments | Points, classes: Axis) -> FullParameters:
         weights = moments.weights[:, 0]
         if not weights.any():
             raise ValueError(
                 "Every row has a missing value, and a full covariance is counted from rows without "
                 "one. Use diagonal=True, which leaves out single values, or fill them in."
             )
-        empty = np.flatnonzero(weights <= 0)
-        scatter = moments.scatter()
         mean = moments.mean()
         centre = weights @ mean / weights.sum()
-        mean[empty] = centre
-        if self.shared:
-            scatter = scatter if scatter.ndim == 2 else scatter.sum(axis=0)
+        mean[weights <= 0] = centre
         divisor = self._divisors(moments.weights)[..., 0]
-        pooled = np.diagonal(scatter if self.shared else scatter.sum(axis=0))
+        pooled = pooled_variance(moments)
         if not pooled.any() or (self.shared and divisor <= 0):
             raise SingularCovarianceError(
                 "The number of samples must be more than the number of classes: a weight of "
                 f"{weights.sum():g} in {np.count_nonzero(weights)} classes leaves no scatter "
                 "within them (all rows of a class are the same). Add rows, or use GaussianNB()."
             )
-        if self.shared:
-            covariance, used = shrink(scatter / divisor, moments, None, self.shrinkage)
-            least = n + int(np.count_nonzero(weights))
-            factor = self._factor(covariance, weights.sum(), least, pooled)
-            return FullParameters(mean, covariance, (factor,), np.array(used), centre)
-        covariances, factors, shrinkages = np.empty((len(classes), n, n)), [], []
+        if not self.shared:
+            return self._solve_separate(moments, classes, mean, centre, divisor, pooled)
+        if self.averaged is None:
+            own = within(moments, scatter_of(moments), None, float(divisor))
+            covariance, γ = shrink(own, moments, None, self.shrinkage, self.identity)
+        else:
+            own, covariance, γ = self._average(moments, classes)
+        constant = (pooled <= 0) & is_same(mean, centre)
+        if self.singular == "shrink" and γ == 0 and constant.any():
+            mean = np.where(constant, centre, mean)
+            least = least_variance(moments, weights.sum())
+            covariance = covariance.plus(1.0, np.where(constant, least, 0.0))
+        singular = None
+        try:
+            factor = self._factor(covariance, moments, None)
+        except SingularCovarianceError as error:
+            if self.singular == "error" or isinstance(self.shrinkage, str):
+                raise
+            singular = error
+            covariance, γ = shrink(own, moments, None, "oas")
+            factor = covariance.factor()
+        used = np.array(γ)
+        return FullParameters(mean, True, (covariance,), (factor,), used, centre, singular)
+
+    def _average(
+        self, moments: Moments | Points, classes: Axis
+    ) -> tuple[Covariance, Covariance, float]:
+        """The mean of the classes' covariances by the priors, plain and shrunk, and how far."""
+        weights = moments.weights[:, 0]
+        assert self.averaged is not None
+        shares = self.averaged.solve(weights, classes)
+        seen = np.flatnonzero(weights > 0).tolist()
+        if self.estimator is not None:
+            assert isinstance(moments, Points)
+            found: list[Covariance] = [
+                estimated(self.estimator, moments, k, show(classes[k])) for k in seen
+            ]
+            mean = average(found, shares[seen])
+            return mean, mean, 0.0
+        scatter = scatter_of(moments)
+        plain = [within(moments, scatter, k, weights[k]) for k in seen]
+        shrunk = [
+            shrink(one, moments, k, self.shrinkage) for k, one in zip(seen, plain, strict=True)
+        ]
+        γ = float(shares[seen] @ np.array([used for _, used in shrunk]))
+        return average(plain, shares[seen]), average([one for one, _ in shrunk], shares[seen]), γ
+
+    def _solve_separate(
+        self,
+        moments: Moments | Points,
+        classes: Axis,
+        mean: Array,
+        centre: Array,
+        divisor: Array,
+        pooled: Array,
+    ) -> FullParameters:
+        n, weights = moments.width, moments.weights[:, 0]
+        variances = np.broadcast_to(moments.variance(), mean.shape)
+        scatter = scatter_of(moments)
+        covariances: list[Covariance] = []
+        factors: list[Factor | RowFactor] = []
+        shrinkages: list[float] = []
         for k, label in enumerate(classes):
             if weights[k] <= 0:  # announced, not seen: any Σ will do, for its prior is zero
-                covariances[k] = np.diag(np.where(pooled > 0, pooled, 1.0))
-                factors.append(Factor.of(covariances[k], ""))
+                some = np.where(pooled > 0, pooled, 1.0)
+                rows = isinstance(moments, Points)
+                covariances.append(Rows(np.zeros((0, n)), some) if rows else Table(np.diag(some)))
+                factors.append(covariances[-1].factor())
                 shrinkages.append(0.0)
                 continue
-            variances = np.diagonal(scatter[k])
-            if divisor[k] <= 0 or not (variances.any() or isinstance(self.shrinkage, str)):
+            given = isinstance(self.shrinkage, str) or self.identity or self.estimator is not None
+            if divisor[k] <= 0 or not (variances[k].any() or given):
                 raise SingularCovarianceError(
                     f"y has only 1 sample in class {label}, or all its rows are the same: class "
                     f"{show(label)} has {weights[k]:g} row(s); a full covariance of {n} features "
                     f"needs {n + 1}. {self._remedy(pooled)}"
                 )
-            covariances[k], used = shrink(scatter[k] / divisor[k], moments, k, self.shrinkage)
-            whose = f" of class {show(label)}"
-            factors.append(self._factor(covariances[k], weights[k], n + 1, variances, whose))
-            shrinkages.append(used)
-        return FullParameters(mean, covariances, tuple(factors), np.array(shrinkages), centre)
+            covariance: Covariance
+            if self.estimator is not None:
+                assert isinstance(moments, Points)
+                covariance, γ = estimated(self.estimator, moments, k, show(label)), 0.0
+            else:
+                own = within(moments, scatter, k, float(divisor[k]))
+                covariance, γ = shrink(own, moments, k, self.shrinkage, self.identity)
+            covariances.append(covariance)
+            factors.append(self._factor(covariance, moments, k, show(label)))
+            shrinkages.append(γ)
+        used = np.array(shrinkages)
+        return FullParameters(mean, False, tuple(covariances), tuple(factors), used, centre)
 
     def _factor(
-        self, covariance: Array, weight: float, least: int, variances: Array, whose: str = ""
-    ) -> Factor:
-        """Σ factorised, or an error that blames columns or, if there are too few, rows."""
+        self, covariance: Covariance, moments: Moments | Points, k: int | None, label: str = ""
+    ) -> Factor | RowFactor:
+        """Σ factorised, or an error that blames rows if there are too few, and else columns."""
         try:
-            return Factor.of(covariance, self._remedy(variances), whose)
+            return covariance.factor("" if k is None else f" of class {label}")
         except SingularCovarianceError as error:
-            if weight >= least or not (variances > 0).all():
-                raise
-            raise SingularCovarianceError(
-                f"{error} There may be too few rows: complete ones have a weight of {weight:g} in "
-                f"all, and {len(covariance)} columns need {least} rows or more.",
-                error.columns,
-            ) from None
+            weights = moments.weights[:, 0]
+            n, groups = moments.width, np.count_nonzero(weights) if k is None else 1
+            weight = float(weights.sum() if k is None else weights[k])
+            variances = pooled_variance(moments) if k is None else moments.variance()[k]
+            remedy = self._remedy(variances)
+            told = f"{error} {remedy}" if k is None else f"{remedy} {error}"
+            if weight < n + groups and (variances > 0).all():
+                whose = "There" if k is None else f"In class {label} there"
+                few = (
+                    f"{whose} may be too few rows: complete ones have a weight of {weight:g} in "
+                    f"all, and {n} columns need {n + groups} rows or more."
+                )
+                told = f"{few} {remedy} {error}"
+            raise SingularCovarianceError(told, error.columns) from None
 
     def _remedy(self, variances: Array) -> str:
         """What to do about a singular covariance, given the variances within classes."""
+        if self.remedy:
+            return self.remedy
         ways = [] if self.shrinkage == "oas" else ['use shrinkage="oas"']
         if self.unbiased and not self.shared:
             ways.append("use unbiased=False")
@@ -310,6 +426,70 @@ class Gaussian:
         ways.append("leave out columns that repeat others or are constant within classes")
         remedy = ", ".join(ways[:-1]) + (" or " if len(ways) > 1 else "") + ways[-1]
         return f"{remedy[0].upper()}{remedy[1:]}."
+
+
+def scatter_of(statistics: Moments | Points) -> Array | None:
+    """The scatter within classes, all together or each (K, n, n); None if rows have it."""
+    return None if isinstance(statistics, Points) else statistics.scatter()
+
+
+def within(
+    statistics: Moments | Points, scatter: Array | None, k: int | None, divisor: float
+) -> Covariance:
+    """The covariance within class k, or within all classes if None, from rows or the scatter."""
+    if isinstance(statistics, Points):
+        spread = statistics.spread(k) / np.sqrt(divisor)
+        if k is None or len(spread) < statistics.width:
+            return Rows(spread, np.zeros(statistics.width))
+        return Table(spread.T @ spread)
+    assert scatter is not None
+    if k is None:
+        return Table((scatter if scatter.ndim == 2 else scatter.sum(axis=0)) / divisor)
+    return Table(scatter[k] / divisor)
+
+
+def pooled_variance(statistics: Moments | Points) -> Array:
+    """The variances within all classes, (n,)."""
+    variance, weights = statistics.variance(), statistics.weights
+    return variance if variance.ndim == 1 else (weights * variance).sum(axis=0) / weights.sum()
+
+
+def is_same(mean: Array, centre: Array) -> NDArray[np.bool_]:
+    """Which columns have the same mean in all classes, (n,), but for rounding."""
+    return np.asarray((np.abs(mean - centre) <= 1e-14 * np.abs(centre)).all(axis=0))
+
+
+def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
+    """What an estimator makes of the rows of class k; raises if that is no covariance."""
+    own = deepcopy(estimator)
+    name, n = type(estimator).__name__, points.width
+    rows = points.codes == k
+    times = points.weight[rows] / points.weight[rows].min()
+    if (times != np.round(times)).any() or times.sum() > MOST_REPEATED:
+        raise ValueError(
+            "covariance_estimator sees rows and no weights, and the rows of class "
+            f"{label} have weights that are no multiples of the least. Leave sample_weight out, or "
+            "use shrinkage."
+        )
+    own.fit(np.repeat(points.x[rows], times.astype(int), axis=0))
+    if not hasattr(own, "covariance_"):
+        raise ValueError(
+            f"{name} does not have a covariance_ attribute; a covariance_estimator does."
+        )
+    found = np.asarray(own.covariance_, dtype=np.float64)
+    problem = None
+    if found.shape != (n, n):
+        problem = f"of shape {found.shape} where ({n}, {n}) belongs"
+    elif not np.isfinite(found).all():
+        problem = "with NaN or infinity"
+    elif not np.allclose(found, found.T, rtol=1e-6, atol=1e-8 * np.abs(found).max(initial=0)):
+        problem = "that is not symmetric"
+    if problem is not None:
+        raise ValueError(
+            f"{name} gave class {label} a covariance_ {problem}. Use another covariance_estimator, "
+            "such as those of sklearn.covariance."
+        )
+    return Table((found + found.T) / 2)
 
 
 def holes(X: Matrix) -> bool:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from genus._kernel import score_gaussian
 from genus.arrays import matrix
 from genus.arrays.matrix import Matrix, threads
-from genus.solve.normal import Factor, LOG_2π
+from genus.solve.covariance import Covariance, RowFactor
+from genus.solve.normal import Factor, LOG_2π, SingularCovarianceError
 from genus.statistics import Array, divide
 
 
@@ -37,25 +38,37 @@ class DiagonalParameters:
 
 @dataclass(frozen=True, eq=False)
 class FullParameters:
-    """Means (K, n), covariances (n, n) or (K, n, n), their factors and the shrinkage used."""
+    """Means (K, n), one covariance or one for each class, their factors and the shrinkage used.
+
+    `singular` is the error that was avoided by shrinking, if Σ was singular.
+    """
 
     mean: Array
-    covariance: Array
-    factors: tuple[Factor, ...]
+    is_shared: bool
+    covariances: tuple[Covariance, ...]
+    factors: tuple[Factor | RowFactor, ...]
     shrinkage: Array
     centre: Array
+    singular: SingularCovarianceError | None = None
 
     @property
-    def is_shared(self) -> bool:
-        return self.covariance.ndim == 2
+    def covariance(self) -> Array:
+        """Σ (n, n), or one for each class (K, n, n)."""
+        if self.is_shared:
+            return self.covariances[0].matrix
+        return np.stack([covariance.matrix for covariance in self.covariances])
 
-    def factor(self, k: int) -> Factor:
+    def factor(self, k: int) -> Factor | RowFactor:
         return self.factors[0 if self.is_shared else k]
 
     @cached_property
-    def scorer(self) -> SharedScorer | SeparateScorer:
+    def scorer(self) -> SharedScorer | SeparateScorer | RowScorer:
         """What scores rows without holes; made once, for it inverts the factors."""
-        return SharedScorer(self) if self.is_shared else SeparateScorer(self)
+        if self.is_shared:
+            return SharedScorer(self)
+        if all(isinstance(factor, Factor) for factor in self.factors):
+            return SeparateScorer(self)
+        return RowScorer(self)
 
 
 Parameters = DiagonalParameters | FullParameters
@@ -105,12 +118,11 @@ def patterns(x: Array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
         yield np.flatnonzero(which.ravel() == i), mask
 
 
-def marginal(parameters: FullParameters, k: int, there: NDArray[np.bool_]) -> Factor:
+def marginal(parameters: FullParameters, k: int, there: NDArray[np.bool_]) -> Factor | RowFactor:
     """The factor of class k's covariance of the columns that are there."""
     if there.all():
         return parameters.factor(k)
-    covariance = parameters.covariance if parameters.is_shared else parameters.covariance[k]
-    return Factor.of(covariance[np.ix_(there, there)], "")
+    return parameters.covariances[0 if parameters.is_shared else k].of_columns(there).factor()
 
 
 def score_marginal(parameters: FullParameters, x: Array) -> Array:
@@ -130,12 +142,12 @@ class SharedScorer:
     """log N(x; μ_k, Σ) with w = L⁻¹D⁻¹(x - c): -½|w - w_k|² = w·w_k - ½|w_k|² - ½|w|²."""
 
     def __init__(self, parameters: FullParameters) -> None:
-        factor = parameters.factors[0]
+        self.factor = factor = parameters.factors[0]
         self.centre = parameters.centre
         self.width = len(self.centre)
-        self.whiten = factor.whiten(np.eye(len(self.centre))).T  # z @ whiten = wᵀ
-        self.means = factor.whiten(parameters.mean - self.centre).T  # w_k, (K, n)
-        self.coefficients = self.whiten @ self.means.T
+        white = factor.whiten(parameters.mean - self.centre)
+        self.means = white.T  # w_k, (K, n)
+        self.coefficients = factor.unwhiten(white).T
         self.constant = -0.5 * np.einsum("kj,kj->k", self.means, self.means)
         self.normaliser = -0.5 * (factor.log_determinant + len(self.centre) * LOG_2π)
         # Means very far apart in units of Σ would drown the differences: then subtract first.
@@ -145,7 +157,7 @@ class SharedScorer:
         z = x - self.centre
         if relative and not self.is_wide:
             return z @ self.coefficients + self.constant
-        w = z @ self.whiten
+        w = z @ self.factor.inverse if isinstance(self.factor, Factor) else self.factor.whiten(z).T
         if not self.is_wide:
             own = np.einsum("mj,mj->m", w, w)[:, None]
             return w @ self.means.T + self.constant - 0.5 * own + self.normaliser
@@ -153,6 +165,24 @@ class SharedScorer:
         for k, mean in enumerate(self.means):
             d = w - mean
             scores[:, k] = self.normaliser - 0.5 * np.einsum("mj,mj->m", d, d)
+        return scores
+
+
+class RowScorer:
+    """log N(x; μ_k, Σ_k) class by class, where the classes have fewer rows than columns."""
+
+    def __init__(self, parameters: FullParameters) -> None:
+        self.parameters = parameters
+        self.width = parameters.mean.shape[1]
+        self.is_wide = True  # rows and means are always subtracted first
+
+    def score(self, x: Array, relative: bool) -> Array:
+        scores = np.empty((len(x), len(self.parameters.mean)))
+        for k, mean in enumerate(self.parameters.mean):
+            factor = self.parameters.factor(k)
+            w = factor.whiten(x - mean)
+            normaliser = factor.log_determinant + self.width * LOG_2π
+            scores[:, k] = -0.5 * (np.einsum("jm,jm->m", w, w) + normaliser)
         return scores
 
 
@@ -170,7 +200,7 @@ class SeparateScorer:
         self.width = max(n, K * n // 4)  # of what is made of a row at a time
         self.centre = parameters.centre
         self.mean = parameters.mean
-        self.whiten = np.stack([f.whiten(np.eye(n)).T for f in parameters.factors])  # (K, n, n)
+        self.whiten = np.stack([factor.inverse for factor in parameters.factors])  # (K, n, n)
         offset = np.einsum("kj,kjl->kl", self.mean - self.centre, self.whiten)
         self.normaliser = np.array(
             [-0.5 * (factor.log_determinant + n * LOG_2π) for factor in parameters.factors]

@@ -1,0 +1,141 @@
+"""The scikit-learn estimator that says the same as a fitted classifier: its twin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import discriminant_analysis, naive_bayes
+from sklearn.base import BaseEstimator
+
+from genus.estimators.bernoulli import BernoulliNB
+from genus.estimators.categorical import CategoricalNB
+from genus.estimators.complement import ComplementNB
+from genus.estimators.discrete import DiscreteClassifier
+from genus.estimators.gaussian import GDA, GaussianNB
+from genus.estimators.multinomial import MultinomialNB
+
+MOST_COMPONENTS = "_max_components"  # what scikit-learn calls the number of axes of transform
+
+
+def twin(model: Any) -> BaseEstimator:
+    """Return a fitted scikit-learn estimator with the parameters of a fitted classifier."""
+    match model:
+        case GDA():
+            made = linear_twin(model) if model._option("shared") else quadratic_twin(model)
+        case GaussianNB():
+            made = naive_bayes.GaussianNB(priors=listed(model, "priors"))
+            made.theta_, made.var_ = model.theta_.copy(), model.var_.copy()
+            made.epsilon_ = 0.0  # it is in the variances already
+            made.class_prior_ = model.class_prior_.copy()
+        case BernoulliNB() | MultinomialNB() | ComplementNB() | CategoricalNB():
+            made = discrete_twin(model)
+        case _:
+            ways = " `to_logistic` gives a LogisticRegression." if hasattr(model, "coef_") else ""
+            raise TypeError(
+                f"scikit-learn has no classifier that says what {type(model).__name__} says.{ways} "
+                "`to_sql` and `save` take every model elsewhere."
+            )
+    made.classes_ = model.classes_
+    made.n_features_in_ = model.n_features_in_
+    if hasattr(model, "feature_names_in_"):
+        made.feature_names_in_ = model.feature_names_in_
+    if not isinstance(model, GDA):
+        made.class_count_ = model.class_count_
+    return made
+
+
+def listed(model: Any, name: str) -> Any:
+    """Priors in the order of the classes, if the model was given some."""
+    given = model._option(name)
+    return None if given is None else model.model_.prior.tolist()
+
+
+def discrete_twin(model: DiscreteClassifier) -> Any:
+    """Return the twin of a naive Bayes classifier of counts or categories."""
+    maker = getattr(naive_bayes, type_name(model))
+    alpha = model.alpha_
+    options = {
+        "alpha": alpha if isinstance(alpha, int | float) else 1.0,
+        "fit_prior": model._option("fit_prior"),
+        "class_prior": listed(model, "class_prior"),
+    }
+    tables: Any = model.feature_log_prob_
+    match model:
+        case BernoulliNB():
+            made = maker(binarize=model._option("binarize") or 0.0, **options)
+            off = np.log1p(-np.exp(np.minimum(tables, 0)))
+            made.feature_count_, tables = model.feature_count_, [tables, off]
+        case CategoricalNB():
+            made = maker(**options)
+            refuse_names(model)
+            made.category_count_ = [count.copy() for count in model.category_count_]
+            made.n_categories_ = model.n_categories_
+        case ComplementNB():
+            if np.ptp(model.model_.log_prior) > 0:
+                raise ValueError(
+                    "ComplementNB in scikit-learn knows no priors, and this model was given some. "
+                    "Use resolve(priors=None, class_prior=None) first."
+                )
+            made = maker(norm=model._option("norm"), **options)
+            made.feature_count_, made.feature_all_ = model.feature_count_, model.feature_all_
+        case _:
+            made = maker(**options)
+            made.feature_count_ = model.feature_count_
+    if not all(np.isfinite(one).all() for one in tables):
+        raise ValueError(
+            "Some probabilities are zero, and scikit-learn calculates NaN from them. Smooth with "
+            "alpha > 0: resolve(alpha=1)."
+        )
+    if isinstance(model, CategoricalNB):
+        made.feature_log_prob_ = [np.ascontiguousarray(one) for one in tables]
+    else:
+        made.feature_log_prob_ = np.ascontiguousarray(model.feature_log_prob_)
+    made.class_log_prior_ = np.array(model.class_log_prior_)
+    return made
+
+
+def type_name(model: Any) -> str:
+    """The name of the classifier, also of classes derived from it."""
+    kinds = (BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB)
+    return next(kind.__name__ for kind in kinds if isinstance(model, kind))
+
+
+def refuse_names(model: CategoricalNB) -> None:
+    """Raise unless the values of each column are 0, 1, 2 and so on, as scikit-learn has them."""
+    for j, values in enumerate(model.categories_):
+        codes = np.arange(len(values))
+        binned = model.bin_edges_[j] is not None
+        if binned or values.dtype.kind not in "iuf" or not np.array_equal(values, codes):
+            raise ValueError(
+                f"Column {j} holds other values than the codes 0 to {len(values) - 1}, and "
+                "scikit-learn's CategoricalNB knows codes only. Fit with what its OrdinalEncoder "
+                "makes of the columns."
+            )
+
+
+def linear_twin(model: GDA) -> Any:
+    """Return the twin of a discriminant analysis with one covariance."""
+    options = {name: model._option(name) for name in ("n_components",)}
+    solver = getattr(model, "solver", "svd")
+    made = discriminant_analysis.LinearDiscriminantAnalysis(solver=solver, **options)
+    made.coef_, made.intercept_ = model.coef_, model.intercept_
+    made.means_, made.priors_ = model.means_.copy(), model.priors_.copy()
+    for name in ("covariance_", "scalings_", "xbar_", "explained_variance_ratio_"):
+        if hasattr(model, name):
+            setattr(made, name, getattr(model, name))
+    setattr(made, MOST_COMPONENTS, model._components)
+    made._n_features_out = model._components
+    return made
+
+
+def quadratic_twin(model: GDA) -> Any:
+    """Return the twin of a discriminant analysis with a covariance for each class."""
+    covariances = [np.array(one) for one in GDA.covariance_.fget(model)]  # type: ignore[attr-defined]
+    made = discriminant_analysis.QuadraticDiscriminantAnalysis(store_covariance=True)
+    parts = [np.linalg.eigh(one) for one in covariances]
+    made.scalings_ = [values[::-1] for values, _ in parts]
+    made.rotations_ = [vectors[:, ::-1] for _, vectors in parts]
+    made.covariance_ = covariances
+    made.means_, made.priors_ = model.means_.copy(), model.priors_.copy()
+    return made

@@ -1,0 +1,154 @@
+"""A covariance as it is estimated: a table, or rows whose products it is.
+
+Symbols: n columns, r rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.solve.normal import Array, Factor, SingularCovarianceError
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Σ as a matrix (n, n)."""
+
+    matrix: Array
+
+    @property
+    def variance(self) -> Array:
+        """The diagonal of Σ, (n,)."""
+        return np.diagonal(self.matrix)
+
+    def square(self, scale: Array) -> float:
+        """The sum of the squares of Σ_jl / (scale_j scale_l)."""
+        return float(np.sum((self.matrix / scale[:, None] / scale) ** 2))
+
+    def plus(self, share: float, diagonal: Array) -> Table:
+        """`share` times Σ, and `diagonal` (n,) added to its diagonal."""
+        return Table(share * self.matrix + np.diag(diagonal))
+
+    def of_columns(self, columns: NDArray[np.bool_]) -> Table:
+        """The covariance of some columns."""
+        return Table(self.matrix[np.ix_(columns, columns)])
+
+    def factor(self, whose: str = "") -> Factor:
+        """Factorise Σ, or raise an error that blames columns."""
+        return Factor.of(self.matrix, "", whose)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Σ = AᵀA + diag(t): fewer rows A (r, n) than columns, and t (n,), the diagonal."""
+
+    rows: Array
+    diagonal: Array
+
+    @property
+    def matrix(self) -> Array:
+        """Σ as a matrix (n, n)."""
+        return self.rows.T @ self.rows + np.diag(self.diagonal)
+
+    @property
+    def variance(self) -> Array:
+        """The diagonal of Σ, (n,)."""
+        return np.einsum("ij,ij->j", self.rows, self.rows) + self.diagonal
+
+    def square(self, scale: Array) -> float:
+        """The sum of the squares of Σ_jl / (scale_j scale_l), where t is 0: |AAᵀ|² is |AᵀA|²."""
+        scaled = self.rows / scale
+        return float(np.sum((scaled @ scaled.T) ** 2))
+
+    def plus(self, share: float, diagonal: Array) -> Rows:
+        """`share` times Σ, and `diagonal` (n,) added to its diagonal."""
+        return Rows(np.sqrt(share) * self.rows, share * self.diagonal + diagonal)
+
+    def of_columns(self, columns: NDArray[np.bool_]) -> Rows:
+        """The covariance of some columns."""
+        return Rows(self.rows[:, columns], self.diagonal[columns])
+
+    def factor(self, whose: str = "") -> RowFactor:
+        """Factorise Σ, or raise an error that blames the rows."""
+        if not (self.diagonal > 0).all():
+            raise SingularCovarianceError(
+                f"The covariance matrix{whose} is not full rank: it is of {len(self.rows)} rows "
+                f"and {len(self.diagonal)} columns."
+            )
+        return RowFactor.of(self)
+
+
+Covariance = Table | Rows
+
+
+def average(parts: Sequence[Covariance], shares: Array) -> Covariance:
+    """The mean of covariances, weighed by `shares`."""
+    rows = [
+        (np.sqrt(share) * part.rows, share * part.diagonal)
+        for part, share in zip(parts, shares, strict=True)
+        if isinstance(part, Rows)
+    ]
+    if len(rows) == len(parts):
+        return Rows(np.vstack([one for one, _ in rows]), np.sum([t for _, t in rows], axis=0))
+    weighed = [share * part.matrix for part, share in zip(parts, shares, strict=True)]
+    return Table(np.sum(weighed, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class RowFactor:
+    """Σ = √T (I + V Λ Vᵀ) √T, and its inverse, in the space of the rows.
+
+    With C = A/√T and CCᵀ = UΛUᵀ (r, r), V = CᵀU/√Λ (n, q); T is the diagonal t. The error is that
+    of a float times the largest λ, as in every inverse of Σ.
+    """
+
+    root: Array
+    values: Array
+    vectors: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, covariance: Rows) -> RowFactor:
+        root = np.sqrt(covariance.diagonal)
+        scaled = covariance.rows / root
+        values, vectors = np.linalg.eigh(scaled @ scaled.T)
+        least = len(values) * np.finfo(float).eps * values.max(initial=0.0)
+        kept = values > least
+        values = values[kept]
+        axes = scaled.T @ (vectors[:, kept] / np.sqrt(values))
+        return cls(root, values, axes, np.sqrt(covariance.variance))
+
+    def whiten(self, z: Array) -> Array:
+        """Σ^(-½) of rows z (m, n), as (n, m)."""
+        return self._scaled(z / self.root, 1 / np.sqrt(1 + self.values)).T
+
+    def unwhiten(self, w: Array) -> Array:
+        """The transpose of `whiten`, of columns w (n, m), as rows (m, n)."""
+        return self._scaled(w.T, 1 / np.sqrt(1 + self.values)) / self.root
+
+    def solve(self, z: Array) -> Array:
+        """Σ⁻¹ z for rows z (m, n), as (m, n)."""
+        return self._scaled(z / self.root, 1 / (1 + self.values)) / self.root
+
+    def colour(self, noise: Array) -> Array:
+        """Rows of standard normal numbers (m, n) as rows with covariance Σ."""
+        return self._scaled(noise, np.sqrt(1 + self.values)) * self.root
+
+    def _scaled(self, z: Array, by: Array) -> Array:
+        """Rows z with their parts along V scaled, each by its number."""
+        along = z @ self.vectors
+        return z + (along * (by - 1)) @ self.vectors.T
+
+    @cached_property
+    def inverse(self) -> Array:
+        """Σ^(-½), transposed, (n, n)."""
+        return self.whiten(np.eye(len(self.root))).T
+
+    @property
+    def log_determinant(self) -> float:
+        return float(2 * np.log(self.root).sum() + np.log1p(self.values).sum())
