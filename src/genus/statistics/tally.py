@@ -57,7 +57,8 @@ class Tally:
         """Whether all counts are numbers, and sums and products of them are finite."""
         tables = [slim(table) for table in self.counts.values()]
         with np.errstate(over="ignore", invalid="ignore"):
-            if all(np.vdot(table, table) <= MOST_COUNT for table in tables):
+            # One pass without work space, and without threads of BLAS, which wait for each other.
+            if all(np.einsum("kv,kv->", table, table) <= MOST_COUNT for table in tables):
                 return True
         return all(
             t.min(initial=0) >= -MOST_COUNT and t.max(initial=0) <= MOST_COUNT for t in tables
