@@ -48,7 +48,9 @@ class Data:
     @property
     def sample(self) -> Data:
         """A few rows and columns of the same kind, to warm up on."""
-        return replace(self, rows=600, columns=600 if self.kind == "texts" else 6)
+        return replace(
+            self, rows=max(600, 2 * self.classes), columns=600 if self.kind == "texts" else 6
+        )
 
     def __str__(self) -> str:
         if self.kind == "texts":

@@ -188,7 +188,7 @@ def test_a_missing_peer_is_named_and_left_out(
 @pytest.mark.parametrize(
     ("arguments", "remedy"),
     [
-        (["cores"], "core, folds"),
+        (["cores"], "core, small, folds"),
         (["--only", "nothing"], "gda-fit-20"),
         (["--only", "gda", "--write", "x.md"], "leave --only out"),
         (["core", "--write", "pyproject.toml"], "<!-- benchmarks core -->"),

@@ -33,26 +33,31 @@ AS_NUMBERS = "turn dates into numbers, for instance days since some day"
 def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     """X, or X and y, as arrays that scikit-learn has checked; names are kept or compared."""
     plain = checks.get("dtype") in ("numeric", None) and checks["ensure_all_finite"] is False
-    seen = plain and not y and not checks.get("reset", True)
-    if seen and is_fit(estimator, X, checks.get("accept_sparse", False)):
-        return X
+    if plain and is_plain(X, y, checks.get("accept_sparse", False)):
+        if checks.get("reset", True):
+            estimator.n_features_in_ = X.shape[1]
+            vars(estimator).pop("feature_names_in_", None)
+            return (X, *y) if y else X
+        if not hasattr(estimator, "feature_names_in_") and X.shape[1] == estimator.n_features_in_:
+            return (X, *y) if y else X
     if is_frame(X) and not hasattr(X, "iloc") and not FINDS_ALL_NAMES:
         X = Named(X)
     return validate_data(estimator, X, *y, **checks)
 
 
-def is_fit(estimator: Any, X: Any, accept_sparse: Any) -> bool:
-    """Whether X is an array in which scikit-learn would find nothing to check or to convert."""
-    is_array = type(X) is np.ndarray and X.ndim == 2
+def is_plain(X: Any, y: tuple[Any, ...], accept_sparse: Any) -> bool:
+    """Whether these are arrays in which scikit-learn would find nothing to refuse or to convert.
+
+    Its checks take longer than counting a few rows.
+    """
     is_rows = bool(accept_sparse) and scipy.sparse.issparse(X) and X.format == "csr"
-    if not (is_array or is_rows) or "feature_names_in_" in vars(estimator):
+    if not (type(X) is np.ndarray or is_rows) or X.ndim != 2 or X.dtype.kind not in "biuf":
         return False
-    return (
-        X.dtype.kind in "biuf"
-        and len(X.shape) == 2
-        and X.shape[0] > 0
-        and (X.shape[1] == estimator.n_features_in_)
+    known = all(
+        type(one) is np.ndarray and one.shape == X.shape[:1] and one.dtype.kind in "biuU"
+        for one in y
     )
+    return known and min(X.shape) > 0
 
 
 FINDS_ALL_NAMES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)

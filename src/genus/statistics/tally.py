@@ -55,7 +55,11 @@ class Tally:
     @property
     def is_finite(self) -> bool:
         """Whether all counts are numbers, and sums and products of them are finite."""
-        tables = map(slim, self.counts.values())
+        tables = [slim(table) for table in self.counts.values()]
+        with np.errstate(over="ignore", invalid="ignore"):
+            # One pass without work space, and without threads of BLAS, which wait for each other.
+            if all(np.einsum("kv,kv->", table, table) <= MOST_COUNT for table in tables):
+                return True
         return all(
             t.min(initial=0) >= -MOST_COUNT and t.max(initial=0) <= MOST_COUNT for t in tables
         )
@@ -155,7 +159,12 @@ class Tally:
             one, two = self.counts[name], other.counts[name]
             if keys is None and all(is_slim(table) or not table.size for table in (one, two)):
                 one, two = slim(one), slim(two)
-            both = operation(place(self, one, left), place(other, two, right))
+            if keys is None and one.shape == (len(classes), two.shape[1]):
+                both = one.copy()  # and no more than the rows of the other's classes change
+                rows = labels.positions(other.classes, classes)
+                both[rows] = operation(both[rows], two)
+            else:
+                both = operation(place(self, one, left), place(other, two, right))
             counts[name] = wide(both, width)
         return Tally.of(classes, keys, counts)
 
@@ -164,7 +173,10 @@ class Tally:
         """A tally less every class and named key that is zero throughout."""
         present = np.zeros(len(classes), dtype=bool)
         for table in counts.values():
-            present |= slim(table).any(axis=1)
+            present |= np.einsum("kv,kv->k", slim(table), slim(table)) > 0
+        if not present.all():  # the squares of tiny counts are zero
+            for table in counts.values():
+                present |= slim(table).any(axis=1)
         if not present.all():
             classes, counts = classes[present], {m: t[present] for m, t in counts.items()}
         if len(classes) == 0:

@@ -274,6 +274,8 @@ class Gaussian:
         if not (variance > 0).all():
             k, j = np.argwhere(~(variance > 0))[0]
             whose = "any class" if self.shared else f"class {show(classes[k])}"
+            if not self.shared and weights[k, j] == 1:
+                whose += ", which has 1 sample"
             shared = "" if self.shared or pooled[j] == 0 else "shared=True, "
             raise SingularCovarianceError(
                 f"Column {j} has no variance within {whose}, so the covariance matrix is not full "
