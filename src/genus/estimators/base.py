@@ -200,12 +200,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         `progress` is called with the number of rows after each batch of a table.
         """
         X, y, target = paired(X, y, target)
-        X, is_pairs = pairs_in(X)
         how = self._reading(y, sample_weight, target, columns, progress, checkpoint)
         how = as_part(how, like)
         with self._unchanged_on_error():
             self._start_over(like)
-            if is_pairs and how is None:
+            if how is None and y is None and isinstance(X, Iterator):
                 model = self._read_batches(X, sample_weight, first=like is None)
             else:
                 complete = like is None  # with `like` it may be a part, of one class or no row
@@ -255,7 +254,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             how = as_part(how, like if fresh else self)
             if fresh and like is not None:
                 self._start_over(like)
-            if is_pairs and how is None:
+            if how is None and y is None and isinstance(X, Iterator):
                 counted = self._read_batches(X, sample_weight, first=first)
             else:
                 counted = self._read(X, y, sample_weight, how, first=first)
@@ -284,7 +283,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         target = self._learned_target(y, target, is_pairs)
         how = as_part(self._reading(y, sample_weight, target, columns, progress), self)
         with self._unchanged_on_error():
-            if is_pairs and how is None:
+            if how is None and y is None and isinstance(X, Iterator):
                 forgotten = self._read_batches(X, sample_weight, first=False)
             else:
                 forgotten = self._read(X, y, sample_weight, how, first=False)

@@ -104,7 +104,8 @@ class Complement:
     def solve(self, statistics: Tally, classes: Axis, width: int) -> ComplementParameters:
         model = Multinomial(self.smoothing).solve(statistics, classes, width)
         every = model.count.sum(axis=0)
-        total = (every + model.pseudo).sum() - model.count.sum(axis=1, keepdims=True)
+        # Counts first: a small pseudo-count would be lost in the sum of all.
+        total = every.sum() - model.count.sum(axis=1, keepdims=True) + model.pseudo.sum()
         return ComplementParameters(model, every, total, self.norm)
 
     def log_likelihood(
