@@ -34,6 +34,7 @@ from genus.estimators.table_rows import (
 from genus.model import Model
 from genus.persistence.loading import from_bytes
 from genus.table import Source, TableError
+from genus.table.read.sources import first_rows
 
 LOOK = 1 << 16  # rows that the columns are looked at by
 LEAST_LOOKED = 64  # rows of a partition
@@ -442,12 +443,7 @@ def first_of(rows: int, batches: Iterable[Any]) -> list[bytes]:
     """Return the first rows of a partition, as an Arrow stream."""
     import pyarrow as pa
 
-    found = []
-    for batch in batches:
-        found.append(batch.slice(0, rows))
-        rows -= batch.num_rows
-        if rows <= 0:
-            break
+    found = list(first_rows(batches, rows))
     return [as_stream(pa.Table.from_batches(found))] if found else []
 
 

@@ -15,6 +15,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from genus.table.read.lines import Lines
 
 BATCH = 1 << 17  # rows
@@ -163,10 +166,17 @@ class Source:
 def first_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
     """Yield so many rows from the start of batches."""
     for batch in batches:
-        yield batch.slice(0, rows)
+        yield copied(batch, np.arange(min(rows, batch.num_rows)))
         rows -= batch.num_rows
         if rows <= 0:
             return
+
+
+def copied(batch: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of a batch; a slice would keep all of it in memory."""
+    import pyarrow as pa
+
+    return without_views(batch).take(pa.array(rows))
 
 
 def thinned(batches: Iterable[Any], rows: int, total: int) -> Iterator[Any]:
@@ -174,9 +184,8 @@ def thinned(batches: Iterable[Any], rows: int, total: int) -> Iterator[Any]:
     share = min(rows / max(total, 1), 1.0)
     for batch in batches:
         size = max(-(-batch.num_rows // PLACES), 1)
-        for start in range(0, batch.num_rows, size):
-            length = min(size, batch.num_rows - start)
-            yield batch.slice(start, max(round(share * length), 1))
+        length = max(round(share * size), 1)
+        yield copied(batch, np.flatnonzero(np.arange(batch.num_rows) % size < length))
 
 
 def repeated_in(names: Iterable[str]) -> set[str]:
