@@ -259,6 +259,13 @@ def test_arrays_and_bags_of_dask(dask_cluster: Any) -> None:
     records = FRAME[["text", "label"]].to_dict("records")
     bag = db.from_sequence(records, npartitions=5)
     check_same(TextClassifier("auto").fit(bag, target="label"), "TextClassifier auto")
+    lacking = [*({"label": row["label"]} for row in records[:200]), *records[200:]]
+    some = TextClassifier().fit(db.from_sequence(lacking, npartitions=9), target="label")
+    known = TextClassifier().fit(FRAME.text[200:], LABELS[200:])
+    assert sorted(some.vocabulary_) == sorted(known.vocabulary_)
+    scored = some.predict(db.from_sequence(lacking, npartitions=9)).compute()
+    assert len(scored) == len(lacking)
+    assert list(scored["prediction"][200:]) == list(some.predict(FRAME.text[200:]))
     with pytest.raises(TableError, match="as one of its columns, by name: target="):
         GDA().fit(bag, bag)
     with pytest.raises(TableError, match="X has 900 rows and y 899"):

@@ -137,6 +137,20 @@ SOURCES: dict[str, Callable[[pd.DataFrame], Any]] = {
 }
 
 
+def test_a_column_of_an_iterator_may_have_other_types_in_other_tables() -> None:
+    label = ["p", "q"] * 20
+    tables = [
+        pd.DataFrame({"c": [None] * 40, "n": [1, 2] * 20, "y": label}),
+        pd.DataFrame({"c": ["u", "v"] * 20, "n": [1.5, 2.0] * 20, "y": label}),
+    ]
+    model = TableClassifier().fit(iter(tables), target="y")
+    whole = TableClassifier().fit(pd.concat(tables, ignore_index=True), target="y", like=model)
+    assert model.class_count_.tolist() == [40, 40]
+    given = pd.DataFrame({"c": ["u", "v", None], "n": [1.5, 2, None]})
+    np.testing.assert_array_equal(model.predict_proba(given), whole.predict_proba(given))
+    assert model.predict(given)[:2].tolist() == ["p", "q"]
+
+
 class Capsule:
     """A stream that is known by its protocol only."""
 
@@ -155,6 +169,15 @@ def test_sources_of_a_table_with_its_labels(name: str, source: str) -> None:
     plan = in_memory(name)
     model = genus_clone(classifier).fit(data, target="label", like=plan)
     assert_same(model, in_memory(name, like=plan), name)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@one_of_each
+def test_sources_are_predicted_by_the_names_of_columns(name: str, source: str) -> None:
+    model = genus_clone(CLASSIFIERS[name][0]).fit(table_of(name), target="label")
+    expected = model.predict_proba(given(name, CLASSIFIERS[name][1]))
+    turned = table_of(name)[table_of(name).columns[::-1]]
+    np.testing.assert_array_equal(model.predict_proba(SOURCES[source](turned)), expected)
 
 
 @every

@@ -7,12 +7,12 @@ word takes its bytes and a number.
 from __future__ import annotations
 
 import hashlib
-import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,14 +126,14 @@ class Vocabulary:
 
     def find(self, other: Vocabulary) -> Integers:
         """Where each of these words stands in another vocabulary; -1 for those not in it."""
-        last = self.__dict__.get("_found")  # folds and settings ask again and again
-        if last is None or last[0]() is not other:
+        known, places = FOUND.get(self, (None, NOWHERE))
+        if known is None or known() is not other:
             both, mine, theirs = self.merge(other)
             place = np.full(len(both), -1)
             place[theirs] = np.arange(len(other))
-            last = weakref.ref(other), place[mine]
-            self.__dict__["_found"] = last
-        return last[1]
+            places = place[mine]
+            FOUND[self] = ref(other), places
+        return places
 
     @cached_property
     def index(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Bytes]:
@@ -154,6 +154,11 @@ class Vocabulary:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"text": self.text, "ends": self.ends}  # an index is made anew
+
+
+# What `find` found last for a vocabulary, while both live: folds and settings ask again and again.
+FOUND: WeakKeyDictionary[Vocabulary, tuple[ref[Vocabulary], Integers]] = WeakKeyDictionary()
+NOWHERE = np.zeros(0, dtype=np.int64)
 
 
 def encode(word: str) -> bytes:

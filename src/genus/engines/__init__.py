@@ -39,6 +39,10 @@ class Engine(Protocol):
         """About how many partitions there are."""
         ...
 
+    def beginnings(self, rows: int) -> Engine:
+        """Return the first so many rows of every partition, or more of them."""
+        ...
+
     def run(self, work: Work) -> Iterator[bytes]:
         """Yield what `work` returns for every partition, in any order."""
         ...

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from genus.engines import TARGET, Add, Finish, Score, Work
 from genus.table import TableError, open_table
+from genus.table.read.sources import fitted
 
 FAN_IN = 16  # parts that are added at a time
 VECTOR = "x"  # the column of an array
@@ -27,35 +29,56 @@ def opened(data: Any) -> DaskPartitions:
         raise TableError(
             f"Expected a data frame, an array or a bag of Dask, got {type(data).__name__}."
         )
-    return DaskPartitions(list(data.to_delayed()), data if hasattr(data, "columns") else None)
+    if hasattr(data, "columns"):
+        return DaskPartitions(list(data.to_delayed()), frame=data)
+    return DaskPartitions(list(data.to_delayed()), is_bag=True)
 
 
 @dataclass(frozen=True, eq=False)
 class DaskPartitions:
-    """Partitions as delayed values, and the frame or array that they are of, if it is one."""
+    """Partitions as delayed values, and the frame or array that they are of, if it is one.
+
+    Of a bag, the records of some partitions may lack a key that others have: it is empty there.
+    """
 
     parts: list[Any]
     frame: Any = None
     array: Any = None
+    is_bag: bool = False
     name: str = field(default="the Dask collection", init=False)
 
     @cached_property
     def schema(self) -> Any:
-        """The Arrow schema: that of a frame without rows, else of the first partition with any."""
+        """The Arrow schema: of a frame without rows, of the first rows, or of all of a bag."""
         import dask
+        import pyarrow as pa
 
         if self.frame is not None:
             return open_table(self.frame._meta).schema
-        for part in self.parts:
-            (found,) = dask.compute(dask.delayed(schema_of)(part))
-            if found is not None:
-                return found
-        raise TableError("The Dask collection has no rows.")
+        if self.is_bag:
+            schemas = dask.compute(*map(dask.delayed(schema_of), self.parts))
+            found = list(filter(None, schemas))
+        else:
+            each = (dask.compute(dask.delayed(schema_of)(part))[0] for part in self.parts)
+            found = list(islice(filter(None, each), 1))
+        if not found:
+            raise TableError("The Dask collection has no rows.")
+        try:
+            return pa.unify_schemas(found, promote_options="permissive")
+        except pa.ArrowException as error:
+            raise TableError(
+                f"The partitions of the Dask collection do not go together: {error}. Give every "
+                "key values of one type."
+            ) from None
 
     @property
     def partitions(self) -> int:
         """How many partitions there are."""
         return len(self.parts)
+
+    def beginnings(self, rows: int) -> DaskPartitions:
+        """Return all rows: a partition is in memory when it is looked at."""
+        return self
 
     def run(self, work: Work) -> Iterator[bytes]:
         """Yield what `work` returns for every partition."""
@@ -90,13 +113,14 @@ class DaskPartitions:
         empty = as_pandas(schema.empty_table())
         if self.frame is not None:
             return self.frame.map_partitions(scored_frame, score, meta=empty)
-        parts = [dask.delayed(scored_frame)(part, score) for part in self.parts]
+        parts = [dask.delayed(scored_frame)(part, score, self.schema) for part in self.parts]
         return dask.dataframe.from_delayed(parts, meta=empty)
 
     def _counted(self, work: Work) -> list[Any]:
         import dask
 
-        return [dask.delayed(counted)(part, work) for part in self.parts]
+        schema = self.schema if self.is_bag else None
+        return [dask.delayed(counted)(part, work, schema) for part in self.parts]
 
 
 def added_up(parts: list[Any], add: Add) -> Any:
@@ -109,14 +133,14 @@ def added_up(parts: list[Any], add: Add) -> Any:
     return parts[0]
 
 
-def counted(part: Any, work: Work) -> list[bytes]:
-    """Run `work` on the batches of a partition."""
-    return work(batches_of(part))
+def counted(part: Any, work: Work, schema: Any) -> list[bytes]:
+    """Run `work` on the batches of a partition, with the columns of a schema if there is one."""
+    return work(table_of(part, schema).to_batches())
 
 
-def scored_frame(part: Any, score: Score) -> Any:
+def scored_frame(part: Any, score: Score, schema: Any = None) -> Any:
     """A partition as a pandas frame with what `score` adds; rows keep their index."""
-    scored = as_pandas(score(table_of(part)))
+    scored = as_pandas(score(table_of(part, schema)))
     if hasattr(part, "index") and hasattr(part, "iloc"):
         scored.index = part.index
     return scored
@@ -148,13 +172,11 @@ def as_pandas(table: Any) -> Any:
     return table.to_pandas(types_mapper=pd.ArrowDtype)
 
 
-def batches_of(part: Any) -> Iterable[Any]:
-    """The Arrow batches of a partition."""
-    return table_of(part).to_batches()
+def table_of(part: Any, schema: Any = None) -> Any:
+    """A partition as an Arrow table: a frame, an array and labels, records, or texts.
 
-
-def table_of(part: Any) -> Any:
-    """A partition as an Arrow table: a frame, an array and labels, records, or texts."""
+    With a schema, records have its columns.
+    """
     import numpy as np
     import pyarrow as pa
 
@@ -166,10 +188,13 @@ def table_of(part: Any) -> Any:
         return open_table(part).table()
     records = list(part)
     if not records:
-        return pa.table({})
+        return pa.table({}) if schema is None else schema.empty_table()
     if isinstance(records[0], str):
         return pa.table({"text": pa.array(records, pa.large_string())})
-    return open_table(records).table()
+    table = open_table(records).table()
+    if schema is None:
+        return table
+    return pa.Table.from_batches([fitted(batch, schema) for batch in table.to_batches()], schema)
 
 
 def vectors(X: Any) -> Any:

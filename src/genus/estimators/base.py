@@ -204,11 +204,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         how = as_part(how, like)
         with self._unchanged_on_error():
             self._start_over(like)
-            if how is None and y is None and isinstance(X, Iterator):
-                model = self._read_batches(X, sample_weight, first=like is None)
-            else:
-                complete = like is None  # with `like` it may be a part, of one class or no row
-                model = self._read(X, y, sample_weight, how, first=like is None, complete=complete)
+            # With `like` it may be a part, of one class or no row.
+            model = self._read(X, y, sample_weight, how, first=like is None, complete=like is None)
             if like is None:
                 self._refuse_single_class(model)
                 if len(model.classes) == 1:
@@ -254,10 +251,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             how = as_part(how, like if fresh else self)
             if fresh and like is not None:
                 self._start_over(like)
-            if how is None and y is None and isinstance(X, Iterator):
-                counted = self._read_batches(X, sample_weight, first=first)
-            else:
-                counted = self._read(X, y, sample_weight, how, first=first)
+            counted = self._read(X, y, sample_weight, how, first=first)
             model = counted if fresh else self._with_current_options(self.model_)
             if classes is not None:
                 model = self._declare(model, announced(classes), counted.classes)
@@ -283,10 +277,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         target = self._learned_target(y, target, is_pairs)
         how = as_part(self._reading(y, sample_weight, target, columns, progress), self)
         with self._unchanged_on_error():
-            if how is None and y is None and isinstance(X, Iterator):
-                forgotten = self._read_batches(X, sample_weight, first=False)
-            else:
-                forgotten = self._read(X, y, sample_weight, how, first=False)
+            forgotten = self._read(X, y, sample_weight, how, first=False)
             model = self._with_current_options(self.model_)
             self._keep_rest(self._less(model, replace(forgotten, declared=forgotten.classes)))
         return self
@@ -374,6 +365,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Count rows; the `first` ones decide how all are read, and `complete` ones are all."""
         if how is not None:
             return count_rows(self, open_rows(X), how, first=first)
+        if y is None and isinstance(X, Iterator):
+            return self._read_batches(X, sample_weight, first=first)
         return self._read_arrays(X, y, sample_weight, first, complete)
 
     def _read_arrays(
@@ -737,6 +730,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _score(self, X: Any, score: Any) -> Any:
         check_is_fitted(self)
+        X, are_batches = batches_in(X)
+        if are_batches:
+            return np.concatenate([self._score(batch, score) for batch in X])
         with self._named_errors():
             if self._is_rows(X):
                 return self._score_rows(open_table(X), score)
@@ -762,7 +758,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _is_rows(self, X: Any) -> bool:
         """Whether X is a table that is read by the names of its columns."""
-        return is_table(X) and (names_table(X) or "columns_" in vars(self))
+        if "columns_" not in vars(self):
+            return is_table(X) and names_table(X)
+        return is_table(X) or set(self.columns_.names) <= set(getattr(X, "columns", ()))
 
     def _columns_known(self, rows: Any) -> Columns:
         """The columns that are read of a table like `rows`: those that were fitted, by name."""
@@ -949,6 +947,16 @@ def pairs_in(X: Any) -> tuple[Any, bool]:
         raise ValueError("There are no batches to fit: the iterator was empty.")
     is_pair = isinstance(first, tuple | list) and not all(isinstance(one, Mapping) for one in first)
     return chain([first], X), is_pair
+
+
+def batches_in(X: Any) -> tuple[Any, bool]:
+    """X, and whether it is an iterator of tables or arrays, and not of texts or a stream."""
+    if not isinstance(X, Iterator) or hasattr(X, "__arrow_c_stream__"):
+        return X, False
+    first = next(X, None)
+    if first is None:
+        raise ValueError("There are no batches to predict: the iterator was empty.")
+    return chain([first], X), not isinstance(first, str | bytes)
 
 
 def paired(X: Any, y: Any, target: str | None) -> tuple[Any, Any, str | None]:

@@ -147,7 +147,8 @@ def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelle
         first.append(batch)
     if sum(len(one.codes) for one in first) == 0:
         raise unlabelled(source.name, reading.target, sum(len(one.there) for one in first))
-    table = pa.Table.from_batches([one.rows for one in first])
+    tables = [pa.Table.from_batches([one.rows]) for one in first]
+    table = pa.concat_tables(tables, promote_options="permissive")
     classes = {label for one in first for label in one.classes.tolist()}
     total = table.num_rows if batch is None else None  # all were looked at
     estimator._look(table, reading.target, len(classes), total)
@@ -374,10 +375,10 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
     reading.require(Source(engine.name, engine.schema, lambda: ()))
     each = max(LOOK // max(engine.partitions, 1), LEAST_LOOKED)
     if everything:
-        work: Any = partial(scattered_of, reading.target, each)
+        parts = engine.run(partial(scattered_of, reading.target, each))
     else:
-        work = partial(first_of, each)
-    found = [pa.ipc.open_stream(part).read_all() for part in engine.run(work)]
+        parts = engine.beginnings(each).run(partial(first_of, each))
+    found = [pa.ipc.open_stream(part).read_all() for part in parts]
     rows = sum(part.num_rows for part in found)
     if rows == 0:
         raise unlabelled(engine.name, reading.target, 0)

@@ -391,10 +391,8 @@ class TableClassifier(GenerativeClassifier):
             )
         return frame, y
 
-    def _score(self, X: Any, score: Any) -> Any:
-        check_is_fitted(self)
-        with self._named_errors():
-            return self._score_rows(open_table(X), score)
+    def _is_rows(self, X: Any) -> bool:
+        return True
 
     def _for_rereading(self, X: Frame, classes: int) -> Frame:
         how = self._family().how

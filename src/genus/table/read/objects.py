@@ -11,6 +11,7 @@ from genus.table.read.sources import (
     Partition,
     Source,
     TableError,
+    arranged,
     fitted,
     readable,
     repeated_in,
@@ -72,7 +73,10 @@ def from_lazy_frame(frame: Any) -> Source:
 
 
 def from_tables(tables: Iterator[Any]) -> Source:
-    """The rows of tables that an iterator gives, one after the other; all have the same columns."""
+    """The rows of tables that an iterator gives, one after the other; all have the same columns.
+
+    A column may be empty in some of them, whole numbers or others: each table keeps its types.
+    """
     first = next(tables, None)
     if first is None:
         raise TableError("There are no tables to read: the iterator was empty.")
@@ -88,7 +92,7 @@ def from_tables(tables: Iterator[Any]) -> Source:
                     f"Table {at} of the iterator differs from the first: only one of them has the "
                     f"column {other!r}. Give tables of the same columns."
                 )
-            yield from (fitted(batch, start.schema) for batch in source.opened())
+            yield from (arranged(batch, start.columns) for batch in source.opened())
 
     return Source("the iterator", start.schema, opened, once=True)
 

@@ -72,9 +72,11 @@ def is_table(data: Any) -> bool:
         return names_table(data)
     if isinstance(data, Source | os.PathLike):
         return True
-    lazy = type(data).__name__ == "LazyFrame" or hasattr(data, "to_pyarrow_batches")
+    if type(data).__name__ == "LazyFrame":  # which takes its time to say what it has
+        return True
     of_arrow = hasattr(data, "schema") and hasattr(data, "to_batches")
-    return lazy or of_arrow or hasattr(data, "to_arrow_reader") or is_stream(data)
+    relation = hasattr(data, "to_arrow_reader") or hasattr(data, "to_pyarrow_batches")
+    return of_arrow or relation or is_stream(data)
 
 
 def names_table(data: Any) -> bool:

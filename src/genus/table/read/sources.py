@@ -200,7 +200,8 @@ def gathered(batches: Iterable[Any]) -> Iterator[Any]:
     waiting: list[Any] = []
     rows = size = 0
     for batch in batches:
-        if waiting and size + batch.nbytes > MOST_GATHERED:  # long texts: Arrow's offsets are short
+        too_long = size + batch.nbytes > MOST_GATHERED  # long texts: Arrow's offsets are short
+        if waiting and (too_long or batch.schema != waiting[0].schema):
             yield from pa.Table.from_batches(waiting).to_batches()
             waiting, rows, size = [], 0, 0
         waiting.append(batch)
@@ -239,6 +240,11 @@ def fitted(batch: Any, schema: Any) -> Any:
         for field in schema
     ]
     return pa.record_batch(columns, schema=schema)
+
+
+def arranged(batch: Any, names: Sequence[str]) -> Any:
+    """A batch with its columns in this order."""
+    return batch if batch.schema.names == list(names) else batch.select(list(names))
 
 
 def with_plain_strings(schema: Any) -> Any:
