@@ -33,7 +33,11 @@ def table(text: str) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("job", "labels"),
     [
-        ("bernoulli-fit", ["genus BernoulliNB(binarize=127)", "scikit-learn BernoulliNB"]),
+        pytest.param(
+            "bernoulli-fit",
+            ["genus BernoulliNB(binarize=127)", "scikit-learn BernoulliNB"],
+            marks=nightly,
+        ),
         pytest.param(
             "folds-GaussianNB", ["genus GaussianNB()", "scikit-learn GaussianNB()"], marks=nightly
         ),

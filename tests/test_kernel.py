@@ -526,7 +526,9 @@ def test_large_sparse(dtype: str, index: str, y: Array) -> None:
 
 
 @pytest.mark.parametrize("value", at_night(["-1", "inf", "nan"], "inf"))
-@pytest.mark.parametrize("place", ["late in a long row", "in the last row"])
+@pytest.mark.parametrize(
+    "place", at_night(["late in a long row", "in the last row"], "in the last row")
+)
 def test_odd_entries_are_found_wherever_they_are(value: str, place: str, y: Array) -> None:
     n = 1000
     lengths = np.full(M, 8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -56,9 +56,14 @@ many = settings(max_examples=max(settings().max_examples // 2, 2 * least))
 few = settings(max_examples=max(settings().max_examples // 10, least))
 
 
-def each(variants: list[Variant]) -> Any:
+def each(variants: list[Variant], without: Collection[str] = ()) -> Any:
+    """Cases of a test, of which those `without` are tried at night only, and other slow ones."""
     always = COUNTED if SANITIZED else VARIANTS  # what reaches the kernel is the way to count
-    kept = (variant for variant in variants if variant in always and not variant.is_nightly)
+    kept = [
+        variant
+        for variant in variants
+        if variant in always and not variant.is_nightly and variant.name not in without
+    ]
     cases = at_night(variants, *kept)
     return pytest.mark.parametrize("variant", cases, ids=attrgetter("name"))
 
@@ -405,7 +410,7 @@ def kept(model: Any) -> dict[str, Any]:
 
 
 @nightly_if_sanitized
-@every
+@each(VARIANTS, without=["TableClassifier tree"])
 @given(data=st.data())
 @few
 def test_leaving_one_out_is_fitting_without_it(variant: Variant, data: st.DataObject) -> None:
@@ -460,9 +465,14 @@ def test_leaving_a_fold_out_is_fitting_without_it(variant: Variant, data: st.Dat
 
 # Samples
 
+# Texts of other options are drawn by the same code, and take a while to be counted again.
+SAME_SAMPLES = tuple(
+    f"TextClassifier {name}" for name in ("boolean", "alpha=0", "pattern", "telling")
+)
+
 
 @nightly_if_sanitized
-@each([variant for variant in VARIANTS if variant.fit])
+@each([variant for variant in VARIANTS if variant.fit], without=SAME_SAMPLES)
 def test_samples_fit_the_density(variant: Variant) -> None:
     rows = variant.solid[np.repeat(np.arange(len(variant.solid)), 10)]
     model = fit(variant, rows, priors=None)

@@ -27,6 +27,7 @@ from genus.persistence import files
 from genus.statistics import Sample
 from genus.table import plan
 from genus.table.model import mixed
+from scope import at_night
 
 OLD = Path(__file__).parent / "version2"
 few = settings(max_examples=max(settings().max_examples // 10, 4))
@@ -213,7 +214,7 @@ def test_plans_made_apart_merge_in_any_order_without_every_row(sample_size: int)
         assert merged.model_.statistics["pairs"] == expected.model_.statistics["pairs"]
 
 
-@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
+@pytest.mark.parametrize("load", at_night([load_breast_cancer, load_wine], load_wine))
 def test_models_that_were_fitted_apart_are_as_good_as_one_of_all_rows(load: Any) -> None:
     data, y = load(return_X_y=True, as_frame=True)
     order = np.random.default_rng(0).permutation(len(y))

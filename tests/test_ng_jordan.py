@@ -72,6 +72,7 @@ def test_efron():
     assert found == pytest.approx([0.995, 0.899, 0.641, 0.343], abs=5e-4)
 
 
+@nightly
 def test_gda_needs_fewer_rows_as_efron_says():
     found = efficiency(3.0, (50, 100, 200, 400, 800), 150)
     assert found.ratio(800) == pytest.approx(efron(3.0), abs=4 * found.spread(800))

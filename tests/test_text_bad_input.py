@@ -26,6 +26,7 @@ from sklearn.exceptions import NotFittedError
 from cases import refused, table, unchanged
 from genus import TextClassifier, _kernel
 from genus.text import Tokenizer
+from scope import nightly
 
 TEXTS = ["win cash now", "cash prize", "lunch at noon", "see you at lunch", "", "prize of the day"]
 LABELS = ["spam", "spam", "ham", "ham", "ham", "spam"]
@@ -592,6 +593,7 @@ MEGABYTES = {
 }
 
 
+@nightly
 @sanitized
 def test_huge_texts_take_little_memory() -> None:
     found = in_a_process(HUGE)
