@@ -123,4 +123,20 @@ inline Buffer<double> tally_codes(const Table& X, const Labels& labels, const La
     return counts.total();
 }
 
+// a - b, zero where both agree to `rounding` of the larger, unless both are whole numbers.
+inline Buffer<double> subtract(const double* a, const double* b, std::size_t size, double rounding,
+                               std::size_t threads) {
+    auto out = zeros<double>(size);
+    parallel_for(size, ranges(size, threads), [&](std::size_t, std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            const double rest = a[i] - b[i];
+            const bool close =
+                std::abs(rest) <= rounding * std::max(std::abs(a[i]), std::abs(b[i]));
+            const bool whole = a[i] == std::floor(a[i]) && b[i] == std::floor(b[i]);
+            out[i] = close && !whole ? 0.0 : rest;
+        }
+    });
+    return out;
+}
+
 }  // namespace genus

@@ -23,6 +23,9 @@ struct LayerSums {
     Buffer<double> curvature;  // (G + K, G + K)
 };
 
+// A class so improbable adds nothing to a curvature that is to be solved: most of many do not.
+constexpr double NEGLIGIBLE = 1e-10;
+
 // Sums over some rows: loss, then the gradient, then the lower half of the curvature.
 inline void layer_rows(const LayerInput& in, const double* θ, std::size_t begin, std::size_t end,
                        bool second, double* sums, double* room) {
@@ -56,6 +59,7 @@ inline void layer_rows(const LayerInput& in, const double* θ, std::size_t begin
                 mean[g] += p[k] * f[g];
             }
             gradient[G + k] += error;
+            if (p[k] < NEGLIGIBLE) continue;
             for (std::size_t g = 0; g < G; ++g) {
                 const double qf = q * f[g];
                 double* __restrict row = curvature + g * D;

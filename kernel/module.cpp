@@ -379,6 +379,14 @@ void take_runs(const Bytes& source, const Integers& starts, const Integers& plac
     });
 }
 
+nb::object subtract(const Vector& a, const Vector& b, double rounding, std::size_t threads) {
+    const std::size_t size = a.shape(0);
+    require(b.shape(0) == size, "a and b must have as many numbers.");
+    auto rest =
+        without_gil([&] { return genus::subtract(a.data(), b.data(), size, rounding, threads); });
+    return give(std::move(rest), {size});
+}
+
 nb::tuple row_maxima(const Matrix& scores, std::size_t threads) {
     const std::size_t m = scores.shape(0), K = scores.shape(1);
     require(K > 0, "scores must have a column.");
@@ -499,6 +507,7 @@ NB_MODULE(_kernel, m) {
           "threads"_a);
     m.def("take_runs", &take_runs, "source"_a, "starts"_a, "places"_a, "out"_a.noconvert(),
           "threads"_a);
+    m.def("subtract", &subtract, "a"_a, "b"_a, "rounding"_a, "threads"_a);
     m.def("row_maxima", &row_maxima, "scores"_a, "threads"_a);
     m.def("score_linear_csr", &score_linear_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,
           "table"_a, "missing"_a.none(), "nonnegative"_a, "threads"_a);

@@ -232,6 +232,15 @@ def test_many_runs_on_many_threads() -> None:
         np.testing.assert_array_equal(out.view(float).reshape(X.shape), X[order])
 
 
+@given(st.data(), st.integers(0, 9), threads)
+def test_subtract(data: st.DataObject, m: int, threads: int) -> None:
+    a, b = data.draw(quarters((m,))), data.draw(quarters((m,)))
+    near = data.draw(st.sampled_from([0.0, 1e-16, 1e-15, 1e-12]))
+    for pair in ((a, b), (a, a * (1 + near)), (a / 3, a / 3 * (1 + near)), (1e20 * a, b)):
+        got = _kernel.subtract(*pair, 1.8e-15, threads)
+        assert_same(got, twins.subtract(*pair, 1.8e-15))
+
+
 @given(st.data(), st.integers(0, 9), st.integers(1, 20), threads)
 def test_row_maxima(data: st.DataObject, m: int, K: int, threads: int) -> None:
     scores = data.draw(quarters((m, K)))

@@ -220,6 +220,12 @@ def score_gaussian(X: Array, mean: Array, precision: Array, missing: Array) -> A
     return np.where(np.isnan(x), missing, -0.5 * (x - mean) ** 2 * precision).sum(axis=2)
 
 
+def subtract(a: Array, b: Array, rounding: float) -> Array:
+    result = a - b
+    close = np.abs(result) <= rounding * np.maximum(np.abs(a), np.abs(b))
+    return np.where(close & ((a != np.floor(a)) | (b != np.floor(b))), 0.0, result)
+
+
 def row_maxima(scores: Array) -> tuple[Array, Array]:
     return scores.max(axis=1), scores.argmax(axis=1)
 

@@ -179,6 +179,9 @@ def score_gaussian(
 def take_runs(source: Bytes, starts: Integers, places: Integers, out: Bytes, threads: int) -> None:
     """Fill out[places[i] : places[i + 1]] with what stands in source from starts[i] on."""
 
+def subtract(a: Floats, b: Floats, rounding: float, threads: int) -> Floats:
+    """Return a - b, zero where both agree to rounding of the larger, unless both are whole."""
+
 def row_maxima(scores: Floats, threads: int) -> tuple[Floats, Integers]:
     """Return the largest score[m, K] of each row and where it stands, the first of equals."""
 

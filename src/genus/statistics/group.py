@@ -10,7 +10,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from genus._kernel import subtract
 from genus.arrays.labels import Axis
+from genus.arrays.matrix import threads
 
 Array = NDArray[np.float64]
 
@@ -56,10 +58,9 @@ class Statistics(Protocol):
 
 def difference(a: Array, b: Array) -> Array:
     """a - b, exactly zero where the two agree to rounding; whole numbers need no rounding."""
-    result = a - b
-    close = np.abs(result) <= ROUNDING * np.maximum(np.abs(a), np.abs(b))
-    result[close & ((a != np.floor(a)) | (b != np.floor(b)))] = 0.0
-    return result
+    if a.shape != b.shape:
+        a, b = np.broadcast_arrays(a, b)
+    return subtract(a.reshape(-1), b.reshape(-1), ROUNDING, threads()).reshape(a.shape)
 
 
 def settle(rest: Array, before: Array) -> Array:

@@ -23,6 +23,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
+from scipy.sparse import block_diag, coo_array, csr_array
 
 from genus._kernel import average_parents, sum_pairs, sum_pairs_by_column
 from genus.arrays.labels import Axis
@@ -294,26 +296,26 @@ def together(binned: Binned, shares: Array) -> Together:
 class Features:
     """Numbers that stand for cells: `table` (V + 1, d), and their sums by class.
 
-    `weights` (K,), `means` (K, d) drawn to that of all, `scatter` (K, d, d) about class means, and
-    `pooled` (d, d).
+    The table is sparse, for a cell has the features of its own column only. `weights` (K,), `means`
+    (K, d) drawn to that of all, `scatter` (K, d, d) about class means, and `pooled` (d, d).
     """
 
-    table: Array
+    table: csr_array
     weights: Array
     means: Array
     scatter: Array
     pooled: Array
 
     @classmethod
-    def of(cls, table: Array, counts: Array, columns: int) -> Features:
+    def of(cls, table: csr_array, counts: Array, columns: int) -> Features:
         """From counts (K, V, V) of pairs of cells: Σφ and Σφφᵀ of a row's φ = Σ_j table."""
-        φ = table[:-1]
+        φT = table[:-1].T.tocsr()
         weights = np.einsum("kvv->k", counts) / max(columns, 1)
         single = np.einsum("kvv->kv", counts)
-        sums = single @ φ
+        sums = (φT @ single.T).T
         there = (weights > TINY * weights.max(initial=0.0))[:, None]  # less is rounding
         own = np.divide(sums, weights[:, None], out=np.zeros_like(sums), where=there)
-        scatter = np.stack([φ.T @ (c @ φ) for c in counts])
+        scatter = np.stack([φT @ (φT @ c).T for c in counts])
         scatter -= weights[:, None, None] * own[:, :, None] * own[:, None]
         freedom = max(weights.sum() - np.count_nonzero(weights), 1.0)
         centre = sums.sum(axis=0) / max(weights.sum(), 1e-300)
@@ -344,12 +346,19 @@ def factorised(Σ: Array) -> tuple[Array, bool]:
         return cho_factor(Σ + more * np.eye(len(Σ)), lower=True)
 
 
+def inverse(factor: tuple[Array, bool]) -> Array:
+    """Σ⁻¹ of the Cholesky factor of Σ."""
+    below, _ = dpotri(factor[0], lower=1)
+    strict = np.tril(below, -1)
+    return strict + strict.T + np.diag(np.diag(below))
+
+
 def curved(all_features: Sequence[Features], priors: Sequence[float]) -> Curved:
     """Solve experts over some features each, side by side.
 
     They share a table, so that one look at two cells is enough for all of them.
     """
-    V, K = len(all_features[0].table), len(all_features[0].weights)
+    V, K = all_features[0].table.shape[0], len(all_features[0].weights)
     table = np.empty((V, V, K * len(all_features)))
     parts = np.split(table, len(all_features), axis=2)
     found = [bent(*each) for each in zip(all_features, priors, parts, strict=True)]
@@ -362,18 +371,19 @@ def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, 
     δ = (φ - μ)ᵀP(φ - μ) / width of φ = Σ_i a_i: Σ_ij a_iᵀPa_j - 2 Σ_i a_iᵀPμ + μᵀPμ. What it sums
     over pairs of cells is written to the `table` (V + 1, V + 1, K).
     """
-    a, d = features.table, features.table.shape[1]
+    a, (V, d) = features.table, features.table.shape
     K = len(features.weights)
     offset, constant = np.empty(K), np.empty(K)
     ν = features.weights + prior
     width = 1 + 1 / (features.weights + DRAWN)  # the mean is not known either
-    diagonal = np.diag_indices(len(a))
+    diagonal = np.diag_indices(V)
     for k in range(K):
         Σ = (features.scatter[k] + prior * features.ridged) / ν[k]
         Σ[np.diag_indices(d)] += TINY
         factor = factorised(Σ)
-        products = a @ cho_solve(factor, a.T)
-        drawn = cho_solve(factor, features.means[k])
+        P = inverse(factor)
+        products = a @ (a @ P).T
+        drawn = P @ features.means[k]
         own = np.diag(products) - 2 * a @ drawn
         products *= 2
         products[diagonal] = own
@@ -386,7 +396,7 @@ def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, 
 
 def cell_features(
     binned: Binned, counted: Pairs, cell_means: list[Array | None], every_bin: bool
-) -> Array:
+) -> csr_array:
     """Numbers for each slot (V + 1, d): of numbers their mean and normal score, indicators of bins.
 
     `cell_means` are the means of the cells of columns of numbers, None for categories. Unless
@@ -411,11 +421,9 @@ def cell_features(
         total = max(weight.sum(), 1e-300)
         indicators -= weight @ indicators / total
         indicators[bins == binned.size] = 0.0
-        block = np.column_stack([*own, indicators]) if own else indicators
-        wide = np.zeros((len(single) + 1, block.shape[1]))
-        wide[slots] = block
-        blocks.append(wide)
-    return np.hstack(blocks) if blocks else np.zeros((1, 0))
+        blocks.append(np.column_stack([*own, indicators]) if own else indicators)
+    blocks.append(np.zeros((1, 0)))  # what is in no slot
+    return csr_array(block_diag([coo_array(block) for block in blocks], format="csr"))
 
 
 def standard(values: Array, weight: Array) -> Array:
