@@ -35,7 +35,7 @@ from genus.persistence.loading import from_bytes
 from genus.persistence.restoring import restored
 from genus.persistence.trees import plain
 from genus.registry import ESTIMATORS
-from genus.table.predictions import LABEL
+from genus.table.predictions import LABEL, probability_names
 
 FILE = "model.genus"
 METADATA = "genus"
@@ -117,7 +117,7 @@ class ClassifierModel(Model, Stage, MLReadable, MLWritable):  # type: ignore[mis
 
         engine: Any = open_rows(dataset)
         scored = score_elsewhere(self.model, engine, label=True, probabilities=True)
-        names = [f"p({label})" for label in self.model.classes_.tolist()]
+        names = probability_names(self.model.classes_)
         vector = array_to_vector(array(*(col(quoted(name)) for name in names)))
         scored = scored.withColumn(self.getProbabilityCol(), vector).drop(*names)
         predicted = col(LABEL)

@@ -16,6 +16,7 @@ from genus.table import Source, TableError, open_table
 from genus.table.read.sources import repeated_in
 
 ENGINES = {"pyspark": "spark", "dask": "dask", "ray": "ray"}
+FAN_IN = 16  # parts that are added at a time
 TARGET = "y"  # the column of labels that are given beside an array
 
 Work = Callable[[Iterable[Any]], list[bytes]]  # of the Arrow batches of a partition

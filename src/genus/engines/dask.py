@@ -8,11 +8,10 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from genus.engines import TARGET, Add, Finish, Score, Work
+from genus.engines import FAN_IN, TARGET, Add, Finish, Score, Work
 from genus.table import TableError, open_table
 from genus.table.read.sources import fitted
 
-FAN_IN = 16  # parts that are added at a time
 VECTOR = "x"  # the column of an array
 
 

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from genus.engines import Add, Finish, Score, Work
+from genus.engines import FAN_IN, Add, Finish, Score, Work
 from genus.table import TableError
-
-FAN_IN = 16  # parts that are added at a time
 
 
 def opened(dataset: Any) -> RayDataset:

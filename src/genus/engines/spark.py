@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from genus.engines import Add, Finish, Score, Work
+from genus.engines import FAN_IN, Add, Finish, Score, Work
 from genus.table import TableError
 from genus.table.read.sources import BATCH, fitted, readable
 
-FAN_IN = 16  # parts that are added at a time
 PIECE = 128 << 20  # bytes of a file that are one task
 # Settings by which Spark reads files as genus does not: it has to read them itself.
 LENIENT = (

@@ -20,9 +20,9 @@ from genus.sql.expressions import ALWAYS, NEVER, UNUSED, ZERO, Term, Value, tota
 from genus.sql.families import of_family
 from genus.sql.table import of_table
 from genus.table.model.mixed import Mixed
+from genus.table.predictions import LABEL, probability_names
 from genus.text.model.corpus import Corpus
 
-LABEL = "prediction"  # as genus predict names it
 ROW_NAME = "row of the table"  # which no column of it may be called
 ROW = f'"{ROW_NAME}"'
 SMALLEST = number(-700.0)  # the least exponent; exp of it is a float, also when divided
@@ -111,7 +111,7 @@ def prediction(model: Model, sql: Dialect) -> str:
 
 def output_names(model: Model) -> list[str]:
     """Return the names of the columns that the statement adds, as genus predict has them."""
-    return [LABEL, *(f"p({label})" for label in model.classes.tolist())]
+    return [LABEL, *probability_names(model.classes)]
 
 
 def checked_names(model: Model, sql: Dialect, columns: Sequence[str] | None) -> list[str]:

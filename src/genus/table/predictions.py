@@ -28,6 +28,11 @@ def with_predictions(rows: Any, classes: Axis, best: NDArray[Any] | None, p: Arr
     return table
 
 
+def probability_names(classes: Axis) -> list[str]:
+    """The names of the columns of p(k|x)."""
+    return [f"p({label})" for label in classes.tolist()]
+
+
 def predictions(
     taken: Sequence[str], classes: Axis, best: NDArray[Any] | None, p: Array | None
 ) -> dict[str, Any]:
@@ -36,7 +41,7 @@ def predictions(
     if best is not None:
         added[LABEL] = arrow.labels(classes).take(arrow.numbers(best))
     if p is not None:
-        names = [f"p({label})" for label in classes.tolist()]
+        names = probability_names(classes)
         added |= {name: arrow.numbers(p[:, k]) for k, name in enumerate(names)}
     both = sorted(set(added) & set(taken))
     if both:
