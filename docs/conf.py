@@ -57,8 +57,8 @@ CONTENTS = {
         "sql",
     ],
     "The notes": ["notes/index"],
-    "Comparing": ["compare*", "scikit-learn", "benchmarks"],
-    "Reference": ["api", "cli", "design"],
+    "Comparing": ["compare*", "scikit-learn", "coming-from", "benchmarks"],
+    "Reference": ["api", "cli", "glossary", "design"],
 }
 NOTES = ["bayes", "normal", "gda", "gda-and-logistic", "naive-bayes", "discretising", "smoothing"]
 NOTES += ["event-models", "m-estimates"]

@@ -492,6 +492,9 @@ def test_demo(tmp_path, monkeypatch):
     for name in ("fit", "evaluate", "explain", "predict"):
         assert f"$ genus {name} " in told
     assert list(tmp_path.iterdir()) == []
+    done("demo", "-o", "here")
+    assert sorted(path.name for path in Path("here").iterdir()) == ["customers.csv", "new.csv"]
+    assert "exists already. Name another folder." in refused("demo", "-o", "here")
 
 
 def test_report(folder):

@@ -34,27 +34,46 @@ COMMANDS = (
 
 
 @click.command()
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False),
+    help="Write the table to this folder instead, as customers.csv and new.csv.",
+)
 @click.pass_context
-def demo(ctx: click.Context) -> None:
+def demo(ctx: click.Context, output: str | None) -> None:
     """Show the main commands at work on a small table.
 
     The table is made up on the spot, in a folder that is removed afterwards.
 
     \b
-    Example:
+    Examples:
       genus demo
+      genus demo -o .
     """
     from genus.cli.scores import bold
 
+    if output is not None:
+        keep(Path(output))
+        return
     with tempfile.TemporaryDirectory(prefix="genus-demo-") as folder, inside(folder):
-        write(Path("customers.csv"), random.Random(1), ROWS)
-        write(Path("new.csv"), random.Random(2), NEW)
+        keep(Path())
         show("head -4 customers.csv", Path("customers.csv"), 4)
         for command in COMMANDS:
             click.echo(bold(f"$ {command}"))
             run(ctx.find_root(), shlex.split(command)[1:])
             click.echo()
         show("cut -d, -f1-3,8- scored.csv", Path("scored.csv"), NEW + 1, left_out=slice(3, 7))
+
+
+def keep(folder: Path) -> None:
+    """Write the table of customers, and that of new ones, to a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, seed, rows in (("customers.csv", 1, ROWS), ("new.csv", 2, NEW)):
+        path = folder / name
+        if path.exists():
+            raise click.ClickException(f"{path} exists already. Name another folder.")
+        write(path, random.Random(seed), rows)
 
 
 def run(root: click.Context, arguments: list[str]) -> None:
