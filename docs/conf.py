@@ -57,6 +57,7 @@ CONTENTS = {
         "sql",
     ],
     "The notes": ["notes/index"],
+    "Pictures": ["gallery"],
     "Comparing": ["compare*", "scikit-learn", "coming-from", "benchmarks"],
     "Reference": ["api", "cli", "glossary", "design"],
 }

@@ -229,18 +229,26 @@ def test_normals_side_by_side_have_the_same_axes(pyplot: Any) -> None:
     assert [ax.get_title() for ax in display.axes_.flat] == ["left", "right", "", ""]
     assert len({ax.get_xlim() for ax in display.axes_[1]}) == 1
     assert len({ax.get_zlim() for ax in display.axes_[0]}) == 1
-    step = display.x[1] - display.x[0]
+    step = display.x[0, 1] - display.x[0, 0]
     assert display.density.sum(axis=(1, 2)) * step**2 == pytest.approx(1, abs=0.01)
     top = np.unravel_index(display.density[1].argmax(), display.density[1].shape)
-    assert display.x[list(top)] == pytest.approx([-1.5, -1], abs=step)  # the second is upwards
+    assert display.x[1][list(top)] == pytest.approx([-1.5, -1], abs=step)  # the second is upwards
     for ax in display.axes_[0]:
-        (surface,) = ax.collections
+        surface, _ = ax.collections  # and contours on the floor
         assert surface.get_rasterized()
+
+
+def test_normals_of_several_figures_have_one_scale(pyplot: Any) -> None:
+    several = [MultivariateNormal([0, 0], c * np.eye(2)) for c in (1, 4)]
+    display = NormalDisplay.from_distribution(several, reach=[3, 5], top=0.25)
+    assert [ax.get_xlim() for ax in display.axes_[1]] == [(-3, 3), (-5, 5)]
+    assert {ax.get_zlim()[1] for ax in display.axes_[0]} == {0.25}
+    assert all(0 <= z <= 0.25 for z in display.axes_[0, 0].get_zticks())
 
 
 def test_normals_say_what_they_are(pyplot: Any) -> None:
     display = NormalDisplay.from_distribution(MultivariateNormal([0, 0], [[1, -0.5], [-0.5, 1]]))
-    assert display.names == ["μ = (0, 0)\nΣ = [[1, −0.5], [−0.5, 1]]"]
+    assert display.names == ["μ = (0, 0)\nΣ = ⎡   1 −0.5⎤\n    ⎣−0.5    1⎦"]
 
 
 def test_normals_that_cannot_be_drawn(pyplot: Any) -> None:

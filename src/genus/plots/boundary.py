@@ -40,6 +40,7 @@ class BoundaryDisplay:
     joint : log p(x, y), (m, m, K), and `peaks` its largest of each class, (K,); None if the
         classifier is not generative, and there are no contours.
     classes, rows, labels, names : the classes, the rows (n, 2), their labels, the columns' names.
+    means : the means of the classes, (K, 2), which are marked; None if the classifier has none.
     ax_, figure_ : where, once it is drawn.
     contours_, boundaries_ : matplotlib's contours, of each class, and between them.
 
@@ -67,6 +68,7 @@ class BoundaryDisplay:
         rows: Array | None = None,
         labels: ArrayLike | None = None,
         names: Sequence[str] = ("$x_1$", "$x_2$"),
+        means: Array | None = None,
     ) -> None:
         self.x, self.y, self.scores, self.joint = x, y, scores, joint
         self.peaks = joint.max(axis=(0, 1)) if peaks is None and joint is not None else peaks
@@ -74,6 +76,7 @@ class BoundaryDisplay:
         self.rows = np.empty((0, 2)) if rows is None else rows
         self.labels = None if labels is None else np.asarray(labels)
         self.names = list(names)
+        self.means = means
 
     @classmethod
     def from_estimator(
@@ -87,13 +90,14 @@ class BoundaryDisplay:
         plane = np.stack(np.meshgrid(across, upwards), axis=-1).reshape(-1, 2)
         shape = (POINTS, POINTS, len(estimator.classes_))
         scores = log_posterior(estimator, like(X, plane)).reshape(shape)
-        joint = peaks = None
+        joint = peaks = means = None
         if is_generative(estimator):
             joint = log_joint(estimator, like(X, plane)).reshape(shape)
             # A class may be densest between the points; of a normal the mean is the place.
-            means = getattr(estimator, "means_", getattr(estimator, "theta_", rows))
+            means = getattr(estimator, "means_", getattr(estimator, "theta_", None))
+            places = rows if means is None else means
             peaks = np.maximum(
-                joint.max(axis=(0, 1)), log_joint(estimator, like(X, means)).max(axis=0)
+                joint.max(axis=(0, 1)), log_joint(estimator, like(X, places)).max(axis=0)
             )
         made = cls(
             across,
@@ -105,6 +109,7 @@ class BoundaryDisplay:
             rows=rows,
             labels=labels,
             names=names,
+            means=means,
         )
         return made.plot(ax=ax, **options)
 
@@ -142,6 +147,13 @@ class BoundaryDisplay:
             self.ax_.contour(self.x, self.y, self.margin(k), [0], **edge)
             for k in range(len(self.classes) - 1)
         ]
+        if self.means is not None:
+            cross = {"marker": "P", "s": 42, "linewidths": 0.8, "zorder": 3}
+            for k, mean in enumerate(self.means):
+                self.ax_.scatter(*mean, color=colour(k), edgecolors=colours()["text"], **cross)
+        if self.labels is not None and len(self.classes) == 2:
+            line = {"color": colours()["text"], "linewidth": 1.6}
+            self.ax_.plot([], [], label="$p(y|x) = ½$", **line)
         self.ax_.set(
             xlabel=self.names[0],
             ylabel=self.names[1],

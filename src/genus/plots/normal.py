@@ -20,6 +20,9 @@ from genus.solve.normal import MultivariateNormal
 POINTS = 61  # along each side
 SHARES = (0.9, 0.7, 0.5, 0.3, 0.1)  # that contours enclose
 REACH = 3.0  # standard deviations that are drawn
+MESH = 21  # lines of a surface's mesh, each way
+SKIRT = 0.015  # densities that are not drawn, as a share of the top: they would hide the floor
+FLOOR = 0.5  # how far below zero the floor lies that contours are drawn on, as a share of the top
 
 
 class NormalDisplay:
@@ -30,7 +33,8 @@ class NormalDisplay:
     Attributes
     ----------
     normals, names : the distributions, and what stands above them.
-    x : points along both axes, (m,).
+    x : points along both axes, (distributions, m).
+    top : the height of the surfaces' box.
     density : p at the points of the plane, (distributions, m, m); the second axis is upwards.
     axes_ : (rows, distributions), figure_ : where, once it is drawn.
 
@@ -43,7 +47,12 @@ class NormalDisplay:
     figure_: Any
 
     def __init__(
-        self, normals: Sequence[MultivariateNormal], names: Sequence[str] | None = None
+        self,
+        normals: Sequence[MultivariateNormal],
+        names: Sequence[str] | None = None,
+        *,
+        reach: float | Sequence[float] | None = None,
+        top: float | None = None,
     ) -> None:
         for normal in normals:
             if normal.dimension != 2:
@@ -55,11 +64,17 @@ class NormalDisplay:
         self.names = [told(normal) for normal in normals] if names is None else list(names)
         if len(self.names) != len(self.normals):
             raise ValueError(f"{len(self.normals)} normals need as many names: {self.names}")
-        reach = np.array([REACH * np.sqrt(np.diagonal(one.covariance)) for one in self.normals])
-        mean = np.array([one.mean for one in self.normals])
-        self.x = np.linspace((mean - reach).min(), (mean + reach).max(), POINTS)
-        plane = np.stack(np.meshgrid(self.x, self.x), axis=-1)
-        self.density = np.array([one.density(plane) for one in self.normals])
+        if reach is None:
+            away = np.array([REACH * np.sqrt(np.diagonal(one.covariance)) for one in self.normals])
+            mean = np.array([one.mean for one in self.normals])
+            ends = np.broadcast_to([(mean - away).min(), (mean + away).max()], (len(normals), 2))
+        else:
+            far = np.broadcast_to(np.asarray(reach, dtype=float), len(self.normals))
+            ends = np.stack([-far, far], axis=1)
+        self.x = np.linspace(ends[:, 0], ends[:, 1], POINTS, axis=1)
+        planes = [np.stack(np.meshgrid(x, x), axis=-1) for x in self.x]
+        self.density = np.array([n.density(p) for n, p in zip(self.normals, planes, strict=True)])
+        self.top = float(self.density.max()) if top is None else top
 
     @classmethod
     def from_distribution(
@@ -67,12 +82,18 @@ class NormalDisplay:
         normals: MultivariateNormal | Sequence[MultivariateNormal],
         *,
         names: Sequence[str] | None = None,
+        reach: float | Sequence[float] | None = None,
+        top: float | None = None,
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """One normal, or several on equal axes; `ax` and options as `plot` has."""
+        """Draw one normal, or several on equal axes; `ax` and options as `plot` has.
+
+        `reach` says how far from zero the axes go, for all or for each, and `top` how high, so that
+        several figures have one scale.
+        """
         several = [normals] if isinstance(normals, MultivariateNormal) else normals
-        return cls(several, names).plot(ax=ax, **options)
+        return cls(several, names, reach=reach, top=top).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, shares: Sequence[float] = SHARES, **options: Any) -> Self:
         """Draw on axes or on new ones; options go to the contours.
@@ -92,47 +113,57 @@ class NormalDisplay:
                 else:
                     self._contours(place, j, shares, options)
         for place, text in zip(self.axes_[0], self.names, strict=True):
-            place.set_title(text)
+            place.set_title(text, **({"family": "monospace"} if "⎡" in text else {}))
         return self
 
     def _surface(self, ax: Any, j: int) -> None:
-        x, y = np.meshgrid(self.x, self.x)
-        top = self.density.max()
-        scale = library("matplotlib.colors").PowerNorm(0.5, 0, top)
+        x, y = np.meshgrid(self.x[j], self.x[j])
+        scale = library("matplotlib.colors").PowerNorm(0.5, 0, self.top)
+        floor = -FLOOR * self.top
         ax.plot_surface(
             x,
             y,
-            self.density[j],
-            rcount=POINTS,
-            ccount=POINTS,
-            antialiased=False,  # or there are seams between the areas
+            np.where(self.density[j] > SKIRT * self.top, self.density[j], np.nan),
+            rcount=MESH,
+            ccount=MESH,
             cmap=ramp(),
             norm=scale,
-            linewidth=0,
-            rasterized=True,  # thousands of small areas
+            linewidth=0.25,
+            edgecolor=colours()["page"],
+            rasterized=True,  # many small areas
         )
-        ax.set(zlim=(0, top))
+        levels = self._levels(j, SHARES)
+        lines = {"colors": colours()["class-0"], "linewidths": 0.8}
+        ax.contour(x, y, self.density[j], levels, offset=floor, **lines)
+        ax.set(zlim=(floor, self.top))
         ax.set_xlabel("$x_1$", labelpad=-7)
         ax.set_ylabel("$x_2$", labelpad=-7)
         ax.tick_params(pad=-3)
         ax.tick_params(axis="z", pad=-1)
         ax.view_init(elev=28, azim=-60)
-        ax.set_box_aspect((4, 4, 3), zoom=0.95)
+        ax.set_box_aspect((4, 4, 3), zoom=1.12)
         for axis, ticks in ((ax.xaxis, (4, 4)), (ax.yaxis, (4, 4)), (ax.zaxis, (3, 5))):
             axis.set_pane_color(colours()["panel"])
             axis.set_major_locator(locator(*ticks))
+        ax.set_zticks([z for z in ax.get_zticks() if 0 <= z <= self.top])
 
     def _contours(self, ax: Any, j: int, shares: Sequence[float], options: dict[str, Any]) -> None:
         normal = self.normals[j]
-        levels = normal.density(normal.mean) * (1 - np.sort(shares)[::-1])
+        levels = self._levels(j, shares)
         given = {} if "cmap" in options else {"colors": colours()["class-0"]}
-        ax.contour(self.x, self.x, self.density[j], levels, **{**given, "linewidths": 1, **options})
+        lines = {**given, "linewidths": 1, **options}
+        ax.contour(self.x[j], self.x[j], self.density[j], levels, **lines)
         ax.plot(*normal.mean, marker="+", color=colours()["text"])
         ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(locator(6, 5))
         ax.grid(visible=True, linewidth=0.5)
         ax.set_axisbelow(True)
+
+    def _levels(self, j: int, shares: Sequence[float]) -> NDArray[np.float64]:
+        """The densities of the contours that enclose some shares of a normal."""
+        normal = self.normals[j]
+        return np.asarray(normal.density(normal.mean) * (1 - np.sort(shares)[::-1]))
 
 
 def locator(most: int, multiple: int) -> Any:
@@ -159,5 +190,17 @@ def both(figure: Any, columns: int) -> NDArray[Any]:
 def told(normal: MultivariateNormal) -> str:
     """A normal by its mean and its covariance."""
     mean = ", ".join(map(number, normal.mean))
-    rows = ", ".join(f"[{', '.join(map(number, row))}]" for row in normal.covariance)
-    return f"μ = ({mean})\nΣ = [{rows}]"
+    return f"μ = ({mean})\n{as_matrix('Σ', normal.covariance)}"
+
+
+def as_matrix(symbol: str, Σ: NDArray[np.float64]) -> str:
+    """A matrix of two rows, in two lines.
+
+    >>> print(as_matrix("Σ", np.array([[3, 0.8], [0.8, 1]])))
+    Σ = ⎡  3 0.8⎤
+        ⎣0.8   1⎦
+    """
+    cells = [[number(value) for value in row] for row in np.asarray(Σ)]
+    wide = max(len(cell) for row in cells for cell in row)
+    first, second = (" ".join(cell.rjust(wide) for cell in row) for row in cells)
+    return f"{symbol} = ⎡{first}⎤\n{' ' * (len(symbol) + 3)}⎣{second}⎦"

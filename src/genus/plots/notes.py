@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import LogisticRegression
 
 from genus.estimators import (
@@ -25,12 +25,11 @@ from genus.plots.bins import BinsDisplay
 from genus.plots.boundary import BoundaryDisplay
 from genus.plots.evidence import EvidenceDisplay
 from genus.plots.image import ImageDisplay
-from genus.plots.normal import NormalDisplay, both
-from genus.plots.points import Array
+from genus.plots.normal import NormalDisplay, as_matrix, both
 from genus.plots.posterior import PosteriorDisplay
 from genus.plots.sigmoid import SigmoidDisplay
 from genus.plots.smoothing import SmoothingDisplay
-from genus.plots.style import NARROW, WIDE, as_file, sheet, style
+from genus.plots.style import NARROW, WIDE, as_file, colour, legend, look, sheet, style
 from genus.solve.normal import MultivariateNormal
 
 SPAM = (
@@ -54,11 +53,16 @@ def drawn(name: str, format: str = "svg", dark: bool = False) -> bytes:
 
 
 def normals(names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> Any:
-    """Normals of means and covariances, side by side."""
-    figure = sheet(WIDE, 4.4)
+    """Normals of means and covariances, side by side, on one scale in all figures.
+
+    Axes go to 3, but for a normal that would be cut off; then to 5.
+    """
+    figure = sheet(WIDE, 4.6)
     several = [MultivariateNormal(mean, covariance) for mean, covariance in pairs]
+    reach = [5.0 if np.diagonal(one.covariance).max() > 2 else 3.0 for one in several]
+    ax = both(figure, len(several))
     return NormalDisplay.from_distribution(
-        several, names=names, ax=both(figure, len(several))
+        several, names=names, reach=reach, top=0.27, ax=ax
     ).figure_
 
 
@@ -68,8 +72,9 @@ def normal_variance() -> Any:
 
 
 def covariances(several: Sequence[Any]) -> Any:
-    names = [f"Σ = [[{a:g}, {b:g}], [{b:g}, {c:g}]]".replace("-", "−") for a, b, c in several]
-    return normals(names, [((0, 0), ((a, b), (b, c))) for a, b, c in several])
+    matrices = [np.array([[a, b], [b, c]]) for a, b, c in several]
+    names = [as_matrix("Σ", one) for one in matrices]
+    return normals(names, [((0, 0), one) for one in matrices])
 
 
 def normal_covariance() -> Any:
@@ -86,33 +91,50 @@ def normal_mean() -> Any:
     return normals(names, [(mean, np.eye(2)) for mean in means])
 
 
-def two_groups(second: Any) -> tuple[Array, Array]:
-    """Rows of two normals, of which the second has its own covariance, and their labels."""
-    first = MultivariateNormal((0, 0), ((1, 0.5), (0.5, 1)))
-    other = MultivariateNormal((3, 1), second)
-    X = np.vstack([first.sample(60, random_state=1), other.sample(60, random_state=2)])
-    return X, np.repeat([0, 1], 60)
+def bell() -> Any:
+    """The normal distribution of one dimension: the standard one, a narrower and a shifted one."""
+    ax = sheet(NARROW, 2.4).subplots()
+    x = np.linspace(-4, 4, 321)
+    for k, (μ, σ) in enumerate(((0.0, 1.0), (0.0, 0.5), (2.0, 0.7))):
+        density = MultivariateNormal(μ, σ**2).density(x[:, None])
+        label = f"μ = {μ:g}, σ = {σ:g}"
+        ax.plot(x, density, label=label, **look(k))
+        ax.fill_between(x, density, color=colour(k), alpha=0.08, linewidth=0)
+    ax.set(xlabel="$x$", ylabel="$p(x)$", xlim=(-4, 4))
+    ax.set_ylim(bottom=0)
+    legend(ax, loc="upper left")
+    return ax.figure
 
 
-def boundary(model: GDA, X: Array, y: Array) -> Any:
-    ax = sheet(NARROW, 3.0).subplots()
-    return BoundaryDisplay.from_estimator(model.fit(X, y), X, y, ax=ax).figure_
+def boundary(model: GDA) -> Any:
+    """Petals of two species of iris, by a model of them."""
+    flowers = load_iris(as_frame=True)
+    X = flowers.data[["petal length (cm)", "petal width (cm)"]][50:]
+    y = flowers.target_names[flowers.target][50:]
+    ax = sheet(WIDE, 3.4).subplots()
+    figure = BoundaryDisplay.from_estimator(model.fit(X, y), X, y, ax=ax).figure_
+    ax.set_aspect("equal")
+    return figure
 
 
 def gda_shared() -> Any:
-    return boundary(GDA(), *two_groups(((1, 0.5), (0.5, 1))))
+    return boundary(GDA())
 
 
 def gda_separate() -> Any:
-    return boundary(GDA(shared=False), *two_groups(((0.3, -0.3), (-0.3, 2))))
+    return boundary(GDA(shared=False))
 
 
 def bells() -> Any:
-    rng = np.random.default_rng(3)
-    X = np.concatenate([rng.normal(0, 1, 140), rng.normal(3, 1, 60)])[:, None]
-    model = GDA().fit(X, np.repeat([0, 1], [140, 60]))
+    """Dogs and elephants by their height, as the page on Bayes' rule has them."""
+    heights = np.array([[0.25], [0.4], [0.5], [0.6], [0.75], [1.1], [2.4], [2.8], [3.2]])
+    model = GDA(shared=False).fit(heights, ["dog"] * 5 + ["elephant"] * 4)
     axes = sheet(NARROW, 3.4).subplots(2, 1, sharex=True)
-    return PosteriorDisplay.from_estimator(model, X, ax=axes).figure_
+    display = PosteriorDisplay.from_estimator(model, heights, ax=axes)
+    axes[1].set(xlabel="height, metres", xlim=(0, 4))
+    for k, own in enumerate((heights[:5], heights[5:])):
+        axes[0].plot(own[:, 0], np.zeros(len(own)), "|", color=colour(k), markersize=9)
+    return display.figure_
 
 
 def sigmoids() -> Any:
@@ -172,6 +194,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "normal-covariance": normal_covariance,
     "normal-negative": normal_negative,
     "normal-mean": normal_mean,
+    "bell": bell,
     "gda-shared": gda_shared,
     "gda-separate": gda_separate,
     "bells": bells,
