@@ -122,5 +122,5 @@ table_out = click.option(
     "--output",
     type=File("OUT"),
     default="-",
-    help="A .csv, .tsv, .parquet or .jsonl file; - or none is CSV on stdout.",
+    help="A .csv, .tsv, .parquet, .feather or .jsonl file, also .csv.gz; - or none: CSV on stdout.",
 )

@@ -18,7 +18,8 @@ def predict(model: str, data: tuple[str, ...], output: str, encoding: str) -> No
     """Add the likeliest class and probabilities to a table.
 
     All columns of DATA are kept; `prediction` and `p(CLASS)` come after them. From CSV to CSV the
-    lines stay as they are, byte for byte. Rows are read and written as a stream.
+    lines stay as they are, byte for byte; in other formats a column of long numbers, or of numbers
+    that begin with 0, is text. Rows are read and written as a stream.
 
     \b
     Examples:
@@ -43,8 +44,10 @@ def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> 
     _ = learned.model_.parameters  # a model that cannot be solved is refused before data is read
     with opened(data, encoding) as source:
         tell_extra(source, learned)
+        lines = lines_for(output, source)
+        source = source.unaltered() if lines is None else source
         empty = scored(pa.Table.from_batches([], source.schema), learned)
-        rows, lines = 0, lines_for(output, source)
+        rows = 0
         if lines is None:
             out = rows_to(output, empty.schema)
         else:
