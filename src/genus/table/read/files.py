@@ -146,7 +146,10 @@ def csv_options(paths: Sequence[str], size: int) -> str:
     tabs = all(suffix_of(path) in (".tsv", ".tab") for path in paths)
     options = ", delim = '\t'" if tabs else ""
     sample = -1 if size <= SNIFFED else SAMPLED
-    return f"{options}, sample_size = {sample}, auto_type_candidates = {TYPES}"
+    # Dates of other orders than this are read by `genus.table.numerals`, for all values of a column
+    # tell the order, and the plan keeps it.
+    options += f", dateformat = '%Y-%m-%d', sample_size = {sample}"
+    return f"{options}, auto_type_candidates = {TYPES}"
 
 
 def in_memory(name: str, sql: str) -> Source:
@@ -335,6 +338,9 @@ def from_csv(
         refuse_ragged(name, paths[0])
         raise
     refuse_unnamed(name, options, paths, source.columns)
+    short = [column for column in short_years(source) if column not in texts]
+    if short:
+        return from_csv(name, options, paths, size, (*texts, *short))
     return replace(
         source,
         with_text=lambda column: from_csv(name, options, paths, size, (*texts, column)),
@@ -347,6 +353,20 @@ def from_csv(
         lines=lambda: lines_of(options, paths),
         altered=lambda: altered_columns(name, listed, options, source.schema),
     )
+
+
+def short_years(source: Source) -> list[str]:
+    """The columns whose years have two digits; DuckDB takes them for the first century."""
+    import pyarrow.compute as pc
+    import pyarrow.types as pt
+
+    moments = [field.name for field in source.schema if pt.is_timestamp(field.type)]
+    if not moments:
+        return []
+    with readable(source.name):
+        first = next(iter(source.opened()), None)
+    years = {} if first is None else {n: pc.max(pc.year(first.column(n))).as_py() for n in moments}
+    return [name for name, year in years.items() if year is not None and year < 100]
 
 
 def altered_columns(name: str, listed: str, options: str, schema: Any) -> list[str]:
