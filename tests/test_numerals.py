@@ -123,7 +123,7 @@ def fitted(tmp_path_factory):
 
 
 def test_a_file_of_them_is_learned_from(fitted):
-    folder, rows, model = fitted
+    _, rows, model = fitted
     kinds = {column.name: (column.kind, column.unit) for column in model.plan_.used}
     assert kinds == {"day": ("number", "days"), "price": ("number", "")}
     plain = {

@@ -117,6 +117,10 @@ families = click.option(
 ignore = click.option(
     "--ignore", type=Column(), multiple=True, help="Leave a column out. May be repeated."
 )
+force = click.option(
+    "--force", is_flag=True, help="Predict even if half of a column was never seen."
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 table_out = click.option(
     "-o",
     "--output",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from genus.cli.checking import check
 from genus.cli.comparing import compare
 from genus.cli.completion import completion
 from genus.cli.demo import demo
@@ -56,6 +57,7 @@ for command in (
     fit,
     predict,
     evaluate,
+    check,
     explain,
     show,
     sample,

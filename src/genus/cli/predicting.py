@@ -8,13 +8,16 @@ import click
 
 from genus.cli import arguments
 
+LOOKED = 20_000  # rows that are compared with those of the model
+
 
 @click.command()
 @arguments.model
 @arguments.data
 @arguments.table_out
+@arguments.force
 @arguments.encoding
-def predict(model: str, data: tuple[str, ...], output: str, encoding: str) -> None:
+def predict(model: str, data: tuple[str, ...], output: str, force: bool, encoding: str) -> None:
     """Add the likeliest class and probabilities to a table.
 
     All columns of DATA are kept; `prediction` and `p(CLASS)` come after them. From CSV to CSV the
@@ -26,10 +29,12 @@ def predict(model: str, data: tuple[str, ...], output: str, encoding: str) -> No
       genus predict churn.genus customers.csv -o scored.parquet
       genus predict churn.genus customers.csv | head
     """
-    predicted(model, data, output, encoding)
+    predicted(model, data, output, encoding, force)
 
 
-def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> None:
+def predicted(
+    model: str, data: tuple[str, ...], output: str, encoding: str, force: bool = False
+) -> None:
     """Write a table and what a model says of its rows."""
     import pyarrow as pa
 
@@ -44,6 +49,7 @@ def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> 
     _ = learned.model_.parameters  # a model that cannot be solved is refused before data is read
     with opened(data, encoding) as source:
         tell_extra(source, learned)
+        refuse_new(source, learned, force)
         lines = lines_for(output, source)
         source = source.unaltered() if lines is None else source
         empty = scored(pa.Table.from_batches([], source.schema), learned)
@@ -60,6 +66,27 @@ def predicted(model: str, data: tuple[str, ...], output: str, encoding: str) -> 
                 progress(batch.num_rows)
         if rows == 0:
             say(f"{source.name} has no rows; only the names of columns are written.")
+
+
+def refuse_new(source: Any, model: Any, force: bool) -> None:
+    """Raise if half of a column was never seen when the model was fitted; say so if forced."""
+    from genus.cli.errors import say
+    from genus.table import Frame, TableError
+    from genus.table.drift import ENOUGH, HALF, of_frame
+
+    model.plan_.require_columns(source.schema.names)
+    some = Frame.of(source.look(LOOKED), model.plan_)
+    cells, total = model.model_.statistics["cells"], float(model.model_.weights["rows"].sum())
+    found = of_frame(some, cells, total)
+    new = [str(one) for one in found if one.is_new]
+    if new and not force:
+        raise TableError(
+            f"{' '.join(new)} Predictions would tell little. Give it as it was, fit again with "
+            "such rows, or predict all the same with --force."
+        )
+    beyond = [str(one) for one in found if one.kind == "number" and one.unseen >= HALF]
+    for told in [*new, *(beyond if len(some) >= ENOUGH else ())]:
+        say(told)
 
 
 def lines_for(output: str, source: Any) -> Any:

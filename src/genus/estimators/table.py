@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -24,7 +25,8 @@ from genus.explanation import TableExplanation
 from genus.model import Model
 from genus.registry import FAMILIES, is_for
 from genus.statistics import Array, Tally
-from genus.table import Column, Frame, Plan, Source, TableError, look, open_table
+from genus.table import Column, Frame, Plan, Source, TableError, drift, look, open_table
+from genus.table.drift import Drift
 from genus.table.model.builder import asked_families, build
 from genus.table.model.counts import Counting
 from genus.table.model.mixed import Mixed
@@ -32,6 +34,7 @@ from genus.table.model.weighing import Weighing
 from genus.table.plan import CONSTANT
 from genus.text import Texts
 
+DRAWN, RARE = 2000, 0.01  # rows of the model's own, and the share that is rare among them
 BEYOND = 0.01  # of rows, which a look at rows from all over a table would not have missed
 
 
@@ -245,6 +248,24 @@ class TableClassifier(GenerativeClassifier):
             prior = after
         return self.resolve(priors=dict(zip(self.classes_.tolist(), prior.tolist(), strict=True)))
 
+    def drift(self, X: Any) -> Drift:
+        """Say how rows differ from those that were counted: which columns moved, and how far.
+
+        A file is compared by some of its rows, from all over it.
+        """
+        check_is_fitted(self)
+        source = open_table(X)
+        table = source.table() if source.once else source.look(LOOK)
+        if table.num_rows == 0:
+            raise ValueError("There are no rows to compare.")
+        columns = drift.of_frame(Frame.of(table, self.plan_), *self._counted())
+        columns.sort(key=lambda one: (-one.is_new, -one.has_moved, -one.moved))
+        density = self.generative()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is new is told by the result
+            unlike = unlike_share(density, table, [one.name for one in columns if one.is_open])
+        return Drift(table.num_rows, tuple(columns), unlike, RARE)
+
     def generative(self) -> TableClassifier:
         """The same counts as a density: each column given the class and one other column.
 
@@ -393,8 +414,21 @@ class TableClassifier(GenerativeClassifier):
 
     def _score(self, X: Any, score: Any) -> Any:
         check_is_fitted(self)
+        checked = False
+
+        def score_and_compare(model: Model, rows: Frame) -> Any:
+            nonlocal checked
+            if not checked:
+                drift.warn_of_new(rows, *self._counted())
+                checked = True
+            return score(model, rows)
+
         with self._named_errors():
-            return self._score_rows(open_table(X), score)
+            return self._score_rows(open_table(X), score_and_compare)
+
+    def _counted(self) -> tuple[Tally, float]:
+        """Rows by class and cell of each column, and how many there are."""
+        return self.model_.statistics["cells"], float(self.model_.weights["rows"].sum())
 
     def _for_rereading(self, X: Frame, classes: int) -> Frame:
         how = self._family().how
@@ -414,6 +448,23 @@ class TableClassifier(GenerativeClassifier):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def unlike_share(density: TableClassifier, table: Any, apart: Collection[str]) -> float:
+    """The share of rows that are less likely than all but RARE of rows drawn from a density.
+
+    Columns `apart`, whose values are often new, have no part in it.
+    """
+    import pyarrow as pa
+
+    def log_density(rows: Any) -> Array:
+        for name in apart:
+            at = rows.schema.get_field_index(name)
+            rows = rows.set_column(at, name, pa.nulls(rows.num_rows))
+        return density.log_density(rows)
+
+    own = log_density(density.sample(DRAWN, random_state=0)[0])
+    return float((log_density(table) < np.quantile(own, RARE)).mean())
 
 
 def some_rows(table: Any) -> Any:

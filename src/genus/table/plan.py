@@ -408,10 +408,13 @@ def plain(name: str) -> str:
     return name.lower() if name.lower() in ("true", "false") else name
 
 
-def as_numbers(values: Any, name: str, learned: str, written: str = "") -> Any:
+def as_numbers(
+    values: Any, name: str, learned: str, written: str = "", unit: str | None = None
+) -> Any:
     """Arrow values as float64, NaN where missing or infinite; dates as days since 1970.
 
-    `learned` is the type that the column was first seen with, and `written` how its text is read.
+    `learned` is the type that the column was first seen with, `written` how its text is read, and
+    `unit` what its numbers count: dates in place of numbers, or the other way round, are refused.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -423,12 +426,18 @@ def as_numbers(values: Any, name: str, learned: str, written: str = "") -> Any:
         type = values.type
     if pt.is_null(type):
         return np.full(len(values), np.nan)
+    if unit is not None and not arrow.is_text(type):
+        refuse_other_unit(values, name, unit, unit_of(type))
     if arrow.is_text(type):
         trimmed = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
         known = pc.if_else(pc.is_in(trimmed, value_set=marks()), None, trimmed)
         try:
-            values = read_text(known, written)
-        except (pa.ArrowInvalid, ValueError):
+            values, found = read_text(known, written)
+            if unit is not None:
+                refuse_other_unit(known, name, unit, "days" if found in DATES else "")
+        except (pa.ArrowInvalid, ValueError) as error:
+            if isinstance(error, TableError):
+                raise
             texts = [text for text in known.to_pylist() if text]
             wrong = next((text for text in texts if not is_read(text, written)), texts[0])
             held = "numbers or dates" if learned.startswith(("date", "time")) else "numbers"
@@ -458,18 +467,30 @@ def as_numbers(values: Any, name: str, learned: str, written: str = "") -> Any:
     return np.where(infinite, np.nan, out) if infinite.any() else out
 
 
-def read_text(strings: Any, written: str) -> Any:
-    """Trimmed strings as float64: as the column is written, else as they are together."""
+def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
+    """Raise if numbers stand where dates were, or dates where numbers were."""
+    there = values.drop_null()
+    if unit == now or len(there) == 0:
+        return
+    held = {"days": "dates", "seconds": "times", "": "numbers"}
+    raise TableError(
+        f"Column {name!r} held {held[unit]} when it was first looked at, and holds {held[now]} "
+        f"({shown(there[0].as_py())}) now. Give it as it was, or fit again."
+    )
+
+
+def read_text(strings: Any, written: str) -> tuple[Any, str]:
+    """Trimmed strings as float64, as the column is written, else as they are together; and how."""
     there = strings.drop_null()
     if written and len(there):
         try:
-            return read(strings, written)
+            return read(strings, written), written
         except ValueError:
             pass
-    found = reading_of(there) if len(there) else ""
+    found = reading_of(there) if len(there) else written
     if found is None:
         raise ValueError("these are no numbers")
-    return read(strings, found)
+    return read(strings, found if len(there) else ""), found
 
 
 def is_read(text: str, written: str) -> bool:
