@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -34,7 +33,7 @@ from genus.table.model.weighing import Weighing
 from genus.table.plan import CONSTANT
 from genus.text import Texts
 
-DRAWN, RARE = 2000, 0.01  # rows of the model's own, and the share that is rare among them
+RARE = 0.01  # the share of a model's own rows that is rare
 BEYOND = 0.01  # of rows, which a look at rows from all over a table would not have missed
 
 
@@ -258,12 +257,15 @@ class TableClassifier(GenerativeClassifier):
         table = source.table() if source.once else source.look(LOOK)
         if table.num_rows == 0:
             raise ValueError("There are no rows to compare.")
-        columns = drift.of_frame(Frame.of(table, self.plan_), *self._counted())
+        frame, counted = Frame.of(table, self.plan_), self._counted()
+        columns = drift.of_frame(frame, *counted)
         columns.sort(key=lambda one: (-one.is_new, -one.has_moved, -one.moved))
-        density = self.generative()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is new is told by the result
-            unlike = unlike_share(density, table, [one.name for one in columns if one.is_open])
+        family: Any = self.model_.family
+        unlike = np.nan
+        statistics: Any = self.model_.statistics
+        if len(statistics["sample"]):
+            own = drift.log_shares(family.how.decoded(statistics["sample"], statistics), *counted)
+            unlike = float((drift.log_shares(frame, *counted) < np.quantile(own, RARE)).mean())
         return Drift(table.num_rows, tuple(columns), unlike, RARE)
 
     def generative(self) -> TableClassifier:
@@ -448,23 +450,6 @@ class TableClassifier(GenerativeClassifier):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def unlike_share(density: TableClassifier, table: Any, apart: Collection[str]) -> float:
-    """The share of rows that are less likely than all but RARE of rows drawn from a density.
-
-    Columns `apart`, whose values are often new, have no part in it.
-    """
-    import pyarrow as pa
-
-    def log_density(rows: Any) -> Array:
-        for name in apart:
-            at = rows.schema.get_field_index(name)
-            rows = rows.set_column(at, name, pa.nulls(rows.num_rows))
-        return density.log_density(rows)
-
-    own = log_density(density.sample(DRAWN, random_state=0)[0])
-    return float((log_density(table) < np.quantile(own, RARE)).mean())
 
 
 def some_rows(table: Any) -> Any:

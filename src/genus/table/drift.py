@@ -6,7 +6,7 @@ shares of cells then and now, n and N the numbers of values now and then.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,8 @@ TOLD = 3  # examples
 class Drift:
     """How `rows` rows differ from those of a model: its columns, those that moved most first.
 
-    `unlike` is the share of rows that are less likely than all but `expected` of the model's own.
+    `unlike` is the share of rows whose values are less usual, taken together, than those of all but
+    `expected` of the model's own rows; NaN if the model keeps no sample of them.
     """
 
     rows: int
@@ -49,12 +50,13 @@ class Drift:
         moved = self.moved
         told = f"{len(moved)} of {len(self.columns)} columns moved."
         told = told if moved else "No column moved further than chance explains."
-        lines = [
-            f"{self.rows:,} rows. {told}",
-            f"{100 * self.unlike:.3g} % of rows are less likely than "
-            f"{100 - 100 * self.expected:.3g} % of the model's own rows; "
-            f"{100 * self.expected:.3g} % are expected.",
-        ]
+        lines = [f"{self.rows:,} rows. {told}"]
+        if np.isfinite(self.unlike):
+            lines.append(
+                f"{100 * self.unlike:.3g} % of rows are less usual than "
+                f"{100 - 100 * self.expected:.3g} % of the model's own; "
+                f"{100 * self.expected:.3g} % are expected."
+            )
         if self.columns:
             width = min(max(6, *(len(one.name) for one in self.columns)), 32)
             lines += ["", f"{'column':{width}}  moved  unseen  missing  before"]
@@ -123,18 +125,33 @@ class ColumnDrift:
 
 def of_frame(frame: Frame, cells: Tally, total: float) -> list[ColumnDrift]:
     """How each column but texts differs from what was counted of a `total` of rows."""
+    columns = list(counted(frame, cells))
+    return [
+        (of_categories if column.kind == "category" else of_numbers)(
+            column, values, axis, counts, total, len(columns)
+        )
+        for column, values, axis, counts in columns
+    ]
+
+
+def counted(frame: Frame, cells: Tally) -> Iterator[tuple[Column, Any, Any, Array]]:
+    """Columns that have counts, but texts: their values now, and their cells and counts then."""
     every = zip(frame.plan.used, frame.columns, strict=True)
     plain = [(column, values) for column, values in every if column.kind != "text"]
-    axes = cells.keys or ()
     counts = cells["rows"].sum(axis=0) if len(cells.classes) else np.zeros(0)
-    found, start = [], 0
-    for (column, values), axis in zip(plain, axes, strict=False):
+    start = 0
+    for (column, values), axis in zip(plain, cells.keys or (), strict=False):
         own = counts[start : start + len(axis)]
         start += len(axis)
         if len(axis) and own.sum() > 0:
-            differ = of_categories if column.kind == "category" else of_numbers
-            found.append(differ(column, values, axis, own, total, len(plain)))
-    return found
+            yield column, values, axis, own
+
+
+def edges_of(axis: Any, counts: Array) -> Any:
+    """The cells at which bins of about as many numbers each end."""
+    share = np.cumsum(counts) / counts.sum()
+    cuts = np.unique(np.searchsorted(share, np.arange(1, BINS) / BINS))
+    return axis[cuts[cuts < len(axis)]]
 
 
 def of_categories(
@@ -188,9 +205,7 @@ def of_numbers(
     there = values[~np.isnan(values)]
     keys = column.grid.keys(there)
     beyond = (keys < axis[0]) | (keys > axis[-1])
-    share = np.cumsum(counts) / counts.sum()
-    cuts = np.unique(np.searchsorted(share, np.arange(1, BINS) / BINS))
-    edges = axis[cuts[cuts < len(axis)]]
+    edges = edges_of(axis, counts)
     before = np.bincount(np.searchsorted(edges, axis), counts, len(edges) + 1).astype(float)
     now = np.bincount(np.searchsorted(edges, keys), minlength=len(edges) + 1).astype(float)
     moved, sure = difference(now, before, columns)
@@ -205,6 +220,31 @@ def of_numbers(
         1 - len(there) / max(len(values), 1),
         max(1 - float(counts.sum()) / max(total, 1e-300), 0.0),
     )
+
+
+def log_shares(frame: Frame, cells: Tally, total: float) -> Array:
+    """How usual each row is, (m,): the sum over columns of the log share of its bin among all rows.
+
+    Bins are as coarse as those that columns are compared by; a number beyond all that were counted
+    is in a bin of its own, and so is a missing value.
+    """
+    score = np.zeros(len(frame))
+    for column, values, axis, counts in counted(frame, cells):
+        if column.kind == "category":
+            often = counts >= OFTEN
+            place = np.append(np.cumsum(often) * often, 0)  # 0 is for all that is rare or new
+            at = np.append(place[labels.find(values.names, axis)], len(axis) + 1)[values.codes]
+            shares = np.bincount(place[:-1], counts, len(axis) + 2)
+        else:
+            edges = edges_of(axis, counts)
+            keys = column.grid.keys(np.nan_to_num(values))
+            beyond = (keys < axis[0]) | (keys > axis[-1])
+            at = np.where(beyond, len(edges) + 1, np.searchsorted(edges, keys))
+            at = np.where(np.isnan(values), len(edges) + 2, at)
+            shares = np.bincount(np.searchsorted(edges, axis), counts, len(edges) + 3)
+        shares[-1] = max(total - counts.sum(), 0.0)
+        score += np.log((shares + 0.5) / (total + 0.5 * len(shares)))[at]
+    return score
 
 
 def difference(now: Array, before: Array, columns: int) -> tuple[float, bool]:
