@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus.arrays import labels
 from genus.arrays.matrix import Codes
+from genus.arrays.options import number
 from genus.estimators.base import GenerativeClassifier, refuse_single_class
 from genus.estimators.columns import MIXED
 from genus.estimators.counting import LOOK, count_batches
@@ -23,6 +24,8 @@ from genus.estimators.table_summary import Summary
 from genus.explanation import TableExplanation
 from genus.model import Model
 from genus.registry import FAMILIES, is_for
+from genus.solve.priors import Priors
+from genus.stacking.decision import Decision
 from genus.statistics import Array, Tally
 from genus.table import Column, Frame, Plan, Source, TableError, drift, look, open_table
 from genus.table.drift import Drift
@@ -55,6 +58,9 @@ class TableClassifier(GenerativeClassifier):
     priors : p(y) by class, as a dictionary or in the order of the classes; None: shares of rows.
     sample_size : how many rows the weights are learned from. Twice as many are kept in the model,
         encoded. 0 keeps none, but what rows tell of the weights as a sum (see docs/files.md).
+    class_weight : what a row of each class counts for in p(y), as a dictionary, or "balanced" for
+        classes as if of equal size. Probabilities are then of such rows; where wrong decisions
+        cost differently, `predict(X, decision=…)` leaves probabilities as they are.
 
     Attributes
     ----------
@@ -80,6 +86,7 @@ class TableClassifier(GenerativeClassifier):
         calibrate: bool = True,
         priors: Any = None,
         sample_size: int = 10_000,
+        class_weight: Any = None,
     ) -> None:
         self.families = families
         self.ignore = ignore
@@ -87,6 +94,7 @@ class TableClassifier(GenerativeClassifier):
         self.calibrate = calibrate
         self.priors = priors
         self.sample_size = sample_size
+        self.class_weight = class_weight
 
     # Fitting
 
@@ -198,6 +206,31 @@ class TableClassifier(GenerativeClassifier):
         return copy
 
     # Predicting and more
+
+    def _priors(self) -> Priors:
+        weight = self.class_weight
+        if weight is not None and weight != "balanced":
+            if not isinstance(weight, Mapping):
+                raise ValueError(f'class_weight is a dictionary or "balanced"; got {weight!r}.')
+            weight = {
+                label: number(f"The weight of class {label!r}", value, 0)
+                for label, value in weight.items()
+            }
+        return replace(super()._priors(), class_weight=weight)
+
+    def predict(self, X: Any, decision: Any = None) -> Any:
+        """The class that is decided for in each row, (m,): the likeliest without a `decision`.
+
+        `decision` is a threshold of the second of two classes, thresholds by class, or costs by
+        (true class, decided class), of which the least expected one decides:
+        `predict(X, decision={("bad", "good"): 5})`.
+        """
+        if decision is None:
+            return super().predict(X)
+        check_is_fitted(self)
+        rule = Decision.of(decision, self.classes_)
+        assert rule is not None
+        return self.classes_[rule.decide(self.predict_proba(X))]
 
     def explain(self, X: Any, features: Any = None) -> TableExplanation:
         """What each column, and each word of a text, says for and against each class.
