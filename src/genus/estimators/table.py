@@ -37,6 +37,7 @@ from genus.table.plan import CONSTANT
 from genus.text import Texts
 
 RARE = 0.01  # the share of a model's own rows that is rare
+MOST_WORDS, TRIES = 3, 10  # of a category that is no text, and to draw one that is no row's
 BEYOND = 0.01  # of rows, which a look at rows from all over a table would not have missed
 
 
@@ -261,6 +262,20 @@ class TableClassifier(GenerativeClassifier):
         check_is_fitted(self)
         return Summary.of(self)
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What a notebook shows: of a fitted model its summary."""
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if self.__sklearn_is_fitted__() and self.class_count_.sum():
+            shown["text/html"] = self.summary()._repr_html_()
+        return shown
+
+    def report(self, path: Any, data: Any = None, target: str | None = None) -> None:
+        """Write a page about the model, as `genus report` does; `data` are rows new to it."""
+        from importlib import import_module
+
+        check_is_fitted(self)
+        import_module("genus.report").write(self, data, target, path)  # which is built on this
+
     def adapt(self, X: Any) -> Self:
         """A copy with the priors of rows whose classes are not known.
 
@@ -326,9 +341,16 @@ class TableClassifier(GenerativeClassifier):
     ) -> tuple[Any, NDArray[Any]]:
         """n new rows, as an Arrow table of the columns' own types, and their labels.
 
-        Drawn from `generative()`.
+        Drawn from `generative()`. Texts are words drawn one by one, and no text of a row; other
+        values are those of rows. A sample is like the rows, and no protection of who is in them.
         """
-        X, drawn = super().sample(n, y, random_state)
+        rng = np.random.default_rng(random_state)
+        X, drawn = super().sample(n, y, rng)
+        axes = iter(self.model_.statistics["cells"].keys or ())
+        for j, column in enumerate(self.plan_.used):
+            axis = next(axes, ()) if column.kind != "text" else ()
+            if column.kind == "category":
+                X[:, j] = without_texts(X[:, j], axis, rng)
         return Frame.to_arrow(X, self.plan_), drawn
 
     # Inside
@@ -483,6 +505,32 @@ class TableClassifier(GenerativeClassifier):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def without_texts(values: NDArray[Any], axis: Any, rng: np.random.Generator) -> NDArray[Any]:
+    """Categories, with texts of several words replaced by as many words of all such texts."""
+    texts = [str(name).split() for name in axis if is_text(str(name))]
+    if not texts:
+        return values
+    words = np.array([word for text in texts for word in text], dtype=object)
+    known = {" ".join(text) for text in texts}
+
+    def drawn(text: str) -> str | None:
+        for _ in range(TRIES):
+            made = " ".join(rng.choice(words, len(text.split())))
+            if made not in known:
+                return made
+        return None
+
+    return np.array(
+        [drawn(v) if isinstance(v, str) and is_text(v) else v for v in values.tolist()] + [None],
+        dtype=object,
+    )[:-1]
+
+
+def is_text(category: str) -> bool:
+    """Whether a category is a text of several words."""
+    return len(category.split()) > MOST_WORDS
 
 
 def some_rows(table: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus._kernel import row_maxima
-from genus.arrays import matrix
+from genus.arrays import markup, matrix
 from genus.arrays.matrix import Codes
 from genus.stacking.decision import Decision
 from genus.stacking.metrics import Judgement, Metrics
@@ -97,6 +97,20 @@ class CrossValidation:
 
     def _mean(self, values: NDArray[Any]) -> float:
         return float(np.average(values, weights=self.weight))
+
+    def _repr_html_(self) -> str:
+        """The scores as a notebook shows them."""
+        found = self.metrics()
+        rows = [
+            (name, score.value, f"{score.low:.4f} to {score.high:.4f}", found.baseline[name])
+            for name, score in found.scores.items()
+        ]
+        head = ["", "score", "95 % interval", f"always {found.commonest}"]
+        classes = [
+            (one.label, one.rows, *(score.value for score in one[2:])) for one in found.by_class
+        ]
+        names = ["class", "rows", "recall", "precision", "F1", "ROC AUC", "PR AUC"]
+        return markup.table(head, rows, f"{found.rows:,} rows") + markup.table(names, classes)
 
     def __repr__(self) -> str:
         return (

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from genus.arrays import labels
+from genus.arrays import labels, markup
 from genus.arrays.options import warn
 from genus.statistics import Array, Tally
 from genus.table.frame import Frame, Values
@@ -71,6 +71,22 @@ class Drift:
         return "\n".join(lines).rstrip()
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The columns as a notebook shows them."""
+        head = ["column", "moved", "unseen", "missing", "before", ""]
+        rows = [
+            (
+                c.name,
+                c.moved,
+                c.unseen,
+                c.missing,
+                c.missing_before,
+                "moved" if c in self.moved else "",
+            )
+            for c in self.columns
+        ]
+        return markup.table(head, rows, str(self).partition("\n\n")[0])
 
 
 @dataclass(frozen=True)
