@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 TOGETHER = {
     "tests/test_databases.py",
     "tests/test_engines.py",
+    "tests/test_formats.py",
     "tests/test_mail_laws.py",
     "tests/test_mail_recipes.py",
     "tests/test_mail_serve.py",

@@ -377,7 +377,7 @@ def test_predict_of_no_rows_writes_the_names(folder):
 
 
 def scores_in(text):
-    return dict(re.findall(r"^(\w[\w ]*?)  +([\d.,]+)$", text, re.M))
+    return dict(re.findall(r"^(\w[\w ]*?)  +([\d.,]+)(?:$|  [\d.]+ to )", text, re.M))
 
 
 def test_evaluate_a_model(folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import chdir
 from dataclasses import replace
@@ -31,6 +32,8 @@ from genus import (
     compare,
 )
 from genus.cli import cli
+from genus.cli.comparing import as_object
+from genus.cli.results import plain as plain_object
 from genus.evaluate.comparing import fitting
 from genus.evaluate.comparing.curves import Curves, curves
 from genus.evaluate.comparing.data import material
@@ -39,7 +42,7 @@ from genus.evaluate.comparing.fitting import affordable, cost_ahead
 from genus.evaluate.comparing.normality import equal_covariances, normalities, of_covariances
 from genus.evaluate.comparing.points import Line, deals, judged, sizes_for
 from genus.evaluate.comparing.posterior import bent, straightness
-from genus.evaluate.comparing.reasons import reasons
+from genus.evaluate.comparing.reasons import reasons, separate_losses
 from genus.evaluate.comparing.verdict import advice, crossing, lead, zero
 from scope import at_night, nightly
 
@@ -338,7 +341,10 @@ def test_covariances_of_one_size_and_other_directions_differ(n):
     found = equal_covariances(X, y, np.array([0, 1]))
     assert found is not None
     assert not found.is_near
-    assert "GDA(shared=False)" in of_covariances(found)
+    assert "too few rows" in of_covariances(found)
+    better = of_covariances(replace(found, separate=(0.4, 0.3)))
+    assert "GDA(shared=False) has a Σ for each, and out of fold a log loss of 0.300" in better
+    assert "is no better" in of_covariances(replace(found, separate=(0.3, 0.4)))
 
 
 @pytest.mark.parametrize(("rows", "classes"), [(150, 10), (500, 10), (500, 50), (1000, 100)])
@@ -715,3 +721,30 @@ def test_the_command_takes_bad_input_with_a_sentence(data, arguments, code, said
     assert done.exit_code == code
     assert said in done.stderr
     assert sorted(each.name for each in data.parent.iterdir()) == ["rows.csv"]
+
+
+def test_separate_covariances_are_measured_before_they_are_named():
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    X = rng.normal(size=(400, 2)) * np.where(y, 3.0, 1.0)[:, None]
+    found = separate_losses(X, y)
+    assert found is not None
+    assert found[1] < found[0] - 0.1
+    assert separate_losses(X[:5], np.array([0, 0, 0, 0, 1])) is None
+
+
+def test_genus_fit_is_advised_where_it_is_better_than_both():
+    """Whether two numbers have one sign is for no plain model."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 2))
+    table = {"a": x[:, 0], "b": x[:, 1], "y": np.where(x[:, 0] * x[:, 1] > 0, "same", "other")}
+    found = compare(table, target="y", repeats=10)
+    assert found.use == "genus fit"
+    assert str(found).startswith("Use genus fit (TableClassifier): it is wrong in")
+    line = rng.normal(size=400)
+    plain = {"a": line + 1.0 * (x[:, 0] > 0), "y": np.where(x[:, 0] > 0, "u", "v")}
+    other = compare(plain, target="y", repeats=10)
+    assert other.use == ("genus fit" if other.is_weighed_better else other.advice.use)
+    told = json.loads(json.dumps(plain_object(as_object(found)), allow_nan=False))
+    assert told["use"] == "genus fit"
+    assert "logistic regression" in told["learners"]

@@ -52,6 +52,13 @@ def strings(values: Sequence[str]) -> Any:
     return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers)
 
 
+def is_text(type: Any) -> bool:
+    """Whether a type of Arrow is one of strings."""
+    import pyarrow.types as pt
+
+    return bool(pt.is_string(type) or pt.is_large_string(type) or pt.is_string_view(type))
+
+
 def labels(values: NDArray[Any]) -> Any:
     """An Arrow array of classes: text, numbers or truths."""
     if values.dtype.kind in "iuf":

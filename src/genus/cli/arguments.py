@@ -117,10 +117,68 @@ families = click.option(
 ignore = click.option(
     "--ignore", type=Column(), multiple=True, help="Leave a column out. May be repeated."
 )
+
+
+class Costs(click.ParamType[dict[tuple[str, str], float]]):
+    """TRUE:DECIDED=COST, several with commas between them."""
+
+    name = "TRUE:DECIDED=COST,…"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[tuple[str, str], float]:
+        costs: dict[tuple[str, str], float] = {}
+        for one in str(value).split(","):
+            classes, _, cost = one.rpartition("=")
+            true, colon, decided = classes.partition(":")
+            try:
+                costs[true.strip(), decided.strip()] = float(cost)
+            except ValueError:
+                colon = ""
+            if not colon:
+                self.fail(f"{one!r} is not TRUE:DECIDED=COST, such as bad:good=5.", param, ctx)
+        return costs
+
+
+class Threshold(click.ParamType[Any]):
+    """A share, or CLASS=SHARE."""
+
+    name = "[CLASS=]P"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        label, equals, share = str(value).rpartition("=")
+        try:
+            number = float(share)
+        except ValueError:
+            self.fail(f"{value!r} is no number from 0 to 1, nor CLASS=0.3.", param, ctx)
+        return {label: number} if equals else number
+
+
+def decision_of(threshold: Any, costs: Any) -> Any:
+    """The rule that options ask for."""
+    if threshold is not None and costs is not None:
+        raise click.UsageError("--threshold and --costs are two ways to decide. Give one.")
+    return costs if threshold is None else threshold
+
+
+threshold = click.option(
+    "--threshold",
+    type=Threshold(),
+    help="Decide for a class from this probability on; of two classes, for the second.",
+)
+costs = click.option(
+    "--costs",
+    type=Costs(),
+    help="What wrong decisions cost, such as good:bad=1,bad:good=5: the cheapest one is made.",
+)
+force = click.option(
+    "--force", is_flag=True, help="Predict even if half of a column was never seen."
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 table_out = click.option(
     "-o",
     "--output",
     type=File("OUT"),
     default="-",
-    help="A .csv, .tsv, .parquet or .jsonl file; - or none is CSV on stdout.",
+    help="A .csv, .tsv, .parquet, .feather or .jsonl file, also .csv.gz; - or none: CSV on stdout.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from genus.cli.checking import check
 from genus.cli.comparing import compare
 from genus.cli.completion import completion
 from genus.cli.demo import demo
@@ -28,10 +29,11 @@ SETTINGS = {"max_content_width": 88, "help_option_names": ["-h", "--help"]}
 def cli() -> None:
     """Learn to predict a column of a table; say how well, and why.
 
-    DATA is a file or a glob of files (CSV, TSV, Parquet, JSON lines; also .gz), a query such as
-    "SELECT * FROM 'x.parquet' WHERE year > 2020", or - for stdin; several are read one after the
-    other. MODEL is a file that `genus fit` wrote. Data goes to stdout, talk to stderr; bars and
-    colours are for terminals.
+    DATA is a file or a glob of files (CSV, TSV, Parquet, JSON lines, Arrow, Excel; also
+    compressed), a query such as "SELECT * FROM 'x.parquet' WHERE year > 2020", a table of a
+    database (shop.sqlite#orders, postgresql://localhost/shop#orders), or - for stdin; several are
+    read one after the other. MODEL is a file that `genus fit` wrote. Data goes to stdout, talk to
+    stderr; bars and colours are for terminals.
 
     \b
     Example:
@@ -55,6 +57,7 @@ for command in (
     fit,
     predict,
     evaluate,
+    check,
     explain,
     show,
     sample,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from genus.cli import arguments
@@ -29,6 +31,7 @@ from genus.cli.arguments import File
     help="How long each of them may take.",
 )
 @arguments.ignore
+@arguments.as_json
 @arguments.encoding
 def compare(
     data: tuple[str, ...],
@@ -37,6 +40,7 @@ def compare(
     repeats: int | None,
     patience: float,
     ignore: tuple[str, ...],
+    as_json: bool,
     encoding: str,
 ) -> None:
     """Say which to use, and why: this or logistic regression.
@@ -53,6 +57,7 @@ def compare(
     from genus.cli.errors import say
     from genus.cli.models import refuse_out
     from genus.cli.progress import points_passing
+    from genus.cli.results import printed
     from genus.evaluate.comparing import compare
 
     if target is None:
@@ -69,13 +74,37 @@ def compare(
             patience=patience,
             progress=progress,
         )
-    click.echo(str(found))
+    if as_json:
+        printed(as_object(found))
+    else:
+        click.echo(str(found))
     if output is not None:
         from genus.persistence.atomic import write_whole
         from genus.plots.learning import picture
 
         write_whole(output, picture(found, kind))
         say(f"Wrote {output}.")
+
+
+def as_object(found: Any) -> dict[str, Any]:
+    """What was found, for a program: what to use, the curves, and why."""
+    return {
+        "use": found.use,
+        "sentence": found.sentence,
+        "sure": found.advice.sure,
+        "rows": found.rows,
+        "sizes": found.curves.sizes,
+        "genus fit": None
+        if found.weighed is None
+        else {"error": found.weighed.error, "log loss": found.weighed.log_loss},
+        "learners": {
+            name: {"error": line.error, "log loss": line.log_loss, "seconds": line.seconds}
+            for name, line in found.lines.items()
+        },
+        "crossings": found.advice.crossings,
+        "why": found.why,
+        "notes": found.notes,
+    }
 
 
 def format_of(output: str) -> str:

@@ -43,8 +43,11 @@ def opened(
 def place(data: str, encoding: str, folder: str) -> str:
     """Where DATA can be read: where it is, or in a copy."""
     from genus.table import TableError
+    from genus.table.read.packing import is_pipe, spooled
 
     path = spool(folder) if data == STDIN else data
+    if os.path.exists(path) and is_pipe(path):
+        path = spooled(path)
     if os.path.isfile(path):
         refuse_model(path, data)
         return path if encoding in READ_BY_DUCKDB else recoded(path, encoding, folder)
@@ -98,7 +101,7 @@ def refuse_model(path: str, name: str) -> None:
 
 def stem(data: Sequence[str]) -> str:
     """What a model of DATA is called."""
-    from genus.table.read.files import suffixless
+    from genus.table.read.formats import suffixless
 
     if len(data) > 1 or not os.path.exists(data[0]):
         return "model"

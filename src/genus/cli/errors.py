@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,7 +15,12 @@ from typing import Any, NoReturn, TextIO
 import click
 
 DONE, INTERRUPTED = 0, 130  # click has the others: 1 for what is wrong, 2 for usage
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_MEMORY = re.compile(  # what libraries say that do not raise MemoryError
+    r"out of memory|cannot allocate memory|failed to map segment|bad_alloc|can't start new thread"
+    r"|malloc of size|unable to allocate",
+    re.I,
+)
 
 
 class Commands(click.Group):
@@ -56,12 +62,15 @@ def sentences(ctx: click.Context) -> Iterator[None]:
 
 def sentence(error: Exception) -> str:
     """What an error says, and of those that nobody foresaw that they are a bug."""
+    if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
+        return (
+            "There is not enough memory for this. Give fewer rows or columns at once, or leave out "
+            "columns with --ignore."
+        )
     if isinstance(error, OSError) and error.strerror:
         where = f" {error.filename}" if error.filename else ""
         todo = " Make room, or write elsewhere." if error.errno in FULL else ""
         return f"Cannot read or write{where}: {error.strerror}.{todo}"
-    if isinstance(error, MemoryError):
-        return "There is not enough memory for this. Give less at once."
     told = " ".join(str(error).split())
     if isinstance(error, ValueError | OSError) and told:
         return told
@@ -146,10 +155,20 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not know every character
     try:
-        cli.main(prog_name="genus")
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        result = cli.main(prog_name="genus", standalone_mode=False)
+        code = result if isinstance(result, int) else DONE
+    except click.ClickException as error:
+        with suppress(OSError):  # nobody reads what is said; the code still tells
+            error.show()
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        code = INTERRUPTED
     except OSError as error:  # of help, which is written before any command runs
         close_stdout()
-        say(f"Error: {sentence(error)}")
-        sys.exit(1)
+        code = DONE
+        if not isinstance(error, BrokenPipeError):
+            code = 1
+            with suppress(OSError):
+                say(f"Error: {sentence(error)}")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is to leave
+    sys.exit(code)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from genus.cli import arguments
-from genus.cli.arguments import File, FoldsOrLoo, model_and_data
+from genus.cli.arguments import Column, File, FoldsOrLoo, model_and_data
 
 FOLDS = 10
 MANY = 200  # rows that leave-one-out takes some time for
@@ -22,15 +22,27 @@ MANY = 200  # rows that leave-one-out takes some time for
     metavar="K|loo",
     help="Without a model: how many folds, or loo to leave out each row.  [default: 10]",
 )
+@click.option(
+    "--group", type=Column(), help="Keep rows of one group in one fold; the column is left out."
+)
+@click.option("--time", type=Column(), help="Predict each fold from rows before it alone.")
+@arguments.threshold
+@arguments.costs
 @arguments.families
 @arguments.ignore
+@arguments.as_json
 @arguments.encoding
 def evaluate(
     given: tuple[str, ...],
     target: str | None,
     folds: Any,
+    group: str | None,
+    time: str | None,
+    threshold: Any,
+    costs: Any,
     families: tuple[tuple[str, str], ...],
     ignore: tuple[str, ...],
+    as_json: bool,
     encoding: str,
 ) -> None:
     """Say how good predictions are.
@@ -42,22 +54,32 @@ def evaluate(
     Examples:
       genus evaluate churn.genus next-year.csv
       genus evaluate customers.csv --target churned --folds 5
+      genus evaluate visits.csv --target ill --group patient --costs "yes:no=10"
     """
-    from genus.cli.scores import told
+    from genus.cli.results import printed
+    from genus.cli.scores import as_object, told
+
+    decision = arguments.decision_of(threshold, costs)
+    honest = {"groups": group, "time": time}
 
     model, data = model_and_data(given, target)
     if model is None:
         assert target is not None
-        outcome = by_folds(data, target, folds, families, ignore, encoding)
+        outcome = by_folds(data, target, folds, families, ignore, encoding, honest)
     elif not data:
         raise click.UsageError("A model alone cannot be judged. Give MODEL and DATA.")
-    elif folds or families or ignore:
+    elif folds or families or ignore or group or time:
         raise click.UsageError(
-            "--folds, --family and --ignore are for DATA alone; MODEL is judged as it is."
+            "--folds, --group, --time, --family and --ignore are for DATA alone; MODEL is judged "
+            "as it is."
         )
     else:
         outcome = by_rows(model, data, target, encoding)
-    click.echo(told(outcome))
+    outcome = outcome.deciding(decision)
+    if as_json:
+        printed(as_object(outcome))
+    else:
+        click.echo(told(outcome))
 
 
 def by_folds(
@@ -67,6 +89,7 @@ def by_folds(
     families: tuple[tuple[str, str], ...],
     ignore: tuple[str, ...],
     encoding: str,
+    honest: dict[str, Any],
 ) -> Any:
     """What models of the other folds say of each row of a table."""
     from genus.cli.data import opened
@@ -86,7 +109,12 @@ def by_folds(
         fresh = classifier(target, families, ignore)
         with rows_passing("evaluate", m) as progress:
             return cross_validate(
-                fresh, found.rows, found.y, folds or max(2, min(FOLDS, m)), progress=progress
+                fresh,
+                found.rows,
+                found.y,
+                folds or max(2, min(FOLDS, m)),
+                progress=progress,
+                **honest,
             )
 
 

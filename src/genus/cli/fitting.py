@@ -100,30 +100,30 @@ def fit(
 
 
 def judged_anew(model: Any, source: Any, target: str) -> list[str]:
-    """Scores of a table of few rows, everything learned again without each fold: lines to print.
+    """Scores of rows out of fold, beside those of the commonest class: lines to print.
 
-    The summary's own are too good for so few.
+    Of few rows everything is learned again without each fold, for the summary's own scores are too
+    good then; of others the model has judged its sample already.
     """
     from sklearn.base import clone
 
     from genus.cli.progress import rows_passing
+    from genus.cli.scores import scores
     from genus.estimators.table_summary import FEW
     from genus.evaluate import cross_validate
 
     rows = int(model.class_count_.sum())
     folds = min(FOLDS, rows)
     if rows >= FEW:
-        return []
+        weighing = model.model_.choice
+        outcome = None if weighing is None else weighing.outcome
+        return [] if outcome is None else ["", "out of fold:", scores(outcome)]
     try:
         with rows_passing("judge", rows) as progress:
             worth = cross_validate(clone(model), source, target, folds, progress=progress)
     except ValueError:  # a fold may hold all rows but those of one class
         return []
-    return [
-        "",
-        f"learned anew without each of {folds} folds: accuracy {worth.accuracy:.4f}, "
-        f"log loss {worth.log_loss:.4f}, Brier {worth.brier:.4f}",
-    ]
+    return ["", f"learned anew without each of {folds} folds:", scores(worth)]
 
 
 def classifier(

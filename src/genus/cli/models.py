@@ -20,6 +20,8 @@ def is_model(path: str) -> bool:
     """
     if path.endswith(SUFFIX):
         return True
+    if not os.path.isfile(path):  # a pipe can be read once, and later
+        return False
     try:
         with open(path, "rb") as file:
             start = file.read(9)
@@ -82,7 +84,7 @@ def no_table_model(path: str, name: str) -> ValueError:
 
 def write(model: Any, path: str) -> None:
     """Save a model to a file, or to stdout."""
-    from genus.display.output import named
+    from genus.display.output import binary, named
 
     if path != STDIO:
         with named(path):
@@ -91,7 +93,8 @@ def write(model: Any, path: str) -> None:
     with tempfile.TemporaryDirectory(prefix="genus-") as folder:
         spooled = Path(folder) / "model"
         model.save(spooled)
-        sys.stdout.buffer.write(spooled.read_bytes())
+        with binary(STDIO) as stdout:
+            stdout.write(spooled.read_bytes())
 
 
 def target_of(model: Any, path: str, given: str | None = None) -> str:

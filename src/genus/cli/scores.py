@@ -12,23 +12,66 @@ WIDEST = 14  # characters of a label
 
 def told(outcome: Any) -> str:
     """Scores and mistakes of a CrossValidation."""
-    return f"{scores(outcome)}\n\n{confusion(outcome)}"
+    return f"{scores(outcome)}\n\n{by_class(outcome)}\n\n{confusion(outcome)}"
 
 
 def scores(outcome: Any) -> str:
-    """The scores, one a line."""
-    from genus.report.scores import mean_area, rocs
+    """The scores, one a line: with 95 % intervals, and beside them those of the commonest class."""
+    found = outcome.metrics()
+    always = f"always {short(found.commonest)}"
+    lines = [
+        bold(f"{'':17}  {'':>8}  {'95 % interval':16}  {always}"),
+        f"{'rows':17}  {found.rows:8,}",
+    ]
+    for name, score in found.scores.items():
+        if score.value != score.value:  # not a number
+            lines.append(f"{name:17}      none: only one class is there")
+            continue
+        within = f"{score.low:.4f} to {score.high:.4f}"
+        lines.append(f"{name:17}  {score.value:8.4f}  {within:16}  {found.baseline[name]:.4f}")
+        if name == "Brier score":
+            lines.append(f"{'calibration error':17}  {outcome.calibration_error:8.4f}")
+    return "\n".join(lines)
 
-    area = mean_area(rocs(outcome))
-    shown = {
-        "rows": f"{len(outcome.y):,}",
-        "accuracy": f"{outcome.accuracy:.4f}",
-        "log loss": f"{outcome.log_loss:.4f}",
-        "Brier score": f"{outcome.brier:.4f}",
-        "calibration error": f"{outcome.calibration_error:.4f}",
-        "ROC AUC": "none: only one class is there" if area is None else f"{area:.4f}",
+
+def by_class(outcome: Any) -> str:
+    """Recall, precision and more of each class; of many classes the most frequent ones."""
+    found = sorted(outcome.metrics().by_class, key=lambda one: -one.rows)
+    listed = found[:MOST_CLASSES]
+    width = max(len("class"), *(len(short(one.label)) for one in listed))
+    head = f"{'class':{width}}      rows  recall  precision      F1  ROC AUC  PR AUC"
+    lines = [bold(head)]
+    for one in listed:
+        values = zip((6, 9, 6, 7, 6), one[2:], strict=True)
+        cells = "  ".join(f"{share(score.value):>{w}}" for w, score in values)
+        lines.append(f"{short(one.label):{width}}  {one.rows:8,}  {cells}")
+    if len(found) > len(listed):
+        lines.append(f"({len(found) - len(listed)} more classes)")
+    return "\n".join(lines)
+
+
+def share(value: float) -> str:
+    """A score of a class, or a dash where it has none."""
+    return "-" if value != value else f"{value:.4f}"
+
+
+def as_object(outcome: Any) -> dict[str, Any]:
+    """All scores of a CrossValidation, for a program."""
+    from genus.report.scores import confusion
+    from genus.stacking.metrics import Score
+
+    found = outcome.metrics()
+    return {
+        "rows": found.rows,
+        "scores": {n: s._asdict() for n, s in found.scores.items()},
+        "calibration error": outcome.calibration_error,
+        "baseline": {"class": found.commonest, **found.baseline},
+        "classes": [
+            {n: v._asdict() if isinstance(v, Score) else v for n, v in one._asdict().items()}
+            for one in found.by_class
+        ],
+        "confusion": confusion(outcome),
     }
-    return "\n".join(f"{name:17}  {value:>8}" for name, value in shown.items())
 
 
 def confusion(outcome: Any) -> str:

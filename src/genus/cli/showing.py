@@ -14,7 +14,8 @@ MOST_CLASSES = 20
 
 @click.command()
 @arguments.model
-def show(model: str) -> None:
+@arguments.as_json
+def show(model: str, as_json: bool) -> None:
     """Say what a model is and what it has learned.
 
     \b
@@ -22,8 +23,12 @@ def show(model: str) -> None:
       genus show churn.genus
     """
     from genus.cli.models import read
+    from genus.cli.results import printed
 
     learned = read(model)
+    if as_json:
+        printed(as_object(learned))
+        return
     size = f", {os.path.getsize(model):,} bytes" if os.path.isfile(model) else ""
     click.echo(f"{type(learned).__name__}{size}")
     options = changed(learned)
@@ -38,6 +43,35 @@ def show(model: str) -> None:
         click.echo(str(learned.summary()))
     else:
         click.echo(plain(learned))
+
+
+def as_object(model: Any) -> dict[str, Any]:
+    """What a model is and what it has learned, for a program."""
+    found: dict[str, Any] = {
+        "model": type(model).__name__,
+        "options": model.get_params(deep=False),
+        "rows": model.class_count_.sum(),
+        "classes": [
+            {"label": label, "rows": rows}
+            for label, rows in zip(
+                model.classes_.tolist(), model.class_count_.tolist(), strict=True
+            )
+        ],
+    }
+    if hasattr(model, "plan_"):
+        found["target"] = model.plan_.target
+    if hasattr(model, "summary") and found["rows"]:
+        summary = model.summary()
+        found |= {
+            "columns": summary.columns,
+            "left out": summary.left_out,
+            "experts": {
+                name: {"weight": weight, "log loss": loss}
+                for name, (weight, loss) in summary.experts.items()
+            },
+            "out of fold": summary.worth,
+        }
+    return found
 
 
 def changed(model: Any) -> str:

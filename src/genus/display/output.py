@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from genus.arrays import arrow
@@ -23,7 +24,10 @@ FORMATS = {
     ".jsonl": "json",
     ".ndjson": "json",
     ".json": "json",
+    ".feather": "arrow",
+    ".arrow": "arrow",
 }
+PACKED = (".gz", ".bz2", ".xz", ".zst")  # of formats that are text
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 Write = Callable[[Any], object]
 
@@ -42,6 +46,11 @@ def rows_to(path: str, schema: Any) -> Iterator[Write]:
             listed = [field.name for field in schema if not pt.is_floating(field.type)]
             with pq.ParquetWriter(file, schema, use_dictionary=listed) as writer:
                 yield writer.write_batch
+        elif kind == "arrow":
+            import pyarrow as pa
+
+            with pa.ipc.new_file(file, schema) as feather:
+                yield feather.write_batch
         elif kind == "json":
             yield lambda batch: write_lines(batch, file)
         else:
@@ -83,13 +92,17 @@ def format_of(path: str) -> str:
     """The format that a name asks for."""
     if path == STDOUT:
         return "csv"
-    suffix = os.path.splitext(path)[1].lower()
+    stem, suffix = os.path.splitext(path.lower())
+    packed = suffix in PACKED
+    suffix = os.path.splitext(stem)[1] if packed else suffix
+    if packed and FORMATS.get(suffix) in ("parquet", "arrow"):
+        raise ValueError(f"{path!r}: {FORMATS[suffix]} is compressed by itself. Leave it at that.")
     if suffix not in FORMATS:
         if os.path.exists(path) and not os.path.isfile(path):
             return "csv"  # /dev/stdout and the like
         raise ValueError(
             f"Cannot tell the format of {path!r} by its suffix. Give a name that ends in .csv, "
-            ".tsv, .parquet or .jsonl."
+            ".tsv, .parquet, .feather or .jsonl; .csv.gz, .bz2, .xz and .zst are compressed."
         )
     return FORMATS[suffix]
 
@@ -98,9 +111,8 @@ def format_of(path: str) -> str:
 def binary(path: str) -> Iterator[BinaryIO]:
     """Open a file, a device or stdout to write to; a file is written whole or not at all."""
     if path == STDOUT:
-        with named("stdout"):
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
+        with named("stdout"), whole_writes(sys.stdout.buffer) as stdout:
+            yield stdout
         return
     real = os.path.realpath(path)
     if os.path.isdir(real):
@@ -109,8 +121,61 @@ def binary(path: str) -> Iterator[BinaryIO]:
         with named(path), open(real, "wb") as file:
             yield file
         return
-    with named(path), replacing(real) as file:
+    with named(path), replacing(real) as whole, packing(path, whole) as packed:
+        yield packed
+
+
+@contextmanager
+def whole_writes(stream: BinaryIO) -> Iterator[BinaryIO]:
+    """A stream that writes all bytes or raises; one without a buffer may write some of them."""
+    if not isinstance(stream, io.RawIOBase):
+        yield stream
+        stream.flush()
+        return
+    buffered: Any = io.BufferedWriter(stream)
+    try:
+        yield buffered
+        buffered.flush()
+    finally:
+        with suppress(OSError):  # detaching flushes again, which has failed before
+            buffered.detach()
+
+
+class LeftOpen(io.RawIOBase):
+    """A file that stays open when Arrow is done with it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        return self.file.write(content)
+
+
+@contextmanager
+def packing(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
+    """A file that compresses what is written to it, if its name says so."""
+    how = os.path.splitext(path.lower())[1]
+    if how not in PACKED:
         yield file
+        return
+    import bz2
+    import gzip
+    import lzma
+
+    if how == ".zst":
+        import pyarrow as pa
+
+        with pa.CompressedOutputStream(pa.PythonFile(LeftOpen(file), "w"), "zstd") as zstd:
+            yield zstd
+        return
+    pack: Any = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}[how]
+    # No name and no time in a .gz: the same rows give the same bytes.
+    options = {"filename": "", "fileobj": file, "mtime": 0} if how == ".gz" else {"filename": file}
+    with pack(**options, mode="wb") as made:
+        yield made
 
 
 @contextmanager

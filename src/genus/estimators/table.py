@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from genus.arrays import labels
 from genus.arrays.matrix import Codes
+from genus.arrays.options import number
 from genus.estimators.base import GenerativeClassifier, refuse_single_class
 from genus.estimators.columns import MIXED
 from genus.estimators.counting import LOOK, count_batches
@@ -23,8 +24,11 @@ from genus.estimators.table_summary import Summary
 from genus.explanation import TableExplanation
 from genus.model import Model
 from genus.registry import FAMILIES, is_for
+from genus.solve.priors import Priors
+from genus.stacking.decision import Decision
 from genus.statistics import Array, Tally
-from genus.table import Column, Frame, Plan, Source, TableError, look, open_table
+from genus.table import Column, Frame, Plan, Source, TableError, drift, look, open_table
+from genus.table.drift import Drift
 from genus.table.model.builder import asked_families, build
 from genus.table.model.counts import Counting
 from genus.table.model.mixed import Mixed
@@ -32,6 +36,8 @@ from genus.table.model.weighing import Weighing
 from genus.table.plan import CONSTANT
 from genus.text import Texts
 
+RARE = 0.01  # the share of a model's own rows that is rare
+MOST_WORDS, TRIES = 3, 10  # of a category that is no text, and to draw one that is no row's
 BEYOND = 0.01  # of rows, which a look at rows from all over a table would not have missed
 
 
@@ -53,6 +59,9 @@ class TableClassifier(GenerativeClassifier):
     priors : p(y) by class, as a dictionary or in the order of the classes; None: shares of rows.
     sample_size : how many rows the weights are learned from. Twice as many are kept in the model,
         encoded. 0 keeps none, but what rows tell of the weights as a sum (see docs/files.md).
+    class_weight : what a row of each class counts for in p(y), as a dictionary, or "balanced" for
+        classes as if of equal size. Probabilities are then of such rows; where wrong decisions
+        cost differently, `predict(X, decision=…)` leaves probabilities as they are.
 
     Attributes
     ----------
@@ -78,6 +87,7 @@ class TableClassifier(GenerativeClassifier):
         calibrate: bool = True,
         priors: Any = None,
         sample_size: int = 10_000,
+        class_weight: Any = None,
     ) -> None:
         self.families = families
         self.ignore = ignore
@@ -85,6 +95,7 @@ class TableClassifier(GenerativeClassifier):
         self.calibrate = calibrate
         self.priors = priors
         self.sample_size = sample_size
+        self.class_weight = class_weight
 
     # Fitting
 
@@ -197,6 +208,31 @@ class TableClassifier(GenerativeClassifier):
 
     # Predicting and more
 
+    def _priors(self) -> Priors:
+        weight = self.class_weight
+        if weight is not None and weight != "balanced":
+            if not isinstance(weight, Mapping):
+                raise ValueError(f'class_weight is a dictionary or "balanced"; got {weight!r}.')
+            weight = {
+                label: number(f"The weight of class {label!r}", value, 0)
+                for label, value in weight.items()
+            }
+        return replace(super()._priors(), class_weight=weight)
+
+    def predict(self, X: Any, decision: Any = None) -> Any:
+        """The class that is decided for in each row, (m,): the likeliest without a `decision`.
+
+        `decision` is a threshold of the second of two classes, thresholds by class, or costs by
+        (true class, decided class), of which the least expected one decides:
+        `predict(X, decision={("bad", "good"): 5})`.
+        """
+        if decision is None:
+            return super().predict(X)
+        check_is_fitted(self)
+        rule = Decision.of(decision, self.classes_)
+        assert rule is not None
+        return self.classes_[rule.decide(self.predict_proba(X))]
+
     def explain(self, X: Any, features: Any = None) -> TableExplanation:
         """What each column, and each word of a text, says for and against each class.
 
@@ -226,6 +262,20 @@ class TableClassifier(GenerativeClassifier):
         check_is_fitted(self)
         return Summary.of(self)
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What a notebook shows: of a fitted model its summary."""
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if self.__sklearn_is_fitted__() and self.class_count_.sum():
+            shown["text/html"] = self.summary()._repr_html_()
+        return shown
+
+    def report(self, path: Any, data: Any = None, target: str | None = None) -> None:
+        """Write a page about the model, as `genus report` does; `data` are rows new to it."""
+        from importlib import import_module
+
+        check_is_fitted(self)
+        import_module("genus.report").write(self, data, target, path)  # which is built on this
+
     def adapt(self, X: Any) -> Self:
         """A copy with the priors of rows whose classes are not known.
 
@@ -244,6 +294,27 @@ class TableClassifier(GenerativeClassifier):
                 break
             prior = after
         return self.resolve(priors=dict(zip(self.classes_.tolist(), prior.tolist(), strict=True)))
+
+    def drift(self, X: Any) -> Drift:
+        """Say how rows differ from those that were counted: which columns moved, and how far.
+
+        A file is compared by some of its rows, from all over it.
+        """
+        check_is_fitted(self)
+        source = open_table(X)
+        table = source.table() if source.once else source.look(LOOK)
+        if table.num_rows == 0:
+            raise ValueError("There are no rows to compare.")
+        frame, counted = Frame.of(table, self.plan_), self._counted()
+        columns = drift.of_frame(frame, *counted)
+        columns.sort(key=lambda one: (-one.is_new, -one.has_moved, -one.moved))
+        family: Any = self.model_.family
+        unlike = np.nan
+        statistics: Any = self.model_.statistics
+        if len(statistics["sample"]):
+            own = drift.log_shares(family.how.decoded(statistics["sample"], statistics), *counted)
+            unlike = float((drift.log_shares(frame, *counted) < np.quantile(own, RARE)).mean())
+        return Drift(table.num_rows, tuple(columns), unlike, RARE)
 
     def generative(self) -> TableClassifier:
         """The same counts as a density: each column given the class and one other column.
@@ -270,9 +341,16 @@ class TableClassifier(GenerativeClassifier):
     ) -> tuple[Any, NDArray[Any]]:
         """n new rows, as an Arrow table of the columns' own types, and their labels.
 
-        Drawn from `generative()`.
+        Drawn from `generative()`. Texts are words drawn one by one, and no text of a row; other
+        values are those of rows. A sample is like the rows, and no protection of who is in them.
         """
-        X, drawn = super().sample(n, y, random_state)
+        rng = np.random.default_rng(random_state)
+        X, drawn = super().sample(n, y, rng)
+        axes = iter(self.model_.statistics["cells"].keys or ())
+        for j, column in enumerate(self.plan_.used):
+            axis = next(axes, ()) if column.kind != "text" else ()
+            if column.kind == "category":
+                X[:, j] = without_texts(X[:, j], axis, rng)
         return Frame.to_arrow(X, self.plan_), drawn
 
     # Inside
@@ -394,6 +472,22 @@ class TableClassifier(GenerativeClassifier):
     def _is_rows(self, X: Any) -> bool:
         return True
 
+    def _score_rows(self, source: Source, score: Any) -> Any:
+        checked = False
+
+        def score_and_compare(model: Model, rows: Frame) -> Any:
+            nonlocal checked
+            if not checked:
+                drift.warn_of_new(rows, *self._counted())
+                checked = True
+            return score(model, rows)
+
+        return super()._score_rows(source, score_and_compare)
+
+    def _counted(self) -> tuple[Tally, float]:
+        """Rows by class and cell of each column, and how many there are."""
+        return self.model_.statistics["cells"], float(self.model_.weights["rows"].sum())
+
     def _for_rereading(self, X: Frame, classes: int) -> Frame:
         how = self._family().how
         columns = tuple(
@@ -412,6 +506,32 @@ class TableClassifier(GenerativeClassifier):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def without_texts(values: NDArray[Any], axis: Any, rng: np.random.Generator) -> NDArray[Any]:
+    """Categories, with texts of several words replaced by as many words of all such texts."""
+    texts = [str(name).split() for name in axis if is_text(str(name))]
+    if not texts:
+        return values
+    words = np.array([word for text in texts for word in text], dtype=object)
+    known = {" ".join(text) for text in texts}
+
+    def drawn(text: str) -> str | None:
+        for _ in range(TRIES):
+            made = " ".join(rng.choice(words, len(text.split())))
+            if made not in known:
+                return made
+        return None
+
+    return np.array(
+        [drawn(v) if isinstance(v, str) and is_text(v) else v for v in values.tolist()] + [None],
+        dtype=object,
+    )[:-1]
+
+
+def is_text(category: str) -> bool:
+    """Whether a category is a text of several words."""
+    return len(category.split()) > MOST_WORDS
 
 
 def some_rows(table: Any) -> Any:

@@ -17,6 +17,8 @@ from genus.statistics import Array
 from genus.table import Source, TableError
 from genus.table.read.sources import BATCH
 
+MOST_NUMBERS = 200  # classes that are whole numbers
+MOST_NAMES = 1000  # classes that are texts, unless most have several rows
 ALL_TOLD = object()
 
 
@@ -81,6 +83,7 @@ def labelled_rows(
     import pyarrow as pa
 
     classes, codes, there = labels_of(rows.column(target), target)
+    refuse_many(classes, len(codes), target)
     if known is not None:
         classes, codes = labels.factorize(as_known(classes, known)[codes])
     kept = rows.drop_columns([target] if weights is None else [target, weights])
@@ -169,6 +172,25 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
     place = np.empty(len(names), dtype=np.int64)
     place[order] = np.arange(len(names))
     return names[order], place[coded.indices.to_numpy(zero_copy_only=False)], there
+
+
+def refuse_many(classes: Axis, rows: int, name: str) -> None:
+    """Raise if there are so many classes that they are a quantity, or identify rows."""
+    many = len(classes)
+    if classes.dtype.kind in "iu" and many > MOST_NUMBERS:
+        raise TableError(
+            f"The target {name!r} holds {many:,} whole numbers, such as {classes[0]:,}; genus "
+            "tells classes apart. Make a few classes of them, such as with the query SELECT *, "
+            f'"{name}" > 100 AS "is high" FROM …, or use a regressor of another library. If they '
+            f'are classes, give them as text: SELECT * REPLACE (CAST("{name}" AS VARCHAR) AS '
+            f'"{name}") FROM …'
+        )
+    if many > max(MOST_NAMES, rows / 2):
+        raise TableError(
+            f"The target {name!r} has {many:,} values in {rows:,} rows: it identifies rows, and "
+            "nothing can be learned of a class of one row. Choose another column, or make few "
+            "classes of it."
+        )
 
 
 def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from genus.arrays import markup
 from genus.table.model.marginals import ALONE_NOTHING
 
 BITS = 1 / np.log(2)
@@ -110,6 +111,22 @@ class Summary:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The columns as a notebook shows them."""
+        caption = " · ".join(str(self).partition("\n\n")[0].splitlines())
+        rows = [
+            (
+                c.name,
+                c.family,
+                c.gain,
+                ", ".join(f"{n} {g:.4f}" for n, g in c.others.items()),
+                c.note,
+            )
+            for c in self.columns
+        ]
+        rows += [(name, "left out", np.nan, "", note) for name, note in self.left_out.items()]
+        return markup.table(["column", "family", "bits", "others would gain", ""], rows, caption)
 
 
 def flat(name: str) -> str:

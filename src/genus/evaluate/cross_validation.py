@@ -7,7 +7,7 @@ rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,10 +19,14 @@ from sklearn.model_selection import ParameterGrid
 from genus.arrays import labels, matrix
 from genus.arrays.matrix import Codes, Matrix
 from genus.estimators import GenerativeClassifier
-from genus.model import counting_as, without
-from genus.stacking.folds import Folds, stratified
+from genus.estimators.table_rows import labelled
+from genus.model import Model, counting_as, without
+from genus.stacking.folds import Folds, grouped, in_time, stratified
 from genus.stacking.outcome import CrossValidation
 from genus.statistics import Array
+from genus.table import TableError, open_table
+from genus.table.plan import as_numbers
+from genus.table.read.objects import arrow_column
 
 TUNING_BYTES = 256 << 20  # of probabilities of settings that are tried side by side
 
@@ -30,9 +34,12 @@ TUNING_BYTES = 256 << 20  # of probabilities of settings that are tried side by 
 def cross_validate(
     estimator: GenerativeClassifier,
     X: Any,
-    y: ArrayLike,
+    y: Any = None,
     folds: Any = 10,
     *,
+    target: str | None = None,
+    groups: Any = None,
+    time: Any = None,
     sample_weight: ArrayLike | None = None,
     random_state: int | None = 0,
     progress: Callable[[int], object] | None = None,
@@ -42,6 +49,12 @@ def cross_validate(
 
     `folds` is a number (stratified and shuffled by `random_state`), "loo" for leave-one-out, a
     scikit-learn splitter, or an iterable of (train, test) row numbers whose tests do not overlap.
+    Instead of `y`, `target` names the column of the classes in a table: a path, a query, a frame.
+
+    Rows of one of the `groups` are all in one fold, as rows of one patient should be. With `time`,
+    every fold is predicted from rows before it alone, and the earliest rows are only learned from.
+    Both are given for each row, or as the name of a column; that of the groups is then left out.
+
     `progress` is called with the number of rows after each fold. `chosen` takes the place of what
     each fold would choose by itself: the `weighing_` or `choice_` of a model.
 
@@ -50,6 +63,9 @@ def cross_validate(
     >>> cross_validate(GDA(), *load_iris(return_X_y=True), folds="loo").accuracy
     0.98
     """
+    X, y, groups, time = apart(X, y, target, groups, time)
+    if groups is not None or time is not None:
+        folds = honest_folds(folds, groups, time, len(y))
     fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
     empty = fresh._empty()
     weights = np.ones(len(codes)) if weight is None else weight
@@ -66,11 +82,80 @@ def cross_validate(
         with fresh._named_errors():
             probabilities[:, here] = model.leave_one_out(X, there[codes], weight, progress)
         return CrossValidation(probabilities, classes, codes, weights, np.arange(len(codes)))
-    fold = fold_numbers(folds, X, codes, random_state)
+    fold = folds if is_fold_numbers(folds) else fold_numbers(folds, X, codes, random_state)
     with fresh._named_errors():
         counted = Folds.count(empty, X, codes, classes, weight, fold)
-    (probabilities,) = out_of_fold(counted, [fresh], progress, chosen)
-    return CrossValidation(probabilities, classes, codes, weights, fold)
+    splits = counted.left_out() if time is None else counted.later()
+    (probabilities,) = out_of_fold(counted, [fresh], progress, chosen, splits)
+    if time is None:
+        return CrossValidation(probabilities, classes, codes, weights, fold)
+    at = np.flatnonzero(fold > 0)
+    return CrossValidation(probabilities[at], classes, codes[at], weights[at], fold[at] - 1)
+
+
+def apart(X: Any, y: Any, target: str | None, *named: Any) -> tuple[Any, ...]:
+    """X, y, and what is given for each row, where these are columns of a table.
+
+    The names of groups and of times come in this order; only the column of the groups is left out.
+    """
+    target = y if isinstance(y, str) and target is None else target
+    if target is None and y is None:
+        raise ValueError("Give the classes: y, or target=, the name of their column in a table.")
+    if target is None and not any(isinstance(name, str) for name in named):
+        return X, y, *named
+    if target is None:
+        rows = open_table(X).table()
+    else:
+        found = labelled(open_table(X), target)
+        rows, y = found.rows, found.y
+    columns = []
+    for name in named:
+        if not isinstance(name, str):
+            columns.append(name)
+            continue
+        if name not in rows.column_names:
+            listed = ", ".join(map(repr, rows.column_names[:20]))
+            raise TableError(f"There is no column {name!r}. There are {listed}.")
+        columns.append(rows.column(name))
+    if isinstance(named[0], str):
+        rows = rows.drop_columns([named[0]])
+    return rows, y, *columns
+
+
+def honest_folds(folds: Any, groups: Any, time: Any, rows: int) -> Codes:
+    """The fold of each row: of whole groups, or of blocks in time."""
+    if groups is not None and time is not None:
+        raise ValueError("groups= and time= are two ways to make folds. Give one.")
+    if not isinstance(folds, int | np.integer) or folds < 2:
+        raise ValueError(f"With groups or time, folds is a number from 2 on; got {folds!r}.")
+    given = groups if time is None else time
+    what = "groups" if time is None else "time"
+    if len(given) != rows:
+        raise ValueError(f"{what} has {len(given)} values, and there are {rows} rows.")
+    if time is not None:
+        return in_time(int(folds), times_of(time))
+    column = arrow_column(given, what)
+    codes = (
+        column.cast("string").combine_chunks()
+        if hasattr(column, "chunks")
+        else column.cast("string")
+    )
+    coded = codes.fill_null("").dictionary_encode().indices
+    return grouped(int(folds), coded.to_numpy(zero_copy_only=False).astype(np.int64))
+
+
+def times_of(time: Any) -> Array:
+    """Numbers, dates or texts of dates as numbers that ascend with time; none may be missing."""
+    numbers: Array = as_numbers(arrow_column(time, "time"), "time", "")
+    if np.isnan(numbers).any():
+        row = int(np.argmax(np.isnan(numbers)))
+        raise ValueError(f"Row {row} has no time. Leave such rows out, or fill it in.")
+    return numbers
+
+
+def is_fold_numbers(folds: Any) -> bool:
+    """Whether these are the numbers of folds that `honest_folds` has made."""
+    return isinstance(folds, np.ndarray) and folds.ndim == 1
 
 
 def checked(
@@ -219,10 +304,11 @@ def out_of_fold(
     estimators: Sequence[GenerativeClassifier],
     progress: Callable[[int], object] | None = None,
     chosen: Any = None,
+    splits: Iterator[tuple[NDArray[np.intp], Model]] | None = None,
 ) -> list[Array]:
     """p(y|x), (m, K), of every row by each estimator, solved without the row's fold."""
     found = [np.zeros((len(folds.y), len(folds.classes))) for _ in estimators]
-    for test, rest in folds.left_out():
+    for test, rest in folds.left_out() if splits is None else splits:
         columns = labels.positions(rest.classes, folds.classes)  # a class may be in one fold only
         rows = matrix.take(folds.X, test)
         for estimator, probabilities in zip(estimators, found, strict=True):

@@ -46,7 +46,9 @@ def load_predictor(path: str | os.PathLike[str]) -> Predictor | str:
         families = restored(options["families"])
         names = ("dependence", "calibrate", "sample_size")
         family = build(plan, families, *(options[name] for name in names))
-        model = model_from_tree(tree, family, Priors(restored(options["priors"])), "prior")
+        weight = restored(options.get("class_weight"))
+        priors = Priors(restored(options["priors"]), class_weight=weight)
+        model = model_from_tree(tree, family, priors, "prior")
         return Predictor("TableClassifier", plan, model)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise files.damaged(path, error) from None

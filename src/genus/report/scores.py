@@ -27,7 +27,7 @@ def likeliest(outcome: CrossValidation) -> NDArray[np.intp]:
 def confusion(outcome: CrossValidation) -> NDArray[np.int64]:
     """Rows by their class and the class they are taken for, (K, K)."""
     K = len(outcome.classes)
-    cells = np.bincount(outcome.y * K + likeliest(outcome), minlength=K * K)
+    cells = np.bincount(outcome.y * K + outcome.decided, minlength=K * K)
     return cells.reshape(K, K).astype(np.int64)
 
 

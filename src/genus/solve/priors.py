@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,28 @@ from genus.statistics import Array, divide
 class Priors:
     """p(y): `given`, by class or in the order of the classes; else shares of the rows.
 
-    `fit` False makes all classes equally likely. `alpha` smooths the shares.
+    `fit` False makes all classes equally likely. `alpha` smooths the shares. `class_weight` is what
+    each row of a class counts for, by class, or "balanced": as if all classes had as many rows.
     """
 
     given: Any = None
     fit: bool = True
     alpha: float = 0.0
+    class_weight: Any = None
 
     def solve(self, weights: Array, classes: Axis) -> Array:
         """p(y) of each class, (…, K), from the weights of the classes (…, K)."""
+        if self.class_weight is not None:
+            plain = replace(self, class_weight=None)
+            balanced = isinstance(self.class_weight, str)
+            times = (
+                np.where(weights > 0, 1 / np.maximum(weights, 1e-300), 0.0)
+                if balanced
+                else np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()])
+            )
+            raised = plain.solve(weights, classes) * times
+            total = raised.sum(axis=-1, keepdims=True)
+            return np.divide(raised, total, out=np.zeros_like(raised), where=total > 0)
         if self.given is not None:
             return np.broadcast_to(self._in_order(classes), weights.shape)
         if not self.fit:

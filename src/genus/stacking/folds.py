@@ -58,6 +58,42 @@ class Folds:
                 )
             yield test, rest
 
+    def later(self) -> Iterator[tuple[NDArray[np.intp], Model]]:
+        """The rows of each fold but the first, and the model of all folds before it."""
+        before = self.parts[0]
+        for number in range(1, len(self.parts)):
+            yield np.flatnonzero(self.fold == number), before
+            before = before + self.parts[number]
+
+
+def grouped(folds: int, groups: Codes) -> Codes:
+    """Folds of whole groups, by their codes, with about as many rows in each: the largest first."""
+    sizes = np.bincount(groups)
+    if (sizes > 0).sum() < folds:
+        raise ValueError(
+            f"There are {(sizes > 0).sum()} groups, and {folds} folds of whole groups were asked "
+            "for. Use fewer folds."
+        )
+    held = np.zeros(folds)
+    place = np.zeros(len(sizes), dtype=np.int64)
+    for group in np.argsort(-sizes, kind="stable"):
+        place[group] = int(np.argmin(held))
+        held[place[group]] += sizes[group]
+    return place[groups]
+
+
+def in_time(folds: int, time: Array) -> Codes:
+    """One more block than folds, ascending in time, of about as many rows; equal times together."""
+    moments, code, counts = np.unique(time, return_inverse=True, return_counts=True)
+    if len(moments) <= folds:
+        raise ValueError(
+            f"There are {len(moments)} points in time; {folds} folds, each after all that is "
+            f"learned from, need at least {folds + 1}. Use fewer folds."
+        )
+    middle = np.cumsum(counts) - counts / 2
+    block = np.minimum((middle * (folds + 1) / len(time)).astype(np.int64), folds)
+    return np.unique(block, return_inverse=True)[1][code]
+
 
 def stratified(folds: int, codes: Codes, random_state: int | None) -> Codes:
     """Folds with about the same share of every class; rare classes are spread as far as they go."""

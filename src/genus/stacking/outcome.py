@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus._kernel import row_maxima
-from genus.arrays import matrix
+from genus.arrays import markup, matrix
 from genus.arrays.matrix import Codes
+from genus.stacking.decision import Decision
+from genus.stacking.metrics import Judgement, Metrics
 from genus.statistics import Array
 
 
@@ -27,16 +29,41 @@ class CrossValidation:
     y: Codes
     weight: Array
     fold: Codes
+    decision: Decision | None = None
+
+    def deciding(self, decision: Any) -> CrossValidation:
+        """The same probabilities, decided by a threshold, thresholds or costs (`Decision.of`)."""
+        return replace(self, decision=Decision.of(decision, self.classes))
+
+    @property
+    def decided(self) -> Codes:
+        """The number of the class that is decided for in each row, (m,)."""
+        if self.decision is None:
+            return self._likeliest
+        return self.decision.decide(self.probabilities)
 
     @property
     def predictions(self) -> NDArray[Any]:
-        """The likeliest class of each row, (m,)."""
-        return self.classes[self._likeliest]
+        """The class that is decided for in each row, (m,): the likeliest unless costs say else."""
+        return self.classes[self.decided]
 
     @property
     def accuracy(self) -> float:
-        """The share of rows whose likeliest class is their own."""
-        return self._mean(self._likeliest == self.y)
+        """The share of rows that are decided for their own class."""
+        return self._mean(self.decided == self.y)
+
+    def metrics(self) -> Metrics:
+        """Return all scores with 95 % intervals, by class and beside those of the commonest class.
+
+        >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.7, 0.3]])
+        >>> y = np.array([0, 0, 1, 1])
+        >>> found = CrossValidation(p, np.array(["no", "yes"]), y, np.ones(4), y).metrics()
+        >>> found.scores["ROC AUC"].value, found.baseline["accuracy"]
+        (0.75, 0.5)
+        """
+        costs = None if self.decision is None else self.decision.costs
+        own = (self.probabilities, self.classes, self.y, self.decided, self.weight, costs)
+        return Judgement(*own).metrics()
 
     @property
     def log_loss(self) -> float:
@@ -70,6 +97,20 @@ class CrossValidation:
 
     def _mean(self, values: NDArray[Any]) -> float:
         return float(np.average(values, weights=self.weight))
+
+    def _repr_html_(self) -> str:
+        """The scores as a notebook shows them."""
+        found = self.metrics()
+        rows = [
+            (name, score.value, f"{score.low:.4f} to {score.high:.4f}", found.baseline[name])
+            for name, score in found.scores.items()
+        ]
+        head = ["", "score", "95 % interval", f"always {found.commonest}"]
+        classes = [
+            (one.label, one.rows, *(score.value for score in one[2:])) for one in found.by_class
+        ]
+        names = ["class", "rows", "recall", "precision", "F1", "ROC AUC", "PR AUC"]
+        return markup.table(head, rows, f"{found.rows:,} rows") + markup.table(names, classes)
 
     def __repr__(self) -> str:
         return (

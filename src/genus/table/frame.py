@@ -100,7 +100,7 @@ def taken(column: Any, rows: Any) -> Any:
 def converted(values: Any, column: Column) -> Any:
     """An Arrow column as it is counted."""
     if column.kind == "number":
-        return as_numbers(values, column.name, column.type)
+        return as_numbers(values, column.name, column.type, column.written, column.unit)
     import pyarrow as pa
     import pyarrow.types as pt
 

@@ -6,7 +6,6 @@ read the same way ever after.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,11 +17,11 @@ from numpy.typing import NDArray
 
 from genus.arrays import arrow
 from genus.solve.grid import Grid, dyadic_edges
+from genus.table.numerals import DATES, NOTES, read, reading_of
 from genus.table.read.sources import TableError
 from genus.text import Texts, Tokenizer
 
 Array = NDArray[np.float64]
-DAYS = "dates, counted as days"
 CONSTANT = "holds one value only"
 NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # where a value is missing
 MARKS = (*NOTHING, "None", "none", "-", ".")  # where a number is; as categories these say something
@@ -49,7 +48,8 @@ class Column:
     together with other columns, numbers by the coarser cells between `edges`, and of categories
     those whose hashes are `known`, others as one. `unseen`: it held nothing so far, so that other
     rows may tell what it holds. `runs`: pairs of words of a text are counted; `bits`: its words are
-    counted in 2^bits buckets that they hash to, if not 0.
+    counted in 2^bits buckets that they hash to, if not 0. `written`: how text is read as numbers or
+    dates (`genus.table.numerals`), if not plainly.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Column:
     unseen: bool = False
     runs: bool = True
     bits: int = 0
+    written: str = ""
 
     @property
     def is_date(self) -> bool:
@@ -95,6 +96,7 @@ class Column:
             note=self.note if self.note == other.note else "",
             grid=grid,
             paired=self.paired and other.paired,
+            written=self.written if self.written == other.written else "",
             edges=tuple(edges[grid.holds(edges)].tolist()) if len(edges) else (),
             known=tuple(sorted(set(self.known) & set(other.known))),
         )
@@ -294,28 +296,21 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
         if kind == "category" and distinct <= MOST_PAIRED:
             known = {hashed(plain(v)) for v in there.cast(pa.large_string()).unique().to_pylist()}
         return Seen(Column(name, kind, told, note), tuple(sorted(known)))
-    numbers = as_numbers(values, name, "" if asked else told)
+    written = "" if not arrow.is_text(type) else reading_of(unmarked(there)) or ""
+    numbers = as_numbers(values, name, "" if asked else told, written)
     numbers = numbers[np.isfinite(numbers)]
-    column = Column(name, kind, told, note, unit_of(values), Grid.around(numbers))
+    unit = "days" if written in DATES else unit_of(type)
+    column = Column(name, kind, told, note, unit, Grid.around(numbers), written=written)
     return Seen(column, (), numbers)
 
 
-def unit_of(values: Any) -> str:
-    """What a column of numbers counts: "days" of dates, "seconds" of times, else ""."""
+def unit_of(type: Any) -> str:
+    """What a column of numbers of a type counts: "days" of dates, "seconds" of times, else ""."""
     import pyarrow.types as pt
 
-    type = values.type
-    if pt.is_temporal(type):
-        return "seconds" if is_time(type) else "days"
-    if not (pt.is_string(type) or pt.is_large_string(type)):
+    if not pt.is_temporal(type):
         return ""
-    there = values.drop_null()
-    return "days" if any(map(is_written_date, there.slice(0, 100).to_pylist())) else ""
-
-
-def is_written_date(text: str) -> bool:
-    """Whether a text is a date such as 2024-01-31 or 31.1.2024."""
-    return bool(DATE.match(text.strip()) or DOTTED.match(text.strip()))
+    return "seconds" if is_time(type) else "days"
 
 
 def cut_into_cells(seen: Sequence[Seen], classes: int) -> Iterator[Column]:
@@ -363,18 +358,15 @@ def kind_and_note(there: Any) -> tuple[str, str]:
         return "number", ""
     if pt.is_floating(type) or pt.is_decimal(type):
         return "number", ""
-    if not (pt.is_string(type) or pt.is_large_string(type) or pt.is_string_view(type)):
+    if not arrow.is_text(type):
         return "", f"holds {type}, which says nothing here"
     distinct = pc.count_distinct(there).as_py()
-    trimmed = pc.utf8_trim_whitespace(there)
-    marked = pc.is_in(trimmed, value_set=marks())
-    rest = trimmed.filter(pc.invert(marked))
-    if len(rest) and all_match(rest, NUMBER):
-        found = sorted(set(there.filter(marked).unique().to_pylist()))
-        return "number", f"{', '.join(map(repr, found))} read as missing" if found else ""
-    for pattern, told in ((COMMA, "with decimal commas"), (DATE, DAYS), (DOTTED, DAYS)):
-        if len(rest) and all_match(rest, pattern) and is_readable(rest):
-            return "number", told
+    rest = unmarked(there)
+    reading = reading_of(rest)
+    if reading is not None:
+        found = sorted(set(there.unique().to_pylist()) & set(MARKS))
+        read = f"{', '.join(map(repr, found))} read as missing" if found else ""
+        return "number", "; ".join(filter(None, [NOTES.get(reading, ""), read]))
     words = pc.mean(pc.count_substring_regex(there, r"\S+")).as_py()
     if words >= WORDS and distinct > DISTINCT * len(there):
         return "text", ""
@@ -397,19 +389,13 @@ def is_row_number(values: Any) -> bool:
     return bool(steps[0] > 0 and (steps == steps[0]).all())  # of every other row, by two
 
 
-NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$", re.ASCII)
-
-
-COMMA = re.compile(r"\s*[+-]?\d+(\.\d{3})*,\d+\s*$")
-DOTTED = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}$")
-DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?$")
-
-
-def all_match(strings: Any, pattern: re.Pattern[str]) -> bool:
-    """Whether all strings are what a pattern says."""
+def unmarked(values: Any) -> Any:
+    """Texts, trimmed, without those that say that a value is missing."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    return bool(pc.all(pc.match_substring_regex(strings, f"^{pattern.pattern}")).as_py())
+    trimmed = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
+    return trimmed.filter(pc.invert(pc.is_in(trimmed, value_set=marks())))
 
 
 def marks() -> Any:
@@ -422,8 +408,14 @@ def plain(name: str) -> str:
     return name.lower() if name.lower() in ("true", "false") else name
 
 
-def as_numbers(values: Any, name: str, learned: str) -> Any:
-    """Arrow values as float64, NaN where missing or infinite; dates as days since 1970."""
+def as_numbers(
+    values: Any, name: str, learned: str, written: str = "", unit: str | None = None
+) -> Any:
+    """Arrow values as float64, NaN where missing or infinite; dates as days since 1970.
+
+    `learned` is the type that the column was first seen with, `written` how its text is read, and
+    `unit` what its numbers count: dates in place of numbers, or the other way round, are refused.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.types as pt
@@ -434,15 +426,22 @@ def as_numbers(values: Any, name: str, learned: str) -> Any:
         type = values.type
     if pt.is_null(type):
         return np.full(len(values), np.nan)
-    if pt.is_string(type) or pt.is_large_string(type) or pt.is_string_view(type):
+    if unit is not None and not arrow.is_text(type):
+        refuse_other_unit(values, name, unit, unit_of(type))
+    if arrow.is_text(type):
         trimmed = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
         known = pc.if_else(pc.is_in(trimmed, value_set=marks()), None, trimmed)
         try:
-            values = read_numbers(known)
-        except (pa.ArrowInvalid, ValueError):
-            odd = (s for s in known.to_pylist() if s and not (NUMBER.match(s) or DATE.match(s)))
-            wrong = next(odd, known.drop_null()[0].as_py())
+            values, found = read_text(known, written)
+            if unit is not None:
+                refuse_other_unit(known, name, unit, "days" if found in DATES else "")
+        except (pa.ArrowInvalid, ValueError) as error:
+            if isinstance(error, TableError):
+                raise
+            texts = [text for text in known.to_pylist() if text]
+            wrong = next((text for text in texts if not is_read(text, written)), texts[0])
             held = "numbers or dates" if learned.startswith(("date", "time")) else "numbers"
+            held = NOTES[written].partition(",")[0] if written in DATES else held
             held += "" if "string" in learned else f" ({learned})"
             raise TableError(
                 f"Column {name!r} held {held} when it was first looked at, and holds "
@@ -468,32 +467,39 @@ def as_numbers(values: Any, name: str, learned: str) -> Any:
     return np.where(infinite, np.nan, out) if infinite.any() else out
 
 
-def is_readable(strings: Any) -> bool:
-    """Whether strings that look like numbers or dates are: the 30th of February is none."""
-    import pyarrow as pa
+def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
+    """Raise if numbers stand where dates were, or dates where numbers were."""
+    there = values.drop_null()
+    if unit == now or len(there) == 0:
+        return
+    held = {"days": "dates", "seconds": "times", "": "numbers"}
+    raise TableError(
+        f"Column {name!r} held {held[unit]} when it was first looked at, and holds {held[now]} "
+        f"({shown(there[0].as_py())}) now. Give it as it was, or fit again."
+    )
 
+
+def read_text(strings: Any, written: str) -> tuple[Any, str]:
+    """Trimmed strings as float64, as the column is written, else as they are together; and how."""
+    there = strings.drop_null()
+    if written and len(there):
+        try:
+            return read(strings, written), written
+        except ValueError:
+            pass
+    found = reading_of(there) if len(there) else written
+    if found is None:
+        raise ValueError("these are no numbers")
+    return read(strings, found if len(there) else ""), found
+
+
+def is_read(text: str, written: str) -> bool:
+    """Whether one text can be read as a number or a date."""
     try:
-        read_numbers(strings)
-    except (pa.ArrowInvalid, ValueError):
+        read_text(arrow.strings([text]), written)
+    except ValueError:
         return False
     return True
-
-
-def read_numbers(strings: Any) -> Any:
-    """Strings as float64: numbers, also with decimal commas, or dates as days since 1970."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    there = strings.drop_null()
-    first = there[0].as_py() if len(there) else ""
-    if DATE.match(first) or DOTTED.match(first):
-        if DOTTED.match(first):
-            strings = pc.strftime(pc.strptime(strings, "%d.%m.%Y", "s"), "%Y-%m-%d")
-        days = pc.utf8_rtrim(strings, "Z").cast(pa.timestamp("us")).cast(pa.int64())
-        return pc.divide(days.cast(pa.float64(), safe=False), 86_400e6)
-    if len(there) and all_match(there, COMMA):
-        strings = pc.replace_substring(pc.replace_substring(strings, ".", ""), ",", ".")
-    return strings.cast(pa.float64())
 
 
 def shown(value: Any) -> str:

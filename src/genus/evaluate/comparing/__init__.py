@@ -16,7 +16,14 @@ from genus.evaluate.comparing.data import Material, material
 from genus.evaluate.comparing.fitting import LOGISTIC
 from genus.evaluate.comparing.points import Line, shared
 from genus.evaluate.comparing.reasons import Reasons, reasons
-from genus.evaluate.comparing.verdict import MEASURES, Advice, advice, percent, told_crossing
+from genus.evaluate.comparing.verdict import (
+    MEASURES,
+    Advice,
+    advice,
+    last_common,
+    percent,
+    told_crossing,
+)
 from genus.evaluate.comparing.weighed import Weighed, weighed
 
 __all__ = ["Comparison", "compare"]
@@ -59,9 +66,41 @@ class Comparison:
         return weighed(self.given) if self.given.is_usual else None
 
     @property
+    def use(self) -> str:
+        """What to use: "genus fit" if it is better than both models whose curves are drawn."""
+        return "genus fit" if self.is_weighed_better else self.advice.use
+
+    @property
+    def is_weighed_better(self) -> bool:
+        """Whether `genus fit` has a lower log loss than both, and an error that is no higher.
+
+        An error counts as higher if it is so by more than two standard errors.
+        """
+        size = last_common(*self.curves.lines[:2])
+        if self.weighed is None or size is None:
+            return False
+        losses = [np.nanmean(line.log_loss[size]) for line in self.curves.lines[:2]]
+        error = min(float(np.nanmean(line.error[size])) for line in self.curves.lines[:2])
+        doubt = 2 * np.sqrt(error * (1 - error) / self.rows)
+        return self.weighed.log_loss < min(losses) and self.weighed.error <= error + doubt
+
+    @property
+    def sentence(self) -> str:
+        """What to use, and why."""
+        if not self.is_weighed_better:
+            return self.advice.sentence
+        assert self.weighed is not None
+        plain = self.advice.sentence[:1].lower() + self.advice.sentence[1:]
+        return (
+            f"Use genus fit (TableClassifier): it is wrong in {percent(self.weighed.error)} of "
+            f"rows, with a log loss of {self.weighed.log_loss:.3f}{self.weighed.of_rows}, better "
+            f"than both plain models. Of those, {plain}"
+        )
+
+    @property
     def beyond(self) -> str:
         """What `genus fit` would make of these rows, beside the plain models compared here."""
-        if self.weighed is None:
+        if self.weighed is None or self.is_weighed_better:
             return ""
         return (
             "These are plain models. What genus fit makes of rows (TableClassifier), which weighs "
@@ -82,7 +121,7 @@ class Comparison:
 
     def __str__(self) -> str:
         """The sentence, where the curves cross, the curves as a table, and why."""
-        parts = [self.advice.sentence, self.beyond, self.crossings, self.table(), self.costs()]
+        parts = [self.sentence, self.beyond, self.crossings, self.table(), self.costs()]
         parts += ["\n".join(f"- {sentence}" for sentence in self.why)]
         parts += ["\n".join(self.notes)]
         return "\n\n".join(part for part in parts if part)

@@ -5,12 +5,15 @@ Tests reject anything once there are rows enough, so that each comes with the si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.estimators import GDA
+from genus.evaluate import cross_validate
 from genus.evaluate.comparing.data import Material
 from genus.evaluate.comparing.dependence import Pair, of_pairs, pairs
 from genus.evaluate.comparing.normality import (
@@ -33,6 +36,7 @@ from genus.evaluate.comparing.posterior import (
 )
 from genus.statistics import Array
 
+FOLDS = 5
 MOST_ROWS = 20_000  # that are looked at
 
 
@@ -63,6 +67,23 @@ class Reasons:
         return told + [sentence for each in self.posteriors if (sentence := of_posterior(each))]
 
 
+def separate_losses(X: Array, y: NDArray[np.int64]) -> tuple[float, float] | None:
+    """The log losses of one Σ for all classes and of one for each, out of the same folds.
+
+    None if there are too few rows of a class for a Σ of its own.
+    """
+    folds = min(FOLDS, len(y))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            shared, separate = (
+                cross_validate(GDA(shared=one), X, y, folds).log_loss for one in (True, False)
+            )
+    except ValueError:
+        return None
+    return (shared, separate) if np.isfinite([shared, separate]).all() else None
+
+
 def reasons(given: Material, rows: NDArray[np.intp], probabilities: dict[str, Array]) -> Reasons:
     """All that can be found: `probabilities` of `rows`, out of fold, by the name of the model."""
     rng = np.random.default_rng(0)
@@ -79,6 +100,8 @@ def reasons(given: Material, rows: NDArray[np.intp], probabilities: dict[str, Ar
         if columns and len(X):
             normality = tuple(normalities(X, own, given.classes, names))
             covariances = equal_covariances(X, own, given.classes)
+            if covariances is not None and not covariances.is_near:
+                covariances = replace(covariances, separate=separate_losses(X, own))
             distances = spreads(X, own, given.classes)
     found, compared = pairs(raw, y, given)
     straight = tuple(

@@ -16,7 +16,18 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from genus.table.read.databases import identifier
+from genus.table.read.formats import (
+    COMPRESSED,
+    READERS,
+    Files,
+    format_named,
+    kind_of,
+    suffix_of,
+    suffixless,
+)
 from genus.table.read.lines import Lines
+from genus.table.read.packing import ORIGINS, plain_file, stamp
 from genus.table.read.sources import (
     BATCH,
     Partition,
@@ -36,24 +47,12 @@ PACKED = 5  # times that compressed text grows, about
 PARTITION = 1 << 20  # rows of a partition of a Parquet file, about
 FEW_PARTITIONS = 16  # that are looked at from their first row to their last
 PLACES, BLOCK = 32, 1 << 18  # of a long CSV that are looked at, and bytes that tell line lengths
-READERS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".txt": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-}
 # Not BOOLEAN: yes and no, or t and f, stay as they are written.
 TYPES = "['BIGINT', 'DOUBLE', 'TIME', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
 DELIMITERS = ",;\t|"
 MOST_LINES = 1_000_000  # that are looked through for one of another length
 SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\s", re.I | re.S)
 SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # what DuckDB takes for one in a query
-COMPRESSED = re.compile(r"\.(gz|zst|gzip)$", re.I)
 UNNAMED = re.compile(r"column\d+")  # what DuckDB calls columns without a name
 REMOTE = re.compile(r"^\s*[a-z][a-z0-9+.-]+://", re.I)
 
@@ -147,7 +146,10 @@ def csv_options(paths: Sequence[str], size: int) -> str:
     tabs = all(suffix_of(path) in (".tsv", ".tab") for path in paths)
     options = ", delim = '\t'" if tabs else ""
     sample = -1 if size <= SNIFFED else SAMPLED
-    return f"{options}, sample_size = {sample}, auto_type_candidates = {TYPES}"
+    # Dates of other orders than this are read by `genus.table.numerals`, for all values of a column
+    # tell the order, and the plan keeps it.
+    options += f", dateformat = '%Y-%m-%d', sample_size = {sample}"
+    return f"{options}, auto_type_candidates = {TYPES}"
 
 
 def in_memory(name: str, sql: str) -> Source:
@@ -156,29 +158,91 @@ def in_memory(name: str, sql: str) -> Source:
     return Source(name, table.schema, table.to_batches, table.num_rows)
 
 
-def from_files(paths: Sequence[str], encoding: str = "utf-8") -> Source:
-    """The rows of files of one kind, one after the other."""
-    found = list(chain.from_iterable(map(files_of, paths)))
-    name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-    kinds = {kind_of(path) for path in found}
+def from_files(given: Sequence[str], encoding: str = "utf-8") -> Source:
+    """The rows of files of one format, one after the other; FILE#PART is a part of one."""
+    name = given[0] if len(given) == 1 else f"{given[0]} and {len(given) - 1} more"
+    parts = [split_part(one) for one in given]
+    part = parts[0][1]
+    found = list(chain.from_iterable(files_of(path) for path, _ in parts))
+    plain = [plain_file(path, part) for path in found]
+    paths, left = [path for path, _ in plain], plain[0][1]
+    if all(os.path.getsize(path) == 0 for path in paths):
+        raise TableError(f"{name} is empty. A table has a line of names and rows below it.")
+    kinds = {kind_of(path, ORIGINS.get(path, path)) for path in paths}
     if len(kinds) > 1:
         raise TableError(f"{name} are files of different kinds, {' and '.join(sorted(kinds))}.")
     (kind,) = kinds
-    listed = "[" + ", ".join(map(quoted, found)) + "]"
-    size = sum(os.path.getsize(path) for path in found)
-    if size == 0:
-        raise TableError(f"{name} is empty. A table has a line of names and rows below it.")
-    options = ", union_by_name = true"
-    if kind == "csv":
-        options += csv_options(found, size)
-        if encoding.lower() not in ("utf-8", "utf8"):
-            options += f", encoding = {literal(encoding)}"
-        return from_csv(name, options, found, size)
-    if kind == "parquet":
-        return from_parquet(name, found, os.path.commonpath(list(map(base_of, paths))))
-    source = from_sql(name, f"SELECT * FROM read_json({listed}{options})")
-    whole = Partition("; ".join(map(stamp, found)), source.opened)
-    return replace(source, divided=lambda: [whole], size=sum(map(unpacked_size, found)))
+    if left and not format_named(kind).parts:
+        raise TableError(f"{name}: {kind} files have no parts. Leave out what is behind the #.")
+    base = os.path.commonpath([base_of(path) for path, _ in parts])
+    return format_named(kind).open(Files(name, paths, base, left, encoding))
+
+
+def split_part(path: str) -> tuple[str, str]:
+    """A path, and the part of the file that is named behind a #.
+
+    >>> split_part("docs/tables.md#Limits"), split_part("no such file#1")
+    (('docs/tables.md', 'Limits'), ('no such file#1', ''))
+    """
+    if not os.path.exists(os.path.expanduser(path)):
+        for mark in re.finditer("#", path):
+            if os.path.isfile(os.path.expanduser(path[: mark.start()])):
+                return path[: mark.start()], path[mark.end() :]
+    return path, ""
+
+
+def csv_files(files: Files) -> Source:
+    """Open CSV files."""
+    size = sum(os.path.getsize(path) for path in files.paths)
+    options = ", union_by_name = true" + csv_options(files.paths, size)
+    if files.encoding.lower() not in ("utf-8", "utf8"):
+        options += f", encoding = {literal(files.encoding)}"
+    return from_csv(files.name, options, files.paths, size)
+
+
+def json_files(files: Files) -> Source:
+    """Open files of JSON records."""
+    listed = "[" + ", ".join(map(quoted, files.paths)) + "]"
+    source = from_sql(files.name, f"SELECT * FROM read_json({listed}, union_by_name = true)")
+    whole = Partition("; ".join(map(stamp, files.paths)), source.opened)
+    return replace(source, divided=lambda: [whole], size=sum(map(unpacked_size, files.paths)))
+
+
+def parquet_files(files: Files) -> Source:
+    """Open Parquet files."""
+    return from_parquet(files.name, files.paths, files.base)
+
+
+def arrow_files(files: Files) -> Source:
+    """Open files of Arrow's own format (Feather, IPC), or of ORC."""
+    import pyarrow.dataset as ds
+
+    kind = kind_of(files.paths[0])
+    with readable(files.name):
+        dataset = ds.dataset(list(files.paths), format="orc" if kind == "orc" else "ipc")
+        rows = dataset.count_rows()
+
+    def opened() -> Iterable[Any]:
+        return dataset.to_batches(batch_size=BATCH)
+
+    whole = Partition("; ".join(map(stamp, files.paths)), opened)
+    return Source(files.name, dataset.schema, opened, rows, divided=lambda: [whole])
+
+
+def arrow_streams(files: Files) -> Source:
+    """Open files that hold a stream of Arrow batches."""
+    import pyarrow as pa
+
+    with readable(files.name), pa.OSFile(files.paths[0]) as file:
+        schema = pa.ipc.open_stream(file).schema
+
+    def opened() -> Iterator[Any]:
+        for path in files.paths:
+            with pa.OSFile(path) as file:
+                yield from (fitted(batch, schema) for batch in pa.ipc.open_stream(file))
+
+    whole = Partition("; ".join(map(stamp, files.paths)), opened)
+    return Source(files.name, schema, opened, divided=lambda: [whole])
 
 
 def from_parquet(name: str, paths: Sequence[str], base: str) -> Source:
@@ -255,12 +319,6 @@ def runs_of_row_groups(metadata: Any) -> list[list[int]]:
     return runs
 
 
-def stamp(path: str) -> str:
-    """The name of a file that is another one when the file has changed."""
-    status = os.stat(path)
-    return f"{os.path.abspath(path)}, {status.st_size} bytes of {status.st_mtime_ns}"
-
-
 def from_csv(
     name: str, options: str, paths: Sequence[str], size: int, texts: tuple[str, ...] = ()
 ) -> Source:
@@ -280,6 +338,9 @@ def from_csv(
         refuse_ragged(name, paths[0])
         raise
     refuse_unnamed(name, options, paths, source.columns)
+    short = [column for column in short_years(source) if column not in texts]
+    if short:
+        return from_csv(name, options, paths, size, (*texts, *short))
     return replace(
         source,
         with_text=lambda column: from_csv(name, options, paths, size, (*texts, column)),
@@ -290,7 +351,44 @@ def from_csv(
         ),
         size=sum(map(unpacked_size, paths)),
         lines=lambda: lines_of(options, paths),
+        altered=lambda: altered_columns(name, listed, options, source.schema),
     )
+
+
+def short_years(source: Source) -> list[str]:
+    """The columns whose years have two digits; DuckDB takes them for the first century."""
+    import pyarrow.compute as pc
+    import pyarrow.types as pt
+
+    moments = [field.name for field in source.schema if pt.is_timestamp(field.type)]
+    if not moments:
+        return []
+    with readable(source.name):
+        first = next(iter(source.opened()), None)
+    years = {} if first is None else {n: pc.max(pc.year(first.column(n))).as_py() for n in moments}
+    return [name for name, year in years.items() if year is not None and year < 100]
+
+
+def altered_columns(name: str, listed: str, options: str, schema: Any) -> list[str]:
+    """The columns of CSV files whose numbers lose digits or zeros that are written."""
+    import pyarrow.types as pt
+
+    loses = {
+        field.name: r"^\s*[+-]?\d{16,}\s*$" if pt.is_floating(field.type) else r"^\s*(\+|-?0\d)"
+        for field in schema
+        if pt.is_floating(field.type) or pt.is_integer(field.type)
+    }
+    if not loses:
+        return []
+    found = ", ".join(
+        f"bool_or(regexp_matches({identifier(column)}, {literal(pattern)}))"
+        for column, pattern in loses.items()
+    )
+    as_text = re.sub(r", auto_type_candidates = \[.*?\]", ", all_varchar = true", options)
+    with readable(name):
+        query = f"SELECT {found} FROM read_csv({listed}{as_text})"
+        (told,) = connection().cursor().sql(query).fetchall()
+    return [column for column, is_altered in zip(loses, told, strict=True) if is_altered]
 
 
 def encoding_in(options: str) -> str:
@@ -398,7 +496,7 @@ def unpacked_size(path: str) -> int:
 
 def refuse_ragged(name: str, path: str) -> None:
     """Raise if a line of a CSV file has more or fewer fields than its first."""
-    if path.endswith((".gz", ".zst", ".gzip")):
+    if COMPRESSED.search(path):
         return
     with open(path, newline="", encoding="utf-8", errors="replace") as file:
         head = file.readline()
@@ -433,7 +531,10 @@ def base_of(path: str) -> str:
 def files_of(path: str) -> list[str]:
     """The files that a path, a folder or a glob names."""
     if REMOTE.match(path):
-        raise TableError(f"{path} is an address; genus reads files. Download it first.")
+        raise TableError(
+            f"{path} is an address; genus reads files and PostgreSQL (postgresql://…). Download it "
+            "first."
+        )
     path = os.path.expanduser(path)
     if os.path.isdir(path):
         inside = [p for p in sorted(Path(path).rglob("*")) if p.is_file() and p.name[0] not in "._"]
@@ -453,32 +554,3 @@ def files_of(path: str) -> list[str]:
     close = difflib.get_close_matches(Path(path).name, beside, 1, 0.6)
     hint = f" Did you mean {folder / close[0]}?" if close else ""
     raise TableError(f"There is no file {path!r}.{hint}")
-
-
-def suffix_of(path: str) -> str:
-    """What a file's name ends with, less what it is compressed with."""
-    return os.path.splitext(re.sub(COMPRESSED, "", path.lower()))[1]
-
-
-def suffixless(name: str) -> str:
-    """A name without what it ends with and what it is compressed with.
-
-    >>> suffixless("log.CSV.gz"), suffixless("log")
-    ('log', 'log')
-    """
-    return os.path.splitext(re.sub(COMPRESSED, "", name))[0]
-
-
-def kind_of(path: str) -> str:
-    """Which of DuckDB's readers a file is for: by its suffix, else by what it begins with."""
-    kind = READERS.get(suffix_of(path))
-    if kind is not None:
-        return kind
-    try:
-        with open(path, "rb") as file:
-            start = file.read(16)
-    except OSError as error:
-        raise TableError(f"Cannot read {path}: {error.strerror}.") from None
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    return "json" if start.lstrip()[:1] in (b"{", b"[") else "csv"

@@ -9,15 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from genus.arrays.options import warn
-from genus.table.read.files import (
-    READERS,
-    SQL,
-    files_of,
-    from_files,
-    from_query,
-    kind_of,
-    suffix_of,
-)
+from genus.table.read.databases import from_server, is_server
+from genus.table.read.files import SQL, files_of, from_files, from_query, split_part
+from genus.table.read.formats import READERS, kind_of, suffix_of
 from genus.table.read.objects import from_frame, is_stream
 from genus.table.read.sources import Source, TableError, fitted
 
@@ -28,6 +22,8 @@ def open_table(data: Any, encoding: str = "utf-8") -> Source:
         return data
     if isinstance(data, str) and is_query(data):
         return from_query(data)
+    if isinstance(data, str) and is_server(data):
+        return from_server(data)
     if isinstance(data, str | os.PathLike):
         return from_files([os.fspath(data)], encoding)
     if isinstance(data, Sequence) and data and all(isinstance(d, str | os.PathLike) for d in data):
@@ -83,7 +79,8 @@ def names_table(data: Any) -> bool:
     """Whether data is the name of a file or files, a query, or a source that was opened."""
     if not isinstance(data, str):
         return isinstance(data, Source | os.PathLike)
-    known = suffix_of(data) in READERS or os.path.exists(data)
+    path, _ = split_part(data)
+    known = suffix_of(path) in READERS or os.path.exists(path) or is_server(data)
     return known or glob.has_magic(data) or is_query(data)
 
 
@@ -94,7 +91,7 @@ def is_query(data: str) -> bool:
 
 def open_several(data: Sequence[str], encoding: str) -> Source:
     """The rows of paths, globs, folders and queries, one after the other."""
-    if not any(map(is_query, data)):
+    if not any(is_query(one) or is_server(one) or split_part(one)[1] for one in data):
         kinds = {kind_of(path) for one in data for path in files_of(one)}
         if len(kinds) == 1 or len(data) == 1:
             return from_files(data, encoding)

@@ -26,7 +26,8 @@ LEAST_LOOKED = 64  # rows of a partition
 PLACES = 8  # of a batch that rows are looked at
 MOST_GATHERED = 1 << 28  # bytes of small batches that are put together
 Result = TypeVar("Result")
-READERS = ("duckdb", "_duckdb", "pyarrow", "ibis", "psycopg")  # whose errors are explained
+READERS = ("duckdb", "_duckdb", "pyarrow", "ibis", "psycopg", "sqlite3", "python_calamine")  # whose
+# errors are explained
 CHANGED = re.compile(
     r"on Line: (\d+).*converting column \"(.*?)\"\. Could not convert string \"(.*?)\" to '(\w+)",
     re.S,
@@ -70,7 +71,8 @@ class Source:
     that it can be read only once.
     `with_text` is the same with a column as text, where types are guessed from the first rows.
     `divided` gives the partitions, if there are several. `grouped` adds up rows by class where they
-    are: a `genus.engines.database.Database`, if they are in one. `lines` are those of CSV files.
+    are: a `genus.engines.database.Database`, if they are in one. `lines` are those of CSV files;
+    `altered` names columns whose numbers are not what is written there: 0123, or twenty digits.
     `looked` is what is looked at of a source that is not divided.
     """
 
@@ -84,6 +86,7 @@ class Source:
     size: int | None = None
     grouped: Any = None
     lines: Callable[[], Lines | None] | None = None
+    altered: Callable[[], Sequence[str]] | None = None
     looked: Partition | None = None
 
     @property
@@ -145,6 +148,14 @@ class Source:
                 if source.with_text is None:
                     raise
                 source = replace(source.with_text(changed.column), name=self.name)
+
+    def unaltered(self) -> Source:
+        """The same rows, with columns as text where numbers would not be what is written."""
+        source = self
+        for column in () if self.altered is None else self.altered():
+            assert source.with_text is not None
+            source = source.with_text(column)
+        return replace(source, name=self.name)
 
     def require(self, column: str) -> None:
         """Raise unless there is such a column."""
@@ -291,8 +302,10 @@ class readable:
         # Of what DuckDB says while Arrow reads its stream Arrow makes an OSError without a number.
         streamed = type(error) is OSError and error.errno is None
         known = type(error).__module__.partition(".")[0] in READERS
-        if not (known or streamed):
+        if not (known or streamed) or isinstance(error, MemoryError):
             return
+        if "out of memory" in str(error).lower():
+            raise MemoryError(str(error)) from None
         refuse_changed(self.name, str(error))
         raise TableError(f"Cannot read {self.name}: {explained(str(error))}") from None
 

@@ -1,0 +1,38 @@
+"""Results as HTML for notebooks: plain tables, every text of a user's escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+STYLE = "text-align:left;font-variant-numeric:tabular-nums"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
+    """A table; numbers with four digits, an empty cell where there is none.
+
+    >>> table(["a"], [["<b>"], [0.5], [None]])  # doctest: +ELLIPSIS
+    '<table ...><thead><tr><th ...>a</th></tr></thead><tbody><tr><td ...>&lt;b&gt;</td></tr>...'
+    """
+    top = "".join(f'<th style="{STYLE}">{escape(name)}</th>' for name in head)
+    body = "".join(
+        "<tr>"
+        + "".join(f'<td style="{STYLE}">{escape(shown(cell))}</td>' for cell in row)
+        + "</tr>"
+        for row in rows
+    )
+    title = f'<caption style="{STYLE}">{escape(caption)}</caption>' if caption else ""
+    return (
+        f'<table style="max-width:100%">{title}<thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
+
+
+def shown(cell: Any) -> str:
+    """A cell as text."""
+    if cell is None or (isinstance(cell, float) and cell != cell):
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:.4f}"
+    return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)

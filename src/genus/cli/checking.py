@@ -1,0 +1,37 @@
+"""genus check."""
+
+from __future__ import annotations
+
+import click
+
+from genus.cli import arguments
+
+
+@click.command()
+@arguments.model
+@arguments.data
+@arguments.as_json
+@arguments.encoding
+def check(model: str, data: tuple[str, ...], as_json: bool, encoding: str) -> None:
+    """Say how DATA differs from what a model has seen.
+
+    Lists how far each column moved: the share of rows that would have to change for it to be
+    distributed as it was. Columns with a star moved further than chance explains. Also says how
+    many rows are unlike those of the model.
+
+    \b
+    Example:
+      genus check churn.genus next-year.csv
+    """
+    from genus.cli.data import opened, tell_extra
+    from genus.cli.models import read_table_model
+    from genus.cli.results import printed
+
+    learned = read_table_model(model)
+    with opened(data, encoding) as source:
+        tell_extra(source, learned)
+        found = learned.drift(source)
+    if as_json:
+        printed(found)
+    else:
+        click.echo(str(found))

@@ -1,0 +1,89 @@
+"""Bayes' decision rule: decide for the class whose expected cost is least.
+
+With costs C[i, j] of deciding for class j where class i is true, the expected cost of j is
+Σ_i p(i|x) C[i, j]. Probabilities are calibrated, so that no cost is needed to be learned.
+
+Symbols: m rows, K classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genus.arrays.labels import Axis
+from genus.arrays.matrix import Codes
+from genus.arrays.options import number
+from genus.statistics import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What is decided for: by `costs` (K, K), or by thresholds of some classes, (K,), NaN for none.
+
+    >>> rule = Decision.of({("bad", "good"): 5}, np.array(["bad", "good"]))
+    >>> rule.decide(np.array([[0.1, 0.9], [0.2, 0.8]]))
+    array([1, 0])
+    """
+
+    costs: Array | None = None
+    thresholds: Array | None = None
+
+    @classmethod
+    def of(cls, given: Any, classes: Axis) -> Decision | None:
+        """The rule that a user asks for; None for the likeliest class.
+
+        `given` is a number, the threshold of the second of two classes; a dictionary of thresholds
+        by class; or one of costs by (true class, decided class). Costs that are not given are 1,
+        and 0 for a decision that is right.
+        """
+        if given is None or isinstance(given, Decision):
+            return given
+        if not isinstance(given, Mapping):
+            if len(classes) != 2:
+                raise ValueError(
+                    f"A threshold alone is for two classes, and there are {len(classes)}. Name "
+                    "the class: decision={class: threshold}."
+                )
+            given = {classes[1]: given}
+        if not given:
+            raise ValueError("decision holds no threshold and no cost.")
+        if all(isinstance(key, tuple) and len(key) == 2 for key in given):
+            return cls(costs=cost_matrix(given, classes))
+        thresholds = np.full(len(classes), np.nan)
+        for label, share in given.items():
+            thresholds[place(label, classes)] = number(f"The threshold of {label!r}", share, 0, 1)
+        return cls(thresholds=thresholds)
+
+    def decide(self, p: Array) -> Codes:
+        """Decide for a class of each row, (m,), by p(y|x), (m, K)."""
+        if self.costs is not None:
+            return (p @ self.costs).argmin(axis=1)
+        assert self.thresholds is not None
+        reached = p >= np.where(np.isnan(self.thresholds), np.inf, self.thresholds)
+        others = np.where(np.isnan(self.thresholds), p, -1.0)
+        if not np.isnan(self.thresholds).any():  # someone has to be decided for
+            others = p
+        among = np.where(reached.any(axis=1, keepdims=True), np.where(reached, p, -1.0), others)
+        return among.argmax(axis=1)
+
+
+def cost_matrix(given: Mapping[Any, Any], classes: Axis) -> Array:
+    """Costs of deciding for one class where another is true."""
+    costs = 1.0 - np.eye(len(classes))
+    for (true, decided), cost in given.items():
+        at = place(true, classes), place(decided, classes)
+        costs[at] = number(f"The cost of {decided!r} for {true!r}", cost, 0)
+    return costs
+
+
+def place(label: Any, classes: Axis) -> int:
+    """The number of a class; of classes that are no texts also by how it is written."""
+    for k, known in enumerate(classes.tolist()):
+        if label == known or (isinstance(label, str) and label.lower() == str(known).lower()):
+            return k
+    listed = ", ".join(map(repr, classes[:10].tolist()))
+    raise ValueError(f"There is no class {label!r}. There are {listed}.")

@@ -1,0 +1,227 @@
+"""How good decisions and probabilities are: scores with 95 % intervals, beside a baseline.
+
+The baseline always decides for the commonest class, and gives every row the shares of the classes.
+Intervals are by the bootstrap: rows are weighed anew, each by a Poisson number of mean 1, and the
+interval is the score ± 1.96 standard deviations of what comes out.
+
+Symbols: m rows, K classes, R repetitions of the bootstrap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays.matrix import Codes
+from genus.statistics import Array
+
+REPEATS, FEWEST = 200, 20  # of the bootstrap
+MOST_WORK = 20_000_000  # rows times classes times repetitions
+SURE = 1.959964  # standard deviations to either side that hold 95 %
+
+
+class Score(NamedTuple):
+    """A score, and between what it lies with 95 %; NaN where it has no meaning."""
+
+    value: float
+    low: float
+    high: float
+
+
+class ClassMetrics(NamedTuple):
+    """How well one class is told from all others."""
+
+    label: Any
+    rows: int
+    recall: Score
+    precision: Score
+    f1: Score
+    roc_auc: Score
+    pr_auc: Score
+
+
+@dataclass(frozen=True, eq=False)
+class Metrics:
+    """The scores of all rows by name, those of each class, and those of the baseline.
+
+    `commonest` is the class that the baseline decides for.
+    """
+
+    rows: int
+    scores: dict[str, Score]
+    by_class: list[ClassMetrics]
+    commonest: Any
+    baseline: dict[str, float]
+
+
+class Curve:
+    """The rows of a class and all others, by descending probability of the class."""
+
+    def __init__(self, own: NDArray[np.bool_], score: Array) -> None:
+        self.order = np.argsort(-score, kind="stable")
+        self.own = own[self.order]
+        ordered = score[self.order]
+        self.ends = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
+
+    def areas(self, weight: Array) -> tuple[float, float]:
+        """The areas under the ROC curve and, as average precision, the precision-recall curve."""
+        w = weight[self.order]
+        true = np.cumsum(np.where(self.own, w, 0.0))[self.ends]
+        false = np.cumsum(np.where(self.own, 0.0, w))[self.ends]
+        if true[-1] <= 0:
+            return np.nan, np.nan
+        recall, precision = true / true[-1], true / np.maximum(true + false, 1e-300)
+        average = float((np.diff(recall, prepend=0.0) * precision).sum())
+        if false[-1] <= 0:
+            return np.nan, average
+        share = false / false[-1]
+        steps = np.diff(share, prepend=0.0)
+        before = np.concatenate([[0.0], recall[:-1]])
+        return float((steps * (recall + before)).sum() / 2), average
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Rows that were decided: p(y|x) (m, K), true classes y, decided classes, weights, costs.
+
+    `costs` (K, K) of a true class by row and a decided one by column, or None.
+    """
+
+    probabilities: Array
+    classes: NDArray[Any]
+    y: Codes
+    decided: Codes
+    weight: Array
+    costs: Array | None = None
+
+    @cached_property
+    def _row_scores(self) -> dict[str, Array]:
+        """Scores that are means over rows, (m,) each."""
+        m, K = self.probabilities.shape
+        own = self.probabilities[np.arange(m), self.y]
+        truth = np.zeros((m, K))
+        truth[np.arange(m), self.y] = 1.0
+        squared = ((self.probabilities - truth) ** 2).sum(axis=1)
+        found = {
+            "accuracy": (self.decided == self.y).astype(float),
+            "log loss": -np.log(np.maximum(own, np.finfo(float).eps)),
+            "Brier score": squared / 2 if K == 2 else squared,
+        }
+        if self.costs is not None:
+            found["cost"] = self.costs[self.y, self.decided]
+        return found
+
+    @cached_property
+    def _curves(self) -> list[Curve]:
+        p = self.probabilities
+        return [Curve(self.y == k, p[:, k]) for k in range(p.shape[1])]
+
+    def _table(self, weight: Array) -> tuple[Array, Array]:
+        """Means over rows, and (K, 5): recall, precision, F1, ROC and PR areas of each class."""
+        K = len(self.classes)
+        means = np.array([np.average(v, weights=weight) for v in self._row_scores.values()])
+        cells = np.bincount(self.y * K + self.decided, weight, K * K).reshape(K, K)
+        true, taken, right = cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            recall, precision = right / true, right / taken
+            f1 = np.where(true > 0, 2 * right / (true + taken), np.nan)
+        areas = np.array([curve.areas(weight) for curve in self._curves])
+        return means, np.column_stack([recall, precision, f1, areas])
+
+    def metrics(self) -> Metrics:
+        """All scores, with their intervals."""
+        m, K = self.probabilities.shape
+        means, table = self._table(self.weight)
+        repeats = int(np.clip(MOST_WORK // max(m * K, 1), FEWEST, REPEATS))
+        rng = np.random.default_rng(0)
+        drawn = []
+        for _ in range(repeats):
+            weight = self.weight * rng.poisson(1.0, m)
+            if weight.sum() > 0:
+                drawn.append(self._table(weight))
+        mean_errors = deviation([one for one, _ in drawn], means)
+        errors = deviation([one for _, one in drawn], table)
+        names = list(self._row_scores)
+        scores = {
+            name: interval(value, error, 1.0 if name in ("accuracy", "Brier score") else np.inf)
+            for name, value, error in zip(names, means, mean_errors, strict=True)
+        }
+        summed = np.array([averaged(one) for _, one in drawn])
+        whole = averaged(table)
+        spread = deviation(list(summed), whole)
+        macro = ("balanced accuracy", "F1", "ROC AUC", "PR AUC")
+        scores |= {
+            name: interval(value, error, 1.0)
+            for name, value, error in zip(macro, whole, spread, strict=True)
+        }
+        counts = np.bincount(self.y, minlength=K)
+        by_class = [
+            ClassMetrics(
+                label,
+                int(counts[k]),
+                *(interval(v, e, 1.0) for v, e in zip(table[k], errors[k], strict=True)),
+            )
+            for k, label in enumerate(self.classes.tolist())
+        ]
+        order = ["accuracy", "balanced accuracy", "F1", "log loss", "Brier score", *macro[2:]]
+        order += ["cost"] if self.costs is not None else []
+        commonest, baseline = self.baseline()
+        return Metrics(m, {n: scores[n] for n in order}, by_class, commonest, baseline)
+
+    def baseline(self) -> tuple[Any, dict[str, float]]:
+        """The commonest class, and the scores of always deciding for it; of costs, the cheapest."""
+        K = len(self.classes)
+        share = np.bincount(self.y, self.weight, K) / self.weight.sum()
+        most = int(np.argmax(share))
+        there = share > 0
+        squared = float((share * ((1 - share) ** 2 + (share**2).sum() - share**2)).sum())
+        scores = {
+            "accuracy": float(share[most]),
+            "balanced accuracy": 1 / max(int(there.sum()), 1),
+            "F1": float(2 * share[most] / (1 + share[most]) / max(int(there.sum()), 1)),
+            "log loss": float(-(share[there] * np.log(share[there])).sum()),
+            "Brier score": squared / 2 if K == 2 else squared,
+            "ROC AUC": 0.5,
+            "PR AUC": float(share[there].mean()),
+        }
+        if self.costs is not None:
+            scores["cost"] = float((share @ self.costs).min())
+        return self.classes[most : most + 1].tolist()[0], scores
+
+
+def averaged(table: Array) -> Array:
+    """Recall, F1 and areas, the mean over the classes that have them."""
+    some = table[:, [0, 2, 3, 4]]
+    there = ~np.isnan(some)
+    return np.divide(
+        np.where(there, some, 0.0).sum(axis=0),
+        there.sum(axis=0),
+        out=np.full(4, np.nan),
+        where=there.any(axis=0),
+    )
+
+
+def deviation(drawn: list[Array], about: Array) -> Array:
+    """The standard deviation of what the bootstrap gave; NaN where it gave too little."""
+    if not drawn:
+        return np.full_like(about, np.nan)
+    stacked = np.stack(drawn)
+    there = ~np.isnan(stacked)
+    squares = np.where(there, stacked - np.nan_to_num(about), 0.0) ** 2
+    enough = there.sum(axis=0) > len(drawn) / 2
+    mean = np.divide(
+        squares.sum(axis=0), there.sum(axis=0), out=np.full_like(about, np.nan), where=enough
+    )
+    return np.sqrt(mean)
+
+
+def interval(value: float, error: float, most: float) -> Score:
+    """A score and its interval, within what it can be."""
+    if not (np.isfinite(value) and np.isfinite(error)):
+        return Score(float(value), np.nan, np.nan)
+    low, high = max(value - SURE * error, 0.0), min(value + SURE * error, most)
+    return Score(float(value), float(low), float(high))

@@ -1,0 +1,289 @@
+"""How rows differ from those that a model has counted, column by column.
+
+Everything is read from the counts of a model: rows by cell of each column. Symbols: p and q are the
+shares of cells then and now, n and N the numbers of values now and then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genus.arrays import labels, markup
+from genus.arrays.options import warn
+from genus.statistics import Array, Tally
+from genus.table.frame import Frame, Values
+from genus.table.plan import Column, shown
+
+ENOUGH = 20  # values from which on shares are told
+HALF = 0.5  # of a column that is new
+OPEN = 0.25  # share of values seen once, from which on new ones are no surprise
+OFTEN = 5  # times that a category is seen to be compared by itself
+BINS = 10  # of numbers, about
+CERTAIN = 1e-3  # probability, by chance, of the largest difference among all columns
+LEAST = 0.05  # of rows that would have to change for a column to have moved
+TOLD = 3  # examples
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How `rows` rows differ from those of a model: its columns, those that moved most first.
+
+    `unlike` is the share of rows whose values are less usual, taken together, than those of all but
+    `expected` of the model's own rows; NaN if the model keeps no sample of them.
+    """
+
+    rows: int
+    columns: tuple[ColumnDrift, ...]
+    unlike: float
+    expected: float
+
+    @property
+    def moved(self) -> tuple[ColumnDrift, ...]:
+        """The columns that are distributed otherwise, or half of which is new."""
+        return tuple(one for one in self.columns if one.has_moved or one.is_new)
+
+    def __str__(self) -> str:
+        moved = self.moved
+        told = f"{len(moved)} of {len(self.columns)} columns moved."
+        told = told if moved else "No column moved further than chance explains."
+        lines = [f"{self.rows:,} rows. {told}"]
+        if np.isfinite(self.unlike):
+            lines.append(
+                f"{100 * self.unlike:.3g} % of rows are less usual than "
+                f"{100 - 100 * self.expected:.3g} % of the model's own; "
+                f"{100 * self.expected:.3g} % are expected."
+            )
+        if self.columns:
+            width = min(max(6, *(len(one.name) for one in self.columns)), 32)
+            lines += ["", f"{'column':{width}}  moved  unseen  missing  before"]
+        for one in self.columns:
+            mark = "  *" if one in moved else ""
+            name = " ".join(one.name.split())[:width]
+            lines.append(
+                f"{name:{width}}  {one.moved:5.3f}  {100 * one.unseen:4.0f} %  "
+                f"{100 * one.missing:5.0f} %  {100 * one.missing_before:4.0f} %{mark}"
+            )
+        lines += ["", *(str(one) for one in self.columns if one.is_new)]
+        return "\n".join(lines).rstrip()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The columns as a notebook shows them."""
+        head = ["column", "moved", "unseen", "missing", "before", ""]
+        rows = [
+            (
+                c.name,
+                c.moved,
+                c.unseen,
+                c.missing,
+                c.missing_before,
+                "moved" if c in self.moved else "",
+            )
+            for c in self.columns
+        ]
+        return markup.table(head, rows, str(self).partition("\n\n")[0])
+
+
+@dataclass(frozen=True)
+class ColumnDrift:
+    """How a column differs: the share of values that are `unseen`, and how far it has `moved`.
+
+    A category is unseen if the model never counted it, a number if it is beyond all that were.
+    `moved` is the total variation distance of p and q, ½ Σ|p - q|: the share of rows that would
+    have to change. `is_sure` says that chance does not explain it. `expected` is the share of new
+    values that the model would expect (Good and Turing's estimate: values seen once, of all).
+    """
+
+    name: str
+    kind: str
+    values: int
+    unseen: float
+    expected: float
+    moved: float
+    is_sure: bool
+    missing: float
+    missing_before: float
+    examples: tuple[str, ...] = ()
+    hint: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether so many categories were seen once that new ones are no surprise."""
+        return self.kind == "category" and self.expected >= OPEN
+
+    @property
+    def is_new(self) -> bool:
+        """Whether half of its categories are new, though few should be."""
+        surprising = self.kind == "category" and not self.is_open
+        return surprising and self.values >= ENOUGH and self.unseen >= HALF
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the column is distributed otherwise than it was."""
+        gone = abs(self.missing - self.missing_before) > LEAST and self.values >= ENOUGH
+        return (self.is_sure and self.moved > LEAST) or gone
+
+    def __str__(self) -> str:
+        """What is new in the column, in one sentence."""
+        listed = ", ".join(self.examples)
+        if self.kind == "number":
+            return f"{100 * self.unseen:.3g} % of column {self.name!r} is beyond all that was seen."
+        return (
+            f"{100 * self.unseen:.3g} % of column {self.name!r} was never seen, such as {listed}."
+            f"{self.hint}"
+        )
+
+
+def of_frame(frame: Frame, cells: Tally, total: float) -> list[ColumnDrift]:
+    """How each column but texts differs from what was counted of a `total` of rows."""
+    columns = list(counted(frame, cells))
+    return [
+        (of_categories if column.kind == "category" else of_numbers)(
+            column, values, axis, counts, total, len(columns)
+        )
+        for column, values, axis, counts in columns
+    ]
+
+
+def counted(frame: Frame, cells: Tally) -> Iterator[tuple[Column, Any, Any, Array]]:
+    """Columns that have counts, but texts: their values now, and their cells and counts then."""
+    every = zip(frame.plan.used, frame.columns, strict=True)
+    plain = [(column, values) for column, values in every if column.kind != "text"]
+    counts = cells["rows"].sum(axis=0) if len(cells.classes) else np.zeros(0)
+    start = 0
+    for (column, values), axis in zip(plain, cells.keys or (), strict=False):
+        own = counts[start : start + len(axis)]
+        start += len(axis)
+        if len(axis) and own.sum() > 0:
+            yield column, values, axis, own
+
+
+def edges_of(axis: Any, counts: Array) -> Any:
+    """The cells at which bins of about as many numbers each end."""
+    share = np.cumsum(counts) / counts.sum()
+    cuts = np.unique(np.searchsorted(share, np.arange(1, BINS) / BINS))
+    return axis[cuts[cuts < len(axis)]]
+
+
+def of_categories(
+    column: Column, values: Values, axis: Any, counts: Array, total: float, columns: int
+) -> ColumnDrift:
+    """How categories differ."""
+    there = values.codes[values.codes >= 0]
+    now = np.bincount(there, minlength=len(values.names)).astype(float)
+    at = labels.find(values.names, axis)
+    strange = at < 0
+    beside = np.bincount(at[~strange], weights=now[~strange], minlength=len(axis))
+    new = float(now[strange].sum())
+    often = counts >= OFTEN  # what was seen less often may as well be new
+    moved, sure = difference(
+        np.append(beside[often], beside[~often].sum() + new),
+        np.append(counts[often], counts[~often].sum()),
+        columns,
+    )
+    once = float(counts[counts <= 1].sum() / counts.sum())
+    order = np.argsort(-now, kind="stable")
+    names = [values.names[i] for i in order if strange[i] and now[i]]
+    return ColumnDrift(
+        column.name,
+        column.kind,
+        len(there),
+        new / max(len(there), 1),
+        once,
+        moved,
+        sure,
+        1 - len(there) / max(len(values), 1),
+        max(1 - float(counts.sum()) / max(total, 1e-300), 0.0),
+        tuple(map(shown, names[:TOLD])),
+        hint_of(names, axis),
+    )
+
+
+def hint_of(names: Sequence[str], axis: Any) -> str:
+    """What may have gone wrong with names that are not on an axis."""
+    known = {str(name).strip().lower(): name for name in axis.tolist()}
+    for name in names:
+        same = known.get(name.strip().lower())
+        if same is not None:
+            return f" It was {shown(same)} when the model was fitted: write it as it was."
+    return ""
+
+
+def of_numbers(
+    column: Column, values: Array, axis: Any, counts: Array, total: float, columns: int
+) -> ColumnDrift:
+    """How numbers differ, in bins of about as many of those that were counted."""
+    there = values[~np.isnan(values)]
+    keys = column.grid.keys(there)
+    beyond = (keys < axis[0]) | (keys > axis[-1])
+    edges = edges_of(axis, counts)
+    before = np.bincount(np.searchsorted(edges, axis), counts, len(edges) + 1).astype(float)
+    now = np.bincount(np.searchsorted(edges, keys), minlength=len(edges) + 1).astype(float)
+    moved, sure = difference(now, before, columns)
+    return ColumnDrift(
+        column.name,
+        column.kind,
+        len(there),
+        float(beyond.mean()) if len(there) else 0.0,
+        float(2 / max(counts.sum(), 2)),
+        moved,
+        sure,
+        1 - len(there) / max(len(values), 1),
+        max(1 - float(counts.sum()) / max(total, 1e-300), 0.0),
+    )
+
+
+def log_shares(frame: Frame, cells: Tally, total: float) -> Array:
+    """How usual each row is, (m,): the sum over columns of the log share of its bin among all rows.
+
+    Bins are as coarse as those that columns are compared by; a number beyond all that were counted
+    is in a bin of its own, and so is a missing value.
+    """
+    score = np.zeros(len(frame))
+    for column, values, axis, counts in counted(frame, cells):
+        if column.kind == "category":
+            often = counts >= OFTEN
+            place = np.append(np.cumsum(often) * often, 0)  # 0 is for all that is rare or new
+            at = np.append(place[labels.find(values.names, axis)], len(axis) + 1)[values.codes]
+            shares = np.bincount(place[:-1], counts, len(axis) + 2)
+        else:
+            edges = edges_of(axis, counts)
+            keys = column.grid.keys(np.nan_to_num(values))
+            beyond = (keys < axis[0]) | (keys > axis[-1])
+            at = np.where(beyond, len(edges) + 1, np.searchsorted(edges, keys))
+            at = np.where(np.isnan(values), len(edges) + 2, at)
+            shares = np.bincount(np.searchsorted(edges, axis), counts, len(edges) + 3)
+        shares[-1] = max(total - counts.sum(), 0.0)
+        score += np.log((shares + 0.5) / (total + 0.5 * len(shares)))[at]
+    return score
+
+
+def difference(now: Array, before: Array, columns: int) -> tuple[float, bool]:
+    """The distance of two distributions, and whether chance does not explain it.
+
+    By the χ² test of two samples, with CERTAIN divided among all columns (Bonferroni).
+    """
+    from scipy.special import chdtrc
+
+    n, N = now.sum(), before.sum()
+    if n < ENOUGH or N <= 0:
+        return 0.0, False
+    p, q = before / N, now / n
+    pooled = (now + before) / (n + N)
+    some = pooled > 0
+    chi = float(((q - p)[some] ** 2 / pooled[some]).sum() * n * N / (n + N))
+    rare = chdtrc(max(int(some.sum()) - 1, 1), chi)
+    return float(np.abs(p - q).sum() / 2), bool(rare * columns < CERTAIN)
+
+
+def warn_of_new(frame: Frame, cells: Tally, total: float) -> None:
+    """Warn of columns half of which was never seen."""
+    if len(frame) >= ENOUGH:
+        for one in of_frame(frame, cells, total):
+            if one.is_new:
+                warn(f"{one} Give it as it was, or fit again with such rows.")

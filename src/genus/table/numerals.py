@@ -1,0 +1,237 @@
+"""Numbers and dates as people write them, and how a column of them is read.
+
+One value may be read in two ways: 1,358 is more than a thousand or less than two, 12/05/2020 is in
+May or in December. All values of a column together tell which, and the plan of a table keeps the
+answer, so that a single value is read the same way ever after.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays import arrow
+
+POINT, COMMA = "decimal points", "decimal commas"
+DAY_FIRST, MONTH_FIRST, NAMED = "day first", "month first", "months by name"
+ISO = "dates"
+PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$", re.ASCII)
+CLOCK = (
+    r"(?:[T ]+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d{1,6})?))?"
+    r"\s*(?P<half>[AaPp][Mm])?)?Z?$"
+)
+SLASHED = re.compile(
+    r"(?P<first>\d{1,2})[/.-](?P<second_number>\d{1,2})[/.-](?P<year>\d{4}|\d{2})" + CLOCK
+)
+MONTH_NAME = re.compile(
+    r"(?P<month>[A-Za-z]{3,9})\.? +(?P<day>\d{1,2})(?:st|nd|rd|th)?,? +(?P<year>\d{4})" + CLOCK
+)
+DAY_NAME = re.compile(
+    r"(?P<day>\d{1,2})\.?[ -](?P<month>[A-Za-z]{3,9})\.?[ -](?P<year>\d{4})" + CLOCK
+)
+ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?$")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTH = re.compile(
+    r"^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|january|february|march|april|june|july"
+    r"|august|sept|september|october|november|december)$"
+)
+SCALES = {"%": 0.01, "k": 1e3, "m": 1e6, "b": 1e9}
+CURRENCIES = "$€£¥"
+CENTURY = 69  # two digits of a year from here on are of the last century, as POSIX has it
+
+
+def written(thousands: str, decimal: str) -> re.Pattern[str]:
+    """The pattern of numbers by what separates thousands and decimals: signs, units, brackets."""
+    digits = rf"([1-9]\d{{0,2}}({thousands}\d{{3}})+|\d+)?({decimal}\d+)?"
+    money = f"[{CURRENCIES}]"
+    return re.compile(rf"(\(\s*)?[+-]?\s*{money}?\s*[+-]?{digits}\s*{money}?\s*[%kKmMbB]?(\s*\))?$")
+
+
+NUMBERS = {POINT: written(",", r"\."), COMMA: written(r"\.", ",")}
+DATES = (DAY_FIRST, MONTH_FIRST, NAMED, ISO)
+NOTES = {
+    COMMA: "with decimal commas",
+    POINT: "numbers with signs and units",
+    ISO: "dates, counted as days",
+    DAY_FIRST: "dates, day first, counted as days",
+    MONTH_FIRST: "dates, month first, counted as days",
+    NAMED: "dates, counted as days",
+}
+
+
+def all_match(strings: Any, pattern: re.Pattern[str]) -> bool:
+    """Whether all strings are what a pattern says."""
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.match_substring_regex(strings, f"^(?:{pattern.pattern})")).as_py())
+
+
+def reading_of(strings: Any) -> str | None:
+    """How a column of trimmed strings, none of them null, is read: "" if plainly, None if not.
+
+    >>> reading_of(arrow.strings(["$1,357.72", "(12)", "1.4k"]))
+    'decimal points'
+    >>> reading_of(arrow.strings(["12/05/2020", "9/30/1990 0:00:00"]))
+    'month first'
+    >>> reading_of(arrow.strings(["red", "green"]))
+    """
+    import pyarrow.compute as pc
+
+    if len(strings) == 0:
+        return None
+    if all_match(strings, PLAIN):
+        return ""
+    has_digits = pc.all(pc.match_substring_regex(strings, r"\d")).as_py()
+    for how, pattern in NUMBERS.items():
+        if has_digits and all_match(strings, pattern):
+            return how
+    for how in DATES:
+        if is_read_by(strings, how) and (how != DAY_FIRST or not is_month_first(strings)):
+            return how
+    return None
+
+
+def is_month_first(strings: Any) -> bool:
+    """Whether dates that may be read with either first are of the American kind: with slashes."""
+    import pyarrow.compute as pc
+
+    slashes = bool(pc.any(pc.match_substring(strings, "/")).as_py())
+    return slashes and is_read_by(strings, MONTH_FIRST)
+
+
+def is_read_by(strings: Any, how: str) -> bool:
+    """Whether all strings can be read in a way."""
+    try:
+        read(strings, how)
+    except ValueError:
+        return False
+    return True
+
+
+def read(strings: Any, how: str) -> Any:
+    """Trimmed strings as float64 in a given way, null where they are; dates as days since 1970.
+
+    Raises ValueError if one of them cannot be read so.
+    """
+    import pyarrow as pa
+
+    if how in NUMBERS:
+        return read_numbers(strings, how)
+    if how == ISO:
+        import pyarrow.compute as pc
+
+        if not all_match(strings.drop_null(), ISO_DATE):
+            raise ValueError("these are no dates")
+        moments = pc.utf8_rtrim(strings, "Z").cast(pa.timestamp("us")).cast(pa.int64())
+        return pc.divide(moments.cast(pa.float64(), safe=False), 86_400e6)
+    if how in DATES:
+        return read_dates(strings, how)
+    return strings.cast(pa.float64())
+
+
+def read_numbers(strings: Any, how: str) -> Any:
+    """Numbers with thousands, currencies, percent, k, M and B, and negative ones in brackets."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not all_match(strings.drop_null(), NUMBERS[how]):
+        raise ValueError("these are no numbers")
+    bare = pc.replace_substring_regex(strings, rf"[\s{CURRENCIES}()%kKmMbB+]", "")
+    if how == COMMA:
+        bare = pc.replace_substring(bare, ".", "")
+        bare = pc.replace_substring(bare, ",", ".")
+    else:
+        bare = pc.replace_substring(bare, ",", "")
+    numbers = bare.cast(pa.float64())
+    lower = pc.utf8_lower(strings)
+    for unit, scale in SCALES.items():
+        has = pc.match_substring(lower, unit)
+        if pc.any(has).as_py():
+            numbers = pc.if_else(has, pc.multiply(numbers, scale), numbers)
+    negative = pc.match_substring(strings, "(")
+    if pc.any(negative).as_py():
+        numbers = pc.if_else(negative, pc.negate(numbers), numbers)
+    return numbers
+
+
+def read_dates(strings: Any, how: str) -> Any:
+    """Dates by the order of their parts, with the time of day if there is one; NaN for null."""
+    there = np.asarray(strings.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    own = strings.drop_null()
+    if how == NAMED:
+        day_first = all_match(own, DAY_NAME)
+        parts = extracted(own, DAY_NAME if day_first else MONTH_NAME)
+        month = month_numbers(parts["month"])
+        day = numbers_in(parts["day"])
+    else:
+        parts = extracted(own, SLASHED)
+        first, second = numbers_in(parts["first"]), numbers_in(parts["second_number"])
+        day, month = (first, second) if how == DAY_FIRST else (second, first)
+    year = numbers_in(parts["year"])
+    year = np.where(year < 100, year + np.where(year < CENTURY, 2000, 1900), year)
+    days = np.full(len(there), np.nan)
+    days[there] = days_of(year, month, day) + time_of(parts)
+    return arrow.numbers(days)
+
+
+def extracted(strings: Any, pattern: re.Pattern[str]) -> dict[str, Any]:
+    """The named parts of strings; raises ValueError if one of them does not match."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(strings, pa.ChunkedArray):
+        strings = strings.combine_chunks()
+    found = pc.extract_regex(strings, f"^(?:{pattern.pattern})")
+    if found.null_count or len(strings) == 0:
+        raise ValueError("these are no dates")
+    return {field.name: found.field(i) for i, field in enumerate(found.type)}
+
+
+def numbers_in(strings: Any) -> NDArray[Any]:
+    """Digits as numbers, 0 where there are none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    filled = pc.if_else(pc.equal(strings, ""), "0", strings)
+    return np.asarray(filled.cast(pa.float64()).to_numpy(zero_copy_only=False))
+
+
+def month_numbers(names: Any) -> NDArray[Any]:
+    """The numbers of months by their English names; raises ValueError if one is none."""
+    import pyarrow.compute as pc
+
+    lower = pc.utf8_lower(names)
+    if not all_match(lower, MONTH):
+        raise ValueError("these are no months")
+    short = pc.utf8_slice_codeunits(lower, 0, 3)
+    at = pc.index_in(short, value_set=arrow.strings(MONTHS).cast(short.type))
+    return np.asarray(at.to_numpy(zero_copy_only=False), dtype=np.float64) + 1
+
+
+def days_of(year: NDArray[Any], month: NDArray[Any], day: NDArray[Any]) -> NDArray[np.float64]:
+    """Days since 1970; raises ValueError of a 30th of February."""
+    if ((month < 1) | (month > 12) | (day < 1)).any():
+        raise ValueError("there is no such day")
+    months = ((year - 1970) * 12 + month - 1).astype(np.int64).astype("datetime64[M]")
+    dates = months.astype("datetime64[D]") + (day - 1).astype(np.int64)
+    if (dates.astype("datetime64[M]") != months).any():
+        raise ValueError("there is no such day")
+    return dates.astype(np.int64).astype(np.float64)
+
+
+def time_of(parts: dict[str, Any]) -> NDArray[np.float64]:
+    """The time of day, as a share of it."""
+    import pyarrow.compute as pc
+
+    hour, minute, second = (numbers_in(parts[name]) for name in ("hour", "minute", "second"))
+    half = pc.utf8_lower(parts["half"])
+    late, early = (
+        np.asarray(pc.equal(half, mark).to_numpy(zero_copy_only=False)) for mark in ("pm", "am")
+    )
+    hour = np.where(late & (hour < 12), hour + 12, np.where(early & (hour == 12), 0, hour))
+    if ((hour > 24) | (minute > 59) | (second >= 61)).any():
+        raise ValueError("there is no such time")
+    return (hour + minute / 60 + second / 3600) / 24

@@ -1,0 +1,180 @@
+"""The formats of files that hold tables: the one place to add another.
+
+A format has a name, the suffixes of its files, the bytes that they begin with, and the function
+that opens them. It takes `Files` and returns a `Source`; it is named by its module and imported
+when a file of that format is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from genus.table.read.sources import Source, TableError
+
+COMPRESSED = re.compile(r"\.(gz|gzip|zst|bz2|xz|zip)$", re.I)
+START = 16  # bytes that tell a format
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files of one format that make one table, one after the other.
+
+    `name` is what messages call them, `base` the folder that they are in, and `part` names a table
+    inside of a file that holds several: a sheet of a workbook, a table or query of a database.
+    """
+
+    name: str
+    paths: Sequence[str]
+    base: str
+    part: str = ""
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: its `name`, suffixes, first bytes, and the function that opens its files.
+
+    `unpacks` are compressions that the function reads by itself, by the suffix. `parts` says that
+    one file holds several tables.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    start: bytes
+    opener: str
+    unpacks: tuple[str, ...] = ()
+    parts: bool = False
+
+    def open(self, files: Files) -> Source:
+        """Open files of this format."""
+        module, name = self.opener.split(":")
+        function: Callable[[Files], Source] = getattr(
+            import_module(f"genus.table.read.{module}"), name
+        )
+        return function(files)
+
+
+BY_DUCKDB = (".gz", ".gzip", ".zst")
+FORMATS = (
+    Format("csv", (".csv", ".tsv", ".tab", ".txt"), b"", "files:csv_files", BY_DUCKDB),
+    Format("json", (".json", ".jsonl", ".ndjson"), b"", "files:json_files", BY_DUCKDB),
+    Format("parquet", (".parquet", ".pq"), b"PAR1", "files:parquet_files"),
+    Format("arrow", (".arrow", ".feather", ".ipc"), b"ARROW1", "files:arrow_files"),
+    Format("arrow stream", (".arrows",), b"\xff\xff\xff\xff", "files:arrow_streams"),
+    Format("orc", (".orc",), b"ORC", "files:arrow_files"),
+    Format("excel", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), b"", "excel:workbooks", (), True),
+    Format(
+        "sqlite",
+        (".sqlite", ".sqlite3", ".db", ".db3"),
+        b"SQLite format 3",
+        "databases:sqlite_files",
+        (),
+        True,
+    ),
+    Format("duckdb", (".duckdb", ".ddb"), b"", "databases:duckdb_files", (), True),
+)
+READERS = {suffix: one.name for one in FORMATS for suffix in one.suffixes}
+CONVERT = "Convert it to CSV or Parquet"
+# What people have, and genus does not read: what it is, and what to do.
+UNSUPPORTED = {
+    (".sav", ".zsav", ".por"): ("an SPSS file", f"{CONVERT}, such as with pandas.read_spss."),
+    (".dta",): ("a Stata file", f"{CONVERT}, such as with pandas.read_stata."),
+    (".sas7bdat", ".xpt"): ("a SAS file", f"{CONVERT}, such as with pandas.read_sas."),
+    (".rds", ".rda", ".rdata"): ("a file of R", f"{CONVERT}, such as with R's write.csv."),
+    (".pkl", ".pickle"): ("a pickle, which could run code", f"{CONVERT} where it was made."),
+    (".h5", ".hdf5", ".hdf"): ("an HDF5 file", f"{CONVERT}, such as with pandas.read_hdf."),
+    (".npy", ".npz", ".mat"): ("a file of arrays", "Load it in Python, and give the array."),
+    (".avro",): ("an Avro file", f"{CONVERT}."),
+    (".xml", ".html", ".htm"): ("a page of markup", f"{CONVERT}, such as with pandas.read_html."),
+    (".pdf",): ("a PDF", f"{CONVERT}."),
+    (".doc", ".docx", ".odt"): ("a document", f"{CONVERT}."),
+    (".mdb", ".accdb"): ("a database of Access", f"{CONVERT}."),
+    (".tar", ".tgz", ".7z", ".rar"): ("an archive", "Unpack it, and give the folder."),
+    (".lz4", ".br", ".z", ".lzma"): ("compressed in an unknown way", "Unpack it first."),
+    (".numbers",): ("a file of Numbers", "Export it as CSV or as Excel."),
+}
+FOREIGN = {suffix: told for suffixes, told in UNSUPPORTED.items() for suffix in suffixes}
+FOREIGN_STARTS = {
+    b"%PDF": ".pdf",
+    b"\x89HDF": ".h5",
+    b"7z\xbc\xaf": ".7z",
+    b"Rar!": ".rar",
+    b"\x93NUMPY": ".npy",
+    b"Obj\x01": ".avro",
+    b"\x80\x04\x95": ".pkl",
+    b"\x80\x05\x95": ".pkl",
+    b"$FL2": ".sav",
+}
+
+
+def format_named(name: str) -> Format:
+    """Return the format of a name."""
+    return next(one for one in FORMATS if one.name == name)
+
+
+def suffix_of(path: str) -> str:
+    """What a file's name ends with, less what it is compressed with."""
+    return os.path.splitext(re.sub(COMPRESSED, "", path.lower()))[1]
+
+
+def suffixless(name: str) -> str:
+    """A name without what it ends with and what it is compressed with.
+
+    >>> suffixless("log.CSV.gz"), suffixless("log")
+    ('log', 'log')
+    """
+    return os.path.splitext(re.sub(COMPRESSED, "", name))[0]
+
+
+def start_of(path: str) -> bytes:
+    """The first bytes of a file."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(START)
+    except OSError as error:
+        raise TableError(f"Cannot read {path}: {error.strerror}.") from None
+
+
+def kind_of(path: str, name: str = "") -> str:
+    """Return the name of a file's format: by its first bytes, else by its suffix, else CSV.
+
+    A format that genus does not read is refused by what it is.
+    """
+    start = start_of(path)
+    for one in FORMATS:
+        if one.start and start.startswith(one.start):
+            return one.name
+    if start[8:12] == b"DUCK":
+        return "duckdb"
+    if start.startswith(b"\xd0\xcf\x11\xe0") or is_workbook(path, start):
+        return "excel"
+    suffix = suffix_of(path)
+    marked = next((s for mark, s in FOREIGN_STARTS.items() if start.startswith(mark)), suffix)
+    if marked in FOREIGN:
+        told, todo = FOREIGN[marked]
+        raise TableError(f"{name or path} is {told}, which genus does not read. {todo}")
+    kind = READERS.get(suffix)
+    # A text whose name promises a table in bytes is one that was not whole, or not what it says.
+    if kind is not None and (kind in ("csv", "json", "orc") or not start):
+        return kind
+    if kind is not None:
+        raise TableError(
+            f"{name or path} is named as {kind} is, and is none: it begins with {start[:8]!r}. "
+            "Is it whole? Give it the suffix of what it is."
+        )
+    return "json" if start.lstrip()[:1] in (b"{", b"[") else "csv"
+
+
+def is_workbook(path: str, start: bytes) -> bool:
+    """Whether a file is a workbook of Excel or of OpenDocument, which are ZIP archives."""
+    if not start.startswith(b"PK\x03\x04") or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        names: Any = archive.namelist()
+    return "[Content_Types].xml" in names or "mimetype" in names

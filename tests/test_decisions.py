@@ -1,0 +1,306 @@
+"""Scores equal scikit-learn's, decisions are those of least cost, and folds are honest."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.metrics as sk
+from click.testing import CliRunner
+
+from genus import GDA, CrossValidation, TableClassifier, TableError, cross_validate, load
+from genus.cli import cli
+from genus.stacking.decision import Decision
+
+RNG = np.random.default_rng(7)
+
+
+def outcome(m=400, K=3, weights=False):
+    y = RNG.integers(0, K, m)
+    p = RNG.dirichlet(np.ones(K), m) + 0.7 * np.eye(K)[y]
+    p = np.round(p / p.sum(axis=1, keepdims=True), 2)  # with ties
+    p /= p.sum(axis=1, keepdims=True)
+    w = RNG.random(m) + 0.1 if weights else np.ones(m)
+    return CrossValidation(p, np.array([f"c{k}" for k in range(K)]), y, w, np.zeros(m, int))
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("weights", [False, True])
+def test_scores_are_those_of_scikit_learn(K, weights):
+    found = outcome(K=K, weights=weights)
+    y, p, w = found.y, found.probabilities, found.weight
+    decided, metrics = p.argmax(axis=1), found.metrics()
+    expected = {
+        "accuracy": sk.accuracy_score(y, decided, sample_weight=w),
+        "balanced accuracy": sk.balanced_accuracy_score(y, decided, sample_weight=w),
+        "F1": sk.f1_score(y, decided, average="macro", sample_weight=w),
+        "log loss": sk.log_loss(y, p, sample_weight=w),
+    }
+    for name, value in expected.items():
+        assert metrics.scores[name].value == pytest.approx(value)
+    assert metrics.scores["Brier score"].value == pytest.approx(found.brier)
+    for k, one in enumerate(metrics.by_class):
+        own = y == k
+        assert one.recall.value == pytest.approx(
+            sk.recall_score(own, decided == k, sample_weight=w)
+        )
+        assert one.precision.value == pytest.approx(
+            sk.precision_score(own, decided == k, sample_weight=w)
+        )
+        assert one.roc_auc.value == pytest.approx(sk.roc_auc_score(own, p[:, k], sample_weight=w))
+        assert one.pr_auc.value == pytest.approx(
+            sk.average_precision_score(own, p[:, k], sample_weight=w)
+        )
+
+
+def test_the_baseline_decides_for_the_commonest_class():
+    found = outcome(K=3)
+    share = np.bincount(found.y) / len(found.y)
+    guess = np.tile(share, (len(found.y), 1))
+    always = np.full(len(found.y), share.argmax())
+    same = CrossValidation(guess, found.classes, found.y, found.weight, found.fold)
+    base = found.metrics().baseline
+    assert found.metrics().commonest == f"c{share.argmax()}"
+    assert base["accuracy"] == pytest.approx(sk.accuracy_score(found.y, always))
+    assert base["F1"] == pytest.approx(sk.f1_score(found.y, always, average="macro"))
+    for name, score in same.metrics().scores.items():
+        assert base[name] == pytest.approx(score.value)
+
+
+def test_intervals_hold_what_they_promise():
+    """Of 200 data sets the interval of 95 % holds the truth in nearly as many."""
+    rng = np.random.default_rng(1)
+    truth, within = 0.7, 0
+    for _ in range(200):
+        right = rng.random(150) < truth
+        y = rng.integers(0, 2, 150)
+        p = np.where(right, 0.9, 0.1)
+        both = np.stack([np.where(y == 0, p, 1 - p), np.where(y == 1, p, 1 - p)], axis=1)
+        score = CrossValidation(both, np.arange(2), y, np.ones(150), y).metrics().scores["accuracy"]
+        within += score.low <= truth <= score.high
+    assert 0.89 < within / 200 <= 0.99
+
+
+def test_one_class_has_no_area():
+    p = np.array([[0.7, 0.3], [0.2, 0.8]])
+    found = CrossValidation(p, np.arange(2), np.zeros(2, int), np.ones(2), np.zeros(2, int))
+    scores = found.metrics().scores
+    assert np.isnan(scores["ROC AUC"].value)
+    assert scores["accuracy"].value == 0.5
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_costs_are_least_in_expectation(K):
+    p = RNG.dirichlet(np.ones(K), 200)
+    classes = np.array([f"c{k}" for k in range(K)])
+    costs = {("c0", "c1"): 5, ("c1", "c0"): 0.5}
+    C = 1 - np.eye(K)
+    C[0, 1], C[1, 0] = 5, 0.5
+    expected = [min(range(K), key=lambda j, own=own: own @ C[:, j]) for own in p]
+    assert Decision.of(costs, classes).decide(p).tolist() == expected
+
+
+def test_thresholds():
+    p = np.array([[0.65, 0.35], [0.75, 0.25]])
+    classes = np.array(["no", "yes"])
+    assert Decision.of(0.3, classes).decide(p).tolist() == [1, 0]
+    assert Decision.of({"no": 0.7}, classes).decide(p).tolist() == [1, 0]
+    three = np.array([[0.5, 0.3, 0.2], [0.5, 0.1, 0.4]])
+    assert Decision.of({2: 0.15}, np.arange(3)).decide(three).tolist() == [2, 2]
+    assert Decision.of({0: 0.6}, np.arange(3)).decide(three).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"maybe": 0.5}, "no class 'maybe'. There are 'no', 'yes'"),
+        ({("no", "maybe"): 1}, "no class 'maybe'"),
+        ({("no", "yes"): -1}, "number, 0 or more"),
+        (1.5, "from 0 to 1"),
+        ({}, "no threshold and no cost"),
+    ],
+)
+def test_decisions_that_make_no_sense(given, words):
+    with pytest.raises(ValueError, match=words):
+        Decision.of(given, np.array(["no", "yes"]))
+
+
+def test_a_threshold_alone_is_for_two_classes():
+    with pytest.raises(ValueError, match=r"there are 3\. Name the class"):
+        Decision.of(0.3, np.arange(3))
+
+
+def rows(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.25
+    who = rng.integers(0, 30, n)
+    return pd.DataFrame(
+        {
+            "x": rng.normal(y),
+            "kind": np.where(rng.random(n) < 0.4 + 0.3 * y, "a", "b"),
+            "who": [f"p{i}" for i in who],
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n) // 3, "D"),
+            "y": np.where(y, "yes", "no"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TableClassifier().fit(rows(), target="y")
+
+
+def test_predict_decides_by_costs(model):
+    p = model.predict_proba(rows())
+    costly = model.predict(rows(), decision={("yes", "no"): 5})
+    assert (costly == np.where(p[:, 1] * 5 > p[:, 0], "yes", "no")).all()
+    assert (model.predict(rows(), decision=0.2) == np.where(p[:, 1] >= 0.2, "yes", "no")).all()
+
+
+def test_class_weight_is_a_prior(model, tmp_path):
+    weighed = TableClassifier(class_weight={"yes": 3.0}).fit(rows(), target="y")
+    odds = model.predict_proba(rows())
+    odds = odds * [1, 3]
+    assert weighed.predict_proba(rows()) == pytest.approx(odds / odds.sum(axis=1, keepdims=True))
+    equal = TableClassifier(class_weight="balanced").fit(rows(), target="y")
+    assert equal.model_.prior == pytest.approx([0.5, 0.5])
+    weighed.save(tmp_path / "w.genus")
+    again = load(tmp_path / "w.genus")
+    assert again.predict_proba(rows()) == pytest.approx(weighed.predict_proba(rows()))
+    rows().to_csv(tmp_path / "t.csv", index=False)
+    told = CliRunner().invoke(cli, ["predict", f"{tmp_path}/w.genus", f"{tmp_path}/t.csv"])
+    last = told.stdout.splitlines()[1].split(",")[-1]
+    assert float(last) == pytest.approx(weighed.predict_proba(rows())[0, 1])
+    with pytest.raises(ValueError, match="class_weight is a dictionary"):
+        TableClassifier(class_weight="even").fit(rows(), target="y")
+
+
+# Folds
+
+
+def test_a_path_and_a_target(tmp_path):
+    rows().to_csv(tmp_path / "t.csv", index=False)
+    by_path = cross_validate(TableClassifier(), tmp_path / "t.csv", target="y", folds=4)
+    frame = rows().assign(day=rows().day.dt.date)
+    by_frame = cross_validate(TableClassifier(), frame, target="y", folds=4)
+    assert by_path.probabilities == pytest.approx(by_frame.probabilities)
+    assert cross_validate(GDA(), rows()[["x", "y"]], target="y").accuracy > 0.7
+    with pytest.raises(ValueError, match="Give the classes"):
+        cross_validate(TableClassifier(), rows())
+
+
+def test_rows_of_a_group_are_in_one_fold():
+    found = cross_validate(TableClassifier(), rows(), target="y", folds=5, groups="who")
+    who = rows().who.to_numpy()
+    assert all(len(set(found.fold[who == one])) == 1 for one in set(who))
+    sizes = np.bincount(found.fold)
+    assert len(sizes) == 5
+    assert sizes.max() - sizes.min() < 20
+    same = cross_validate(
+        TableClassifier(), rows().drop(columns=["y", "who"]), rows().y, folds=5, groups=who
+    )
+    assert found.probabilities == pytest.approx(same.probabilities)
+
+
+def test_a_group_that_gives_the_answer_away_is_seen_through():
+    """Rows of one person are all alike: random folds are far too good."""
+    rng = np.random.default_rng(3)
+    who = np.repeat(np.arange(60), 8)
+    town = {"town": [f"t{i}" for i in who]}
+    y = rng.integers(0, 2, 60)[who]
+    random = cross_validate(TableClassifier(), town, y, 5)
+    honest = cross_validate(TableClassifier(), town, y, 5, groups=who)
+    assert random.accuracy > 0.95
+    assert honest.accuracy < 0.6
+
+
+def test_in_time_only_earlier_rows_are_learned_from():
+    frame = rows()
+    found = cross_validate(TableClassifier(), frame, target="y", folds=4, time="day")
+    assert len(found.y) == pytest.approx(240, abs=3)
+    order = np.argsort(frame.day.to_numpy(), kind="stable")
+    late = order[-np.bincount(found.fold)[-1] :]
+    early = np.setdiff1d(order, late)
+    whole = TableClassifier().plan(frame, target="y")  # of all rows, as it is in other folds
+    refitted = TableClassifier().fit(frame.iloc[early], target="y", like=whole)
+    expected = refitted.predict_proba(frame.iloc[late])
+    assert found.probabilities[found.fold == 3] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"groups": "nobody"}, "no column 'nobody'"),
+        ({"groups": "who", "time": "day"}, "Give one"),
+        ({"groups": "kind", "folds": 3}, "There are 2 groups"),
+        ({"time": "kind"}, "no number"),
+        ({"time": [1, 2]}, "time has 2 values, and there are 300 rows"),
+        ({"groups": "who", "folds": "loo"}, "folds is a number from 2 on"),
+    ],
+)
+def test_folds_that_cannot_be_made(options, words):
+    with pytest.raises((ValueError, TableError), match=words):
+        cross_validate(TableClassifier(), rows(), target="y", **options)
+
+
+# The command line
+
+
+@pytest.fixture(scope="module")
+def folder(model, tmp_path_factory):
+    at = tmp_path_factory.mktemp("decisions")
+    rows().to_csv(at / "t.csv", index=False)
+    model.save(at / "m.genus")
+    return at
+
+
+def run(*given):
+    return CliRunner().invoke(cli, [str(one) for one in given])
+
+
+def test_evaluate_for_programs(folder):
+    told = run("evaluate", folder / "m.genus", folder / "t.csv", "--json", "--costs", "yes:no=5")
+    found = json.loads(told.stdout)
+    assert found["rows"] == 300
+    assert {"accuracy", "F1", "PR AUC", "cost"} <= set(found["scores"])
+    assert found["baseline"]["class"] == "no"
+    assert [one["label"] for one in found["classes"]] == ["no", "yes"]
+    assert np.sum(found["confusion"]) == 300
+
+
+def test_predict_with_costs(folder, model):
+    decided = [
+        line.split(",")[5]
+        for line in run(
+            "predict", folder / "m.genus", folder / "t.csv", "--costs", "yes:no=5"
+        ).stdout.splitlines()[1:]
+    ]
+    frame = rows().assign(day=rows().day.dt.date)
+    assert decided == model.predict(frame, decision={("yes", "no"): 5}).tolist()
+    named = run("predict", folder / "m.genus", folder / "t.csv", "--threshold", "yes=0.9")
+    assert named.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("--costs", "yes-no"), 2, "is not TRUE:DECIDED=COST"),
+        (("--costs", "yes:no=x"), 2, "is not TRUE:DECIDED=COST"),
+        (("--costs", "yes:perhaps=1"), 1, "no class 'perhaps'"),
+        (("--threshold", "high"), 2, "no number from 0 to 1"),
+        (("--threshold", "1.5"), 1, "from 0 to 1"),
+        (("--threshold", "0.5", "--costs", "yes:no=2"), 2, "Give one"),
+    ],
+)
+def test_options_that_make_no_sense(folder, options, code, words):
+    told = run("predict", folder / "m.genus", folder / "t.csv", *options)
+    assert (told.exit_code, words in told.stderr) == (code, True), told.stderr
+
+
+def test_evaluate_by_groups_and_time(folder):
+    for option in (("--group", "who"), ("--time", "day")):
+        told = run("evaluate", folder / "t.csv", "--target", "y", "--folds", 3, *option)
+        assert told.exit_code == 0, told.output
+    assert run("evaluate", folder / "m.genus", folder / "t.csv", "--group", "who").exit_code == 2

@@ -1,0 +1,155 @@
+"""Rows that differ from those of a model are noticed: other kinds, new values, other shares."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from genus import TableClassifier, TableError
+from genus.cli import cli
+
+ROWS = 600
+
+
+def rows(seed: int, n: int = ROWS) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.5
+    return pd.DataFrame(
+        {
+            "sex": np.where(rng.random(n) < 0.3 + 0.4 * y, "female", "male"),
+            "x": rng.normal(y),
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D"),
+            "who": [f"w{i}" for i in rng.integers(0, 100_000, n)],
+            "y": np.where(y, "yes", "no"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def model():
+    chosen = {"who": "categorical"}
+    return TableClassifier(chosen).fit(rows(0), target="y")
+
+
+@pytest.fixture(scope="module")
+def folder(model, tmp_path_factory):
+    at = tmp_path_factory.mktemp("drift")
+    model.save(at / "m.genus")
+    rows(1).to_csv(at / "same.csv", index=False)
+    rows(1).assign(sex=lambda f: f.sex.str.upper()).to_csv(at / "upper.csv", index=False)
+    rows(1).assign(x=lambda f: f.x + 100).to_csv(at / "far.csv", index=False)
+    return at
+
+
+def run(*given):
+    return CliRunner().invoke(cli, [str(one) for one in given])
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("day", 20201205, r"'day' held dates .* holds numbers \(20201205\)"),
+        ("day", 2020.5, "'day' held dates .* holds numbers"),
+        ("day", "20201205", r"'day' held dates .* holds numbers \('20201205'\)"),
+        ("x", pd.Timestamp("2020-12-05"), "'x' held numbers .* holds dates"),
+        ("x", "2020-12-05", "'x' held numbers .* holds dates"),
+        ("x", "12/05/2020", "'x' held numbers .* holds dates"),
+        ("day", pd.Timedelta(3, "s"), "'day' held dates .* holds times"),
+    ],
+)
+def test_another_kind_is_refused(model, column, value, words):
+    with pytest.raises(TableError, match=words):
+        model.predict(rows(1).assign(**{column: value}))
+
+
+def test_what_is_missing_is_of_every_kind(model):
+    given = rows(1, 30).assign(x=None, day=None)
+    assert len(model.predict(given)) == 30
+
+
+def test_python_warns_of_a_column_that_is_new(model):
+    given = rows(1).assign(sex="FEMALE")
+    with pytest.warns(UserWarning, match=r"100 % of column 'sex' was never seen.*'female'"):
+        model.predict(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        rows(1),  # all of 'who' is new, as it was to be expected
+        rows(1, 5).assign(sex="other"),  # too few to tell
+        rows(1).assign(sex=lambda f: np.where(np.arange(ROWS) % 3 == 0, "other", f.sex)),
+    ],
+)
+def test_nothing_is_said_of_what_was_to_be_expected(model, given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(given)
+
+
+def test_the_command_refuses_unless_forced(folder):
+    refused = run("predict", folder / "m.genus", folder / "upper.csv", "-o", folder / "o.csv")
+    assert refused.exit_code == 1
+    assert "'sex' was never seen" in refused.stderr
+    assert "--force" in refused.stderr
+    assert not (folder / "o.csv").exists()
+    forced = run("predict", folder / "m.genus", folder / "upper.csv", "--force")
+    assert forced.exit_code == 0
+    assert "'sex' was never seen" in forced.stderr
+    assert len(forced.stdout.splitlines()) == ROWS + 1
+
+
+def test_numbers_beyond_are_told_and_predicted(folder):
+    told = run("predict", folder / "m.genus", folder / "far.csv")
+    assert told.exit_code == 0
+    assert "100 % of column 'x' is beyond all that was seen" in told.stderr
+    assert "beyond" not in run("predict", folder / "m.genus", folder / "same.csv").stderr
+
+
+def test_columns_that_moved_are_found_and_others_are_not(model):
+    assert model.drift(rows(1)).moved == ()
+    found = model.drift(rows(1).assign(x=lambda f: f.x + 0.5))
+    moved = {one.name: one for one in found.moved}
+    assert "x" in moved
+    assert {"sex", "day", "who"}.isdisjoint(moved)
+    assert 0.1 < moved["x"].moved < 0.4
+    assert 0 <= found.unlike < 0.1
+
+
+def test_the_distance_is_the_total_variation(model):
+    n = {"female": 450, "male": 150}
+    given = rows(1).assign(sex=np.repeat(list(n), list(n.values())))
+    (sex,) = [one for one in model.drift(given).columns if one.name == "sex"]
+    before = rows(0).sex.value_counts(normalize=True)
+    assert sex.moved == pytest.approx(abs(before["female"] - 450 / 600))
+
+
+def test_few_columns_are_said_to_move_by_chance(model):
+    """Of 20 draws of the same distribution, by a probability of 0.001 each."""
+    found = [one.name for seed in range(2, 22) for one in model.drift(rows(seed, 200)).moved]
+    assert found == []
+
+
+def test_missing_values_and_strange_rows_are_counted(model):
+    holes = model.drift(rows(1).assign(x=lambda f: f.x.where(np.arange(ROWS) % 2 == 0)))
+    assert {one.name: one.missing for one in holes.moved}["x"] == 0.5
+    assert model.drift(rows(1).assign(x=1e6)).unlike == 1.0
+
+
+def test_check_prints_and_counts(folder):
+    told = run("check", folder / "m.genus", folder / "upper.csv")
+    assert told.exit_code == 0
+    assert "sex     1.000   100 %      0 %     0 %  *" in told.stdout
+    found = json.loads(run("check", folder / "m.genus", folder / "same.csv", "--json").stdout)
+    assert found["rows"] == ROWS
+    assert {one["name"] for one in found["columns"]} == {"sex", "x", "day", "who"}
+
+
+def test_no_rows_cannot_be_compared(model):
+    with pytest.raises(ValueError, match="no rows to compare"):
+        model.drift(rows(1)[:0])

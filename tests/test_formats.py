@@ -1,0 +1,464 @@
+"""Every format and place of a table gives the same rows, and what is not read is named."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import zipfile
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.orc
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner
+
+from genus import TableClassifier, TableError
+from genus.cli import cli
+from genus.table import open_table
+from genus.table.read.formats import FOREIGN, FORMATS
+
+pytest_plugins = ("servers",)
+
+ROWS = 60
+TABLE = pa.table(
+    {
+        "age": pa.array([20 + i % 37 if i % 11 else None for i in range(ROWS)], pa.int64()),
+        "pay": [round(1.5 * i, 2) + 0.25 for i in range(ROWS)],
+        "plan": ["basic" if i % 3 else 'it\'s, "odd"' for i in range(ROWS)],
+        "left": ["yes" if (i % 37) > 15 else "no" for i in range(ROWS)],
+    }
+)
+
+
+def as_csv() -> bytes:
+    out = pa.BufferOutputStream()
+    pa.csv.write_csv(TABLE, out)
+    return out.getvalue().to_pybytes()
+
+
+def archive(members: dict[str, str | bytes]) -> bytes:
+    """A ZIP archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as made:
+        for name, content in members.items():
+            made.writestr(name, content)
+    return out.getvalue()
+
+
+def sheet(table: pa.Table) -> str:
+    """The XML of a sheet: numbers, and texts written where they stand."""
+
+    def cell(value, place: str) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, str):
+            plain = value.replace("&", "&amp;").replace("<", "&lt;")
+            return f'<c r="{place}" t="inlineStr"><is><t>{plain}</t></is></c>'
+        return f'<c r="{place}"><v>{value}</v></c>'
+
+    def row(i: int, line) -> str:
+        cells = "".join(cell(value, f"{'ABCDEFGH'[j]}{i}") for j, value in enumerate(line))
+        return f'<row r="{i}">{cells}</row>'
+
+    lines = [table.column_names, *zip(*(c.to_pylist() for c in table.columns), strict=True)]
+    rows = "".join(row(i, line) for i, line in enumerate(lines, 1))
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    return f'<worksheet xmlns="{space}"><sheetData>{rows}</sheetData></worksheet>'
+
+
+def workbook(*tables: pa.Table) -> bytes:
+    """A workbook as Excel writes it, with as little as a reader needs."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    numbers = range(1, len(tables) + 1)
+    sheets = "".join(f'<sheet name="Sheet{i}" sheetId="{i}" r:id="r{i}"/>' for i in numbers)
+    links = "".join(
+        f'<Relationship Id="r{i}" Type="{office}/worksheet" Target="worksheets/sheet{i}.xml"/>'
+        for i in numbers
+    )
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    parts = "".join(
+        f'<Override PartName="/xl/worksheets/sheet{i}.xml" ContentType="{kind}.worksheet+xml"/>'
+        for i in numbers
+    )
+    return archive(
+        {
+            "[Content_Types].xml": f'<Types xmlns="{package}/content-types">'
+            f'<Override PartName="/xl/workbook.xml" ContentType="{kind}.sheet.main+xml"/>{parts}'
+            "</Types>",
+            "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="w" '
+            f'Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+            "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>{sheets}'
+            "</sheets></workbook>",
+            "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">{links}'
+            "</Relationships>",
+            **{
+                f"xl/worksheets/sheet{i}.xml": sheet(t)
+                for i, t in zip(numbers, tables, strict=True)
+            },
+        }
+    )
+
+
+def zstd(content: bytes) -> bytes:
+    out = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(out, "zstd") as packed:
+        packed.write(content)
+    return out.getvalue().to_pybytes()
+
+
+def stream() -> bytes:
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, TABLE.schema) as writer:
+        writer.write_table(TABLE)
+    return out.getvalue().to_pybytes()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The same table in every format."""
+    at = tmp_path_factory.mktemp("formats")
+    content = as_csv()
+    packed = {
+        "t.csv": content,
+        "t.csv.gz": gzip.compress(content),
+        "t.csv.bz2": bz2.compress(content),
+        "t.csv.xz": lzma.compress(content),
+        "t.csv.zst": zstd(content),
+        "gzip with no suffix": gzip.compress(content),
+        "really gzip.csv": gzip.compress(content),
+        "t.zip": archive({"t.csv": content, "__MACOSX/t.csv": b"x", "readme.md": b"hello"}),
+        "two.zip": archive({"a.csv": b"x\n1\n", "in/t.csv": content}),
+        "t.xlsx": workbook(TABLE),
+        "two.xlsx": workbook(pa.table({"x": [1, 2]}), TABLE),
+        "t.arrows": stream(),
+        "number #1.csv": content,
+    }
+    for name, one in packed.items():
+        (at / name).write_bytes(one)
+    pa.feather.write_feather(TABLE, at / "t.feather")
+    (at / "arrow with no suffix").write_bytes((at / "t.feather").read_bytes())
+    pa.orc.write_table(TABLE, at / "t.orc")
+    pa.parquet.write_table(TABLE, at / "t.parquet")
+    (at / "t.parquet.bz2").write_bytes(bz2.compress((at / "t.parquet").read_bytes()))
+    lines = TABLE.to_pylist()
+    with sqlite3.connect(at / "t.sqlite") as database:
+        database.execute('CREATE TABLE t (age, pay REAL, plan TEXT, "left" TEXT)')
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [[*r.values()] for r in lines])
+        database.execute("CREATE VIEW short AS SELECT * FROM t LIMIT 5")
+    database.close()
+    with duckdb.connect(str(at / "t.duckdb")) as database:
+        database.register("given", TABLE)
+        database.execute("CREATE TABLE t AS SELECT * FROM given")
+    return at
+
+
+SAME = [
+    "t.csv",
+    "t.csv.gz",
+    "t.csv.bz2",
+    "t.csv.xz",
+    "t.csv.zst",
+    "gzip with no suffix",
+    "really gzip.csv",
+    "t.zip",
+    "two.zip#in/t.csv",
+    "t.xlsx",
+    "two.xlsx#Sheet2",
+    "t.arrows",
+    "t.feather",
+    "arrow with no suffix",
+    "t.orc",
+    "t.parquet",
+    "t.parquet.bz2",
+    "t.sqlite#t",
+    't.sqlite#SELECT age, pay, plan, "left" FROM t',
+    "t.duckdb",
+    "number #1.csv",
+]
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_same_rows_from_every_format(folder, name):
+    found = open_table(str(folder / name)).table()
+    assert found.to_pydict() == TABLE.to_pydict()
+
+
+def test_every_format_is_tried(folder):
+    tried = {Path(name.partition("#")[0]).suffix for name in SAME}
+    assert all(set(one.suffixes) & (tried | {".json"}) for one in FORMATS)
+
+
+def test_several_formats_are_one_table(folder):
+    found = open_table([str(folder / name) for name in ("t.csv.xz", "t.sqlite#t")])
+    assert found.table().num_rows == 2 * ROWS
+
+
+def test_a_file_is_unpacked_once_and_again_when_it_changes(tmp_path):
+    path = tmp_path / "t.csv.bz2"
+    path.write_bytes(bz2.compress(b"a\n1\n"))
+    first, again = (open_table(str(path)).partitions[0].name for _ in range(2))
+    assert first == again
+    assert str(path) in first
+    path.write_bytes(bz2.compress(b"a\n1\n2\n3\n4\n5\n6\n"))
+    assert open_table(str(path)).table().num_rows == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("two.zip", "Name one, such as"),
+        ("two.zip#c.csv", "has no file 'c.csv'"),
+        ("t.sqlite", "holds the tables 't', 'short'"),
+        ("t.sqlite#nothing", "no table 'nothing'. It has 't', 'short'"),
+        ("t.sqlite#SELECT * FROM nowhere", "no such table: nowhere"),
+        ("t.sqlite#SELECT 1 AS a; DROP TABLE t", "Cannot read"),
+        ("t.duckdb#nothing", "no table 'nothing'"),
+        ("two.xlsx#Sheet3", "There are 'Sheet1', 'Sheet2'"),
+        ("t.csv#1", "csv files have no parts"),
+        ("cut.csv.xz", "Cannot unpack"),
+        ("cut.csv.bz2", "Cannot unpack"),
+        ("cut.zip", "Cannot unpack"),
+        ("cut.xlsx", "Cannot unpack"),
+        ("text.parquet", "is named as parquet is, and is none"),
+        ("text.sqlite", "is named as sqlite is, and is none"),
+        ("t.tar.gz", "is an archive, which genus does not read. Unpack it"),
+        ("pdf.csv", "is a PDF"),
+        ("https://example.org/t.csv", "Download it"),
+    ],
+)
+def test_what_cannot_be_read_is_named(folder, name, words):
+    for suffix in (".csv.xz", ".csv.bz2", ".zip", ".xlsx"):
+        whole = (folder / f"t{suffix}").read_bytes()
+        (folder / f"cut{suffix}").write_bytes(whole[: len(whole) // 2])
+    (folder / "text.parquet").write_text("a,b\n1,2\n")
+    (folder / "text.sqlite").write_text("a,b\n1,2\n")
+    (folder / "t.tar.gz").write_bytes(gzip.compress(b"x" * 600))
+    (folder / "pdf.csv").write_bytes(b"%PDF-1.7 and so on\n")
+    given = name if "://" in name else str(folder / name)
+    with pytest.raises(TableError) as told:
+        open_table(given).table()
+    assert words in str(told.value)
+
+
+@pytest.mark.parametrize("suffix", sorted(FOREIGN))
+def test_formats_that_are_not_supported_say_what_to_do(tmp_path, suffix):
+    path = tmp_path / f"t{suffix}"
+    path.write_bytes(b"\x01\x02 something")
+    with pytest.raises(TableError, match=r"which genus does not read\. \w+"):
+        open_table(str(path))
+
+
+def test_of_several_sheets_the_first_is_read_and_others_are_named(folder):
+    with pytest.warns(UserWarning, match=r"has 2 sheets; 'Sheet1' is read.*two\.xlsx#Sheet2"):
+        assert open_table(str(folder / "two.xlsx")).table().to_pydict() == {"x": [1, 2]}
+
+
+def test_cells_of_several_kinds_are_texts():
+    from genus.table.read.excel import column
+
+    assert column([1.0, "a", "", True]).to_pylist() == ["1", "a", None, "True"]
+    assert column([1.5, 2.0]).to_pylist() == [1.5, 2.0]
+
+
+def test_columns_of_sqlite_are_what_their_values_are(tmp_path):
+    with sqlite3.connect(tmp_path / "t.db") as database:
+        database.execute("CREATE TABLE t (a, b, c, d)")
+        rows = [(1, 1, "x", None), (2.5, None, 7, None)]
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    database.close()
+    found = open_table(str(tmp_path / "t.db")).table()
+    assert found.to_pydict() == {"a": [1.0, 2.5], "b": [1, None], "c": ["x", "7"], "d": [None] * 2}
+
+
+def test_tables_and_queries_of_postgresql(database):
+    import psycopg
+
+    kinds = 'age bigint, pay numeric, plan text, "left" varchar, day date, at timestamptz, ok bool'
+    with psycopg.connect(database) as server:
+        server.execute(f'CREATE TABLE "Odd name" ({kinds})')
+        with server.cursor() as cursor:
+            cursor.executemany(
+                "INSERT INTO \"Odd name\" VALUES (%s, %s, %s, %s, '2024-02-03', now(), true)",
+                [[*row.values()] for row in TABLE.to_pylist()],
+            )
+    found = open_table(f"{database}#Odd name").table()
+    assert found.select(TABLE.column_names).to_pydict() == TABLE.to_pydict()
+    assert [str(found.schema.field(n).type) for n in ("day", "ok")] == ["date32[day]", "bool"]
+    some = open_table(f'{database}#SELECT age, "left" FROM "Odd name" WHERE age > 30').table()
+    assert some.num_rows == sum(age is not None and age > 30 for age in TABLE["age"].to_pylist())
+    model = TableClassifier().fit(database, target="left")  # its only table
+    assert model.class_count_.sum() == ROWS
+    with psycopg.connect(database) as server:
+        server.execute("CREATE TABLE more (a int)")
+    with pytest.raises(TableError, match="holds the tables 'Odd name', 'more'"):
+        open_table(database)
+    with pytest.raises(TableError, match="has no table 'nothing'"):
+        open_table(f"{database}#nothing")
+    with pytest.raises(TableError, match="Cannot read"):
+        open_table(f"{database}#WITH x AS (DELETE FROM more RETURNING *) SELECT * FROM x ").table()
+    with pytest.raises(TableError, match=r"Cannot read postgresql://localhost:1/x#t: ") as told:
+        open_table("postgresql://me:secret@localhost:1/x#t")
+    assert "secret" not in str(told.value)
+
+
+# The command line
+
+
+def run(*given: object, stdin: bytes | None = None):
+    return CliRunner().invoke(cli, [str(one) for one in given], input=stdin)
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    done = run("fit", folder / "t.csv", "--target", "left", "-o", folder / "t.genus")
+    assert done.exit_code == 0, done.output
+    return folder / "t.genus"
+
+
+UNPACK = {
+    ".csv": bytes,
+    ".csv.gz": gzip.decompress,
+    ".csv.bz2": bz2.decompress,
+    ".csv.xz": lzma.decompress,
+    ".csv.zst": lambda content: pa.input_stream(
+        pa.BufferReader(content), compression="zstd"
+    ).read(),
+}
+
+
+@pytest.mark.parametrize("suffix", UNPACK)
+def test_compressed_in_and_compressed_out_keep_every_byte(folder, model, suffix):
+    out = folder / f"scored{suffix}"
+    assert run("predict", model, folder / f"t{suffix}", "-o", out).exit_code == 0
+    lines = UNPACK[suffix](out.read_bytes()).splitlines()
+    given = as_csv().splitlines()
+    assert len(lines) == len(given)
+    assert all(line.startswith(own + b",") for line, own in zip(lines, given, strict=True))
+
+
+def test_gzip_on_stdin(folder, model):
+    told = run("predict", model, "-", stdin=gzip.compress(as_csv()))
+    assert told.exit_code == 0
+    assert len(told.stdout.splitlines()) == ROWS + 1
+
+
+def test_a_pipe_is_read_once(folder, model):
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    for given in (("predict", model, pipe), ("evaluate", pipe, "--target", "left")):
+        writer = threading.Thread(target=pipe.write_bytes, args=(as_csv(),))
+        writer.start()
+        told = run(*given)
+        writer.join(10)
+        assert told.exit_code == 0, told.output
+
+
+@pytest.mark.parametrize("suffix", [".parquet.gz", ".xlsx", ".sav", ""])
+def test_what_cannot_be_written_is_refused_at_once(folder, model, suffix):
+    told = run("predict", model, folder / "t.csv", "-o", folder / f"out{suffix}")
+    assert told.exit_code == 1
+    assert "out" in told.stderr
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".jsonl", ".tsv"])
+def test_long_numbers_and_zeros_are_kept_in_every_format(folder, model, suffix):
+    lines = as_csv().decode().splitlines()
+    number = "1234567890123456789"
+    given = [
+        lines[0] + ",id,zip,whole",
+        *(f"{line},{number}{i},0{i},{i}" for i, line in enumerate(lines[1:])),
+    ]
+    (folder / "long.csv").write_text("\n".join(given) + "\n")
+    out = folder / f"long{suffix}"
+    told = run("predict", model, folder / "long.csv", "-o", out)
+    assert told.exit_code == 0, told.output
+    if suffix == ".tsv":
+        found = [line.split("\t") for line in out.read_text().splitlines()]
+        cells = list(zip(*found, strict=True))
+        own = {column[0]: list(column[1:]) for column in cells}
+    else:
+        own = (
+            open_table(str(out)).table().to_pydict()
+            if suffix != ".jsonl"
+            else {
+                name: [json.loads(line)[name] for line in out.read_text().splitlines()]
+                for name in ("id", "zip", "whole")
+            }
+        )
+    assert own["id"] == [f"{number}{i}" for i in range(ROWS)]
+    assert own["zip"] == [f"0{i}" for i in range(ROWS)]
+    assert [int(n) for n in own["whole"]] == list(range(ROWS))
+
+
+def test_feather_out(folder, model):
+    out = folder / "scored.feather"
+    assert run("predict", model, folder / "t.csv", "-o", out).exit_code == 0
+    found = pa.feather.read_table(out)
+    assert found.select(TABLE.column_names).to_pydict() == TABLE.to_pydict()
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_an_error_with_and_without_buffers(folder, model, unbuffered):
+    """A limit on the size of files ends a write in the middle, as a full disk does."""
+    resource = pytest.importorskip("resource")
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    limit = len(as_csv()) + 100
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    command = [sys.executable, "-m", "genus.cli", "predict", model, folder / "t.csv"]
+    with open(folder / "full.csv", "wb") as out:
+        told = subprocess.run(
+            command, stdout=out, stderr=subprocess.PIPE, env=env, preexec_fn=limited
+        )
+    assert told.returncode == 1
+    assert b"Make room" in told.stderr
+
+
+def test_a_usage_error_that_nobody_reads_exits_2():
+    there, here = os.pipe()
+    os.close(there)
+    command = [sys.executable, "-m", "genus.cli", "predict"]
+    assert subprocess.run(command, stdout=here, stderr=here).returncode == 2
+    os.close(here)
+
+
+def test_an_interruption_while_modules_load_has_no_traceback():
+    code = (
+        "import signal, os, sys; from genus.cli import main\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'click': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder()); main()"
+    )
+    told = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True)
+    assert (told.returncode, told.stderr) == (130, b"")
+
+
+def test_too_little_memory_is_no_bug():
+    from genus.cli.errors import sentence
+
+    for error in (MemoryError(), RuntimeError("Out of Memory Error: failed to allocate")):
+        assert "not enough memory" in sentence(error)
+    assert "a bug in genus" in sentence(RuntimeError("something else"))
+
+
+def test_signals_are_as_they_were():
+    """Only the program takes Ctrl-C; importing it does not."""
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,0 +1,163 @@
+"""Numbers and dates as people write them are read as such, and the same way ever after."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pytest
+
+from genus import TableClassifier, TableError, load
+from genus.arrays import arrow
+from genus.table import look, open_table
+from genus.table.numerals import read, reading_of
+from genus.table.plan import as_numbers
+
+
+def numbers(texts, how=None):
+    strings = arrow.strings(texts)
+    how = reading_of(strings) if how is None else how
+    assert how is not None
+    return arrow.plain(read(strings, how), np.nan).tolist()
+
+
+def days(*date):
+    return (datetime.datetime(*date) - datetime.datetime(1970, 1, 1)) / datetime.timedelta(1)
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["$1,357.72", "$2.50"], [1357.72, 2.5]),
+        (["1,358", "12", "1,234,567"], [1358, 12, 1234567]),
+        (["47.6%", "3 %", "-0.5%"], [0.476, 0.03, -0.005]),
+        (["1.4k", "2M", "0.5B", "7"], [1400, 2e6, 5e8, 7]),
+        (["(12)", "(1,000.5)", "3"], [-12, -1000.5, 3]),
+        (["-$5", "$-6", "+7"], [-5, -6, 7]),
+        (["12.50 €", "£3"], [12.5, 3]),
+        (["1.357,72", "3,5"], [1357.72, 3.5]),
+        (["0,125", "1,358"], [0.125, 1.358]),  # a group of thousands does not begin with 0
+        (["1.357,72 €", "(2,5)"], [1357.72, -2.5]),
+        (["1e3", "-.5"], [1000, -0.5]),
+    ],
+)
+def test_numbers(texts, values):
+    assert numbers(texts) == pytest.approx(values, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("texts", "dates"),
+    [
+        (["Dec 05, 2020", "January 1, 2021"], [(2020, 12, 5), (2021, 1, 1)]),
+        (["5 Dec 2020", "31-Jan-1999"], [(2020, 12, 5), (1999, 1, 31)]),
+        (["9/30/1990 0:00:00", "1/2/1991 13:30:00"], [(1990, 9, 30), (1991, 1, 2, 13, 30)]),
+        (["12/05/2020", "1/2/2021"], [(2020, 12, 5), (2021, 1, 2)]),
+        (["12/05/2020", "13/2/2021"], [(2020, 5, 12), (2021, 2, 13)]),
+        (["12.05.2020", "1.2.2021"], [(2020, 5, 12), (2021, 2, 1)]),
+        (["12/05/20", "1/2/99"], [(2020, 12, 5), (1999, 1, 2)]),
+        (["1/2/2020 12:05 AM", "1/2/2020 1:05 PM"], [(2020, 1, 2, 0, 5), (2020, 1, 2, 13, 5)]),
+        (["2020-12-05", "2020-12-05T06:00:00Z"], [(2020, 12, 5), (2020, 12, 5, 6)]),
+    ],
+)
+def test_dates(texts, dates):
+    assert numbers(texts) == pytest.approx([days(*date) for date in dates])
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["red", "green"],
+        ["k", "m"],
+        ["$", "%"],
+        ["30.02.2020"],
+        ["13/13/2020"],
+        ["1,23,456"],
+        ["Foo 12, 2020"],
+        ["12:30", "1/2/2020 25:00"],
+        ["1-2", "3-4"],
+        [],
+    ],
+)
+def test_others_are_no_numbers(texts):
+    assert reading_of(arrow.strings(texts)) is None
+
+
+def test_a_column_is_read_as_it_was_at_first():
+    """12/05/2020 by itself would be in December."""
+    column = arrow.strings(["25/12/2020", "12/05/2020"])
+    import pyarrow as pa
+
+    plan = look(pa.table({"day": column}))
+    (day,) = plan.used
+    assert (day.written, day.unit, day.note) == (
+        "day first",
+        "days",
+        "dates, day first, counted as days",
+    )
+    alone = as_numbers(arrow.strings(["12/05/2020"]), "day", day.type, day.written)
+    assert alone.tolist() == [days(2020, 5, 12)]
+    assert as_numbers(arrow.strings(["12/05/2020"]), "day", day.type).tolist() == [
+        days(2020, 12, 5)
+    ]
+
+
+def table(rows):
+    rng = np.random.default_rng(1)
+    late = rng.random(rows) < 0.5
+    day = [
+        (datetime.date(2020, 1, 1) + datetime.timedelta(int(d))).strftime("%d/%m/%Y")
+        for d in rng.integers(0, 200, rows) + 160 * late
+    ]
+    price = [f"${p:,.2f}" for p in rng.lognormal(6.5 + late, 0.7, rows)]
+    return {"day": day, "price": price, "late": np.where(late, "yes", "no").tolist()}
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("numerals")
+    rows = table(300)
+    lines = ["day;price;late", *(";".join(row) for row in zip(*rows.values(), strict=True))]
+    (folder / "t.csv").write_text("\n".join(lines) + "\n")
+    model = TableClassifier().fit(folder / "t.csv", target="late")
+    return folder, rows, model
+
+
+def test_a_file_of_them_is_learned_from(fitted):
+    _, rows, model = fitted
+    kinds = {column.name: (column.kind, column.unit) for column in model.plan_.used}
+    assert kinds == {"day": ("number", "days"), "price": ("number", "")}
+    plain = {
+        "day": [datetime.datetime.strptime(d, "%d/%m/%Y").date() for d in rows["day"]],
+        "price": [float(p.replace("$", "").replace(",", "")) for p in rows["price"]],
+    }
+    same = TableClassifier().fit(plain, rows["late"])
+    found = model.predict_proba({"day": rows["day"], "price": rows["price"]})
+    assert found == pytest.approx(same.predict_proba(plain), abs=1e-12)
+
+
+def test_one_row_is_read_as_all_rows_are(fitted, tmp_path):
+    _, rows, model = fitted
+    model.save(tmp_path / "m.genus")
+    again = load(tmp_path / "m.genus")
+    together = model.predict_proba({"day": rows["day"], "price": rows["price"]})
+    for i in range(0, 300, 60):
+        alone = {"day": [rows["day"][i]], "price": [rows["price"][i]]}
+        assert again.predict_proba(alone)[0] == pytest.approx(together[i], abs=1e-12)
+
+
+def test_samples_are_read_again(fitted):
+    _, _, model = fitted
+    drawn, _ = model.sample(50, random_state=0)
+    assert np.isfinite(model.predict_proba(drawn)).all()
+
+
+def test_what_is_no_date_is_refused_by_its_text(fitted):
+    _, _, model = fitted
+    with pytest.raises(TableError, match=r"'day' held dates.*holds text \('soon'\) now"):
+        model.predict({"day": ["01/02/2020", "soon"], "price": ["$1", "$2"]})
+
+
+@pytest.mark.parametrize("day", ["12/05/20", "05.12.2020", "12-05-2020", "Dec 05, 2020"])
+def test_csv_files_leave_dates_as_they_are_written(tmp_path, day):
+    (tmp_path / "t.csv").write_text(f"day;x\n{day};1\n{day};2\n")
+    assert open_table(str(tmp_path / "t.csv")).table()["day"].to_pylist() == [day, day]
