@@ -166,7 +166,7 @@ define({
         python: [
           "import numpy as np",
           "from genus import MultivariateNormal",
-          `bells = MultivariateNormal(${m0}, ${s0} ** 2), MultivariateNormal(${m1}, ${s1} ** 2)   # dogs, elephants`,
+          `bells = MultivariateNormal(${m0}, ${s0} ** 2), MultivariateNormal(${m1}, ${s1} ** 2)`,
           `joint = np.array([bell.density(${x}) for bell in bells]) * [1 - ${prior}, ${prior}]`,
           "joint / joint.sum()",
         ].join("\n"),

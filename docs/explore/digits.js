@@ -163,7 +163,8 @@ define({
     };
     paintWithTheme(repaint);
     const maps = html("div", { class: "ex-maps" });
-    panel.picture.append(canvas, maps);
+    const ten = html("div", {});
+    panel.picture.append(canvas, ten);
     const learn = html("select", { class: "ex-select", "aria-label": "Which digit it is" }, ...Array.from({ length: 10 }, (_, k) => html("option", { value: k }, String(k))));
     const told = html("span", { class: "ex-note" });
     panel.below.append(
@@ -227,12 +228,18 @@ define({
         map(`a ${state.ask} drawn by it`, sample, inked),
       );
       told.textContent = state.own.length ? `${state.own.length} of yours learned, beside ${sum(digits.rows)}.` : "";
-      const rows = posterior.map((p, k) =>
-        svg("g", {},
-          svg("text", { x: 8, y: k * 19 + 14, class: k === best ? "ex-strong" : "" }, String(k)),
-          svg("rect", { x: 26, y: k * 19 + 3, width: 200, height: 13, class: "ex-track" }),
-          svg("rect", { x: 26, y: k * 19 + 3, width: 200 * p, height: 13, class: `ex-fill ${k === best ? "ex-c0" : "ex-grey"}` }),
-          svg("text", { x: 232, y: k * 19 + 14 }, percent(p)),
+      ten.replaceChildren(
+        svg(
+          "svg",
+          { viewBox: "0 0 400 106", class: "ex-ten", role: "img", "aria-label": `Posteriors: ${posterior.map((p, k) => `${k} ${percent(p)}`).join(", ")}` },
+          ...posterior.map((p, k) =>
+            svg("g", {},
+              svg("rect", { x: k * 40 + 5, y: 18, width: 30, height: 66, class: "ex-track" }),
+              svg("rect", { x: k * 40 + 5, y: 84 - 66 * p, width: 30, height: 66 * p, class: `ex-fill ${k === best ? "ex-c0" : "ex-grey"}` }),
+              svg("text", { x: k * 40 + 20, y: 13, "text-anchor": "middle", class: "ex-tick" }, p >= 0.005 ? percent(p) : ""),
+              svg("text", { x: k * 40 + 20, y: 101, "text-anchor": "middle", class: k === best ? "ex-strong" : "" }, String(k)),
+            ),
+          ),
         ),
       );
       const hiddenCount = seen.filter((p) => p === null).length;
@@ -243,7 +250,7 @@ define({
       const share = (k) => m.num(seen[centre] ? shares[k][centre] : 1 - shares[k][centre], 3);
       return {
         formula: [
-          svg("svg", { viewBox: "0 0 280 194", class: "ex-ten", role: "img", "aria-label": `Posteriors: ${posterior.map((p, k) => `${k} ${percent(p)}`).join(", ")}` }, ...rows),
+          maps,
           formula(m.sub("φ", m("j | y")), "=", m.frac(m(m.text("images of y with ink at j"), "+ 1"), m(m.text("images of y"), "+ 2"))),
           formula("log", m.text(" "), m.frac(m("p (", m.num(String(best)), "| x )"), m("p (", m.num(String(second)), "| x )")), "=", m.num(signed(margin))),
           note(`Ink adds ${signed(ink)}, paper ${signed(paper)}${hiddenCount ? `; ${hiddenCount} pixels are missing, and their factors left out` : ""}.`),
@@ -266,7 +273,7 @@ function snippet(seen, own) {
     "from sklearn.datasets import load_digits",
     "model = BernoulliNB(binarize=7).fit(*load_digits(return_X_y=True))",
     ...own.map(({ digit, bits }) => `model.partial_fit([[16 * int(bit) for bit in "${bits.join("")}"]], [${digit}])`),
-    `x = "${text}"   # 8 lines of 8 pixels; ? is missing`,
+    `x = "${text}"`,
     'model.predict_proba([[np.nan if bit == "?" else 16.0 * int(bit) for bit in x]])',
   ].join("\n");
 }

@@ -10,9 +10,9 @@ import { handle, plot } from "./plot.js";
 import { choiceField, numberField, rowsField } from "./state.js";
 
 const SETS = {
-  humps: { title: "two humps", unit: "x", classes: ["inner", "outer"], bounds: [-6.5, 6.5], step: 0.5 },
-  petals: { title: "petals of iris", unit: "width of the petal in cm", classes: ["setosa", "versicolor", "virginica"], bounds: [0, 2.8], step: 0.1 },
-  wine: { title: "colour of wine", unit: "intensity of the colour", classes: ["grower 0", "grower 1", "grower 2"], bounds: [1, 13.5], step: 0.5 },
+  humps: { title: "two humps", unit: "x", classes: ["inner", "outer"], bounds: [-6.5, 6.5], step: 0.5, edges: [[-2], [0], [2]], x: 0.5 },
+  petals: { title: "petals of iris", unit: "width of the petal in cm", classes: ["setosa", "versicolor", "virginica"], bounds: [0, 2.8], step: 0.1, edges: [[0.5], [1], [1.5], [2]], x: 1.7 },
+  wine: { title: "colour of wine", unit: "intensity of the colour", classes: ["grower 0", "grower 1", "grower 2"], bounds: [1, 13.5], step: 0.5, edges: [[3], [6], [9]], x: 5 },
 };
 const STEP = 0.005;
 const MOST = 40;
@@ -35,7 +35,7 @@ define({
   title: "Drag the edges of the bins",
   fields: {
     data: choiceField("humps", Object.keys(SETS)),
-    edges: rowsField([[-2], [0], [2]], ([e]) => (Number.isFinite(e) ? [near(e)] : null), 60),
+    edges: rowsField(SETS.humps.edges, ([e]) => (Number.isFinite(e) ? [near(e)] : null), 60),
     bins: numberField(4, 2, MOST, 1),
     x: numberField(0.5, -6.5, 13.5, 0.1),
   },
@@ -46,11 +46,7 @@ define({
     const edges = [...new Set(inside)].sort((a, b) => a - b).map((e) => [e]);
     return { ...state, edges, x: Math.min(Math.max(state.x, low), high) };
   },
-  presets: [
-    { label: "Two humps", state: { data: "humps", edges: [[-2], [0], [2]], x: 0.5 } },
-    { label: "Petals", state: { data: "petals", edges: [[0.5], [1], [1.5], [2]], x: 1.7 } },
-    { label: "Wine", state: { data: "wine", edges: [[3], [6], [9]], x: 5 } },
-  ],
+  presets: Object.entries(SETS).map(([data, { title, edges, x }]) => ({ label: title, state: { data, edges, x } })),
   question: {
     text: "You cut the width of petals into more and more bins of equal width. What does the log loss do, each row predicted from the others?",
     choices: ["It falls and falls", "It falls, then rises", "It rises at once"],
@@ -120,7 +116,7 @@ define({
       panel.set({ edges: cut[how](columns[panel.state.data], classesOf(), panel.state.bins).map((e) => [e]) });
     panel.below.append(
       controls(
-        choice(panel, "data", "Numbers", Object.fromEntries(Object.entries(SETS).map(([k, s]) => [k, s.title]))),
+        choice(panel, "data", "Numbers", Object.fromEntries(Object.entries(SETS).map(([k, s]) => [k, s.title])), (data) => ({ edges: SETS[data].edges, x: SETS[data].x })),
       ),
       controls(
         slider(panel, "bins", "bins", (v) => String(v)),

@@ -44,10 +44,10 @@ function hill(canvas, root) {
         context.globalAlpha = 1;
         context.fillStyle = fill;
         context.fill();
-        context.globalAlpha = Math.min(0.12 + heights[i][j] * 3.5, 0.85);
+        context.globalAlpha = Math.min(0.06 + heights[i][j] * 4.5, 0.9);
         context.fillStyle = line;
         context.fill();
-        context.globalAlpha = 0.35;
+        context.globalAlpha = 0.45;
         context.strokeStyle = line;
         context.lineWidth = 1;
         context.stroke();

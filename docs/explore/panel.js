@@ -41,14 +41,15 @@ export function slider(panel, name, label, format = String) {
   return html("label", { class: "ex-slider" }, html("span", {}, label), input, shown);
 }
 
-export function choice(panel, name, label, texts) {
+// `also(option)` is what else changes when a reader chooses it.
+export function choice(panel, name, label, texts, also = () => ({})) {
   const group = `${panel.name}-${name}`;
   const options = panel.fields[name].options.map((option) => {
     const input = html("input", {
       type: "radio",
       name: group,
       value: option,
-      onchange: () => panel.set({ [name]: option }),
+      onchange: () => panel.set({ [name]: option, ...also(option) }),
     });
     panel.follow((state) => (input.checked = state[name] === option));
     return html("label", {}, input, html("span", {}, texts[option] ?? String(option)));
@@ -176,8 +177,7 @@ class Panel {
     this.root.replaceChildren(
       head,
       ask(this, question),
-      html("div", { class: "ex-body" }, this.picture, this.formula),
-      this.below,
+      html("div", { class: "ex-body" }, this.picture, this.below, this.formula),
       python,
       this.described,
       this.live,

@@ -170,7 +170,8 @@ export function handle(plotted, options) {
   };
 }
 
-// Where a function of x and y is 0, as a path: marching squares.
+// Where a function of x and y is 0, as a path: marching squares, whose pieces are joined so that a
+// line can be dashed.
 export function zeroLine(plotted, f, steps = 60) {
   const { x, y } = plotted;
   const at = (i, j) => [x[0] + ((x[1] - x[0]) * i) / steps, y[0] + ((y[1] - y[0]) * j) / steps];
@@ -179,24 +180,40 @@ export function zeroLine(plotted, f, steps = 60) {
     values.push([]);
     for (let i = 0; i <= steps; i++) values[j].push(f(...at(i, j)));
   }
-  const path = [];
-  const cross = (a, b, va, vb) => {
-    const share = va / (va - vb);
-    return [a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])];
+  // A crossing is named by the side of a square on which it lies; a square joins two of them.
+  const places = new Map();
+  const joined = new Map();
+  const cross = (p, q) => {
+    const [vp, vq] = [values[p[1]][p[0]], values[q[1]][q[0]]];
+    if (vp < 0 === vq < 0 || !Number.isFinite(vp) || !Number.isFinite(vq)) return null;
+    const name = [p, q].map(([i, j]) => j * (steps + 1) + i).sort((a, b) => a - b).join(" ");
+    const share = vp / (vp - vq);
+    const [a, b] = [at(...p), at(...q)];
+    places.set(name, [a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])]);
+    if (!joined.has(name)) joined.set(name, []);
+    return name;
   };
   for (let j = 0; j < steps; j++)
     for (let i = 0; i < steps; i++) {
       const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
-      const found = [];
-      for (let c = 0; c < 4; c++) {
-        const [p, q] = [corners[c], corners[(c + 1) % 4]];
-        const [vp, vq] = [values[p[1]][p[0]], values[q[1]][q[0]]];
-        if (vp < 0 !== vq < 0 && Number.isFinite(vp) && Number.isFinite(vq))
-          found.push(cross(at(...p), at(...q), vp, vq));
+      const found = corners.map((p, c) => cross(p, corners[(c + 1) % 4])).filter(Boolean);
+      for (let c = 0; c + 1 < found.length; c += 2) {
+        joined.get(found[c]).push(found[c + 1]);
+        joined.get(found[c + 1]).push(found[c]);
       }
-      for (let c = 0; c + 1 < found.length; c += 2) path.push(plotted.path([found[c], found[c + 1]]));
     }
-  return path.join("");
+  const paths = [];
+  const walk = (from) => {
+    const points = [places.get(from)];
+    for (let next = joined.get(from).pop(); next !== undefined; next = joined.get(from).pop()) {
+      joined.set(next, joined.get(next).filter((name) => name !== from));
+      points.push(places.get(next));
+      from = next;
+    }
+    paths.push(plotted.path(points));
+  };
+  for (const ends of [1, 2]) for (const [name, others] of joined) if (others.length === ends) walk(name);
+  return paths.join("");
 }
 
 export const ellipse = (plotted, [mx, my], { values, angle }, radius) =>

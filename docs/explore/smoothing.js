@@ -113,7 +113,7 @@ define({
       double.setAttribute("aria-valuetext", `m ${number(2 * state.lambda, 1)}`);
     });
     panel.below.append(
-      controls(choice(panel, "scene", "The counts", Object.fromEntries(Object.entries(SCENES).map(([k, s]) => [k, s.title])))),
+      controls(choice(panel, "scene", "The counts", Object.fromEntries(Object.entries(SCENES).map(([k, s]) => [k, s.title])), (scene) => ({ x: SCENES[scene].x, pick: 0 }))),
       controls(
         slider(panel, "lambda", "λ for each value", (v) => number(v)),
         html("label", { class: "ex-slider" }, html("span", {}, "or m = 2λ rows of ½"), double, shown),

@@ -211,9 +211,9 @@ define({
           html(
             "table",
             { class: "ex-table" },
-            html("thead", {}, html("tr", {}, ...["error", "this draw", `mean of ${drawn}`].map((t) => html("th", { scope: "col" }, t)))),
+            html("thead", {}, html("tr", {}, ...["error", "this draw", drawn > 1 ? `mean of ${drawn}` : "mean"].map((t) => html("th", { scope: "col" }, t)))),
             html("tbody", {}, ...["GDA", "logistic"].map((name, j) =>
-              html("tr", {}, html("th", { scope: "row" }, name), html("td", {}, percent(errors[j], 1)), html("td", {}, `${percent(means[j].mean, 1)} ± ${number(100 * means[j].error, 1)}`)),
+              html("tr", {}, html("th", { scope: "row" }, name), html("td", {}, percent(errors[j], 1)), html("td", {}, drawn > 1 ? `${percent(means[j].mean, 1)} ± ${(100 * means[j].error).toFixed(2)}` : "–")),
             )),
           ),
           note(
