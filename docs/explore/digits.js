@@ -59,7 +59,7 @@ define({
     blank: switchField(false),
     pen: choiceField("ink", ["ink", "rubber"]),
     ask: numberField(7, 0, 9, 1),
-    seed: numberField(1, 1, 999, 1),
+    seed: numberField(0, 0, 999, 1), // 0: nothing is drawn yet
     own: listField([], {
       most: 12,
       settleItem: (item) =>
@@ -79,7 +79,7 @@ define({
     choices: ["A clean 7 in one stroke", "Grainy: specks in the shape of a 7", "Random noise"],
     right: 1,
     why: "Given the digit, each pixel is a coin of its own. It does not know whether its neighbour is inked, so there are no strokes. That is the naive part of naive Bayes.",
-    show: { ask: 7, seed: 5 },
+    show: { ask: 7, seed: 1 },
   },
   build(panel) {
     const scale = 12;
@@ -183,7 +183,9 @@ define({
       ),
       controls(
         slider(panel, "ask", "Draw me a", (v) => String(v)),
-        button("Another one", () => panel.set({ seed: (panel.state.seed % 999) + 1 }), { "data-act": "another" }),
+        button("Draw it", () => panel.set({ seed: (panel.state.seed % 999) + 1 }), { "data-act": "sample" }),
+      ),
+      controls(
         html("label", { class: "ex-inline" }, html("span", {}, "My drawing is a"), learn),
         button("Learn it", () => {
           const { pixels } = reduceDrawing(panel.state.drawing);
@@ -219,13 +221,13 @@ define({
       const strongest = Math.max(...terms.map(Math.abs), 1e-9);
       const shares = inkShares(model);
       const { uniform } = random(state.seed * 10 + state.ask);
-      const sample = shares[state.ask].map((p) => Number(uniform() < p));
+      const sample = shares[state.ask].map((p) => Number(state.seed > 0 && uniform() < p));
       const inked = (v) => ["ex-ink", v];
       maps.replaceChildren(
         map("what the model sees", grey, (g, j) => (seen[j] === null ? ["ex-missing", 1] : ["ex-ink", seen[j] ? 1 : hidden(state.half, j) ? 0 : (g / 16) * 0.25])),
         map(`for ${best}, against ${second}`, terms, (t) => [t < 0 ? "ex-c1" : "ex-c0", Math.min(1, Math.abs(t) / strongest)]),
         map(`how often a ${state.ask} is inked`, shares[state.ask], inked),
-        map(`a ${state.ask} drawn by it`, sample, inked),
+        map(state.seed ? `a ${state.ask} that it drew` : "press “Draw it”", sample, inked),
       );
       told.textContent = state.own.length ? `${state.own.length} of yours learned, beside ${sum(digits.rows)}.` : "";
       ten.replaceChildren(
