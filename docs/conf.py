@@ -106,6 +106,16 @@ html_math_renderer = "mathml"
 THIN = '<mspace width="0.17em"/>'  # as in log p, and not as in exp(x)
 
 
+# Braces of 1{…} and bars of |Σ| are as high as a letter, not as the whole formula. (Those of \left
+# and \right would be too, so that those are for round and square brackets only.)
+FENCES = {
+    "<mo>{</mo>": '<mo stretchy="false">{</mo>',
+    "<mo>}</mo>": '<mo stretchy="false">}</mo>',
+    '<mo class="mathopen">|</mo>': '<mo stretchy="false" form="prefix">|</mo>',
+    "<mo>|</mo>": '<mo stretchy="false" form="postfix">|</mo>',
+}
+
+
 def formula(translator: Any, node: Any) -> None:
     from docutils import nodes
     from docutils.utils.math import MathError
@@ -116,6 +126,8 @@ def formula(translator: Any, node: Any) -> None:
     try:
         math = tex2mathml(node.astext(), as_block=block)
         math = re.sub(r"(ApplyFunction;</mo>)(?!\s*<mo[^>]*>\()", r"\1" + THIN, math)
+        for sign, upright in FENCES.items():
+            math = math.replace(sign, upright)
     except MathError as error:
         getLogger(__name__).warning("%s: %s", error, node.astext(), location=node)
         math = "<math></math>"

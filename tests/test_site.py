@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -97,6 +98,14 @@ def test_nothing_comes_from_the_network(pages: dict[Path, Page]) -> None:
         loaded = [link for tag, link in page.links() if tag in ("script", "link", "img")]
         far = [link for link in loaded if urlsplit(link).netloc]
         assert far == [], path.name
+
+
+def test_fences_are_as_high_as_what_they_enclose(pages: dict[Path, Page]) -> None:
+    """An exponent raises all of |Σ| and not its right bar; braces of 1{…} do not stretch."""
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"<ms(up|ub|ubsup)>\s*<mo[^>]*>[|}]</mo>", text), path.name
+        assert not re.search(r"<mo>[{}|]</mo>", text), path.name
 
 
 def test_figures_to_drag_come_with_their_script(site: Path, pages: dict[Path, Page]) -> None:

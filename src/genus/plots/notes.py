@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import LogisticRegression
 
 from genus.estimators import (
@@ -30,7 +30,7 @@ from genus.plots.points import Array
 from genus.plots.posterior import PosteriorDisplay
 from genus.plots.sigmoid import SigmoidDisplay
 from genus.plots.smoothing import SmoothingDisplay
-from genus.plots.style import NARROW, WIDE, as_file, sheet, style
+from genus.plots.style import NARROW, WIDE, as_file, colours, legend, look, sheet, style
 from genus.solve.normal import MultivariateNormal
 
 SPAM = (
@@ -60,6 +60,18 @@ def normals(names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> Any:
     return NormalDisplay.from_distribution(
         several, names=names, ax=both(figure, len(several))
     ).figure_
+
+
+def normal_bell() -> Any:
+    """Bells of one dimension: the standard normal, one moved, one narrower, one wider."""
+    ax = sheet(NARROW, 2.4).subplots()
+    x = np.linspace(-5, 5, 201)
+    for k, (mean, variance) in enumerate([(0, 1), (2, 1), (0, 0.25), (0, 4)]):
+        density = MultivariateNormal(mean, variance).density(x[:, None])
+        ax.plot(x, density, label=f"μ = {mean:g}, σ² = {variance:g}", **look(k))
+    ax.set(xlabel="$x$", ylabel="p(x)", xlim=(-5, 5), ylim=(0, None))
+    legend(ax, loc="upper left", fontsize=8)
+    return ax.figure
 
 
 def normal_variance() -> Any:
@@ -105,6 +117,23 @@ def gda_shared() -> Any:
 
 def gda_separate() -> Any:
     return boundary(GDA(shared=False), *two_groups(((0.3, -0.3), (-0.3, 2))))
+
+
+def lines() -> Any:
+    """The petals of two species, and the lines of GDA and of logistic regression."""
+    flowers, species = load_iris(return_X_y=True)
+    X, y = flowers[50:, 2:], species[50:] - 1
+    figure = boundary(GDA(), X, y)
+    ax = figure.axes[0]
+    rival = LogisticRegression(C=1e4).fit(X, y)
+    (a, b), c = rival.coef_[0], rival.intercept_[0]
+    length = np.array(ax.get_xlim())
+    dashed = {"color": colours()["text"], "linestyle": (0, (5, 3)), "linewidth": 1.6}
+    ax.plot(length, -(a * length + c) / b, **dashed)
+    ax.set(xlabel="length of the petal, cm", ylabel="width of the petal, cm")
+    ax.annotate("GDA", (7.2, 1.1), ha="right", va="bottom")
+    ax.annotate("logistic regression", (5.95, 0.9), ha="right")
+    return figure
 
 
 def bells() -> Any:
@@ -168,12 +197,14 @@ def smoothing() -> Any:
 
 
 FIGURES: dict[str, Callable[[], Any]] = {
+    "normal-bell": normal_bell,
     "normal-variance": normal_variance,
     "normal-covariance": normal_covariance,
     "normal-negative": normal_negative,
     "normal-mean": normal_mean,
     "gda-shared": gda_shared,
     "gda-separate": gda_separate,
+    "lines": lines,
     "bells": bells,
     "sigmoids": sigmoids,
     "evidence": evidence,
