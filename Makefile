@@ -66,6 +66,7 @@ lint: $(tools)
 pytest: $(tools)
 	@mkdir -p build
 	scripts/install-chromium
+	scripts/install-axe
 	scripts/install-mail
 	scripts/install-java
 	$(pytest) -rs | tee build/pytest.log

@@ -1,18 +1,20 @@
 """How the pages in this folder become a site: `make docs` writes it to build/site.
 
 The pages are Markdown that reads well without Sphinx, so what only a site needs is added here: the
-table of contents, the drawing for the theme in use, and the look of formulas.
+table of contents, the drawing for the theme in use, the look of formulas, and the script of the
+figures to drag, whose modules are in explore/.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from importlib.metadata import version as version_of
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from genus.display.palette import DARK
+from genus.display.palette import DARK, LIGHT
 
 HERE = Path(__file__).parent
 
@@ -27,7 +29,7 @@ extensions = [
     "sphinx.ext.autosummary",
 ]
 root_doc = "index"
-exclude_patterns = ["_templates", "_static"]
+exclude_patterns = ["_templates", "_static", "explore"]
 templates_path = ["_templates"]
 
 # Pages
@@ -62,7 +64,7 @@ CONTENTS = {
     "Reference": ["api", "cli", "glossary", "design"],
 }
 NOTES = ["bayes", "normal", "gda", "gda-and-logistic", "naive-bayes", "discretising", "smoothing"]
-NOTES += ["event-models", "m-estimates"]
+NOTES += ["event-models", "m-estimates", "explore"]
 
 # Reference
 
@@ -82,7 +84,14 @@ nitpick_ignore_regex = [("py:.*", r"(?!genus\b).*")]  # other libraries' names: 
 html_theme = "furo"
 html_title = "genus"
 html_css_files = ["site.css"]
-html_theme_options = {"dark_css_variables": {"color-background-primary": DARK["page"]}}
+CLASSES = [name for name in LIGHT if name.startswith("class-") or name == "others"]
+html_theme_options = {
+    "light_css_variables": {name: LIGHT[name] for name in CLASSES},
+    "dark_css_variables": {
+        "color-background-primary": DARK["page"],
+        **{name: DARK[name] for name in CLASSES},
+    },
+}
 html_copy_source = False
 html_show_sphinx = False
 html_show_search_summary = False  # which asks for pages, and of files a browser gives none
@@ -98,6 +107,16 @@ html_math_renderer = "mathml"
 THIN = '<mspace width="0.17em"/>'  # as in log p, and not as in exp(x)
 
 
+# Braces of 1{…} and bars of |Σ| are as high as a letter, not as the whole formula. (Those of \left
+# and \right would be too, so that those are for round and square brackets only.)
+FENCES = {
+    "<mo>{</mo>": '<mo stretchy="false">{</mo>',
+    "<mo>}</mo>": '<mo stretchy="false">}</mo>',
+    '<mo class="mathopen">|</mo>': '<mo stretchy="false" form="prefix">|</mo>',
+    "<mo>|</mo>": '<mo stretchy="false" form="postfix">|</mo>',
+}
+
+
 def formula(translator: Any, node: Any) -> None:
     from docutils import nodes
     from docutils.utils.math import MathError
@@ -108,6 +127,8 @@ def formula(translator: Any, node: Any) -> None:
     try:
         math = tex2mathml(node.astext(), as_block=block)
         math = re.sub(r"(ApplyFunction;</mo>)(?!\s*<mo[^>]*>\()", r"\1" + THIN, math)
+        for sign, upright in FENCES.items():
+            math = math.replace(sign, upright)
     except MathError as error:
         getLogger(__name__).warning("%s: %s", error, node.astext(), location=node)
         math = "<math></math>"
@@ -156,6 +177,25 @@ def trim_code(app: Any, doctree: Any) -> None:
         block.children[:] = [nodes.Text(block.rawsource)]
 
 
+def write_explorables(app: Any) -> None:
+    """Join the modules of the figures to drag into one script: see explore/bundle.py."""
+    sys.path.insert(0, str(HERE / "explore"))
+    from bundle import bundle
+
+    static = Path(app.outdir) / "_static"
+    static.mkdir(parents=True, exist_ok=True)
+    (static / "explore.js").write_text(bundle(), encoding="utf-8")
+    style = (HERE / "explore" / "explore.css").read_text(encoding="utf-8")
+    (static / "explore.css").write_text(style, encoding="utf-8")
+
+
+def load_explorables(app: Any, page: str, template: str, context: Any, doctree: Any) -> None:
+    """Load the script on pages that have such a figure, and on no other."""
+    if "data-explorable=" in context.get("body", ""):
+        app.add_css_file("explore.css")
+        app.add_js_file("explore.js", loading_method="defer")
+
+
 def list_parameters(
     app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
@@ -194,6 +234,8 @@ def setup(app: Any) -> None:
     from pygments.lexers.special import TextLexer
 
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
+    app.connect("builder-inited", write_explorables)
+    app.connect("html-page-context", load_explorables)
     app.connect("source-read", add_contents)
     app.connect("doctree-read", show_by_theme, priority=100)  # before images are collected
     app.connect("doctree-read", trim_code)

@@ -24,6 +24,7 @@ TOGETHER = {
     "tests/test_databases.py",
     "tests/test_engines.py",
     "tests/test_formats.py",
+    "tests/test_explore.py",
     "tests/test_mail_laws.py",
     "tests/test_mail_recipes.py",
     "tests/test_mail_serve.py",
@@ -61,7 +62,7 @@ if sys.platform == "win32":
 
 # Pictures and pages take minutes under the sanitizer, and call nothing that other tests do not.
 if SANITIZED:
-    collect_ignore = ["test_figures.py", "test_ng_jordan.py", "test_site.py"]
+    collect_ignore = ["test_explore.py", "test_figures.py", "test_ng_jordan.py", "test_site.py"]
 
 
 def load_kernel(folder: Path) -> None:

@@ -27,13 +27,14 @@ from genus.plots import notes
 
 ROOT = Path(__file__).parents[1]
 NAMES = [
+    "normal-bell",
     "normal-variance",
     "normal-covariance",
     "normal-negative",
     "normal-mean",
-    "bell",
     "gda-shared",
     "gda-separate",
+    "lines",
     "bells",
     "sigmoids",
     "evidence",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,26 @@ def test_nothing_comes_from_the_network(pages: dict[Path, Page]) -> None:
         assert far == [], path.name
 
 
+def test_fences_are_as_high_as_what_they_enclose(pages: dict[Path, Page]) -> None:
+    """An exponent raises all of |Σ| and not its right bar; braces of 1{…} do not stretch."""
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"<ms(up|ub|ubsup)>\s*<mo[^>]*>[|}]</mo>", text), path.name
+        assert not re.search(r"<mo>[{}|]</mo>", text), path.name
+
+
+def test_figures_to_drag_come_with_their_script(site: Path, pages: dict[Path, Page]) -> None:
+    found = set()
+    for path, page in pages.items():
+        names = [a["data-explorable"] for _, a in page.elements if "data-explorable" in a]
+        loaded = any("explore.js" in link for _, link in page.links())
+        assert loaded == bool(names), path.name
+        found |= set(names)
+    modules = {path.stem for path in (ROOT / "docs" / "explore").glob("*.js")}
+    assert found <= modules
+    assert len(found) == 9
+
+
 def test_every_public_name_has_its_entry(pages: dict[Path, Page]) -> None:
     plots = pytest.importorskip("genus.plots")
     names = {f"genus.{name}" for name in genus.__all__}
@@ -166,7 +187,8 @@ document.fonts.ready.then(() => {
   prose.querySelectorAll('pre, code, math').forEach(e => e.remove());
   done({
     cut: [...document.querySelectorAll('article *')].filter(e => e.checkVisibility() &&
-      e.getBoundingClientRect().right > width && !scrolls(e.parentElement))
+      e.getBoundingClientRect().right > width && !scrolls(e.parentElement) &&
+      !e.closest('[clip-path]'))
       .map(e => `${e.tagName} ${e.textContent.slice(0, 40)}`),
     page: light(behind(document.body)),
     faint: Object.entries(seen).filter(([, found]) => found < 4.5),
@@ -174,6 +196,7 @@ document.fonts.ready.then(() => {
       .map(box => [box.width, box.height]),
     font: [...document.fonts].filter(f => f.family === 'Formulas').map(f => f.status),
     broken: document.querySelectorAll('merror').length,
+    asleep: [...document.querySelectorAll('[data-explorable]:not(.ex-ready)')].map(e => e.id),
     raw: /\\$\\$|\\\\frac|\\\\sum|\\\\mid/.test(prose.textContent),
     wrong: images.filter(i => i.checkVisibility() && !i.naturalWidth).map(i => i.src),
     shown: images.filter(i => i.checkVisibility()).map(i => i.className),
@@ -214,6 +237,7 @@ def test_browser_shows_it(browser: Any, site: Path, width: int, scheme: str) -> 
             "formulas": [box for box in seen["math"] if min(box) < 3]
             or seen["broken"]
             or seen["raw"],
+            "figures to drag": seen["asleep"],
             "font": bool(seen["math"]) and seen["font"] != ["loaded"],
             "images": seen["wrong"] + [name for name in seen["shown"] if other in name],
         }

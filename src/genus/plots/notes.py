@@ -29,7 +29,7 @@ from genus.plots.normal import NormalDisplay, as_matrix, both
 from genus.plots.posterior import PosteriorDisplay
 from genus.plots.sigmoid import SigmoidDisplay
 from genus.plots.smoothing import SmoothingDisplay
-from genus.plots.style import NARROW, WIDE, as_file, colour, legend, look, sheet, style
+from genus.plots.style import NARROW, WIDE, as_file, colour, colours, legend, look, sheet, style
 from genus.solve.normal import MultivariateNormal
 
 SPAM = (
@@ -66,6 +66,18 @@ def normals(names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> Any:
     ).figure_
 
 
+def normal_bell() -> Any:
+    """Bells of one dimension: the standard normal, one moved, one narrower, one wider."""
+    ax = sheet(NARROW, 2.4).subplots()
+    x = np.linspace(-5, 5, 201)
+    for k, (mean, variance) in enumerate([(0, 1), (2, 1), (0, 0.25), (0, 4)]):
+        density = MultivariateNormal(mean, variance).density(x[:, None])
+        ax.plot(x, density, label=f"μ = {mean:g}, σ² = {variance:g}", **look(k))
+    ax.set(xlabel="$x$", ylabel="p(x)", xlim=(-5, 5), ylim=(0, None))
+    legend(ax, loc="upper left", fontsize=8)
+    return ax.figure
+
+
 def normal_variance() -> Any:
     names = ("Σ = I", "Σ = 0.6 I", "Σ = 2 I")
     return normals(names, [((0, 0), scale * np.eye(2)) for scale in (1, 0.6, 2)])
@@ -91,26 +103,16 @@ def normal_mean() -> Any:
     return normals(names, [(mean, np.eye(2)) for mean in means])
 
 
-def bell() -> Any:
-    """The normal distribution of one dimension: the standard one, a narrower and a shifted one."""
-    ax = sheet(NARROW, 2.4).subplots()
-    x = np.linspace(-4, 4, 321)
-    for k, (μ, σ) in enumerate(((0.0, 1.0), (0.0, 0.5), (2.0, 0.7))):
-        density = MultivariateNormal(μ, σ**2).density(x[:, None])
-        label = f"μ = {μ:g}, σ = {σ:g}"
-        ax.plot(x, density, label=label, **look(k))
-        ax.fill_between(x, density, color=colour(k), alpha=0.08, linewidth=0)
-    ax.set(xlabel="$x$", ylabel="$p(x)$", xlim=(-4, 4))
-    ax.set_ylim(bottom=0)
-    legend(ax, loc="upper left")
-    return ax.figure
+def two_species() -> tuple[Any, Any]:
+    """The petals of two species of iris, and which each is of."""
+    flowers = load_iris(as_frame=True)
+    X = flowers.data[["petal length (cm)", "petal width (cm)"]][50:]
+    return X, flowers.target_names[flowers.target][50:]
 
 
 def boundary(model: GDA) -> Any:
-    """Petals of two species of iris, by a model of them."""
-    flowers = load_iris(as_frame=True)
-    X = flowers.data[["petal length (cm)", "petal width (cm)"]][50:]
-    y = flowers.target_names[flowers.target][50:]
+    """Draw the petals of two species of iris, and a model of them."""
+    X, y = two_species()
     ax = sheet(WIDE, 3.4).subplots()
     figure = BoundaryDisplay.from_estimator(model.fit(X, y), X, y, ax=ax).figure_
     ax.set_aspect("equal")
@@ -123,6 +125,21 @@ def gda_shared() -> Any:
 
 def gda_separate() -> Any:
     return boundary(GDA(shared=False))
+
+
+def lines() -> Any:
+    """The petals of two species, and the lines of GDA and of logistic regression."""
+    X, y = two_species()
+    figure = boundary(GDA())
+    ax = figure.axes[0]
+    rival = LogisticRegression(C=1e4).fit(X.to_numpy(), y)
+    (a, b), c = rival.coef_[0], rival.intercept_[0]
+    length = np.array(ax.get_xlim())
+    dashed = {"color": colours()["text"], "linestyle": (0, (5, 3)), "linewidth": 1.6}
+    ax.plot(length, -(a * length + c) / b, **dashed)
+    ax.annotate("GDA", (7.2, 1.1), ha="right", va="bottom")
+    ax.annotate("logistic regression", (5.95, 0.9), ha="right")
+    return figure
 
 
 def bells() -> Any:
@@ -190,13 +207,14 @@ def smoothing() -> Any:
 
 
 FIGURES: dict[str, Callable[[], Any]] = {
+    "normal-bell": normal_bell,
     "normal-variance": normal_variance,
     "normal-covariance": normal_covariance,
     "normal-negative": normal_negative,
     "normal-mean": normal_mean,
-    "bell": bell,
     "gda-shared": gda_shared,
     "gda-separate": gda_separate,
+    "lines": lines,
     "bells": bells,
     "sigmoids": sigmoids,
     "evidence": evidence,
