@@ -58,6 +58,7 @@ class TableClassifier(GenerativeClassifier):
     ----------
     plan_ : what the columns hold, and why some are left out.
     weighing_ : what each expert counts for, and what all is worth out of fold.
+    feature_importances_ : how far each column moves the odds in the mean, (n,).
 
     >>> ages, jobs = [22, 25, 31, 52, 46, 56, 60, 27], ["a", "b", "a", "c", "c", "c", "a", "b"]
     >>> y = ["no", "no", "no", "yes", "yes", "yes", "yes", "no"]
@@ -198,28 +199,43 @@ class TableClassifier(GenerativeClassifier):
     # Predicting and more
 
     def explain(self, X: Any, features: Any = None) -> TableExplanation:
-        """What each column, and each word of a text, says for and against each class.
+        """What each column, and each word of a text, adds to the log-odds of each class.
 
-        X is one row, as a dictionary by column, or a table of some.
+        X is one row, as a dictionary by column, or a table of some. Contributions are Shapley
+        values: they add up to the log-odds of `predict_log_proba` over those of the class shares.
         """
         check_is_fitted(self)
         if features is not None:
             raise ValueError("features names columns, and those of a table have names.")
         if isinstance(X, Mapping) and not any(np.ndim(v) for v in X.values()):
             X = {name: [value] for name, value in X.items()}
-        X = open_table(X).table()
         frame, _ = self._as_matrix(X, reset=False)
-        contributions, _ = self.model_.contributions(frame)
-        baseline = self.predict_joint_log_proba(X) - contributions.sum(axis=1)
         family: Any = self.model_.family
+        found = family.explained(self.model_.parameters, frame)
         return TableExplanation(
-            contributions,
-            baseline,
+            found.terms,
+            np.tile(self.model_.log_prior, (len(frame), 1)),
             self.classes_,
             self._feature_names(),
             frame.values(),
-            family.by_word(self.model_.parameters, frame),
+            family.by_word(self.model_.parameters, frame, found.terms),
+            found.error,
         )
+
+    @property
+    def feature_importances_(self) -> Array:
+        """How far each column moves the odds in the mean, (n,), in log-odds; not scaled to one.
+
+        The mean of |contribution| as `explain` has them, over classes and rows: of two classes what
+        a column adds to the log-odds, of more what it adds for a class against the mean of the
+        others. No data is needed. The rows are the 256 of the model's sample with the smallest
+        hashes, so that models that are added have the importances of one that is fitted to all
+        rows; where none are kept (`calibrate=False`, `sample_size=0`) so many are drawn from the
+        counts.
+        """
+        check_is_fitted(self)
+        importance: Array = self.model_.parameters.importance
+        return importance.copy()
 
     def summary(self) -> Summary:
         """What was learned: columns and their families, what they gain, and what all is worth."""
