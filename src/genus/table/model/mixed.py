@@ -119,6 +119,8 @@ class MixedParameters:
     @cached_property
     def importance(self) -> Array:
         """The mean over the reference of how far columns move the odds, (n,)."""
+        if self.weights is not None:
+            return self.shapley.importance
         assert self.solved_by is not None
         X, weight = self.reference
         return self.solved_by.explained(self, X).strength(weight)

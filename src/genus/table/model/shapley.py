@@ -23,7 +23,7 @@ orders the pair's term is the first column's, in the other the second's), so tha
 and more columns do is a matter of chance: curvature, the mean over parents, and saturation. Every
 order by itself adds up to v(all) - v(none), and so does the mean. The error is the standard error
 of that mean, from the spread of the quartets, of which there are as many as it takes for an error
-of TARGET in the rows of a reference, within limits. Up to four columns have all orders, and no
+of TARGET in rows of a reference, within limits. Up to four columns have all orders, and no
 error. The orders are those of a seed, and the same for all rows: a row has the same explanation
 whichever rows are beside it.
 
@@ -50,7 +50,8 @@ from genus.table import Frame
 from genus.table.model.submodels import Evidence, Order, Route, Submodels
 
 TARGET = 0.05  # nats: the error of the least exact column of a row, in the median
-PILOT, FEWEST, MOST = 4, 3, 16  # quartets: to see their spread, and at least and at most
+FEWEST, MOST = 3, 16  # quartets
+PILOT = 64  # rows whose spread says how many
 MOST_NUMBERS = 80_000  # of a row, over all quartets
 FEW = 4  # columns of which all orders are taken
 ROUTE_BYTES = 1 << 26  # of orders that are factorised at a time
@@ -92,14 +93,14 @@ class Shapley:
 
     @cached_property
     def _pilot(self) -> Contributions:
-        """What columns add in the rows of the reference, without constants, by a few orders."""
+        """What columns add in some rows of the reference, without constants, by a few orders."""
         nothing = np.zeros((self.columns, len(self.models.offset)))
-        return self._of(self.reference, nothing, PILOT)
+        return self._of(self.reference[:PILOT], nothing, FEWEST)
 
     @cached_property
     def constants(self) -> Array:
         """What of the class constants falls to each column, (n, K)."""
-        strength = self._pilot.strength(self.weight)
+        strength = self._pilot.strength(self.weight[:PILOT])
         total = strength.sum()
         share = strength / total if total > 0 else np.full(self.columns, 1 / max(self.columns, 1))
         return share[:, None] * self.models.offset
@@ -111,11 +112,18 @@ class Shapley:
         largest = self._pilot.error.max(axis=(1, 2), initial=0.0) * (K / max(K - 1, 1))
         error = float(np.median(largest)) if len(largest) else 0.0
         most = np.clip(MOST_NUMBERS // self.models.cost, FEWEST, MOST)
-        return int(np.clip(np.ceil(PILOT * (error / TARGET) ** 2), FEWEST, most))
+        return int(np.clip(np.ceil(FEWEST * (error / TARGET) ** 2), FEWEST, most))
 
     @property
     def columns(self) -> int:
         return len(self.models.parameters.marginals)
+
+    @cached_property
+    def importance(self) -> Array:
+        """How far each column moves the odds, in the mean over the reference, (n,)."""
+        with matrix.ONE_BLAS_THREAD:
+            found = self._of(self.reference, self.constants, FEWEST)  # few: the mean is over rows
+        return found.strength(self.weight)
 
     def contributions(self, X: Frame) -> Contributions:
         """What columns add to rows, and with which error."""
