@@ -500,6 +500,17 @@ def test_show(folder):
     assert "options" not in told
 
 
+def test_show_how_the_odds_depend_on_columns(folder):
+    told = done("show", "customers.genus", "--column", "age").stdout
+    assert told.startswith("age: log-odds of stayed against left")
+    both = done("show", "customers.genus", "--column", "age", "--column", "plan").stdout
+    assert both.startswith("age by plan: ")
+    assert "no column 'aeg'" in refused("show", "customers.genus", "--column", "aeg")
+    assert "texts" in refused("show", "customers.genus", "--column", "note")
+    three = [word for name in ("age", "plan", "city") for word in ("--column", name)]
+    refused("show", "customers.genus", *three, code=2)
+
+
 def test_show_other_classifiers(folder):
     X = np.random.default_rng(0).normal(size=(20, 3))
     GDA(shrinkage=0.1).fit(X, ["a", "b"] * 10).save("gda.genus")

@@ -247,3 +247,95 @@ def test_importance_is_of_the_model_and_obeys_the_laws() -> None:
     told = whole.explain(frame)
     mean = np.abs(told.log_odds("yes", "no")[:, :-1]).mean(axis=0)
     assert_allclose(whole.feature_importances_, mean, rtol=0.25, atol=0.02)
+
+
+# Curves and maps
+
+
+def test_a_curve_has_the_mean_of_contributions_by_value() -> None:
+    found = MODEL.dependence_on("grade")
+    assert set(found.values) == {"A", "B", "C"}
+    assert found.share.sum() == pytest.approx(1.0)
+    told = MODEL.explain(LOANS).log_odds("yes", "no")[:, 3]
+    for value, mean in zip(found.values, found.log_odds("yes").mean, strict=True):
+        own = told[LOANS["grade"] == value]
+        assert mean == pytest.approx(own.mean(), abs=0.05)
+    turned = found.log_odds("no", "yes").mean
+    assert_allclose(turned, -found.log_odds().mean)
+    assert "grade: log-odds of yes against no" in str(found)
+    assert repr(found) == "Dependence('grade', steps=3, rows=600)"
+
+
+def test_a_curve_of_numbers_has_runs_of_values_and_what_is_missing() -> None:
+    found = MODEL.dependence_on("debt")
+    assert found.values[-1] == "missing"
+    assert len(found.values) == 17
+    x, curve = found.steps.x[:-1], found.log_odds("yes")
+    assert (np.diff(x) > 0).all()
+    assert curve.mean[0] > 0.1 > -0.3 > curve.mean[-2]  # more debt, less paid
+    assert (curve.low <= curve.mean + 1e-9).all()
+    assert (curve.mean <= curve.high + 1e-9).all()
+    assert abs(curve.mean[-1]) < 0.3
+
+
+def test_a_map_shows_what_two_columns_do_together() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 2, (3000, 2)).astype(str), columns=["a", "b"])
+    frame["c"] = rng.normal(size=3000)
+    y = np.where(rng.random(3000) < 0.9, frame["a"] == frame["b"], rng.random(3000) < 0.5)
+    model = TableClassifier().fit(frame, np.where(y, "same", "other"))
+    found = model.dependence_on("a", "b")
+    odds = found.log_odds("same")
+    assert odds.shape == (2, 2)
+    same = np.array([[a == b for b in found.second.values] for a in found.first.values])
+    assert (odds[same] > 1.5).all()
+    assert (odds[~same] < -1.5).all()
+    assert_allclose(found.interaction("same"), odds, atol=0.4)
+    assert np.abs(model.dependence_on("a").log_odds().mean).max() < 0.3
+    assert np.abs(model.dependence_on("a", "c").interaction()).max() < 1.0
+    assert found.share.sum() == pytest.approx(1.0)
+    assert "a by b: log-odds of same against other" in str(found)
+    assert repr(found) == "PairDependence('a', 'b', cells=2x2)"
+
+
+def test_curves_of_many_classes_dates_rare_values_and_cells_without_rows() -> None:
+    rng = np.random.default_rng(1)
+    day = rng.integers(0, 900, 400)
+    frame = pd.DataFrame(
+        {
+            "since": pd.Timestamp("2024-01-01") + pd.to_timedelta(day, "D"),
+            "gain": np.where(rng.random(400) < 0.95, 0.0, rng.gamma(2.0, 100.0, 400)),
+            "city": rng.choice([f"c{i}" for i in range(30)], 400),
+            "half": np.where(day < 450, "first", "second"),
+        }
+    )
+    y = np.digitize(day, [300, 600])
+    model = TableClassifier().fit(frame, y)
+    since = model.dependence_on("since")
+    assert since.values[0].startswith("2024-01-0")
+    assert "of each class against the mean of the others" in str(since)
+    first, last = since.log_odds(0).mean, since.log_odds(2).mean
+    assert first[0] > 1 > -0.5 > first[-1]
+    assert last[-1] > 1 > -0.5 > last[0]
+    assert model.dependence_on("gain").values[0] == "0"
+    assert len(model.dependence_on("city").values) == 16
+    assert "(others)" in model.dependence_on("city").values
+    both = model.dependence_on("since", "half")
+    assert np.isnan(both.log_odds(0)).any()
+    assert (both.share[np.isnan(both.log_odds(0))] == 0).all()
+    assert "nan" not in str(both)
+
+
+def test_curves_of_what_is_not_there() -> None:
+    with pytest.raises(ValueError, match="uses no column 'wage'; it uses 'income'"):
+        MODEL.dependence_on("wage")
+    with pytest.raises(ValueError, match="compared with itself"):
+        MODEL.dependence_on("income", "income")
+    with pytest.raises(ValueError, match="'maybe' is not one of the classes"):
+        MODEL.dependence_on("income").log_odds("maybe")
+    with pytest.raises(ValueError, match="compared with itself"):
+        MODEL.dependence_on("income").log_odds("yes", "yes")
+    texts = pd.DataFrame({"note": [f"a b c {i} {i % 7}" for i in range(60)], "x": range(60)})
+    model = TableClassifier({"note": "text"}).fit(texts, [0, 1] * 30)
+    with pytest.raises(ValueError, match="'note' holds texts"):
+        model.dependence_on("note")

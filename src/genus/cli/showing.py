@@ -14,15 +14,32 @@ MOST_CLASSES = 20
 
 @click.command()
 @arguments.model
-def show(model: str) -> None:
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="COL",
+    help="How the odds depend on a column of a table; given twice, on both.",
+)
+def show(model: str, columns: tuple[str, ...]) -> None:
     """Say what a model is and what it has learned.
 
-    \b
-    Example:
-      genus show churn.genus
-    """
-    from genus.cli.models import read
+    With --column it says what a column adds to the log-odds, by its value: the mean of the rows
+    with such a value, and the range of most of them.
 
+    \b
+    Examples:
+      genus show churn.genus
+      genus show churn.genus --column age
+      genus show churn.genus --column age --column plan
+    """
+    from genus.cli.models import read, read_table_model
+
+    if len(columns) > 2:
+        raise click.UsageError("--column is given once or twice.")
+    if columns:
+        click.echo(str(read_table_model(model).dependence_on(*columns)))
+        return
     learned = read(model)
     size = f", {os.path.getsize(model):,} bytes" if os.path.isfile(model) else ""
     click.echo(f"{type(learned).__name__}{size}")

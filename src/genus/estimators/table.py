@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from genus.statistics import Array, Tally
 from genus.table import Column, Frame, Plan, Source, TableError, look, open_table
 from genus.table.model.builder import asked_families, build
 from genus.table.model.counts import Counting
+from genus.table.model.dependence import Dependence, PairDependence, dependence
 from genus.table.model.mixed import Mixed
 from genus.table.model.weighing import Weighing
 from genus.table.plan import CONSTANT
@@ -236,6 +237,27 @@ class TableClassifier(GenerativeClassifier):
         check_is_fitted(self)
         importance: Array = self.model_.parameters.importance
         return importance.copy()
+
+    @overload
+    def dependence_on(self, column: str, /) -> Dependence: ...
+
+    @overload
+    def dependence_on(self, column: str, other: str, /) -> PairDependence: ...
+
+    def dependence_on(
+        self, column: str, other: str | None = None, /
+    ) -> Dependence | PairDependence:
+        """How the log-odds depend on a column, or on two of them.
+
+        The contributions of 1,024 rows of the model's sample, as `explain` has them, by the values
+        of the column: a curve of their mean, and the range of most of them. Of two columns it is a
+        map of what both add together. No data is needed.
+        """
+        check_is_fitted(self)
+        names = (column,) if other is None else (column, other)
+        found: Dependence | PairDependence
+        found = dependence(self.model_.parameters, names, self.classes_)
+        return found
 
     def summary(self) -> Summary:
         """What was learned: columns and their families, what they gain, and what all is worth."""

@@ -105,8 +105,8 @@ class Summary:
             rest = "; ".join(filter(None, [others, c.note]))
             bits = "" if np.isnan(c.gain) else f"{c.gain:.4f}"
             name = flat(c.name)[:width]
-            told = f"{c.family:11} {c.importance:5.2f}  {bits:>6}"
-            lines.append(f"{name:{width}}  {told}  {rest}".rstrip())
+            figures = f"{c.family:11} {c.importance:5.2f}  {bits:>6}"
+            lines.append(f"{name:{width}}  {figures}  {rest}".rstrip())
         for name, note in self.left_out.items():
             lines.append(f"{flat(name)[:width]:{width}}  -                          {note}")
         if self.experts:

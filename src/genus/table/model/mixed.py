@@ -44,6 +44,7 @@ from genus.text.model.combination import Combination
 from genus.text.model.words import WordParameters, Words
 
 REFERENCE = 256  # rows that importance is a mean over
+MANY = 1024  # rows that curves are means over
 SEED = 0
 TINY = 1e-12
 ROWS = 1 << 12  # that are scored at a time: what is said of them stays in cache
@@ -108,7 +109,14 @@ class MixedParameters:
     def reference(self) -> tuple[Frame, Array]:
         """Some rows and their weights, which what is said of the whole model is a mean over."""
         assert self.solved_by is not None
-        return self.solved_by.reference(self)
+        return self.solved_by.reference(self, REFERENCE)
+
+    @cached_property
+    def explained_rows(self) -> tuple[Frame, Array, Contributions]:
+        """More rows and their weights, and what columns add in them."""
+        assert self.solved_by is not None
+        X, weight = self.solved_by.reference(self, MANY)
+        return X, weight, self.solved_by.explained(self, X, is_rough=True)
 
     @cached_property
     def shapley(self) -> Shapley:
@@ -119,11 +127,9 @@ class MixedParameters:
     @cached_property
     def importance(self) -> Array:
         """The mean over the reference of how far columns move the odds, (n,)."""
-        if self.weights is not None:
-            return self.shapley.importance
         assert self.solved_by is not None
         X, weight = self.reference
-        return self.solved_by.explained(self, X).strength(weight)
+        return self.solved_by.explained(self, X, is_rough=True).strength(weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,11 +408,16 @@ class Mixed:
 
     # Explaining
 
-    def explained(self, parameters: MixedParameters, X: Frame) -> Contributions:
-        """What columns add to the log-odds, and the standard error of that."""
+    def explained(
+        self, parameters: MixedParameters, X: Frame, is_rough: bool = False
+    ) -> Contributions:
+        """What columns add to the log-odds, and the standard error of that.
+
+        `is_rough` takes the fewest orders: enough for means over rows.
+        """
         p = parameters
         if p.weights is not None:
-            found = p.shapley.contributions(X)
+            found = p.shapley.contributions(X, is_rough)
         else:
             terms = self._terms(p, X)
             terms -= terms.mean(axis=2, keepdims=True)
@@ -432,20 +443,20 @@ class Mixed:
             terms[:, j] = self._text_scores(parameters, X, j)
         return terms
 
-    def reference(self, parameters: MixedParameters) -> tuple[Frame, Array]:
+    def reference(self, parameters: MixedParameters, most: int) -> tuple[Frame, Array]:
         """The rows of the sample with the smallest hashes, and their weights.
 
         Where no rows are kept, so many are drawn from a tree of the columns, always the same.
         """
         p = parameters
         assert p.solved_from is not None
-        sample = p.solved_from["sample"].smallest(REFERENCE)
+        sample = p.solved_from["sample"].smallest(most)
         if len(sample):
             return self.how.decoded(sample, p.solved_from), sample.weights
         classes, share = p.solved_from["rows"].classes, np.exp(p.log_share)
         grown = replace(p, tree=tree.solve(p.plan, p.solved_from, classes))
         rng = np.random.default_rng(SEED)
-        counts = rng.multinomial(REFERENCE, share / share.sum())
+        counts = rng.multinomial(most, share / share.sum())
         drawn = [self.sample(grown, k, int(n), rng) for k, n in enumerate(counts) if n]
         X = Frame.of(Frame.to_arrow(np.concatenate(drawn), self.how.plan), self.how.plan)
         return X, np.ones(len(X))

@@ -118,17 +118,10 @@ class Shapley:
     def columns(self) -> int:
         return len(self.models.parameters.marginals)
 
-    @cached_property
-    def importance(self) -> Array:
-        """How far each column moves the odds, in the mean over the reference, (n,)."""
-        with matrix.ONE_BLAS_THREAD:
-            found = self._of(self.reference, self.constants, FEWEST)  # few: the mean is over rows
-        return found.strength(self.weight)
-
-    def contributions(self, X: Frame) -> Contributions:
-        """What columns add to rows, and with which error."""
+    def contributions(self, X: Frame, is_rough: bool = False) -> Contributions:
+        """What columns add to rows, and with which error; `is_rough`: by the fewest orders."""
         with matrix.ONE_BLAS_THREAD:  # for matrices so small, several wait for each other
-            return self._of(X, self.constants, self.quartets)
+            return self._of(X, self.constants, FEWEST if is_rough else self.quartets)
 
     def _of(self, X: Frame, constants: Array, quartets: int) -> Contributions:
         groups = orders(self.columns, quartets)
