@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from numpy.testing import assert_allclose
 
 from genus import GDA, TableClassifier, TextClassifier, load
 from genus.cli import cli
@@ -442,11 +443,72 @@ def test_explain(folder):
     assert max(map(len, told.splitlines())) <= 100
 
 
+def test_explain_all_rows(folder):
+    told = records(done("explain", "customers.genus", "new.csv", "--all").stdout)
+    model, rows = (
+        load("customers.genus"),
+        records(done("predict", "customers.genus", "new.csv").stdout),
+    )
+    first, second = model.classes_.tolist()
+    assert [row["row"] for row in told] == [str(i + 1) for i in range(len(rows))]
+    assert [row["prediction"] for row in told] == [row["prediction"] for row in rows]
+    assert {(row["class"], row["against"]) for row in told} == {(second, first)}
+    assert len({row["baseline"] for row in told}) == 1
+    for own, row in zip(told, rows, strict=True):
+        terms = [float(value) for name, value in own.items() if name.startswith("contribution(")]
+        assert len(terms) == model.n_features_in_
+        odds = np.log(float(row[f"p({second})"]) / float(row[f"p({first})"]))
+        assert float(own["log_odds"]) == pytest.approx(odds, abs=1e-6)
+        assert float(own["baseline"]) + sum(terms) == pytest.approx(odds, abs=1e-6)
+    done("explain", "customers.genus", "new.csv", "--all", "-o", "why.parquet")
+    written = pq.read_table("why.parquet")
+    assert written.num_rows == len(rows)
+    assert_allclose(
+        written.column("contribution(age)").to_numpy(),
+        [float(row["contribution(age)"]) for row in told],
+    )
+
+
+def test_explain_all_rows_in_parts_and_by_any_two_classes(folder, monkeypatch):
+    every = ("explain", "customers.genus", "new.csv", "--all")
+    whole = done(*every).stdout
+    monkeypatch.setattr("genus.cli.explaining.MOST_ROWS", 2)
+    parts = done(*every).stdout
+    for a, b in zip(records(whole), records(parts), strict=True):
+        assert a["row"] == b["row"]
+        assert float(a["contribution(age)"]) == pytest.approx(float(b["contribution(age)"]))
+    turned = records(done(*every, "--class", "left", "--against", "stayed").stdout)
+    for a, b in zip(records(whole), turned, strict=True):
+        assert float(a["log_odds"]) == pytest.approx(-float(b["log_odds"]))
+    one = done("explain", "customers.genus", "new.csv", "--class", "left").stdout
+    assert "For left rather than stayed" in one
+    assert "no class 'gone'" in refused(*every, "--class", "gone", code=2)
+    assert "the same" in refused(*every, "--class", "left", "--against", "left", code=2)
+
+
+def test_explain_all_rows_of_a_table_without_any(folder):
+    (folder / "none.csv").write_text((folder / "new.csv").read_text("utf-8").splitlines()[0] + "\n")
+    result = done("explain", "customers.genus", "none.csv", "--all")
+    assert result.stdout.startswith("row,prediction,class,against,log_odds,baseline,contribution(")
+    assert "no rows" in result.stderr
+
+
 def test_show(folder):
     told = done("show", "customers.genus").stdout
     assert told.startswith("TableClassifier, ")
     assert "predicts 'status'" in told
     assert "options" not in told
+
+
+def test_show_how_the_odds_depend_on_columns(folder):
+    told = done("show", "customers.genus", "--column", "age").stdout
+    assert told.startswith("age: log-odds of stayed against left")
+    both = done("show", "customers.genus", "--column", "age", "--column", "plan").stdout
+    assert both.startswith("age by plan: ")
+    assert "no column 'aeg'" in refused("show", "customers.genus", "--column", "aeg")
+    assert "texts" in refused("show", "customers.genus", "--column", "note")
+    three = [word for name in ("age", "plan", "city") for word in ("--column", name)]
+    refused("show", "customers.genus", *three, code=2)
 
 
 def test_show_other_classifiers(folder):
@@ -699,6 +761,8 @@ def test_models_that_do_not_go_together(folder):
         ["evaluate", "customers.csv", "--target", "status", "--folds", "1"],
         ["evaluate", "customers.genus", "new.csv", "--folds", "3"],
         ["explain", "customers.genus", "new.csv", "--row", "0"],
+        ["explain", "customers.genus", "new.csv", "--row", "2", "--all"],
+        ["explain", "customers.genus", "new.csv", "-o", "why.csv"],
         ["report", "customers.genus", "--family", "age=gaussian"],
         ["report", "customers.csv", "new.csv"],
         ["fit", "customers.csv", "--target", "status", "--ignore", "status"],

@@ -254,8 +254,8 @@ def test_gaussian_experts_are_those_of_features_row_by_row() -> None:
     pairs, columns, y = table_of(1)
     binned = merged(pairs, np.arange(2), np.array([False, False, True]))
     means = [None, None, pairs.keys[2].astype(float)]
-    table = experts.cell_features(binned, pairs, means, True)
-    features = experts.Features.of(table, pairs.counts, 3)
+    features = experts.Basis(binned, pairs, np.arange(2), tuple(means)).features(True)
+    table = features.table
     slots = slots_of(pairs, columns)
     φ = table[slots].sum(axis=0)
     for k in range(2):
@@ -273,18 +273,6 @@ def test_gaussian_experts_are_those_of_features_row_by_row() -> None:
         δ = np.einsum("id,de,ie->i", z, np.linalg.inv(Σ), z) / (1 + 1 / (features.weights[k] + 1))
         shape = -0.5 * (ν + d) * np.log1p(δ / ν)
         assert_allclose(np.diff(curved[:, k]), np.diff(shape), atol=1e-6)
-
-
-def test_what_experts_say_is_the_sum_of_what_their_columns_say() -> None:
-    pairs, columns, _ = table_of(2)
-    binned = merged(pairs, np.arange(2), np.array([False, False, True]))
-    found = experts.solve(binned, pairs, np.arange(2), [None, None, pairs.keys[2] * 1.0])
-    slots = slots_of(pairs, columns)
-    slots[0, :5] = pairs.starts[-1]  # not known
-    slots[:, 5] = pairs.starts[-1]
-    for expert in found.listed:
-        by_column, rest = expert.contributions(slots)
-        assert_allclose(by_column.sum(axis=1) + rest, expert.score(slots), atol=1e-8)
 
 
 def test_coarser_cells_are_sums_of_finer_ones() -> None:

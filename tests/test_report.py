@@ -32,7 +32,7 @@ pytest.importorskip("jinja2")
 HOSTILE = '<script>alert("x")</script>\'&amp;'
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 SECTIONS = ["families", "columns", "confusion", "reliability", "roc", "evidence"]
-SECTIONS += ["mistakes", "comparison"]
+SECTIONS += ["dependence", "mistakes", "comparison"]
 
 
 def mixed(n: int = 160, seed: int = 0) -> pd.DataFrame:
@@ -188,7 +188,8 @@ def test_what_others_wrote_is_escaped(mixed_text: str) -> None:
 def test_figures_are_described(mixed_text: str) -> None:
     found = drawings(mixed_text)
     told = [one for one in found if one.get("role") == "img"]
-    assert len(told) == 7 + 3 + 2  # columns but texts; reliability, ROC, evidence; two curves
+    # columns but texts, and what they add; reliability, ROC, evidence; two curves
+    assert len(told) == 2 * 7 + 3 + 2
     for one in told:
         title, description = one.findtext("title"), one.findtext("desc")
         assert title
@@ -405,7 +406,7 @@ def test_only_some_columns_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("genus.report.page.DETAILED", 2)
     text = written(tmp_path, None, load_iris(as_frame=True).frame, "target")
     assert "2 columns that tell less are in the table above only." in Page(text).text
-    assert len(drawings_with_title(text)) == 2 + 3 + 2
+    assert len(drawings_with_title(text)) == 2 + 4 + 3 + 2
 
 
 def test_many_columns_are_judged_as_they_were_fitted(monkeypatch: pytest.MonkeyPatch) -> None:

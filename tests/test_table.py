@@ -666,7 +666,7 @@ def test_evidence_adds_up() -> None:
     for model in (TableClassifier(), TableClassifier(calibrate=False)):
         model.fit(X, Y)
         explained = model.explain(X[:20])
-        assert_allclose(explained.joint, model.predict_joint_log_proba(X[:20]), atol=1e-8)
+        assert_allclose(explained.joint, model.predict_log_proba(X[:20]), atol=1e-8)
         assert_array_equal(explained.classes, model.classes_)
     one = model.explain(X.iloc[0].to_dict())
     assert "age = " in str(one)
@@ -1124,7 +1124,7 @@ def test_numbers_may_be_modelled_together(tmp_path: Path) -> None:
         table = pa.Table.from_pandas(frame)
         predictor = load_predictor(tmp_path / "m")
         assert_allclose(predictor.predict_proba(table), model.predict_proba(table), atol=1e-12)
-        assert_allclose(model.explain(frame).joint, model.predict_joint_log_proba(frame), atol=1e-7)
+        assert_allclose(model.explain(frame).joint, model.predict_log_proba(frame), atol=1e-7)
     drawn = together.sample(400, random_state=0)[0].to_pandas()
     assert np.corrcoef(drawn["height"], drawn["weight"])[0, 1] > 0.8
     with pytest.raises(ValueError, match="two or more and gaussian"):

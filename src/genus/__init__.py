@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from genus.stacking.outcome import CrossValidation as CrossValidation
     from genus.table import TableError as TableError
     from genus.table import readable_files as readable_files
+    from genus.table.model.dependence import Dependence as Dependence
+    from genus.table.model.dependence import PairDependence as PairDependence
     from genus.text.model.choosing import Choice as Choice
 
 WHERE = ESTIMATORS | {
@@ -59,6 +61,8 @@ WHERE = ESTIMATORS | {
     "SingularCovarianceWarning": "genus.solve.normal",
     "CrossValidation": "genus.stacking.outcome",
     "TableError": "genus.table",
+    "Dependence": "genus.table.model.dependence",
+    "PairDependence": "genus.table.model.dependence",
     "readable_files": "genus.table",
 }
 
@@ -88,6 +92,7 @@ __all__ = [
     "Comparison",
     "ComplementNB",
     "CrossValidation",
+    "Dependence",
     "Discretizer",
     "Explanation",
     "GammaNB",
@@ -95,6 +100,7 @@ __all__ = [
     "LinearDiscriminantAnalysis",
     "MultinomialNB",
     "MultivariateNormal",
+    "PairDependence",
     "PoissonNB",
     "QuadraticDiscriminantAnalysis",
     "SingularCovarianceError",

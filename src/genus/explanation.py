@@ -1,18 +1,20 @@
-"""Why a row was classified as it was: the summands of log p(x, y)."""
+"""Why a row was classified as it was: what columns and words add to the log-odds of classes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genus.arrays.labels import show
+from genus.arrays.logs import log_softmax
 
 Array = NDArray[np.float64]
 REST = "(class and constants)"
+SHARES = "(shares of the classes)"
 MOST_ROWS = 5  # that print() shows
 MOST_WORDS = 5  # of a text in a table
 ANY_TEXT = "(whatever its words)"
@@ -33,6 +35,7 @@ class Explanation:
     classes: NDArray[Any]
     features: Sequence[str]
     values: NDArray[Any]
+    rest: ClassVar[str] = REST  # what the baseline is called
 
     @property
     def joint(self) -> Array:
@@ -85,8 +88,10 @@ class Explanation:
     def _name(self, j: int, row: int) -> str:
         """A column and its value, such as "city = Trier"; after the last, what is left."""
         if j == len(self.features):
-            return REST
+            return self.rest
         value = self.values[row, j]
+        if value is None:
+            return f"{self.features[j]} = missing"
         if isinstance(value, float | np.floating):
             return f"{self.features[j]} = {value:.{15 if value == np.floor(value) else 6}g}"
         return f"{self.features[j]} = {value}"
@@ -112,13 +117,27 @@ class Explanation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableExplanation(Explanation):
-    """What each column adds to log p(x, y) of each class, and of texts each known word.
+    """What each column adds to the log-odds of the classes, and of texts each known word.
 
-    `words[column][row]` are the words of a text, each with what it adds (K,); what belongs to no
-    word of it is the rest of the column's contribution.
+    `contributions` (m, n, K) are Shapley values of the final log-odds: what they change by when the
+    column becomes known, in the mean over the orders in which columns can become known. Over the
+    classes they add up to zero, for only differences of classes mean anything. `baseline` (m, K) is
+    log p(y), the same in every row. Together they are log p(y|x) up to a term that is the same for
+    all classes, and `joint` (m, K) is log p(y|x), as `predict_log_proba` has it.
+
+    `error` (m, n, K) is the standard error of the contributions, from the orders that were tried;
+    that of their sum is zero. `words[column][row]` are the words of a text, each with what it adds
+    (K,); what belongs to no word of it is the rest of the column's contribution.
     """
 
     words: Mapping[str, Sequence[Mapping[str, Array]]] = field(default_factory=dict)
+    error: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    rest: ClassVar[str] = SHARES
+
+    @property
+    def joint(self) -> Array:
+        """log p(y|x), (m, K)."""
+        return log_softmax(super().joint, axis=1)
 
     def word_log_odds(
         self, column: str, row: int, label: Any, against: Any
@@ -171,7 +190,7 @@ class TextExplanation(Explanation):
 
     def _name(self, j: int, row: int) -> str:
         if j == len(self.features):
-            return REST
+            return self.rest
         times, word = int(self.values[row, j]), self.features[j]
         shown = visible(word)
         return f"{shown} ×{times}" if times > 1 else shown

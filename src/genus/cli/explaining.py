@@ -11,6 +11,9 @@ from genus.cli import arguments
 MOST = 20  # columns that are listed
 WIDEST = 44  # characters of a column and its value
 BAR = 20  # characters of the strongest evidence
+STDOUT = "-"
+MOST_ROWS = 4096  # that are explained at a time
+MOST_NUMBERS = 1 << 21  # rows times columns times classes
 
 
 @click.command()
@@ -19,30 +22,157 @@ BAR = 20  # characters of the strongest evidence
 @click.option(
     "--row",
     type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
     metavar="N",
-    help="Which row, counted from 1.",
+    help="Which row, counted from 1.  [default: 1]",
 )
+@click.option(
+    "--all", "every", is_flag=True, help="Write the contributions of all rows as a table."
+)
+@click.option("--class", "label", metavar="NAME", help="The class that evidence is for.")
+@click.option("--against", metavar="NAME", help="The class that it is compared with.")
+@arguments.table_out
 @arguments.encoding
-def explain(model: str, data: tuple[str, ...], row: int, encoding: str) -> None:
+def explain(
+    model: str,
+    data: tuple[str, ...],
+    row: int | None,
+    every: bool,
+    label: str | None,
+    against: str | None,
+    output: str,
+    encoding: str,
+) -> None:
     """Say what speaks for and against the class of a row.
 
-    Evidence is in log-odds, as elsewhere: +0.69 doubles the odds of the likeliest class against the
-    next, +2.3 makes them ten times as large. Below a text are its words.
+    Each line is what a column adds to the log-odds of the likeliest class against the next: +0.69
+    doubles the odds, +2.3 makes them ten times as large. Together with the shares of the classes
+    they add up to the log-odds that `predict` says. Below a text are its words.
+
+    With --all there is a line for each row of DATA, as a stream: its `row` number, `prediction`,
+    the classes `class` and `against`, their `log_odds`, the `baseline`, which is the same for all
+    rows, and `contribution(COLUMN)` of every column. Of two classes `class` is always the second;
+    of more it is the prediction, against the next, unless --class and --against say otherwise.
 
     \b
-    Example:
+    Examples:
       genus explain churn.genus customers.csv --row 12
+      genus explain churn.genus customers.csv --all -o why.parquet
     """
     from genus.cli.data import opened, tell_extra
     from genus.cli.models import read_table_model
 
+    if every and row is not None:
+        raise click.UsageError("--all explains every row, and --row one. Give one of them.")
+    if not every and output != STDOUT:
+        raise click.UsageError("--output is for the table of --all. Give --all, too.")
+    if every:
+        from genus.display.output import format_of
+
+        format_of(output)
     learned = read_table_model(model)
+    chosen = [None if name is None else known_class(learned, name) for name in (label, against)]
+    if chosen[0] is not None and chosen[0] == chosen[1]:
+        raise click.UsageError("--class and --against are the same. Name two classes.")
     with opened(data, encoding) as source:
         tell_extra(source, learned)
-        one = the_row(source, row)
-        click.echo(told(learned, one, row))
+        if every:
+            write_all(learned, source, output, *chosen)
+        else:
+            one = the_row(source, row or 1)
+            click.echo(told(learned, one, row or 1, *chosen))
+
+
+def known_class(model: Any, name: str) -> Any:
+    """The class of a name; raises if there is none."""
+    for label in model.classes_.tolist():
+        if str(label) == name:
+            return label
+    from genus.cli.scores import short
+
+    listed = ", ".join(map(short, model.classes_.tolist()[:10]))
+    raise click.UsageError(f"There is no class {name!r}; the classes are {listed}.")
+
+
+def write_all(model: Any, source: Any, output: str, label: Any, against: Any) -> None:
+    """Write the contributions of all rows of a source, some of them at a time."""
+    import pyarrow as pa
+
+    from genus.cli.errors import say
+    from genus.cli.progress import rows_passing
+    from genus.display.output import rows_to
+
+    model.plan_.require_columns(source.schema.names)
+    if len(model.classes_) < 2:
+        raise ValueError(f"The model knows one class only, {model.classes_[0]}: there is no other.")
+    size = max(min(MOST_NUMBERS // (len(model.plan_) * len(model.classes_)), MOST_ROWS), 1)
+    empty = pa.Table.from_batches([], source.schema)
+    schema = contributions(model, empty, 0, label, against).schema
+    rows = 0
+    with rows_passing("explain", source.rows) as progress, rows_to(output, schema) as write:
+        for batch in source.batches():
+            for start in range(0, batch.num_rows, size):
+                part = pa.Table.from_batches([batch.slice(start, size)])
+                for own in contributions(model, part, rows, label, against).to_batches():
+                    write(own)
+                rows += part.num_rows
+                progress(part.num_rows)
+    if rows == 0:
+        say(f"{source.name} has no rows; only the names of columns are written.")
+
+
+def contributions(model: Any, rows: Any, before: int, label: Any, against: Any) -> Any:
+    """An Arrow table of what columns add in some rows, of which there were others before."""
+    import numpy as np
+    import pyarrow as pa
+
+    from genus.arrays import arrow
+
+    K, m = len(model.classes_), rows.num_rows
+    if m:
+        found = model.explain(rows)
+        joint, terms = found.joint, found.contributions
+    else:
+        joint, terms = np.zeros((0, K)), np.zeros((0, len(model.plan_), K))
+    at, best = np.arange(m), joint.argmax(axis=1)
+    first, second = compared(model, joint, label, against)
+    odds = terms[at, :, first] - terms[at, :, second]
+    prior = model.model_.log_prior
+    labels = arrow.labels(model.classes_)
+    columns = {
+        "row": arrow.numbers(before + 1 + at),
+        "prediction": labels.take(arrow.numbers(best)),
+        "class": labels.take(arrow.numbers(first)),
+        "against": labels.take(arrow.numbers(second)),
+        "log_odds": arrow.numbers(joint[at, first] - joint[at, second]),
+        "baseline": arrow.numbers(prior[first] - prior[second]),
+    }
+    names = [column.name for column in model.plan_.used]
+    columns |= {f"contribution({name})": arrow.numbers(odds[:, j]) for j, name in enumerate(names)}
+    return pa.table(columns)
+
+
+def compared(model: Any, joint: Any, label: Any, against: Any) -> tuple[Any, Any]:
+    """The places of the two classes that each row is explained by, (m,) each.
+
+    Unless they are given they are the second and the first of two, and else the likeliest two.
+    """
+    import numpy as np
+
+    places = {name: k for k, name in enumerate(model.classes_.tolist())}
+    if len(places) == 2 and label is None and against is None:
+        label, against = model.classes_.tolist()[::-1]
+    order = np.argsort(-joint, axis=1, kind="stable")
+
+    def likeliest(but: Any) -> Any:
+        others = np.where(order[:, 0] == but, order[:, 1], order[:, 0])
+        return others.astype(np.int64)
+
+    if label is not None:
+        first = np.full(len(joint), places[label])
+        second = likeliest(first) if against is None else np.full(len(joint), places[against])
+        return first, second
+    second = order[:, 1] if against is None else np.full(len(joint), places[against])
+    return likeliest(second), second
 
 
 def the_row(source: Any, number: int) -> Any:
@@ -59,7 +189,7 @@ def the_row(source: Any, number: int) -> Any:
     raise TableError(f"{source.name} has {passed:,} rows; there is no row {number:,}.")
 
 
-def told(model: Any, one: Any, number: int) -> str:
+def told(model: Any, one: Any, number: int, label: Any = None, against: Any = None) -> str:
     """The verdict on a row, and the evidence for it and against it."""
     import numpy as np
 
@@ -68,7 +198,9 @@ def told(model: Any, one: Any, number: int) -> str:
     explanation = model.explain(one)
     p = model.predict_proba(one)[0]
     order = np.argsort(-p, kind="stable")
-    first, second = explanation.classes[order[0]], explanation.classes[order[1]]
+    likeliest = [explanation.classes[k] for k in order]
+    first = next(k for k in likeliest if k != against) if label is None else label
+    second = next(k for k in likeliest if k != first) if against is None else against
     odds = explanation.log_odds(first, second)[0]
     shares = ", ".join(f"{short(model.classes_[k])} {100 * p[k]:.1f} %" for k in order[:6])
     lines = [f"{bold(f'Row {number:,}')}: {shares}"]
@@ -87,7 +219,7 @@ def told(model: Any, one: Any, number: int) -> str:
                 own += [(f"    {word}", odd) for word, odd in words(explanation, j, first, second)]
         if own:
             lines += ["", bold(side), *table(own, np.abs(odds[:-1]).max())]
-    others = [("(before any column)", odds[-1])]
+    others = [(explanation.rest, odds[-1])]
     if rest:
         others.insert(0, (f"({len(rest)} more columns)", odds[rest].sum()))
     lines += ["", *table([*others, ("sum", odds.sum())], 0.0)]

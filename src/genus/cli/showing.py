@@ -15,16 +15,33 @@ MOST_CLASSES = 20
 @click.command()
 @arguments.model
 @arguments.as_json
-def show(model: str, as_json: bool) -> None:
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="COL",
+    help="How the odds depend on a column of a table; given twice, on both.",
+)
+def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
     """Say what a model is and what it has learned.
 
+    With --column it says what a column adds to the log-odds, by its value: the mean of the rows
+    with such a value, and the range of most of them.
+
     \b
-    Example:
+    Examples:
       genus show churn.genus
+      genus show churn.genus --column age
+      genus show churn.genus --column age --column plan
     """
-    from genus.cli.models import read
+    from genus.cli.models import read, read_table_model
     from genus.cli.results import printed
 
+    if len(columns) > 2:
+        raise click.UsageError("--column is given once or twice.")
+    if columns:
+        click.echo(str(read_table_model(model).dependence_on(*columns)))
+        return
     learned = read(model)
     if as_json:
         printed(as_object(learned))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from genus.table import Column, Frame, Plan, Source, TableError, drift, look, op
 from genus.table.drift import Drift
 from genus.table.model.builder import asked_families, build
 from genus.table.model.counts import Counting
+from genus.table.model.dependence import Dependence, PairDependence, dependence
 from genus.table.model.mixed import Mixed
 from genus.table.model.weighing import Weighing
 from genus.table.plan import CONSTANT
@@ -67,6 +68,7 @@ class TableClassifier(GenerativeClassifier):
     ----------
     plan_ : what the columns hold, and why some are left out.
     weighing_ : what each expert counts for, and what all is worth out of fold.
+    feature_importances_ : how far each column moves the odds in the mean, (n,).
 
     >>> ages, jobs = [22, 25, 31, 52, 46, 56, 60, 27], ["a", "b", "a", "c", "c", "c", "a", "b"]
     >>> y = ["no", "no", "no", "yes", "yes", "yes", "yes", "no"]
@@ -234,28 +236,64 @@ class TableClassifier(GenerativeClassifier):
         return self.classes_[rule.decide(self.predict_proba(X))]
 
     def explain(self, X: Any, features: Any = None) -> TableExplanation:
-        """What each column, and each word of a text, says for and against each class.
+        """What each column, and each word of a text, adds to the log-odds of each class.
 
-        X is one row, as a dictionary by column, or a table of some.
+        X is one row, as a dictionary by column, or a table of some. Contributions are Shapley
+        values: they add up to the log-odds of `predict_log_proba` over those of the class shares.
         """
         check_is_fitted(self)
         if features is not None:
             raise ValueError("features names columns, and those of a table have names.")
         if isinstance(X, Mapping) and not any(np.ndim(v) for v in X.values()):
             X = {name: [value] for name, value in X.items()}
-        X = open_table(X).table()
         frame, _ = self._as_matrix(X, reset=False)
-        contributions, _ = self.model_.contributions(frame)
-        baseline = self.predict_joint_log_proba(X) - contributions.sum(axis=1)
         family: Any = self.model_.family
+        found = family.explained(self.model_.parameters, frame)
         return TableExplanation(
-            contributions,
-            baseline,
+            found.terms,
+            np.tile(self.model_.log_prior, (len(frame), 1)),
             self.classes_,
             self._feature_names(),
             frame.values(),
-            family.by_word(self.model_.parameters, frame),
+            family.by_word(self.model_.parameters, frame, found.terms),
+            found.error,
         )
+
+    @property
+    def feature_importances_(self) -> Array:
+        """How far each column moves the odds in the mean, (n,), in log-odds; not scaled to one.
+
+        The mean of |contribution| as `explain` has them, over classes and rows: of two classes what
+        a column adds to the log-odds, of more what it adds for a class against the mean of the
+        others. No data is needed. The rows are the 256 of the model's sample with the smallest
+        hashes, so that models that are added have the importances of one that is fitted to all
+        rows; where none are kept (`calibrate=False`, `sample_size=0`) so many are drawn from the
+        counts.
+        """
+        check_is_fitted(self)
+        importance: Array = self.model_.parameters.importance
+        return importance.copy()
+
+    @overload
+    def dependence_on(self, column: str, /) -> Dependence: ...
+
+    @overload
+    def dependence_on(self, column: str, other: str, /) -> PairDependence: ...
+
+    def dependence_on(
+        self, column: str, other: str | None = None, /
+    ) -> Dependence | PairDependence:
+        """How the log-odds depend on a column, or on two of them.
+
+        The contributions of 1,024 rows of the model's sample, as `explain` has them, by the values
+        of the column: a curve of their mean, and the range of most of them. Of two columns it is a
+        map of what both add together. No data is needed.
+        """
+        check_is_fitted(self)
+        names = (column,) if other is None else (column, other)
+        found: Dependence | PairDependence
+        found = dependence(self.model_.parameters, names, self.classes_)
+        return found
 
     def summary(self) -> Summary:
         """What was learned: columns and their families, what they gain, and what all is worth."""

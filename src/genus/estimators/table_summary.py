@@ -16,10 +16,14 @@ FEW = 1000  # rows, of which scores out of fold are better than those of new row
 
 @dataclass(frozen=True, eq=False)
 class ColumnSummary:
-    """A column: its family, what it gains in bits a row, what others would, and notes."""
+    """A column: its family, importance, what it gains in bits a row, what others would, and notes.
+
+    The importance is that of `feature_importances_`: how far it moves the odds in the mean.
+    """
 
     name: str
     family: str
+    importance: float
     gain: float
     others: dict[str, float]
     note: str
@@ -27,7 +31,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Rows, classes, columns in the order of what they gain, what is left out, experts, worth."""
+    """Rows, classes, columns by their importance, what is left out, experts, worth."""
 
     rows: float
     classes: dict[Any, float]
@@ -42,9 +46,12 @@ class Summary:
         columns = []
         family = model.model_.family
         together = {name: names for names in family.how.joint for name in names}
-        for column, marginal in zip(model.plan_.used, parameters.marginals, strict=True):
+        moves = model.feature_importances_.tolist()
+        for column, marginal, own in zip(
+            model.plan_.used, parameters.marginals, moves, strict=True
+        ):
             if marginal is None:
-                columns.append(ColumnSummary(column.name, "text", np.nan, {}, column.note))
+                columns.append(ColumnSummary(column.name, "text", own, np.nan, {}, column.note))
                 continue
             gains = {name: BITS * gain for name, gain in marginal.gains.items()}
             notes = [column.note] if column.note else []
@@ -59,9 +66,9 @@ class Summary:
             others = {k: v for k, v in gains.items() if k not in (marginal.family, ALONE_NOTHING)}
             gain = gains[marginal.family] + BITS * max(marginal.missing_gain, 0.0)
             columns.append(
-                ColumnSummary(column.name, marginal.family, gain, others, "; ".join(notes))
+                ColumnSummary(column.name, marginal.family, own, gain, others, "; ".join(notes))
             )
-        columns.sort(key=lambda c: -np.nan_to_num(c.gain, nan=np.inf))
+        columns.sort(key=lambda c: -c.importance)
         weighing = model.model_.choice
         experts, worth = {}, {}
         if weighing is not None:
@@ -93,15 +100,16 @@ class Summary:
             lines.append(f"out of fold, {self.worth['rows']:,.0f} rows{few}: {', '.join(told)}")
         width = max([6, *map(len, self.left_out), *(len(c.name) for c in self.columns)])
         width = min(width, 32)
-        lines += ["", f"{'column':{width}}  family        bits  others would gain"]
+        lines += ["", f"{'column':{width}}  family      moves    bits  others would gain"]
         for c in self.columns:
             others = ", ".join(f"{name} {gain:.4f}" for name, gain in c.others.items())
             rest = "; ".join(filter(None, [others, c.note]))
             bits = "" if np.isnan(c.gain) else f"{c.gain:.4f}"
             name = flat(c.name)[:width]
-            lines.append(f"{name:{width}}  {c.family:11} {bits:>6}  {rest}".rstrip())
+            figures = f"{c.family:11} {c.importance:5.2f}  {bits:>6}"
+            lines.append(f"{name:{width}}  {figures}  {rest}".rstrip())
         for name, note in self.left_out.items():
-            lines.append(f"{flat(name)[:width]:{width}}  -                   {note}")
+            lines.append(f"{flat(name)[:width]:{width}}  -                          {note}")
         if self.experts:
             lines += ["", "expert            weight  log loss by itself"]
             lines += [

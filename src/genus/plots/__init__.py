@@ -7,6 +7,7 @@ RocCurveDisplay and CalibrationDisplay take genus' classifiers as they are.
 from genus.plots.bins import BinsDisplay
 from genus.plots.boundary import BoundaryDisplay
 from genus.plots.columns import ColumnDensityDisplay
+from genus.plots.dependence import DependenceDisplay
 from genus.plots.evidence import EvidenceDisplay
 from genus.plots.image import ImageDisplay
 from genus.plots.learning import LearningCurveDisplay, NormalityDisplay
@@ -20,6 +21,7 @@ __all__ = [
     "BinsDisplay",
     "BoundaryDisplay",
     "ColumnDensityDisplay",
+    "DependenceDisplay",
     "EvidenceDisplay",
     "ImageDisplay",
     "LearningCurveDisplay",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from genus import Dependence
 from genus.display.palette import COLOURS, DASHES
 from genus.display.text import count, name, number, percent
 from genus.report.densities import Curves, Shares
@@ -163,6 +164,46 @@ def roc(curves: Sequence[Roc], classes: Any, colours: Colours) -> Markup:
         for c in sorted(curves, key=lambda c: colours.place[c.k])[:COLOURS]
     )
     return figure("Receiver operating characteristic", f"{told}.", plane.height, *parts)
+
+
+def dependence(drawn: Dependence, colours: Colours) -> Markup:
+    """What a column adds to the log-odds, a line of the page for each step of its values.
+
+    Of two classes it is the second, with the range of most rows; of more a dot for each.
+    """
+    K = len(drawn.classes)
+    found = {k: drawn.log_odds(drawn.classes[k]) for k in ([1] if K == 2 else range(K))}
+    ends = [value for curve in found.values() for value in (*curve.mean, *curve.low, *curve.high)]
+    far = max(float(np.abs(ends).max(initial=0.0)), 0.05) * 1.05
+    height = LINE * max(len(drawn.values), 1) + 46
+    plane = Plane(-far, far, 0.0, 1.0, height, (4, 14, 40, 8))
+    zero = short(float(plane.x(0.0)))
+    parts = [element("path", d=f"M{zero} 4V{short(height - 40)}", class_="g")]
+    for i, value in enumerate(drawn.values):
+        y = 4 + LINE * i
+        told = f"{name(value, 36)}  {percent(float(drawn.share[i]))}"
+        parts.append(element("text", told, x=8, y=y + 11))
+        for k in colours.order(found):
+            curve = found[k]
+            if K == 2:
+                low, high = (float(plane.x(end[i])) for end in (curve.low, curve.high))
+                wide = max(high - low, 1.0)
+                parts.append(element("rect", x=low, y=y + 14, width=wide, height=9, class_="b"))
+            at = float(plane.x(curve.mean[i]))
+            parts.append(element("circle", cx=at, cy=y + 18.5, r=4, class_=colours.dot(k)))
+    parts.append(across(plane, height - 40, "log-odds"))
+    strongest = max(found, key=lambda k: float(np.abs(found[k].mean).max(initial=0.0)))
+    best = int(np.argmax(np.abs(found[strongest].mean))) if drawn.values else 0
+    said = (
+        [
+            f"{name(drawn.values[best], 24)} moves {name(drawn.classes[strongest], 24)} most, by "
+            f"{found[strongest].mean[best]:+.2f}"
+        ]
+        if drawn.values
+        else []
+    )
+    title = f"Log-odds by {name(drawn.column)}"
+    return figure(title, f"{'; '.join(said)}.", height, *parts)
 
 
 def strengths(columns: Sequence[tuple[str, float]]) -> Markup:

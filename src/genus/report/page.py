@@ -22,6 +22,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 DETAILED = 40  # columns that have a figure
 MATRIX = 20  # classes that a confusion matrix has room for
 NOTHING = 0.0005  # bits
+CURVES = 8  # columns whose curve is drawn
 CONFUSED = 20  # pairs of classes, where there are more
 
 
@@ -69,6 +70,7 @@ def context(found: Judged, target: str | None) -> dict[str, Any]:
         "more_columns": len(summary.columns) - len(details),
         "worth": None if outcome is None else worth(found, colours),
         "strongest": strongest(model, rows),
+        "dependence": dependence(model, summary, colours),
         "mistakes": None
         if rows is None or outcome is None
         else evidence.mistakes(model, rows, outcome),
@@ -197,6 +199,17 @@ def strongest(model: TableClassifier, rows: Any) -> dict[str, Any]:
         "found": found,
         "figure": figures.strengths(found.columns) if found.columns else "",
     }
+
+
+def dependence(
+    model: TableClassifier, summary: Any, colours: figures.Colours
+) -> list[dict[str, Any]]:
+    """The columns that move the odds most, and how."""
+    found = [c for c in summary.columns if c.family != "text"]
+    return [
+        {"own": c, "figure": figures.dependence(model.dependence_on(c.name), colours)}
+        for c in found[:CURVES]
+    ]
 
 
 def version() -> str:

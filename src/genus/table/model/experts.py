@@ -28,7 +28,6 @@ from scipy.sparse import block_diag, coo_array, csr_array
 
 from genus._kernel import average_parents, sum_pairs, sum_pairs_by_column
 from genus.arrays.labels import Axis
-from genus.arrays.logs import logsumexp
 from genus.arrays.matrix import threads
 from genus.statistics import Array, Pairs
 from genus.table.model.binning import Binned
@@ -52,9 +51,6 @@ class Expert(Protocol):
     def score(self, cells: Cells) -> Array:
         """Scores, (m, K)."""
 
-    def contributions(self, cells: Cells) -> tuple[Array, Array]:
-        """Their summands: by column (m, n, K), and the rest (m, K)."""
-
 
 @dataclass(frozen=True, eq=False)
 class Additive:
@@ -69,13 +65,6 @@ class Additive:
         for own in cells:
             total += self.table[own]
         return total
-
-    def by_column(self, cells: Cells) -> Array:
-        """The summands of each column, (m, n, K)."""
-        return self.table[cells.T]
-
-    def contributions(self, cells: Cells) -> tuple[Array, Array]:
-        return self.by_column(cells), np.tile(self.constant, (cells.shape[1], 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,26 +82,6 @@ class Parents:
     def of_bins(self, bins: Cells) -> Array:
         """Return the scores of rows whose bins are known."""
         return average_parents(bins, self.table, self.is_parent, threads())
-
-    def contributions(self, cells: Cells) -> tuple[Array, Array]:
-        """With r_i the share of parent i: Σ_i r_i log p(x_j|x_i,k), and Σ_i -r_i log r_i.
-
-        log Σ_i a_i = Σ_i r_i (log a_i - log r_i) for r_i = a_i / Σ a.
-        """
-        bins = self.bin_of[cells].astype(np.intp)
-        known = (bins < len(self.table) - 1) & self.is_parent[:, None]
-        terms = self.table[bins[:, None], bins[None]]  # (parent, column, m, K)
-        joint = np.where(known[:, :, None], terms.sum(axis=1), -np.inf)
-        spoken = known.any(axis=0)
-        joint[:, ~spoken] = 0.0
-        log_share = joint - logsumexp(joint, axis=0)
-        share = np.exp(log_share)
-        by_column = np.einsum("imk,ijmk->mjk", share, terms)
-        with np.errstate(invalid="ignore"):
-            entropy = -np.where(share > 0, share * log_share, 0.0).sum(axis=0)
-        rest = entropy - np.log(np.maximum(known.sum(axis=0), 1))[:, None]
-        rest[~spoken] = 0.0
-        return by_column, rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,21 +109,6 @@ class Curved:
     def _bend(self, δ: Array) -> Array:
         return -0.5 * (self.freedom + self.features) * np.log1p(np.maximum(δ, 0) / self.freedom)
 
-    def contributions(self, cells: Cells) -> tuple[Array, Array]:
-        """Each column's part of δ, by what δ as a whole changes; terms of two are halved."""
-        at = cells.astype(np.intp)
-        n, m = at.shape
-        parts = np.zeros((m, n, len(self.offset)))
-        for i in range(n):
-            for j in range(i, n):
-                term = self.table[at[i], at[j]] / 2
-                parts[:, i] += term
-                parts[:, j] += term
-        change = self._bend(self.offset + parts.sum(axis=1)) - self._bend(self.offset)
-        total = parts.sum(axis=1)
-        share = np.divide(change, total, out=np.zeros_like(total), where=np.abs(total) > 1e-12)
-        return parts * share[:, None], np.tile(self.constant + self._bend(self.offset), (m, 1))
-
 
 @dataclass(frozen=True, eq=False)
 class Informed:
@@ -174,11 +128,6 @@ class Informed:
     def score(self, cells: Cells) -> Array:
         return self.expert.score(cells) * self._share(cells)[:, None]
 
-    def contributions(self, cells: Cells) -> tuple[Array, Array]:
-        by_column, rest = self.expert.contributions(cells)
-        share = self._share(cells)
-        return by_column * share[:, None, None], rest * share[:, None]
-
     def _share(self, cells: Cells) -> Array:
         return np.asarray(self.known[cells].mean(axis=0))
 
@@ -188,7 +137,7 @@ class Experts:
     """All experts that are solved from counts of pairs.
 
     `known` (V + 1,) says of which slots something is known. `curved` are those of that kind side by
-    side, as one of twice the classes.
+    side, as one of twice the classes. `basis` is what they were solved from.
     """
 
     bins: Additive
@@ -197,6 +146,7 @@ class Experts:
     curved: Curved
     known: NDArray[np.bool_]
     together: Together
+    basis: Basis
 
     @cached_property
     def listed(self) -> tuple[Expert, ...]:
@@ -212,9 +162,8 @@ class Experts:
 
 def solve(binned: Binned, counted: Pairs, classes: Axis, cell_means: list[Array | None]) -> Experts:
     """All experts, from counts of pairs of cells and the bins that these make up."""
-    counts, n = counted.align(classes), binned.columns
-    every = Features.of(cell_features(binned, counted, cell_means, True), counts, n)
-    few = Features.of(cell_features(binned, counted, cell_means, False), counts, n)
+    basis = Basis(binned, counted, classes, tuple(cell_means))
+    every, few = basis.features(True), basis.features(False)
     shares = log_shares(binned)
     return Experts(
         Additive(NAMES[0], shares[binned.bin_of], np.zeros(len(classes))),
@@ -223,7 +172,26 @@ def solve(binned: Binned, counted: Pairs, classes: Axis, cell_means: list[Array 
         curved([few, every], [OWN, OWN_OF_BINS]),
         binned.bin_of < binned.size,
         together(binned, shares),
+        basis,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """What experts are solved from: counts of pairs of cells, their bins, and means of cells."""
+
+    binned: Binned
+    counted: Pairs
+    classes: Axis
+    cell_means: tuple[Array | None, ...]
+
+    def features(self, every_bin: bool) -> Features:
+        """Return the features of all columns, which Gaussian experts are over."""
+        blocks = column_features(self.binned, self.counted, self.cell_means, every_bin)
+        nothing = np.zeros((1, 0))  # what is in no slot
+        table = csr_array(block_diag([coo_array(one) for one in (*blocks, nothing)], format="csr"))
+        column = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
+        return Features.of(table, self.counted.align(self.classes), self.binned.columns, column)
 
 
 def log_shares(binned: Binned) -> Array:
@@ -298,6 +266,7 @@ class Features:
 
     The table is sparse, for a cell has the features of its own column only. `weights` (K,), `means`
     (K, d) drawn to that of all, `scatter` (K, d, d) about class means, and `pooled` (d, d).
+    `column` (d,) says whose each of them is.
     """
 
     table: csr_array
@@ -305,9 +274,12 @@ class Features:
     means: Array
     scatter: Array
     pooled: Array
+    column: NDArray[np.intp]
 
     @classmethod
-    def of(cls, table: csr_array, counts: Array, columns: int) -> Features:
+    def of(
+        cls, table: csr_array, counts: Array, columns: int, column: NDArray[np.intp]
+    ) -> Features:
         """From counts (K, V, V) of pairs of cells: Σφ and Σφφᵀ of a row's φ = Σ_j table."""
         φT = table[:-1].T.tocsr()
         weights = np.einsum("kvv->k", counts) / max(columns, 1)
@@ -320,13 +292,31 @@ class Features:
         freedom = max(weights.sum() - np.count_nonzero(weights), 1.0)
         centre = sums.sum(axis=0) / max(weights.sum(), 1e-300)
         means = (sums + DRAWN * centre) / (weights + DRAWN)[:, None]
-        return cls(table, weights, means, scatter, scatter.sum(axis=0) / freedom)
+        return cls(table, weights, means, scatter, scatter.sum(axis=0) / freedom, column)
 
     @property
     def ridged(self) -> Array:
         """The pooled covariance with a ridge."""
         d = len(self.pooled)
         return self.pooled + RIDGE / max(self.weights.sum(), 1.0) * np.eye(d)
+
+    def of_rows(self, cells: Cells) -> Array:
+        """Return φ = Σ_j table of rows, (m, d)."""
+        n, m = cells.shape
+        at = np.ascontiguousarray(cells.T).reshape(-1).astype(np.int32)
+        own = csr_array((np.ones(n * m), at, np.arange(m + 1) * n), (m, self.table.shape[0]))
+        return np.asarray((own @ self.table).toarray())
+
+    def covariance(self, k: int, prior: float) -> Array:
+        """Return that of class k, drawn to the pooled one by `prior` rows."""
+        Σ = (self.scatter[k] + prior * self.ridged) / (self.weights[k] + prior)
+        Σ[np.diag_indices(len(Σ))] += TINY
+        return Σ
+
+    @property
+    def width(self) -> Array:
+        """What squared distances are divided by, (K,), for the means are not known either."""
+        return 1 + 1 / (self.weights + DRAWN)
 
 
 def linear(name: str, features: Features) -> Additive:
@@ -375,12 +365,10 @@ def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, 
     K = len(features.weights)
     offset, constant = np.empty(K), np.empty(K)
     ν = features.weights + prior
-    width = 1 + 1 / (features.weights + DRAWN)  # the mean is not known either
+    width = features.width
     diagonal = np.diag_indices(V)
     for k in range(K):
-        Σ = (features.scatter[k] + prior * features.ridged) / ν[k]
-        Σ[np.diag_indices(d)] += TINY
-        factor = factorised(Σ)
+        factor = factorised(features.covariance(k, prior))
         P = inverse(factor)
         products = a @ (a @ P).T
         drawn = P @ features.means[k]
@@ -394,10 +382,10 @@ def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, 
     return offset, ν, constant, np.full(K, float(d))
 
 
-def cell_features(
-    binned: Binned, counted: Pairs, cell_means: list[Array | None], every_bin: bool
-) -> csr_array:
-    """Numbers for each slot (V + 1, d): of numbers their mean and normal score, indicators of bins.
+def column_features(
+    binned: Binned, counted: Pairs, cell_means: Sequence[Array | None], every_bin: bool
+) -> list[Array]:
+    """Numbers for each slot of each column, (slots, some): mean and normal score, indicators.
 
     `cell_means` are the means of the cells of columns of numbers, None for categories. Unless
     `every_bin`, numbers have no indicators but that of being missing. Each column's features have
@@ -422,8 +410,7 @@ def cell_features(
         indicators -= weight @ indicators / total
         indicators[bins == binned.size] = 0.0
         blocks.append(np.column_stack([*own, indicators]) if own else indicators)
-    blocks.append(np.zeros((1, 0)))  # what is in no slot
-    return csr_array(block_diag([coo_array(block) for block in blocks], format="csr"))
+    return blocks
 
 
 def standard(values: Array, weight: Array) -> Array:

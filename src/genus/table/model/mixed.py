@@ -35,12 +35,18 @@ from genus.table.model.experts import LEAST, NAMES, Expert, Experts
 from genus.table.model.marginals import Counted, Marginal, of_columns
 from genus.table.model.scorer import Scorer
 from genus.table.model.screening import screened
+from genus.table.model.shapley import Contributions, Shapley
 from genus.table.model.slots import Slots, cell_means
+from genus.table.model.submodels import Submodels
 from genus.table.model.tree import Tree
 from genus.table.model.weighing import Weighing, Weights, believed_of, weigh
 from genus.text.model.combination import Combination
 from genus.text.model.words import WordParameters, Words
 
+REFERENCE = 256  # rows that importance is a mean over
+MANY = 1024  # rows that curves are means over
+SEED = 0
+TINY = 1e-12
 ROWS = 1 << 12  # that are scored at a time: what is said of them stays in cache
 ASIDE = 10_000  # rows that weights are learned from where none are kept
 
@@ -66,7 +72,8 @@ class MixedParameters:
 
     `marginals` has None in place of texts, whose words `texts` has by column; `blocks` are of
     numbers that are modelled together. `plan` has the cells that experts were solved with. Without
-    `weighing` the product of families decides.
+    `weighing` the product of families decides. `solved_by` is the family, and `solved_from` what
+    it had counted.
     """
 
     plan: Plan
@@ -80,6 +87,8 @@ class MixedParameters:
     weighing: Weighing | None = None
     tree: Tree | None = None
     constant: Array = field(default_factory=lambda: np.zeros(0))
+    solved_by: Mixed | None = None
+    solved_from: Compound | None = None
 
     @property
     def weights(self) -> Weights | None:
@@ -95,6 +104,32 @@ class MixedParameters:
     def scorer(self) -> Scorer:
         """What scores rows by all experts at once, if they have weights."""
         return Scorer.of(self)
+
+    @cached_property
+    def reference(self) -> tuple[Frame, Array]:
+        """Some rows and their weights, which what is said of the whole model is a mean over."""
+        assert self.solved_by is not None
+        return self.solved_by.reference(self, REFERENCE)
+
+    @cached_property
+    def explained_rows(self) -> tuple[Frame, Array, Contributions]:
+        """More rows and their weights, and what columns add in them."""
+        assert self.solved_by is not None
+        X, weight = self.solved_by.reference(self, MANY)
+        return X, weight, self.solved_by.explained(self, X, is_rough=True)
+
+    @cached_property
+    def shapley(self) -> Shapley:
+        """What shares the log-odds of experts out to columns."""
+        assert self.solved_by is not None
+        return Shapley(Submodels(self.solved_by, self), *self.reference)
+
+    @cached_property
+    def importance(self) -> Array:
+        """The mean over the reference of how far columns move the odds, (n,)."""
+        assert self.solved_by is not None
+        X, weight = self.reference
+        return self.solved_by.explained(self, X, is_rough=True).strength(weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +221,7 @@ class Mixed:
         combinations = {} if weighing is None else weighing.combinations
         with matrix.ONE_BLAS_THREAD:  # for matrices so small, several wait for each other
             solved = family.solved(statistics, classes, combinations)
+        solved = replace(solved, solved_by=self, solved_from=statistics)
         if self.tree:
             solved = replace(solved, tree=tree.solve(family.how.plan, statistics, classes))
         if weighing is None or not self.calibrate:
@@ -370,56 +406,80 @@ class Mixed:
                 total += marginal.common(X.columns[j])
         return total
 
+    # Explaining
+
+    def explained(
+        self, parameters: MixedParameters, X: Frame, is_rough: bool = False
+    ) -> Contributions:
+        """What columns add to the log-odds, and the standard error of that.
+
+        `is_rough` takes the fewest orders: enough for means over rows.
+        """
+        p = parameters
+        if p.weights is not None:
+            found = p.shapley.contributions(X, is_rough)
+        else:
+            terms = self._terms(p, X)
+            terms -= terms.mean(axis=2, keepdims=True)
+            found = Contributions(terms, np.zeros_like(terms))
+        total = self.log_likelihood(p, X, relative=True)
+        rounding = total - total.mean(axis=1, keepdims=True) - found.terms.sum(axis=1)
+        found.terms[...] += rounding[:, None] / max(len(p.marginals), 1)
+        return found
+
     def contributions(self, parameters: MixedParameters, X: Frame) -> tuple[Array, Array]:
-        n = len(parameters.marginals)
-        by_column = self._by_column(parameters, X)
-        if parameters.weights is None:
-            terms = by_column.copy()
-            for j in parameters.texts:
-                terms[:, j] = self._text_scores(parameters, X, j)
-            total = self.log_likelihood(parameters, X)
-            return terms, total - terms.sum(axis=1)
-        w = parameters.weights
-        by_name = w.by_name
-        terms = by_column * (by_name.get("families", 0.0) + w.columns[:n, None])
-        if parameters.experts is not None:
-            cells, paired = parameters.slots.place(X), list(parameters.slots.columns)
-            rest = np.setdiff1d(np.arange(n), paired)
-            for expert in parameters.listed:
-                terms[:, paired] += by_name.get(expert.name, 0.0) * expert.contributions(cells)[0]
-                terms[:, rest] += by_name.get(expert.name, 0.0) * by_column[:, rest]
-            own = w.columns[n:][paired][:, None]
-            terms[:, paired] += own * parameters.experts.together.by_column(cells)
-        for j in parameters.texts:
-            terms[:, j] += by_name.get(TEXT + self.how.plan.used[j].name, 0.0) * self._text(
-                parameters, X, j
-            )
-        terms -= terms.mean(axis=2, keepdims=True)
-        terms *= self._believed(parameters, X)[:, None, None]
+        terms = self.explained(parameters, X).terms
         return terms, self.log_likelihood(parameters, X) - terms.sum(axis=1)
 
-    def by_word(self, parameters: MixedParameters, X: Frame) -> dict[str, list[dict[str, Array]]]:
-        """Of columns of texts: what each known word of each row adds to its contribution, (K,)."""
-        if not parameters.texts:
-            return {}
-        share = np.ones(len(X)) if parameters.weights is None else self._believed(parameters, X)
+    def _terms(self, parameters: MixedParameters, X: Frame) -> Array:
+        """The summands of a product of families, (m, n, K); what two columns of a tree say, halved.
+
+        Columns that are modelled together have terms in the light of all others.
+        """
+        terms = self._by_column(parameters, X)
+        if parameters.tree is not None:
+            terms[:, list(parameters.tree.slots.columns)] = parameters.tree.terms(X)
+        for j in parameters.texts:
+            terms[:, j] = self._text_scores(parameters, X, j)
+        return terms
+
+    def reference(self, parameters: MixedParameters, most: int) -> tuple[Frame, Array]:
+        """The rows of the sample with the smallest hashes, and their weights.
+
+        Where no rows are kept, so many are drawn from a tree of the columns, always the same.
+        """
+        p = parameters
+        assert p.solved_from is not None
+        sample = p.solved_from["sample"].smallest(most)
+        if len(sample):
+            return self.how.decoded(sample, p.solved_from), sample.weights
+        classes, share = p.solved_from["rows"].classes, np.exp(p.log_share)
+        grown = replace(p, tree=tree.solve(p.plan, p.solved_from, classes))
+        rng = np.random.default_rng(SEED)
+        counts = rng.multinomial(most, share / share.sum())
+        drawn = [self.sample(grown, k, int(n), rng) for k, n in enumerate(counts) if n]
+        X = Frame.of(Frame.to_arrow(np.concatenate(drawn), self.how.plan), self.how.plan)
+        return X, np.ones(len(X))
+
+    def by_word(
+        self, parameters: MixedParameters, X: Frame, terms: Array
+    ) -> dict[str, list[dict[str, Array]]]:
+        """Of columns of texts: what each known word adds to its column's part of `terms`, (K,)."""
         found = {}
         for j, own in parameters.texts.items():
             name = self.how.plan.used[j].name
-            entries, terms = self.words(j, parameters.combinations).by_word(own, X.columns[j])
-            weights = parameters.weights
-            if weights is not None:
-                terms = terms - terms.mean(axis=1, keepdims=True)
-                terms *= weights.by_name.get(TEXT + name, 0.0) * share[entries.row, None]
+            entries, words = self.words(j, parameters.combinations).by_word(own, X.columns[j])
+            words = words - words.mean(axis=1, keepdims=True)
+            if parameters.weights is not None:
+                whole = self._text(parameters, X, j)
+                size = np.maximum((whole**2).sum(axis=1), TINY)
+                share = np.maximum((whole * terms[:, j]).sum(axis=1) / size, 0.0)
+                words *= share[entries.row, None]
             rows: list[dict[str, Array]] = [{} for _ in range(len(X))]
-            for row, word, term in zip(entries.row, entries.word, terms, strict=True):
+            for row, word, term in zip(entries.row, entries.word, words, strict=True):
                 rows[row][own.words.word(word)] = term
             found[name] = rows
         return found
-
-    def _believed(self, parameters: MixedParameters, X: Frame) -> Array:
-        total = self.log_likelihood(parameters, X)
-        return believed(total, self._weighed(parameters, X, 0.0))
 
     def leave_one_out(
         self, statistics: Any, parameters: Any, X: Frame, y: Codes, weight: Array | None
@@ -458,15 +518,3 @@ def by_rows(score: Callable[[Frame], Array], X: Frame, classes: int) -> Array:
     else:
         work(iter(parts))
     return out
-
-
-def believed(total: Array, said: Array) -> Array:
-    """What doubt leaves of the evidence for the likeliest class against the next, (m,)."""
-    if said.shape[1] < 2:
-        return np.ones(len(said))
-    best = np.sort(total, axis=1)[:, -2:]
-    order = np.argsort(total, axis=1)[:, -2:]
-    gap = np.take_along_axis(said, order, axis=1)
-    whole = gap[:, 1] - gap[:, 0]
-    left = best[:, 1] - best[:, 0]
-    return np.divide(left, whole, out=np.ones_like(left), where=np.abs(whole) > 1e-9)

@@ -96,6 +96,21 @@ class Tree:
     given: Array
     within: tuple[Within | None, ...]
 
+    def terms(self, X: Frame) -> Array:
+        """What each column adds, (m, n, K): log p(x_j|k), and half of what it says with another.
+
+        What is the same for all classes is left out.
+        """
+        bins = self.bin_of[self.slots.place(X)].astype(np.intp)
+        terms = self.alone[bins.T]
+        unknown = len(self.alone) - 1
+        for j, i in enumerate(self.parent):
+            if i >= 0:
+                known = (bins[i] < unknown)[:, None]
+                both = self.given[bins[i], bins[j]] - self.alone[bins[j]]
+                terms[:, [i, j]] += np.where(known, both / 2, 0.0)[:, None]
+        return terms
+
     def log_likelihood(self, X: Frame) -> Array:
         """log p(x|k) of the paired columns, (m, K)."""
         bins = self.bin_of[self.slots.place(X)].astype(np.intp)

@@ -1,0 +1,284 @@
+"""How the odds depend on a column, or on two: contributions of rows, by the values that they have.
+
+The contribution of a column is not a function of its value alone, for columns act together. So at
+each step of values there is a mean over rows and a range of most of them: where the range is
+narrow, the column acts by itself. Of two columns there is a map of what both add together, and of
+what of it is not the sum of both curves.
+
+The rows are those of the model's reference, so that no data is needed.
+
+Symbols: m rows, K classes, S steps, T steps of a second column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.arrays.labels import show
+from genus.statistics import Array, divide
+from genus.table import Column, Values
+from genus.table.frame import as_date
+
+MOST, MOST_OF_TWO = 16, 6  # steps of a column
+MOST_CLASSES = 6  # that print() shows
+WIDEST = 28  # characters of a value
+BAR = 12  # characters
+LOW, HIGH = 0.1, 0.9  # of the rows of a step
+MISSING, OTHERS = "missing", "(others)"
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The values of a column in steps: runs of numbers, or categories, and last what is missing.
+
+    `names` (S,) say which; `x` (S,) are means of numbers, NaN of other values, and rows are at the
+    step `place` (m,).
+    """
+
+    names: tuple[str, ...]
+    x: Array
+    place: NDArray[np.intp]
+    is_date: bool = False
+
+    @classmethod
+    def of(cls, column: Column, values: Any, weight: Array, most: int) -> Steps:
+        """Put values in steps of about the same weight, or each in its own where there are few."""
+        if isinstance(values, Values):
+            return cls._of_categories(values, weight, most)
+        there = ~np.isnan(values)
+        known = values[there]
+        found = np.unique(known)
+        if len(found) <= most:
+            edges = found[1:]
+        else:
+            at = np.argsort(known, kind="stable")
+            reached = np.cumsum(weight[there][at])
+            cuts = np.searchsorted(reached, reached[-1] * np.arange(1, most) / most)
+            edges = np.unique(np.maximum(known[at][cuts], found[1]))
+        place = np.full(len(values), len(edges) + 1)
+        place[there] = np.searchsorted(edges, known, side="right")
+        runs = [known[place[there] == s] for s in range(len(edges) + 1)] if len(found) else []
+        tell = as_date if column.is_date else "{:.6g}".format
+        names = [between(tell(run.min()), tell(run.max())) for run in runs]
+        x = [float(run.mean()) for run in runs]
+        if len(runs) == 0:
+            place[:] = 0
+        if not there.all():
+            names, x = [*names, MISSING], [*x, np.nan]
+        return cls(tuple(names), np.array(x), place, column.is_date)
+
+    @classmethod
+    def _of_categories(cls, values: Values, weight: Array, most: int) -> Steps:
+        """Give the commonest categories a step each, and one to all others."""
+        total = np.bincount(values.codes + 1, weight, len(values.names) + 1)[1:]
+        order = [c for c in np.argsort(-total, kind="stable").tolist() if total[c] > 0]
+        shown = order if len(order) <= most else order[: most - 1]
+        step = np.full(len(values.names) + 1, len(shown))
+        step[shown] = np.arange(len(shown))
+        names = [in_one_line(str(values.names[c])) for c in shown]
+        names += [OTHERS] if len(shown) < len(order) else []
+        step[-1] = len(names)
+        names += [MISSING] if (values.codes < 0).any() else []
+        return cls(tuple(names), np.full(len(names), np.nan), step[values.codes])
+
+
+class Curve(NamedTuple):
+    """What a column adds at each step, (S,) each: the mean of rows, and the range of most."""
+
+    mean: Array
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dependence:
+    """What a column adds to the log-odds of classes, by its value.
+
+    `steps` are its values, `terms` (m, K) what it adds in rows of some `weight` (m,).
+    """
+
+    column: str
+    steps: Steps
+    terms: Array
+    weight: Array
+    classes: NDArray[Any]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values of the steps, (S,)."""
+        return self.steps.names
+
+    @property
+    def share(self) -> Array:
+        """The share of rows at each step, (S,)."""
+        total = np.bincount(self.steps.place, self.weight, len(self.values)).astype(np.float64)
+        return divide(total, total.sum())
+
+    def log_odds(self, label: Any = None, against: Any = None) -> Curve:
+        """What the column adds to the log-odds of a class against another, at each step.
+
+        `against` is the mean of all other classes unless given, and `label` the last class.
+        """
+        odds = between_classes(self.terms, self.classes, label, against)
+        runs = [np.flatnonzero(self.steps.place == s) for s in range(len(self.values))]
+        mean = [float(np.average(odds[run], weights=self.weight[run])) for run in runs]
+        low, high = (
+            np.array([np.quantile(odds[run], q) for run in runs], dtype=np.float64)
+            for q in (LOW, HIGH)
+        )
+        return Curve(np.array(mean, dtype=np.float64), low, high)
+
+    def __str__(self) -> str:
+        width = min(max(map(len, (self.column, *self.values))), WIDEST)
+        if len(self.classes) != 2:
+            return self._by_class(width)
+        curve = self.log_odds()
+        other, label = self.classes.tolist()
+        lines = [
+            f"{in_one_line(self.column)}: log-odds of {label} against {other}",
+            f"{'':{width}}  {'rows':>6}  {'mean':>6}  {'most of them':>16}",
+        ]
+        strongest = max(float(np.abs(curve.mean).max(initial=0.0)), 1e-300)
+        for i, value in enumerate(self.values):
+            told = f"{curve.low[i]:+.2f} to {curve.high[i]:+.2f}"
+            bar = ("+" if curve.mean[i] > 0 else "-") * round(BAR * abs(curve.mean[i]) / strongest)
+            share = f"{100 * self.share[i]:.1f} %"
+            name = f"{value[:width]:{width}}"
+            lines.append(f"{name}  {share:>6}  {curve.mean[i]:+6.2f}  {told:>16}  {bar}".rstrip())
+        return "\n".join(lines)
+
+    def _by_class(self, width: int) -> str:
+        shown = self.classes.tolist()[:MOST_CLASSES]
+        curves = [self.log_odds(label).mean for label in shown]
+        names = [str(label)[:10] for label in shown]
+        lines = [
+            f"{in_one_line(self.column)}: log-odds of each class against the mean of the others",
+            f"{'':{width}}  {'rows':>6}  " + "  ".join(f"{name:>10}" for name in names),
+        ]
+        for i, value in enumerate(self.values):
+            told = "  ".join(f"{curve[i]:+10.2f}" for curve in curves)
+            share = f"{100 * self.share[i]:.1f} %"
+            lines.append(f"{value[:width]:{width}}  {share:>6}  {told}")
+        if len(self.classes) > len(shown):
+            lines.append(f"({len(self.classes) - len(shown)} more classes)")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Dependence({self.column!r}, steps={len(self.values)}, rows={len(self.weight)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairDependence:
+    """What two columns add together to the log-odds of classes, by the values of both."""
+
+    first: Dependence
+    second: Dependence
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """The names of both."""
+        return self.first.column, self.second.column
+
+    @property
+    def share(self) -> Array:
+        """The share of rows in each cell, (S, T)."""
+        total = self._sums(self.first.weight)
+        return divide(total, total.sum())
+
+    def log_odds(self, label: Any = None, against: Any = None) -> Array:
+        """What both add in the mean, (S, T); NaN where there are no rows.
+
+        `label` and `against` are those of `Dependence.log_odds`.
+        """
+        terms = self.first.terms + self.second.terms
+        odds = between_classes(terms, self.first.classes, label, against)
+        rows = self._sums(self.first.weight)
+        total = self._sums(self.first.weight * odds)
+        return np.divide(total, rows, out=np.full(rows.shape, np.nan), where=rows > 0)
+
+    def interaction(self, label: Any = None, against: Any = None) -> Array:
+        """What of that is not the sum of both curves, (S, T)."""
+        one, two = (own.log_odds(label, against).mean for own in (self.first, self.second))
+        return self.log_odds(label, against) - one[:, None] - two
+
+    def _sums(self, values: Array) -> Array:
+        S, T = len(self.first.values), len(self.second.values)
+        at = self.first.steps.place * T + self.second.steps.place
+        return np.bincount(at, values, S * T).astype(np.float64).reshape(S, T)
+
+    def __str__(self) -> str:
+        label, classes = self.first.classes[-1], self.first.classes
+        other = classes[0] if len(classes) == 2 else "the mean of the others"
+        found = self.log_odds()
+        width = min(max(map(len, (self.columns[0], *self.first.values))), WIDEST)
+        each = min(max(7, *map(len, self.second.values)), 16)
+        lines = [
+            f"{self.columns[0]} by {self.columns[1]}: log-odds of {label} against {other}",
+            f"{'':{width}}  " + "  ".join(f"{v[:each]:>{each}}" for v in self.second.values),
+        ]
+        for value, row in zip(self.first.values, found.tolist(), strict=True):
+            cells = ["" if np.isnan(odds) else f"{odds:+.2f}" for odds in row]
+            told = "  ".join(f"{cell:>{each}}" for cell in cells)
+            lines.append(f"{value[:width]:{width}}  {told}".rstrip())
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        S, T = self.share.shape
+        return f"PairDependence({self.columns[0]!r}, {self.columns[1]!r}, cells={S}x{T})"
+
+
+def between_classes(terms: Array, classes: NDArray[Any], label: Any, against: Any) -> Array:
+    """Log-odds (m,) of terms (m, K) that add up to zero over the classes."""
+    K = len(classes)
+    k = K - 1 if label is None else position(classes, label)
+    if against is None:
+        return terms[:, k] * (K / max(K - 1, 1))
+    other = position(classes, against)
+    if other == k:
+        raise ValueError(f"{show(label)} is compared with itself; name another class.")
+    return terms[:, k] - terms[:, other]
+
+
+def position(classes: NDArray[Any], label: Any) -> int:
+    """Where a class stands; raises if there is none."""
+    found = np.flatnonzero(classes == label)
+    if len(found) == 0:
+        raise ValueError(f"{label!r} is not one of the classes {classes.tolist()[:10]}.")
+    return int(found[0])
+
+
+def in_one_line(text: str) -> str:
+    """A value as a table of text has it."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def between(low: str, high: str) -> str:
+    """A run of numbers, or one."""
+    return low if low == high else f"{low} to {high}"
+
+
+def dependence(parameters: Any, names: Sequence[str], classes: NDArray[Any]) -> Any:
+    """How the log-odds depend on one column, or on two of them."""
+    X, weight, found = parameters.explained_rows
+    used = parameters.solved_by.how.plan.used
+    places = {column.name: j for j, column in enumerate(used)}
+    if len(set(names)) < len(names):
+        raise ValueError(f"{names[0]!r} is compared with itself; name another column.")
+    for name in names:
+        if name not in places:
+            known = ", ".join(map(repr, list(places)[:10]))
+            raise ValueError(f"The model uses no column {name!r}; it uses {known}.")
+        if used[places[name]].kind == "text":
+            raise ValueError(f"Column {name!r} holds texts; `explain` says what words add.")
+    most = MOST if len(names) == 1 else MOST_OF_TWO
+    own = []
+    for name in names:
+        j = places[name]
+        steps = Steps.of(used[j], X.columns[j], weight, most)
+        own.append(Dependence(name, steps, found.terms[:, j], weight, classes))
+    return own[0] if len(own) == 1 else PairDependence(*own)
