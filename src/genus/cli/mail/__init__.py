@@ -15,7 +15,7 @@ from genus.cli.mail.learning import forget, learn
 from genus.cli.mail.miltering import milter
 from genus.cli.mail.serving import serve
 from genus.cli.mail.sorting import sort
-from genus.cli.mail.upkeep import expire, import_bogofilter, stats
+from genus.cli.mail.upkeep import expire, import_bogofilter, repair, stats, verify
 from genus.cli.mail.watching import watch
 from genus.cli.mail.why import why
 
@@ -53,6 +53,8 @@ for command in (
     milter,
     why,
     stats,
+    verify,
+    repair,
     expire,
     import_bogofilter,
 ):
