@@ -61,7 +61,8 @@ lint: $(tools)
 	$(bin)/lint-imports
 	$(bin)/clang-format --dry-run --Werror kernel/* client/*
 	$(bin)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	$(bin)/hadolint Dockerfile
+	$(bin)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose/compose.yaml
+	$(bin)/hadolint Dockerfile deploy/compose/Dockerfile
 
 pytest: $(tools)
 	@mkdir -p build
