@@ -8,7 +8,7 @@ VERSIONS := 3.11 3.12 3.13
 bin := .venv/bin
 environment := .venv/installed
 tools := .venv/tools
-sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*)
+sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*) $(wildcard client/*)
 # Compiled files are kept for the next time, here only: pip builds in a folder of its own each time,
 # so that two installs from one checkout do not meet.
 kept := --config-settings=build-dir=build/{wheel_tag}
@@ -59,9 +59,10 @@ lint: $(tools)
 	$(bin)/ruff format --check
 	$(bin)/mypy
 	$(bin)/lint-imports
-	$(bin)/clang-format --dry-run --Werror kernel/*
+	$(bin)/clang-format --dry-run --Werror kernel/* client/*
 	$(bin)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	$(bin)/hadolint Dockerfile
+	$(bin)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose/compose.yaml
+	$(bin)/hadolint Dockerfile deploy/compose/Dockerfile
 
 pytest: $(tools)
 	@mkdir -p build

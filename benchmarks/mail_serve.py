@@ -104,6 +104,7 @@ def server(folder: Path, workers: int) -> Iterator[int]:
     """The server, by its process."""
     options = ["--socket", folder / "socket", "--store", folder / "mail.sqlite"]
     command = [sys.executable, "-m", "genus.cli", "mail", "serve", *options, "--workers", workers]
+    command += ["--no-log", *(["--user", "root"] if os.geteuid() == 0 else [])]
     with subprocess.Popen(list(map(str, command)), stderr=subprocess.DEVNULL) as process:
         try:
             end = monotonic() + 30

@@ -38,10 +38,10 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 highlight_language = "text"  # of indented blocks, which are formulas and drawings
 TEXT = ("crontab", "dovecot", "exim", "fetchmail", "maildrop", "mutt", "postfix", "procmail")
-TEXT += ("sieve", "systemd")  # no lexer, or one that does not know all of it
+TEXT += ("sendmail", "sieve", "systemd")  # no lexer, or one that does not know all of it
 
 CONTENTS = {
-    "Start": ["tables", "text", "mail", "models"],
+    "Start": ["tables", "text", "mail", "mail-server", "models"],
     "In depth": [
         "smoothing",
         "gaussian",

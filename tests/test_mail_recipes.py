@@ -1,6 +1,6 @@
-"""docs/mail.md is true: its session prints what it shows, and its recipes deliver mail.
+"""docs/mail.md and docs/mail-server.md are true: sessions print what is shown, recipes deliver.
 
-`python tests/test_mail_recipes.py` runs the session anew and writes what it prints into the page.
+`python tests/test_mail_recipes.py` runs the sessions anew and writes what they print to the pages.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from genus.mail.boxes import messages_at
 from genus.mail.judgement import FEWEST, GROWTH, HAM_LOSS
 from genus.mail.marking import mark
 from genus.mail.message import LIMITS
+from genus.mail.spamd.filters import MOST_USERS
+from genus.mail.spamd.worker import Limits
 from genus.mail.spamfilter import MOST_HALVINGS, MOST_LESSONS, SpamFilter
 from genus.mail.tokens import GROUPS, IN_TEXT, MOST_LINKS, MOST_OTHERS, MOST_TOKENS, MOST_WORDS
 from servers import HOST, MAIL_GROUP, MAIL_USER, Dovecot, Postfix, Server, in_maildir, program
@@ -36,7 +38,8 @@ from servers import run as run_program
 pytest_plugins = ("servers",)
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "mail.md"
+PAGE, SERVER_PAGE = ROOT / "docs" / "mail.md", ROOT / "docs" / "mail-server.md"
+DEPLOY = ROOT / "deploy"
 EXAMPLES = ROOT / "examples" / "mail"
 COMMAND, STORE = "/usr/local/bin/genus", "/var/lib/genus/mail.sqlite"
 OWN_STORE = ".local/share/genus/mail.sqlite"
@@ -51,7 +54,7 @@ MARKED = re.compile(rb"^X-Genus: (\w+); probability=", re.M)
 
 def section(title: str) -> str:
     """What stands under a heading."""
-    text = PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8") + SERVER_PAGE.read_text(encoding="utf-8")
     found = re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^##+ |\Z)", text, re.M | re.S)
     assert found is not None, f"the page has no heading {title}"
     return found[1]
@@ -69,6 +72,12 @@ def recipe(title: str, number: int = 0, **changes: object) -> str:
 
 PATHS = {
     "command": COMMAND,
+    "client": "/usr/local/bin/genus-client",
+    "port": "127.0.0.1:8895",
+    "genus": "genus mail",
+    "user": "--user genus ",
+    "trust": "--trust vmail",
+    "users": "/var/lib/genus/users",
     "home": "$HOME",
     "store": STORE,
     "socket": "/run/genus/socket",
@@ -178,8 +187,9 @@ def nearly(one: float, two: float) -> bool:
     return abs(one - two) <= 0.02 + 0.05 * max(abs(one), abs(two))
 
 
-def test_session(tmp_path: Path) -> None:
-    shown = session(PAGE.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("page", [PAGE, SERVER_PAGE], ids=lambda page: page.stem)
+def test_session(tmp_path: Path, page: Path) -> None:
+    shown = session(page.read_text(encoding="utf-8"))
     told = printed([command for command, _ in shown], tmp_path)
     for (command, expected), found in zip(shown, told, strict=True):
         hint = "python tests/test_mail_recipes.py writes the page anew"
@@ -496,8 +506,30 @@ def test_postfix_loses_nothing(filtering: PostfixOfThePage, trouble: str, spam: 
 WITH_SERVER = "Postfix with a server"
 
 
+def started_by(unit: str, *changes: tuple[str, object]) -> list[str]:
+    """The command that a unit starts, with this genus."""
+    text = (DEPLOY / "systemd" / unit).read_text(encoding="utf-8")
+    line = re.findall(r"^ExecStart=(.*)$", text, re.M)[0]
+    for old, new in changes:
+        assert old in line
+        line = line.replace(old, str(new))
+    return [sys.executable, "-m", "genus.cli", *shlex.split(line.removeprefix(COMMAND))]
+
+
+def as_root(command: list[str]) -> list[str]:
+    return [*command, "--user", "root"] if servers.ROOT else command
+
+
+def client_in(folder: Path) -> Path:
+    """A copy of genus-client where all users can start it."""
+    found = shutil.which("genus-client", path=str(Path(sys.executable).parent))
+    if found is None:
+        pytest.skip("genus-client is not installed beside this Python")
+    return Path(shutil.copy(found, folder / "genus-client"))
+
+
 class Serve(Server):
-    """genus mail serve, as the page's unit starts it."""
+    """genus mail serve, as the unit starts it."""
 
     def __init__(self, learned: Path) -> None:
         program("spamc")
@@ -507,11 +539,10 @@ class Serve(Server):
         shutil.copyfile(learned, self.store)
 
     def command(self) -> list[str]:
-        unit = recipe(WITH_SERVER, socket=self.socket, store=self.store)
-        (line,) = re.findall(r"^ExecStart=(.*)$", unit, re.M)
-        words = shlex.split(line.removeprefix(COMMAND))
-        words[words.index("660")] = "666"  # Postfix's filter is nobody's here
-        return [sys.executable, "-m", "genus.cli", *words]
+        changes = (("/run/genus/socket", self.socket), (STORE, self.store))
+        command = started_by("genus.service", *changes)
+        command[command.index("660")] = "666"  # Postfix's filter is nobody's here
+        return as_root(command)
 
     def ready(self) -> bool:
         return "Listening on" in self.said()
@@ -524,16 +555,15 @@ def serving(learned: Path) -> Iterator[Serve]:
         yield server
 
 
-def test_postfix_with_spamc(
+def test_postfix_with_the_client(
     filtering: PostfixOfThePage, serving: Serve, ham: bytes, spam: bytes
 ) -> None:
-    spamc = program("spamc")
-    filtering.filter_with(recipe(WITH_SERVER, 1, socket=serving.socket, spamc=f"{spamc} "))
+    client = client_in(serving.folder)
+    filtering.filter_with(recipe(WITH_SERVER, socket=serving.socket, client=client))
     for raw, verdict in ((ham, "ham"), (spam, "spam")):
         filtering.deliver(raw)
         delivered = filtering.arrival()
         assert verdict_on(delivered) == verdict
-        assert (b"\nX-Spam-Flag: YES\n" in delivered) == (verdict == "spam")
         assert holds(delivered, raw)
     serving.stop()
     filtering.deliver(spam)
@@ -544,7 +574,7 @@ def test_postfix_with_spamc(
 
 def test_spamc_teaches(serving: Serve, tmp_path: Path, ham: bytes) -> None:
     (tmp_path / "message.eml").write_bytes(ham)
-    commands = recipe(WITH_SERVER, 2, socket=serving.socket, spamc=f"{program('spamc')} ")
+    commands = recipe("spamc", socket=serving.socket, spamc=f"{program('spamc')} ")
     for command, expected in zip(commands.splitlines(), ("spam", "ham", None), strict=True):
         # spamc -L ends with 5 or 6 when it has learned, or known.
         subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, timeout=60, capture_output=True)
@@ -605,6 +635,116 @@ def test_postfix_with_spamass_milter(serving: Serve, ham: bytes, spam: bytes) ->
         milter.stop()
         postfix.deliver(spam)
         assert holds(postfix.arrival(), spam)
+
+
+class GenusMilter(Server):
+    """genus mail milter, as the page starts it."""
+
+    def __init__(self, learned: Path) -> None:
+        super().__init__()
+        self.address = f"{HOST}:{servers.free_port()}"
+        self.store = self.folder / "mail.sqlite"
+        shutil.copyfile(learned, self.store)
+
+    def command(self) -> list[str]:
+        unit = started_by(
+            "genus-milter.service", ("127.0.0.1:8895", self.address), (STORE, self.store)
+        )
+        by_hand = recipe(
+            "Postfix or Sendmail with the milter",
+            port=self.address,
+            store=self.store,
+            genus=f"{sys.executable} -m genus.cli mail",
+            user="",
+        )
+        assert sorted(shlex.split(by_hand)) == sorted(unit)
+        return as_root(unit)
+
+    def ready(self) -> bool:
+        return "Listening on" in self.said()
+
+
+class PostfixWithGenusMilter(Postfix):
+    """Postfix with the page's settings for this milter, and no other filter."""
+
+    def __init__(self, milter: GenusMilter) -> None:
+        self.milter = milter
+        super().__init__()
+
+    def main(self) -> str:
+        title = "Postfix or Sendmail with the milter"
+        return super().main() + recipe(title, 1, port=self.milter.address)
+
+    def services(self) -> str:
+        return super().services().replace("  -o content_filter=filter:dummy\n", "", 1)
+
+
+def test_postfix_with_the_milter(learned: Path, ham: bytes, spam: bytes) -> None:
+    with GenusMilter(learned) as milter, PostfixWithGenusMilter(milter) as postfix:
+        milter.start()
+        postfix.start()
+        for raw, verdict in ((ham, "ham"), (spam, "spam")):
+            postfix.deliver(raw)
+            delivered = postfix.arrival()
+            assert verdict_on(delivered) == verdict
+            assert holds(delivered, raw)
+        milter.stop()
+        postfix.deliver(spam)
+        assert holds(postfix.arrival(), spam)
+
+
+@FILTERS
+def test_procmail_and_maildrop_with_the_server(
+    tmp_path: Path, name: str, serving: Serve, ham: bytes, spam: bytes
+) -> None:
+    deliver: Callable[..., None] = getattr(servers, name)
+    maildir = maildirs(tmp_path)
+    client = client_in(serving.folder)
+    text = recipe(f"{name} with the server", client=client, socket=serving.socket, home=tmp_path)
+    for raw in (ham, b"X-Genus: ham; probability=0.1; score=-9\n" + spam):
+        deliver(tmp_path, text, raw)
+    (kept,), (caught,) = in_maildir(maildir), in_maildir(maildir / ".Junk")
+    assert (verdict_on(kept), verdict_on(caught)) == ("ham", "spam")
+    assert holds(kept, ham)
+    assert holds(caught, spam)
+    serving.stop()
+    deliver(tmp_path, text, spam)
+    assert sorted(map(str, map(verdict_on, in_maildir(maildir)))) == ["None", "ham"]
+
+
+class ServeUsers(Serve):
+    """genus mail serve for many users, as the page starts it."""
+
+    def command(self) -> list[str]:
+        text = recipe(
+            "Many users",
+            genus=f"{sys.executable} -m genus.cli mail",
+            socket=self.socket,
+            users=self.folder / "users",
+            store=self.store,
+            trust=f"--trust {MAIL_USER.pw_name}",
+        )
+        return as_root(shlex.split(text))
+
+
+def test_dovecot_with_the_server(
+    taught: DovecotOfThePage, learned: Path, ham: bytes, spam: bytes
+) -> None:
+    with ServeUsers(learned) as serving:
+        serving.start()
+        client = client_in(serving.folder)
+        for number, name in enumerate(("genus-filter", "genus-learn")):
+            changes = {"client": client, "socket": serving.socket}
+            taught.script(name, recipe("Dovecot with the server", number, **changes))
+        taught.deliver(ham)
+        taught.deliver_by_lmtp(spam)
+        (kept,), (caught,) = taught.messages(), taught.messages("Junk")
+        assert (verdict_on(kept), verdict_on(caught)) == ("ham", "spam")
+        with taught.login() as connection:
+            connection.select("INBOX")
+            assert connection.uid("MOVE", "1", "Junk")[0] == "OK"
+        assert label(serving.folder / "users" / f"{taught.user}.sqlite", ham) == "spam"
+        assert label(serving.store, ham) is None
 
 
 # Other programs
@@ -768,8 +908,8 @@ UNITS = [
     ("Running it for years", 1, "genus-expire.service"),
     ("Running it for years", 2, "genus-expire.timer"),
     ("IMAP, wherever the server is", 1, "genus-watch.service"),
-    ("Postfix with a server", 0, "genus.service"),
 ]
+SHIPPED = sorted(path.name for path in (DEPLOY / "systemd").iterdir())
 
 
 @pytest.mark.parametrize(("title", "number", "name"), UNITS, ids=[name for *_, name in UNITS])
@@ -789,6 +929,67 @@ def test_units_are_in_order(tmp_path: Path, title: str, number: int, name: str) 
     assert (done.returncode, told) == (0, [])
 
 
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_units_are_in_order_and_hardened(tmp_path: Path, name: str) -> None:
+    analyze = program("systemd-analyze")
+    genus = genus_in(tmp_path)
+    for path in (DEPLOY / "systemd").iterdir():
+        (tmp_path / path.name).write_text(path.read_text().replace(COMMAND, str(genus)))
+    done = subprocess.run(
+        [analyze, "verify", "--man=no", str(tmp_path / name)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    told = [line for line in (done.stdout + done.stderr).splitlines() if "genus" in line]
+    assert (done.returncode, told) == (0, [])
+    assert f"`{name}`" in section("Setting up a server") or name == "genus-expire.service"
+    if name.endswith(".service"):
+        command = [analyze, "security", "--offline=true", "--no-pager", str(tmp_path / name)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if "Unknown" in done.stderr or "unrecognized" in done.stderr:
+            pytest.skip("this systemd-analyze does not rate files")
+        found = re.search(rf"exposure level for {re.escape(name)}: (\d+\.\d)", done.stdout)
+        assert found is not None, done.stderr
+        assert float(found[1]) < 2
+        rated = re.search(
+            r"rates them ([\d.]+), ([\d.]+) and ([\d.]+)", section("Setting up a server")
+        )
+        assert rated is not None
+        order = ["genus.service", "genus-milter.service", "genus-expire.service"]
+        assert abs(float(rated[1 + order.index(name)]) - float(found[1])) < 0.5
+
+
+def test_nightly_commands_of_the_unit(tmp_path: Path, learned: Path) -> None:
+    store = Path(shutil.copyfile(learned, tmp_path / "mail.sqlite"))
+    genus = genus_in(tmp_path)
+    text = (DEPLOY / "systemd" / "genus-expire.service").read_text()
+    for command in re.findall(r"^ExecStart=(.*)$", text, re.M):
+        shell(command.replace(COMMAND, str(genus)).replace(STORE, str(store)), tmp_path)
+
+
+def test_settings_of_the_containers() -> None:
+    doveconf, postconf = program("doveconf"), program("postconf")
+    folder = DEPLOY / "compose"
+    if run_program(program("dovecot"), "--version").startswith(b"2.3"):
+        run_program(doveconf, "-n", "-c", folder / "dovecot" / "dovecot.conf")
+    told = run_program(postconf, "-c", folder / "postfix", "-n").decode()
+    assert "smtpd_milters = inet:milter:8895" in told
+    assert "unused parameter" not in told
+    for name in ("learn-spam.sieve", "learn-ham.sieve"):
+        number = ("learn-spam.sieve", "learn-ham.sieve").index(name)
+        assert (folder / "dovecot" / "sieve" / name).read_text() == recipe(ON_MOVE, number)
+
+
+def test_limits_of_the_server_page() -> None:
+    limits = Limits()
+    rows = section("What the server bounds")
+    assert f"{limits.size:,} (`--max-size`)" in rows
+    assert f"{limits.clients} (`--clients`)" in rows
+    assert f"{limits.seconds:g} (`--timeout`)" in rows
+    assert f"{MOST_USERS:,} (`--most-users`)" in rows
+
+
 def test_what_is_not_run_says_so() -> None:
     for title in ("Exim", "Thunderbird"):
         assert section(title).lstrip().startswith("Not run.")
@@ -796,4 +997,6 @@ def test_what_is_not_run_says_so() -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
-        PAGE.write_text(refreshed(PAGE.read_text(encoding="utf-8"), Path(place)), encoding="utf-8")
+        for each in (PAGE, SERVER_PAGE):
+            (folder := Path(place, each.stem)).mkdir()
+            each.write_text(refreshed(each.read_text(encoding="utf-8"), folder), encoding="utf-8")

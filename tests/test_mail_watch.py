@@ -838,7 +838,11 @@ def test_a_missing_library_is_a_sentence(dovecot, store, monkeypatch):
 def test_passwords_come_from_files_and_commands(dovecot, store, tmp_path):
     file = tmp_path / "password"
     file.write_text(f"{dovecot.password}\nand more\n")
+    file.chmod(0o644)
     without = {"GENUS_IMAP_PASSWORD": ""}
+    told = once(dovecot, store, "--password-file", file, code=1, **without)
+    assert "has mode 644: others can read it" in told
+    file.chmod(0o600)
     once(dovecot, store, "--password-file", file, **without)
     once(dovecot, store, "--password-command", f"echo {dovecot.password}", **without)
     assert "no password" in once(dovecot, store, code=2, **without)

@@ -64,8 +64,13 @@ def on_top(headers: Sequence[str], raw: bytes, end: bytes) -> bytes:
 
 def header(verdict: Verdict) -> str:
     """`X-Genus: spam; probability=0.998; score=6.2`; nothing of the message is in it."""
+    return f"{HEADER}: {told_in_header(verdict)}"
+
+
+def told_in_header(verdict: Verdict) -> str:
+    """What the header says."""
     probability = shown(verdict.probability)
-    told = f"{HEADER}: {verdict.verdict}; probability={probability}; score={verdict.score:.4g}"
+    told = f"{verdict.verdict}; probability={probability}; score={verdict.score:.4g}"
     reason = REASONS.get(verdict.reason, "too-little-learned")
     return told + f"; reason={reason}" * bool(verdict.reason)
 

@@ -28,7 +28,7 @@ from genus.mail.tokens import VERSION, tokens_of
 from genus.mail.verdict import Verdict, label
 
 BATCH_SIZE = 1 << 24  # bytes of messages
-BATCH = 500  # messages in one transaction, and looked up together
+BATCH = 2000  # messages in one transaction, and looked up together
 LEARNED, KNOWN, CORRECTED, RENEWED = "learned", "known", "corrected", "renewed"
 FORGOTTEN, UNKNOWN = "forgotten", "unknown"
 NOTE, CHANGES, TOKENS, EXPIRED = "judgement", "changes", "tokens", "expired"
@@ -370,7 +370,7 @@ def fade(change: Change, lessons: Sequence[Lesson], halvings: int) -> None:
 
 def shift(change: Change, more: Sequence[Lesson], less: Sequence[Lesson]) -> None:
     """Add the counts of some lessons, and subtract those of others."""
-    for lessons, sign in ((less, -1), (more, 1)):
+    for lessons, sign in ((more, 1), (less, -1)):
         if lessons:
             change.shift(*sums(lessons, sign))
 

@@ -11,6 +11,31 @@ MOST_UNEVEN = 20  # messages of one class for each of the other
 LITTLE = 0.3  # the share of spam that is worth a filter
 
 
+def numbers_of(spam_filter: SpamFilter) -> dict[str, object]:
+    """The same as numbers, for programs; what is not yet known is None."""
+    store, judgement = spam_filter.store, spam_filter.judgement
+    totals = store.totals()
+    ham, spam = totals.weights
+    is_known = min(ham, spam) >= FEWEST
+    threshold = judgement.threshold(spam_filter.ham_loss) if is_known else None
+    caught = judgement.caught(spam_filter.ham_loss) if is_known and judgement.spam_scores else None
+    return {
+        "store": store.name,
+        "ham": totals.ham,
+        "spam": totals.spam,
+        "ham_weight": ham,
+        "spam_weight": spam,
+        "tokens": store.distinct(),
+        "bytes": store.size(),
+        "ham_loss": spam_filter.ham_loss,
+        "spam_above": threshold,
+        "ham_up_to": judgement.ham_end if is_known else None,
+        "caught": caught,
+        "weights": judgement.weights if is_known else None,
+        "advice": advice(spam_filter),
+    }
+
+
 def stats_of(spam_filter: SpamFilter) -> str:
     """Lines to read: where, how much, how sure, how large."""
     store, judgement = spam_filter.store, spam_filter.judgement

@@ -9,11 +9,13 @@ import click
 
 from genus.cli.errors import Commands
 from genus.cli.mail.checking import check
+from genus.cli.mail.client import client
 from genus.cli.mail.filtering import filter_message
 from genus.cli.mail.learning import forget, learn
+from genus.cli.mail.miltering import milter
 from genus.cli.mail.serving import serve
 from genus.cli.mail.sorting import sort
-from genus.cli.mail.upkeep import expire, import_bogofilter, stats
+from genus.cli.mail.upkeep import expire, import_bogofilter, repair, stats, verify
 from genus.cli.mail.watching import watch
 from genus.cli.mail.why import why
 
@@ -47,8 +49,12 @@ for command in (
     sort,
     watch,
     serve,
+    client,
+    milter,
     why,
     stats,
+    verify,
+    repair,
     expire,
     import_bogofilter,
 ):

@@ -1,6 +1,8 @@
-"""genus mail stats, expire and import-bogofilter."""
+"""genus mail stats, verify, repair, expire and import-bogofilter."""
 
 from __future__ import annotations
+
+import json
 
 import click
 
@@ -9,26 +11,89 @@ from genus.cli.mail import options
 
 
 @click.command()
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON.")
 @options.store
 @options.site
 @options.ham_loss
-def stats(store: str | None, site: str | None, ham_loss: float | None) -> None:
+def stats(as_json: bool, store: str | None, site: str | None, ham_loss: float | None) -> None:
     """Say what the store knows.
 
     How many messages, how far evidence is trusted, and how large the store is.
 
     \b
-    Example:
+    Examples:
       genus mail stats
+      genus mail stats --json
     """
+    from genus.cli.errors import say
+    from genus.mail.privacy import open_to_others
     from genus.mail.spamfilter import SpamFilter
-    from genus.mail.stats import stats_of
+    from genus.mail.stats import numbers_of, stats_of
 
     spam_filter = SpamFilter.open(store, site, create=False, ham_loss=ham_loss)
     try:
-        click.echo(stats_of(spam_filter))
+        click.echo(json.dumps(numbers_of(spam_filter)) if as_json else stats_of(spam_filter))
+        for told in open_to_others(spam_filter.own.name):
+            say(f"Note: {told}")
     finally:
         spam_filter.close()
+
+
+@click.command()
+@options.store
+def verify(store: str | None) -> None:
+    """Look whether the store is sound.
+
+    All lessons are added up again and compared with the counts, and each row with its checksum.
+    The exit code is 1 if anything is wrong.
+
+    \b
+    Example:
+      genus mail verify
+    """
+    from genus.mail.store import open_store
+    from genus.mail.verification import faults_in
+
+    opened = open_store(store, create=False)
+    try:
+        faults = faults_in(opened)
+        totals, tokens = opened.totals() if not faults else None, 0
+        tokens = 0 if faults else opened.distinct()
+    finally:
+        opened.close()
+    if totals is None:
+        raise ValueError(f"{' '.join(faults)} Mend it: genus mail repair.")
+    click.echo(
+        f"{totals.ham:,} ham and {totals.spam:,} spam add up to the counts of {tokens:,} tokens."
+    )
+
+
+@click.command()
+@options.store
+def repair(store: str | None) -> None:
+    """Write the store anew from the lessons that can be read.
+
+    Counts are again the exact sums of the lessons that are left. The damaged file is kept beside
+    the store, as NAME.damaged.
+
+    \b
+    Example:
+      genus mail repair
+    """
+    from genus.mail.store import open_store
+    from genus.mail.store.sqlite import SQLiteStore
+    from genus.mail.verification import repair as repair_store
+
+    opened = open_store(store, create=False)
+    try:
+        if not isinstance(opened, SQLiteStore):
+            raise ValueError("Only a store in a file can be repaired; restore the database.")
+        done = repair_store(opened)
+    finally:
+        opened.close()
+    click.echo(
+        f"{done.saved:,} lessons are saved, {done.lost:,} are lost; the old file is {done.old}."
+    )
 
 
 @click.command()

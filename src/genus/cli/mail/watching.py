@@ -181,6 +181,9 @@ def secret_of(
             "--password-file, --password-command and --oauth-token-command exclude each other."
         )
     if file is not None:
+        from genus.mail.privacy import require_private
+
+        require_private(Path(file).expanduser())
         return lambda: first_line_of(Path(file).expanduser())
     if given:
         return lambda: printed_by(given[0])

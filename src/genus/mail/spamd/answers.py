@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 
 from genus.mail.evidence import Why
-from genus.mail.marking import envelope_of, header, headers_named, line_end, on_top, unmark, without
+from genus.mail.marking import (
+    envelope_of,
+    header,
+    headers_named,
+    line_end,
+    mark,
+    on_top,
+    told_in_header,
+    unmark,
+    without,
+)
 from genus.mail.spamd.filters import Filters
 from genus.mail.spamd.protocol import PONG, Code, Refusal, Request, answer, with_headers
 from genus.mail.spamfilter import FORGOTTEN, KNOWN
@@ -21,12 +32,21 @@ FORGED = headers_named(b"x-spam-")  # as SpamAssassin names its own
 END = re.compile(rb"\r?\n\r?\n")
 
 
-def answered(request: Request, filters: Filters) -> bytes:
+@dataclass(frozen=True)
+class Answer:
+    """What is said to the client; the verdict, or what became of a lesson, and the score."""
+
+    text: bytes
+    outcome: str = ""
+    score: float | None = None
+
+
+def answered(request: Request, filters: Filters) -> Answer:
     """The answer to a request; one that cannot be answered raises a Refusal."""
     if request.command == "PING":
-        return PONG
+        return Answer(PONG)
     if request.command == "SKIP":
-        return b""
+        return Answer(b"")
     if request.command == "TELL":
         return told(request, filters)
     spam_filter = filters.to_check(request.user)
@@ -39,17 +59,23 @@ def answered(request: Request, filters: Filters) -> bytes:
             body = report(why)
         else:
             body = ""
-        return answer(request, spam_header(verdict), body.encode("utf-8", "replace"))
+        return judged(request, verdict, body.encode("utf-8", "replace"))
     verdict = spam_filter.check(request.message)
     message = b""
     if request.command in ("PROCESS", "HEADERS"):
-        message = marked(request.message, verdict)
+        message = (mark if request.is_of_genus else marked)(request.message, verdict)
     if request.command == "HEADERS" and (found := END.search(message)) is not None:
         message = message[: found.end()]
-    return answer(request, spam_header(verdict), message)
+    return judged(request, verdict, message)
 
 
-def told(request: Request, filters: Filters) -> bytes:
+def judged(request: Request, verdict: Verdict, body: bytes) -> Answer:
+    """An answer with a verdict."""
+    text = answer(request, spam_header(verdict), body, told_in_header(verdict))
+    return Answer(text, verdict.verdict, verdict.score)
+
+
+def told(request: Request, filters: Filters) -> Answer:
     """Learn or forget; DidSet and DidRemove say what was done, and nothing if it was known."""
     setting = places(request, "set")
     removing = places(request, "remove")
@@ -59,11 +85,11 @@ def told(request: Request, filters: Filters) -> bytes:
     spam_filter = filters.to_learn(request.user)
     if removing:
         (outcome,) = spam_filter.forget([request.message])
-        return with_headers(["DidRemove: local"] if outcome == FORGOTTEN else [])
+        return Answer(with_headers(["DidRemove: local"] * (outcome == FORGOTTEN)), outcome)
     if label not in ("spam", "ham"):
         raise Refusal(Code.EX_USAGE, "Set goes with Message-class: spam or Message-class: ham")
     (outcome,) = spam_filter.learn([request.message], spam=label == "spam")
-    return with_headers(["DidSet: local"] if outcome != KNOWN else [])
+    return Answer(with_headers(["DidSet: local"] * (outcome != KNOWN)), outcome)
 
 
 def places(request: Request, name: str) -> bool:

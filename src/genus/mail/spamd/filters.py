@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import OrderedDict
 from contextlib import suppress
@@ -13,8 +14,10 @@ from genus.mail.spamfilter import SpamFilter
 from genus.mail.store import StoreError
 
 OPEN = 16  # filters that are kept open
+MOST_USERS = 10_000  # stores that may be made
+LONGEST_USER = 128
 # No /, no leading dot or dash: a name is the name of a file in a folder, and nothing else.
-USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+=-]{0,127}")
+USER = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.@+=-]{{0,{LONGEST_USER - 1}}}")
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class Stores:
     store: str | None = None
     site: str | None = None
     users: Path | None = None
+    most_users: int = MOST_USERS
 
 
 class Filters:
@@ -41,12 +45,26 @@ class Filters:
             return self._filter(None)
         return self._filter(user)
 
+    def of_recipient(self, address: str | None) -> tuple[str | None, SpamFilter]:
+        """The user whom mail to an address is for, if he has a store, and the filter to ask.
+
+        A store is named by the whole address, or by what is before the @.
+        """
+        if self.stores.users is not None and address is not None:
+            for user in (address, address.partition("@")[0]):
+                if USER.fullmatch(user) is not None and self._own(user).exists():
+                    return user, self._filter(user)
+        return None, self._filter(None)
+
     def to_learn(self, user: str | None) -> SpamFilter:
         """The filter of a user, made if need be."""
         if self.stores.users is None:
             return self._filter(None)
         if user is None:
             raise Refusal(Code.EX_USAGE, "each user learns alone here: say User: NAME")
+        if not self._own(user).exists() and self._number() >= self.stores.most_users:
+            most = f"there are {self.stores.most_users} stores, and no more may be made"
+            raise Refusal(Code.EX_UNAVAILABLE, most)
         return self._filter(user)
 
     def open(self) -> None:
@@ -69,6 +87,10 @@ class Filters:
                 Code.EX_USAGE, "a User is of letters, digits and _.@+=-, 128 at most, none leading"
             )
         return self.stores.users / f"{user}.sqlite"
+
+    def _number(self) -> int:
+        assert self.stores.users is not None
+        return sum(name.endswith(".sqlite") for name in os.listdir(self.stores.users))
 
     def _filter(self, user: str | None) -> SpamFilter:
         found = self._open.get(user)

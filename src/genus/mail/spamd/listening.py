@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import ipaddress
 import os
+import pwd
+import shutil
 import socket
 import stat
 from contextlib import suppress
@@ -12,8 +15,23 @@ from pathlib import Path
 BACKLOG = 512
 
 
-def on_unix(path: Path, mode: int = 0o600) -> socket.socket:
-    """A Unix socket; a file that a server has left behind is replaced if nobody listens there."""
+def on_unix(path: Path, mode: int = 0o600, owner: str | None = None) -> socket.socket:
+    """A Unix socket; a file that a server has left behind is replaced if nobody listens there.
+
+    Its folder is locked meanwhile, so that of two servers that start at once one is refused.
+    """
+    try:
+        folder = os.open(path.parent, os.O_RDONLY)
+    except OSError as error:
+        raise ValueError(f"Cannot listen on {path}: {error.strerror}.") from error
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        return bound(path, mode, owner)
+    finally:
+        os.close(folder)
+
+
+def bound(path: Path, mode: int, owner: str | None) -> socket.socket:
     if path.is_symlink() or path.exists():
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise ValueError(f"{path} is there and is no socket. Name another one, or remove it.")
@@ -25,6 +43,8 @@ def on_unix(path: Path, mode: int = 0o600) -> socket.socket:
     try:
         listening.bind(str(path))
         path.chmod(mode)
+        if owner is not None:
+            shutil.chown(path, owner, pwd.getpwnam(owner).pw_gid)
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
@@ -97,6 +117,6 @@ class Claim:
         self.path, self.made = path, path.stat()
 
     def release(self) -> None:
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, PermissionError):  # a folder of root's stays as it is
             if os.path.samestat(self.path.stat(), self.made):
                 self.path.unlink()

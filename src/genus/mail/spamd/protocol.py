@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 COMMANDS = (
@@ -17,6 +17,7 @@ COMMANDS = (
 )
 ALONE = ("PING", "SKIP")  # no more than this line is sent, or need be
 FRAMING = ("content-length", "compress")
+PERSONAL = ("user", "secret")
 HEAD = 16_384  # bytes of all lines before the message
 FIRST = re.compile(rb"([A-Z_]{1,20}) SPAMC/([0-9]{1,4})\.([0-9]{1,4})\s*")
 HEADER = re.compile(rb"([!-9;-~]+)[ \t]*:[ \t]*([^\x00\r]*)")
@@ -29,10 +30,12 @@ class Code(IntEnum):
     EX_OK = 0
     EX_USAGE = 64
     EX_DATAERR = 65
+    EX_UNAVAILABLE = 69
     EX_SOFTWARE = 70
     EX_IOERR = 74
     EX_TEMPFAIL = 75
     EX_PROTOCOL = 76
+    EX_NOPERM = 77
     EX_TIMEOUT = 79
 
 
@@ -62,6 +65,16 @@ class Request:
     @property
     def user(self) -> str | None:
         return self.headers.get("user") or None
+
+    def of_user(self, user: str | None) -> Request:
+        """The same request for a user who was found to be the one, and without the secret."""
+        kept = {name: value for name, value in self.headers.items() if name not in PERSONAL}
+        return replace(self, headers=kept | ({"user": user} if user else {}))
+
+    @property
+    def is_of_genus(self) -> bool:
+        """Whether the client is genus-client, which reads a header more and wants fewer marks."""
+        return self.headers.get("client") == "genus"
 
     def encoded(self) -> bytes:
         """As it is sent, not compressed."""
@@ -187,8 +200,10 @@ class Reading:
 PONG = b"SPAMD/1.5 0 PONG\r\n"
 
 
-def answer(request: Request, spam: str, body: bytes = b"") -> bytes:
+def answer(request: Request, spam: str, body: bytes = b"", verdict: str = "") -> bytes:
     """An answer with a `Spam:` header, in the form that clients of the request's version read.
+
+    `verdict` is a header more for genus-client: spamc would take it for an error.
 
     Before 1.3 they expect one header; Exim, which says 1.2, would not find the score otherwise.
     """
@@ -202,7 +217,7 @@ def answer(request: Request, spam: str, body: bytes = b"") -> bytes:
         headers = [length]
     elif request.version < (1, 3):
         headers = [spam]
-    return with_headers(headers, body)
+    return with_headers(headers + [f"Verdict: {verdict}"] * request.is_of_genus, body)
 
 
 def with_headers(headers: list[str], body: bytes = b"") -> bytes:

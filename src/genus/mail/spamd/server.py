@@ -15,11 +15,13 @@ from pathlib import Path
 
 from genus.mail.spamd.filters import Filters, Stores
 from genus.mail.spamd.listening import on_unix
-from genus.mail.spamd.worker import GRACE, Limits, Worker, tell
+from genus.mail.spamd.log import tell
+from genus.mail.spamd.worker import GRACE, Conversation, Service, Talk, Worker
 from genus.mail.store import Totals
 
 QUICK = 1.0  # seconds; a process that ends sooner is not replaced at once
 LESSON = 600.0  # seconds that one who learns may wait for others who do
+ALL = 1 << 16  # clients of the process that learns, which are other processes
 HANDLED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM}
 
 
@@ -33,15 +35,18 @@ def prepare(stores: Stores) -> Totals:
     return known
 
 
+Listening = Sequence[tuple[socket.socket, type[Talk]]]
+
+
 def serve(
-    listening: Sequence[socket.socket],
-    stores: Stores,
-    limits: Limits,
+    listening: Listening,
+    service: Service,
     workers: int,
     close: Callable[[], None],
 ) -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP opens the stores again.
 
+    Each socket comes with the kind of conversation that is held there.
     `close` is called when nobody new is to come, while workers finish with those who have come.
     """
     # Signals are waited for, never handled: one that comes before, or in between, is not lost.
@@ -50,9 +55,9 @@ def serve(
     folder = Path(tempfile.mkdtemp(prefix="genus-"))
     pipe = os.pipe()
     teacher = on_unix(folder / "teacher")
-    for each in (teacher, *listening):
+    for each in (teacher, *(each for each, _ in listening)):
         each.setblocking(False)
-    family = Family(listening, teacher, folder, stores, limits, pipe)
+    family = Family(listening, teacher, folder, service, pipe)
     try:
         family.keep(workers, close)
     finally:
@@ -67,9 +72,10 @@ def serve(
 
 @dataclass(frozen=True)
 class Child:
-    """Whether a process learns, and when it was started."""
+    """Whether a process learns, which row of the sums is its own, and when it was started."""
 
     learns: bool
+    row: int
     born: float
 
 
@@ -78,15 +84,14 @@ class Family:
 
     def __init__(
         self,
-        listening: Sequence[socket.socket],
+        listening: Listening,
         teacher: socket.socket,
         folder: Path,
-        stores: Stores,
-        limits: Limits,
+        service: Service,
         pipe: tuple[int, int],
     ) -> None:
         self.listening, self.teacher, self.folder = listening, teacher, folder
-        self.stores, self.limits, self.pipe = stores, limits, pipe
+        self.service, self.pipe = service, pipe
         self.parent = os.getpid()
         self.children: dict[int, Child] = {}
 
@@ -125,10 +130,12 @@ class Family:
     def add(self, learning: bool) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
+        row = min(set(range(len(self.children) + 1)) - {c.row for c in self.children.values()})
         pid = os.fork()
         if pid:
-            self.children[pid] = Child(learning, time.monotonic())
+            self.children[pid] = Child(learning, row, time.monotonic())
             return
+        self.service.tallies.row = row
         code = 1
         try:
             watched, held = self.pipe
@@ -145,12 +152,14 @@ class Family:
         if not learning:
             self.teacher.close()
             path = self.folder / "teacher"
-            Worker(self.listening, self.stores, self.limits, watched, path).run()
+            Worker(self.listening, self.service, watched, path).run()
             return
-        for each in self.listening:
+        for each, _ in self.listening:
             each.close()
-        patient = replace(self.limits, seconds=LESSON)
-        Worker([self.teacher], self.stores, patient, watched).run()
+        # Only the workers reach its socket, and they have asked who may learn.
+        limits = replace(self.service.limits, seconds=LESSON, clients=ALL)
+        patient = replace(self.service, limits=limits)
+        Worker([(self.teacher, Conversation)], patient, watched).run()
         if os.getppid() != self.parent:  # who would have done it
             shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -11,19 +11,23 @@ import asyncio
 import os
 import signal
 import socket
-import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic, perf_counter
 
-from genus.mail.spamd.answers import answered
-from genus.mail.spamd.filters import Filters, Stores
+from genus.mail.spamd.access import Access, Peer, peer_of
+from genus.mail.spamd.answers import Answer, answered
+from genus.mail.spamd.filters import LONGEST_USER, Filters, Stores
+from genus.mail.spamd.log import Entry, identity_of, tell, write
 from genus.mail.spamd.protocol import Code, Reading, Refusal, Request
+from genus.mail.spamd.shared import LESSONS, Rates, Tallies
 from genus.mail.store import StoreError
 
 GRACE = 10.0  # seconds in which requests that have begun are finished at the end
-PATIENCE = 1.0  # seconds for those who have said nothing by then
+PATIENCE = 1.0  # seconds for those who have said nothing by then, or hold a place that others need
 LINGER = 5.0  # seconds in which a client that has its answer may hang up
 
 
@@ -36,30 +40,60 @@ class Limits:
     seconds: float = 60.0
 
 
-def tell(text: str) -> None:
-    """A line on stderr, whole, whoever else writes there."""
-    os.write(sys.stderr.fileno(), f"genus mail serve[{os.getpid()}]: {text}\n".encode())
+@dataclass(frozen=True)
+class Service:
+    """What all processes of a server have in common."""
+
+    stores: Stores
+    limits: Limits = field(default_factory=Limits)
+    access: Access = field(default_factory=Access)
+    rates: Rates = field(default_factory=lambda: Rates(None))
+    tallies: Tallies = field(default_factory=lambda: Tallies(1))
+    log: str = "text"  # or json, or none
 
 
-def reply(request: Request, filters: Filters) -> bytes:
-    """The answer to a request, whatever happens; troubles that are ours are told on stderr."""
+def reply(request: Request, filters: Filters, service: Service | None = None) -> bytes:
+    """The answer to a request, whatever happens; it is counted and logged."""
+    begun = perf_counter()
     try:
-        return answered(request, filters)
+        done = answered(request, filters)
     except Refusal as refusal:
-        return refusal.line
+        done = Answer(refusal.line, "refused")
     except Exception as error:
         filters.close()  # a connection may be broken; the next request opens another
-        what = " ".join(str(error).split())
-        if isinstance(error, StoreError):
-            tell(f"{request.command}: {what}")
-            return Refusal(Code.EX_TEMPFAIL, what).line
-        if isinstance(error, OSError):
-            tell(f"{request.command}: {what}")
-            return Refusal(Code.EX_IOERR, what).line
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{os.path.basename(at.filename)}:{at.lineno}"
-        tell(f"{request.command}: this is a bug in genus: {type(error).__name__}: {what} ({where})")
-        return Refusal(Code.EX_SOFTWARE, "this is a bug in genus; its log says more").line
+        done = Answer(failure(error, request.command).line, "failed")
+    if service is not None and done.outcome:
+        note(service, request, done, perf_counter() - begun)
+    return done.text
+
+
+def failure(error: Exception, doing: str) -> Refusal:
+    """What a client is told of an error; stderr is told, too."""
+    what = " ".join(str(error).split())
+    if isinstance(error, StoreError | OSError):
+        tell(f"{doing}: {what}")
+        is_of_store = isinstance(error, StoreError)
+        return Refusal(Code.EX_TEMPFAIL if is_of_store else Code.EX_IOERR, what)
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(at.filename)}:{at.lineno}"
+    tell(f"{doing}: this is a bug in genus: {type(error).__name__}: {what} ({where})")
+    return Refusal(Code.EX_SOFTWARE, "this is a bug in genus; its log says more")
+
+
+def note(service: Service, request: Request, done: Answer, seconds: float) -> None:
+    """Count an answer, and log it."""
+    tallies = service.tallies
+    if done.outcome in LESSONS:
+        tallies.add("lessons", done.outcome)
+    elif done.score is None:
+        tallies.add("events", done.outcome)
+    else:
+        tallies.add("messages", done.outcome)
+        tallies.took(seconds)
+    if service.log != "none":
+        user = (request.user or "")[:LONGEST_USER]
+        told = identity_of(request.message), user, done.outcome, done.score
+        write(Entry(request.command, *told, seconds).line(service.log == "json"))
 
 
 async def taught(teacher: Path, request: Request) -> bytes:
@@ -79,23 +113,26 @@ async def taught(teacher: Path, request: Request) -> bytes:
 
 
 class Worker:
-    """A loop over clients; what is to be learned goes to the teacher, if this is not the one."""
+    """A loop over clients, each spoken with by a conversation of the kind that its socket is for.
+
+    What is to be learned goes to the teacher, if this is not the one.
+    """
 
     def __init__(
         self,
-        listening: Sequence[socket.socket],
-        stores: Stores,
-        limits: Limits,
+        listening: Sequence[tuple[socket.socket, type[Talk]]],
+        service: Service,
         alive: int,
         teacher: Path | None = None,
     ) -> None:
-        self.listening, self.limits, self.teacher = list(listening), limits, teacher
-        self.filters = Filters(stores)
+        self.listening, self.teacher = list(listening), teacher
+        self.service, self.limits = service, service.limits
+        self.filters = Filters(service.stores)
         self.loop = asyncio.new_event_loop()
         self.loop.set_exception_handler(lambda _, told: tell(f"{told.get('exception', told)!r}"))
-        self.conversations: set[Conversation] = set()
+        self.conversations: set[Talk] = set()
         self.tasks: set[asyncio.Task[None]] = set()  # loops forget those that nobody holds
-        self.clients = 0
+        self.clients = self.learning = 0
         self.accepting = self.ending = False
         self.alive = alive
 
@@ -117,9 +154,9 @@ class Worker:
             return
         self.ending = True
         self.loop.remove_reader(self.alive)
-        for each in self.listening:
+        for each, kind in self.listening:
             self.loop.remove_reader(each)
-            while self.accept(each):
+            while self.accept(each, kind):
                 pass
             each.close()
         self.loop.call_later(PATIENCE, self.drop, lambda each: not each.begun)
@@ -127,23 +164,40 @@ class Worker:
         self.loop.call_later(GRACE + 1, self.loop.stop)
         self.stop_if_done()
 
-    def drop(self, which: Callable[[Conversation], bool]) -> None:
+    def drop(self, which: Callable[[Talk], bool]) -> None:
         for each in [each for each in self.conversations if which(each)]:
             each.transport.abort()
 
     def accept_more(self) -> None:
-        """Wait for clients, if there is room."""
-        room = self.clients < self.limits.clients and not self.ending
+        """Wait for clients, if there is room or somebody who has to make room."""
+        is_full = self.clients >= self.limits.clients
+        room = not self.ending and (not is_full or self.slowest() is not None)
+        if is_full and not room and not self.ending:
+            self.loop.call_later(PATIENCE / 4, self.accept_more)
         if room != self.accepting:
             self.accepting = room
-            for each in self.listening:
+            for each, kind in self.listening:
                 if room:
-                    self.loop.add_reader(each, self.accept, each)
+                    self.loop.add_reader(each, self.accept, each, kind)
                 elif not self.ending:
                     self.loop.remove_reader(each)
 
-    def accept(self, listening: socket.socket) -> bool:
+    def slowest(self) -> Talk | None:
+        """The client that makes room for another: one that has kept a place for a second.
+
+        Of the peer that has most of those, the one that came first. So who opens many connections
+        and says little only stands in his own way.
+        """
+        now = monotonic()
+        slow = [each for each in self.conversations if each.keeps_waiting(now)]
+        held = Counter(each.peer.key for each in slow)
+        return max(slow, key=lambda each: (held[each.peer.key], -each.since), default=None)
+
+    def accept(self, listening: socket.socket, kind: type[Talk]) -> bool:
         """Take one client, if there is one: others are for other processes that are idle."""
+        if self.clients >= self.limits.clients and not self.ending and self.slowest() is None:
+            self.accept_more()
+            return False
         try:
             client, _ = listening.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -153,9 +207,13 @@ class Worker:
             self.rest()
             return False
         client.setblocking(False)
+        if self.clients >= self.limits.clients and (slow := self.slowest()) is not None:
+            self.service.tallies.add("events", "dropped")
+            slow.make_room()
         self.clients += 1
+        self.service.tallies.add("events", "clients")
         self.accept_more()
-        task = self.loop.create_task(self.converse(client))
+        task = self.loop.create_task(self.converse(client, kind))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return True
@@ -164,13 +222,14 @@ class Worker:
         """Take no clients for a second."""
         if not self.ending and self.accepting:
             self.accepting = False
-            for each in self.listening:
+            for each, _ in self.listening:
                 self.loop.remove_reader(each)
             self.loop.call_later(1.0, self.accept_more)
 
-    async def converse(self, client: socket.socket) -> None:
+    async def converse(self, client: socket.socket, kind: type[Talk]) -> None:
         try:
-            await self.loop.connect_accepted_socket(lambda: Conversation(self), client)
+            peer = peer_of(client)
+            await self.loop.connect_accepted_socket(lambda: kind(self, peer), client)
         except OSError:
             client.close()
             self.left()
@@ -186,21 +245,32 @@ class Worker:
             self.loop.stop()
 
 
-class Conversation(asyncio.Protocol):
-    """One request and its answer."""
+class Talk(asyncio.Protocol):
+    """A client that holds a place, until it hangs up or is late."""
 
     transport: asyncio.Transport
 
-    def __init__(self, worker: Worker) -> None:
-        self.worker = worker
-        self.reading: Reading | None = Reading(worker.limits.size)
-        self.heard_all = self.said_all = False
+    def __init__(self, worker: Worker, peer: Peer) -> None:
+        self.worker, self.peer = worker, peer
         self.timer: asyncio.TimerHandle | None = None
-        self.task: asyncio.Task[None] | None = None  # loops forget tasks that nobody holds
+        self.since = monotonic()  # when it came, or got its answer
 
     @property
     def begun(self) -> bool:
-        return self.reading is None or self.reading.begun
+        """Whether it has said anything that is not answered."""
+        raise NotImplementedError
+
+    def keeps_waiting(self, now: float) -> bool:
+        """Whether nothing but the client is waited for, and has been for a second."""
+        raise NotImplementedError
+
+    def too_slow(self) -> None:
+        """End it, because it is late."""
+        self.transport.abort()
+
+    def make_room(self) -> None:
+        """End it now, because others need its place."""
+        self.transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -209,7 +279,6 @@ class Conversation(asyncio.Protocol):
         self.expect(self.too_slow, self.worker.limits.seconds)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.reading = None
         self.expect(None)
         self.worker.conversations.discard(self)
         self.worker.left()
@@ -220,13 +289,37 @@ class Conversation(asyncio.Protocol):
             self.timer.cancel()
         self.timer = None if late is None else self.worker.loop.call_later(seconds, late)
 
+
+class Conversation(Talk):
+    """One request in spamd's protocol, and its answer."""
+
+    def __init__(self, worker: Worker, peer: Peer) -> None:
+        super().__init__(worker, peer)
+        self.reading: Reading | None = Reading(worker.limits.size)
+        self.heard_all = self.said_all = False
+        self.task: asyncio.Task[None] | None = None  # loops forget tasks that nobody holds
+
+    @property
+    def begun(self) -> bool:
+        return self.reading is None or self.reading.begun
+
+    def keeps_waiting(self, now: float) -> bool:
+        if self.reading is None and not self.said_all:
+            return False
+        is_unread = self.said_all and self.transport.get_write_buffer_size() > 0
+        return now - self.since > (GRACE if is_unread else PATIENCE)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.reading = None
+        super().connection_lost(error)
+
     def data_received(self, data: bytes) -> None:
         if self.reading is None:
             return  # whatever comes after a request
         try:
             request = self.reading.feed(data)
         except Refusal as refusal:
-            self.say(refusal.line)
+            self.refuse(refusal)
         else:
             if request is not None:
                 self.answer(request)
@@ -240,30 +333,57 @@ class Conversation(asyncio.Protocol):
             try:
                 self.answer(self.reading.end())
             except Refusal as refusal:
-                self.say(refusal.line)
+                self.refuse(refusal)
         elif self.said_all:
             self.transport.close()
         return True
 
     def too_slow(self) -> None:
         seconds = f"{self.worker.limits.seconds:g}"
-        self.say(Refusal(Code.EX_TIMEOUT, f"the request is not whole after {seconds} s").line)
+        self.refuse(Refusal(Code.EX_TIMEOUT, f"the request is not whole after {seconds} s"))
+
+    def make_room(self) -> None:
+        if not self.said_all:
+            self.transport.write(Refusal(Code.EX_TEMPFAIL, "too many clients; say it again").line)
+            self.said_all, self.reading = True, None
+        self.transport.close()  # what is written goes out
 
     def answer(self, request: Request) -> None:
         self.reading = None
         self.expect(None)
-        if request.command == "TELL" and self.worker.teacher is not None:
-            self.task = self.worker.loop.create_task(self.pass_on(request, self.worker.teacher))
-        else:
-            self.say(reply(request, self.worker.filters))
+        service = self.worker.service
+        try:
+            user = service.access.user(self.peer, request)
+            trusted = service.access.trusts(self.peer, request)
+            if not trusted and not service.rates.allows(self.peer.key):
+                most = f"more than {service.rates.most} requests a minute; wait"
+                raise Refusal(Code.EX_TEMPFAIL, most)
+            if request.command != "TELL" or self.worker.teacher is None:
+                self.say(reply(request.of_user(user), self.worker.filters, service))
+                return
+            if self.worker.learning >= max(self.worker.limits.clients // 2, 1):
+                raise Refusal(Code.EX_TEMPFAIL, "too many are learning; say it again")
+        except Refusal as refusal:
+            self.refuse(refusal)
+            return
+        self.worker.learning += 1
+        coroutine = self.pass_on(request.of_user(user), self.worker.teacher)
+        self.task = self.worker.loop.create_task(coroutine)
 
     async def pass_on(self, request: Request, teacher: Path) -> None:
-        self.say(await taught(teacher, request))
+        try:
+            self.say(await taught(teacher, request))
+        finally:
+            self.worker.learning -= 1
+
+    def refuse(self, refusal: Refusal) -> None:
+        self.worker.service.tallies.add("events", "refused")
+        self.say(refusal.line)
 
     def say(self, text: bytes) -> None:
         """Answer and hang up; a client that is still talking is heard out, or it may miss it."""
         self.reading = None
-        self.said_all = True
+        self.said_all, self.since = True, monotonic()
         if self.transport.is_closing():
             return
         self.transport.write(text)

@@ -35,6 +35,12 @@ class Layers:
         """At least so many tokens are known."""
         return max(each.distinct() for each in self.layers)
 
+    def every(self) -> Iterator[tuple[Tokens, Counts]]:
+        return self.own.every()
+
+    def faults(self) -> list[str]:
+        return self.own.faults()
+
     def newest(self, most: int, spam: bool) -> list[Lesson]:
         """The own ones first, then those of others as far as there is room."""
         found = self.own.newest(most, spam)

@@ -127,6 +127,20 @@ class PostgresStore:
         query = "SELECT count(*) FROM genus_mail.tokens WHERE owner = %s"
         return int(self._rows(query, (self._number,))[0][0])
 
+    def every(self) -> Iterator[tuple[Tokens, Counts]]:
+        last = -1
+        while rows := self._rows(
+            "SELECT id, ham, spam FROM genus_mail.tokens WHERE owner = %s AND id > %s "
+            "ORDER BY id LIMIT 100000",
+            (self._number, last),
+        ):
+            last = rows[-1][0]
+            counts = np.array(rows, np.int64)
+            yield counts[:, 0].astype(np.uint32), counts[:, 1:]
+
+    def faults(self) -> list[str]:
+        return []  # whether pages are whole, PostgreSQL itself looks after
+
     def newest(self, most: int, spam: bool) -> list[Lesson]:
         rows = self._rows(
             f"SELECT {COLUMNS} FROM genus_mail.lessons WHERE owner = %s AND spam = %s "

@@ -102,6 +102,14 @@ class Store(Protocol):
         """How many tokens are known."""
         ...
 
+    def every(self) -> Iterator[tuple[Tokens, Counts]]:
+        """All tokens with their counts, ascending, some at a time."""
+        ...
+
+    def faults(self) -> list[str]:
+        """What the database itself finds wrong with the store."""
+        ...
+
     def newest(self, most: int, spam: bool) -> list[Lesson]:
         """The lessons of a class that were learned last, the last first."""
         ...

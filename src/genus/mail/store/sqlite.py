@@ -1,5 +1,8 @@
 """A store in one file of SQLite: embedded, transactional, for many processes of one machine.
 
+Tokens of lessons are in packs, and counts in buckets (see `packing`). Each row has a checksum, so
+that bits that flip on a disk are an error and not another verdict.
+
 What is deleted is overwritten (`secure_delete`), but a page whose rows moved to another may still
 have hashes in its gap: to `tidy` writes the file anew, and then what was forgotten is gone from it.
 """
@@ -11,42 +14,47 @@ import os
 import shutil
 import sqlite3
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from genus.mail.store.lessons import COLUMNS, Counts, Lesson, NoLesson, Tokens, whole
+from genus.mail.store.packing import TOGETHER, buckets_of, emptied, filled, packed, unpacked
 from genus.mail.store.protocol import Change, NoStore, Store, StoreError, Totals
 
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x67656E75  # "genu", in the header of the file
 PATIENCE = 60.0  # seconds that a process waits for others
 SCHEMA = """
-CREATE TABLE tokens (id INTEGER PRIMARY KEY, ham INTEGER NOT NULL, spam INTEGER NOT NULL);
+CREATE TABLE buckets (number INTEGER PRIMARY KEY, content BLOB NOT NULL);
+CREATE TABLE packs (number INTEGER PRIMARY KEY, lessons INTEGER NOT NULL, content BLOB NOT NULL);
+CREATE INDEX small_packs ON packs (number) WHERE lessons < 32;
 CREATE TABLE lessons (
     number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, spam INTEGER NOT NULL,
-    day INTEGER NOT NULL, weight INTEGER NOT NULL,
-    halvings INTEGER NOT NULL, tokens BLOB NOT NULL
+    day INTEGER NOT NULL, weight INTEGER NOT NULL, halvings INTEGER NOT NULL,
+    pack INTEGER NOT NULL, place INTEGER NOT NULL, checksum INTEGER NOT NULL
 );
 CREATE INDEX lessons_by_class ON lessons (spam, number);
 CREATE TABLE totals (
-    spam INTEGER PRIMARY KEY, messages INTEGER NOT NULL, weight INTEGER NOT NULL
+    spam INTEGER PRIMARY KEY, messages INTEGER NOT NULL, weight INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
 );
-INSERT INTO totals VALUES (0, 0, 0), (1, 0, 0);
-CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE notes (
+    name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL
+) WITHOUT ROWID;
 """
+ROW = "digest, spam, day, weight, halvings, pack, place, checksum"
 LAST = "\U0010ffff"  # after every character of a name
-LOOK_UP = "SELECT key, ham, spam FROM json_each(?) CROSS JOIN tokens AS t ON t.id = value"
-LOOKED_UP = 10_000  # tokens in one query, for rows take much room
-TOGETHER = 100  # rows that a statement adds: it takes half as long as one for each
-ADD_ONE, ADD_MANY = (
-    f"INSERT INTO tokens VALUES {', '.join(['(?, ?, ?)'] * rows)} ON CONFLICT (id) DO UPDATE "
-    "SET ham = ham + excluded.ham, spam = spam + excluded.spam"
-    for rows in (1, TOGETHER)
-)
+LOOK_UP = "SELECT number, content FROM json_each(?) CROSS JOIN buckets ON number = value"
+LOOKED_UP = 10_000  # buckets in one query, for rows take much room
+HELD = 4  # packs that are kept while lessons are read
+MANY = 200_000  # tokens whose counts are in memory at once
+SMALL_PACKS = 128  # of fewer than 32 lessons, which are joined when there are so many
 
 
 class SQLiteStore:
@@ -69,6 +77,8 @@ class SQLiteStore:
             self._log = identity(beside(self.path, "-wal"))
         except (OSError, sqlite3.Error, UnicodeDecodeError, TypeError) as error:
             raise sentence(self.path, error) from error
+        except NoLesson as error:
+            raise damaged(self.path, str(error)) from error
 
     @property
     def _connection(self) -> sqlite3.Connection:
@@ -95,18 +105,8 @@ class SQLiteStore:
         return (self,)
 
     def counts(self, tokens: Tokens) -> Counts:
-        found = np.zeros((len(tokens), 2), np.int64)
-        for start in range(0, len(tokens), LOOKED_UP):
-            with self._reading():
-                rows = self._connection.execute(
-                    LOOK_UP,
-                    (str(tokens[start : start + LOOKED_UP].tolist()),),
-                ).fetchall()
-                known = np.array(rows, np.int64).reshape(-1, 3)
-            if known.size and known.min() < 0:
-                raise damaged(self.path, "counts are negative")
-            found[start + known[:, 0]] = known[:, 1:]
-        return found
+        with self._reading():
+            return counts_of(self._connection, tokens)
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
         with self._reading():
@@ -114,35 +114,49 @@ class SQLiteStore:
 
     def totals(self) -> Totals:
         with self._reading():
-            rows = self._connection.execute(
-                "SELECT messages, weight FROM totals ORDER BY spam"
-            ).fetchall()
-            (ham, ham_weight), (spam, spam_weight) = rows
-            return Totals(*map(whole, (ham, spam, ham_weight, spam_weight)))
+            return totals_of(self._connection)
 
     def distinct(self) -> int:
+        return sum(len(tokens) for tokens, _ in self.every())
+
+    def every(self) -> Iterator[tuple[Tokens, Counts]]:
+        """All tokens with their counts, ascending, some at a time."""
+        last = -1
+        while True:
+            with self._reading():
+                rows = self._connection.execute(
+                    "SELECT number, content FROM buckets WHERE number > ? ORDER BY number LIMIT ?",
+                    (last, LOOKED_UP),
+                ).fetchall()
+                found = emptied(rows)
+            if not rows:
+                return
+            last = rows[-1][0]
+            yield found
+
+    def faults(self) -> list[str]:
         with self._reading():
-            (number,) = self._connection.execute("SELECT count(*) FROM tokens").fetchone()
-        return int(number)
+            rows = self._connection.execute("PRAGMA integrity_check").fetchall()
+        return [f"SQLite says: {told}." for (told,) in rows if told != "ok"]
 
     def newest(self, most: int, spam: bool) -> list[Lesson]:
         with self._reading():
             rows = self._connection.execute(
-                f"SELECT {COLUMNS} FROM lessons WHERE spam = ? ORDER BY number DESC LIMIT ?",
+                f"SELECT {ROW} FROM lessons WHERE spam = ? ORDER BY number DESC LIMIT ?",
                 (int(spam), most),
-            )
-            return [Lesson.of_row(row) for row in rows]
+            ).fetchall()
+            return read_lessons(self._connection, rows)
 
     def oldest(self, before: int) -> Iterator[Lesson]:
         last = -1
         while True:
             with self._reading():
                 rows = self._connection.execute(
-                    f"SELECT {COLUMNS}, number FROM lessons WHERE day < ? AND number > ? "
+                    f"SELECT {ROW}, number FROM lessons WHERE day < ? AND number > ? "
                     "ORDER BY number LIMIT 1000",
                     (before, last),
                 ).fetchall()
-                lessons = [Lesson.of_row(row[:-1]) for row in rows]
+                lessons = read_lessons(self._connection, [row[:-1] for row in rows])
             if not rows:
                 return
             last = rows[-1][-1]
@@ -151,10 +165,10 @@ class SQLiteStore:
     def notes(self, prefix: str) -> dict[str, str]:
         with self._reading():
             rows = self._connection.execute(
-                "SELECT name, value FROM notes WHERE name >= ? AND name < ?",
+                "SELECT name, value, checksum FROM notes WHERE name >= ? AND name < ?",
                 (prefix, prefix + LAST),
             ).fetchall()
-            return {text(name): text(value) for name, value in rows}
+            return {text(name): noted(name, value, told) for name, value, told in rows}
 
     @contextmanager
     def change(self) -> Iterator[Change]:
@@ -223,53 +237,203 @@ class SQLiteChange:
         return find(self._connection, digests)
 
     def write(self, lessons: Sequence[Lesson]) -> None:
-        self._connection.executemany(
-            f"INSERT INTO lessons ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
-            [each.row for each in lessons],
-        )
+        for start in range(0, len(lessons), TOGETHER):
+            some = lessons[start : start + TOGETHER]
+            pack = self._add_pack([each.tokens for each in some])
+            self._connection.executemany(
+                f"INSERT INTO lessons ({ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (*row_of(each), pack, place, sum_of(*row_of(each), pack, place))
+                    for place, each in enumerate(some)
+                ],
+            )
         self._count(lessons, 1)
+        self._join_packs()
 
     def drop(self, lessons: Sequence[Lesson]) -> None:
+        left: dict[int, set[int]] = {}
+        for each in lessons:
+            query = "SELECT pack, place FROM lessons WHERE digest = ?"
+            pack, place = self._connection.execute(query, (each.digest,)).fetchone()
+            left.setdefault(pack, set()).add(place)
         self._connection.executemany(
             "DELETE FROM lessons WHERE digest = ?", [(each.digest,) for each in lessons]
         )
+        for pack, places in left.items():
+            self._empty(pack, places)
         self._count(lessons, -1)
 
     def fade(self, lessons: Sequence[Lesson], halvings: int) -> None:
-        self._connection.executemany(
-            "UPDATE lessons SET halvings = ? WHERE digest = ?",
-            [(halvings, each.digest) for each in lessons],
-        )
+        for each in lessons:
+            query = "SELECT pack, place FROM lessons WHERE digest = ?"
+            at = self._connection.execute(query, (each.digest,)).fetchone()
+            row = row_of(replace(each, halvings=halvings))
+            self._connection.execute(
+                "UPDATE lessons SET halvings = ?, checksum = ? WHERE digest = ?",
+                (halvings, sum_of(*row, *at), each.digest),
+            )
         self._count(lessons, -1)
         self._count([replace(each, halvings=halvings) for each in lessons], 1)
 
     def shift(self, tokens: Tokens, by: Counts) -> None:
-        rows = np.column_stack([tokens.astype(np.int64), by])
-        together = len(rows) // TOGETHER * TOGETHER
-        self._connection.executemany(ADD_MANY, rows[:together].reshape(-1, 3 * TOGETHER).tolist())
-        self._connection.executemany(ADD_ONE, rows[together:].tolist())
-        less = tokens[(by < 0).any(axis=1)].tolist()
-        self._connection.executemany(
-            "DELETE FROM tokens WHERE id = ? AND ham = 0 AND spam = 0", [(i,) for i in less]
-        )
+        for start in range(0, len(tokens), MANY):
+            some, more = tokens[start : start + MANY], by[start : start + MANY]
+            numbers = np.unique(buckets_of(some)).tolist()
+            held, counts = emptied(look_up(self._connection, numbers))
+            ids, at = np.unique(np.concatenate([held, some]), return_inverse=True)
+            sums = np.zeros((len(ids), 2), np.int64)
+            sums[at[: len(held)]] = counts
+            sums[at[len(held) :]] += more
+            if sums.size and sums.min() < 0:
+                raise NoLesson("counts would be negative")
+            stay = sums.any(axis=1)
+            full = filled(ids[stay], sums[stay])
+            self._connection.executemany("INSERT OR REPLACE INTO buckets VALUES (?, ?)", full)
+            gone = set(numbers) - {number for number, _ in full}
+            self._connection.executemany(
+                "DELETE FROM buckets WHERE number = ?", [(number,) for number in gone]
+            )
 
     def put(self, key: str, value: str | None) -> None:
         if value is None:
             self._connection.execute("DELETE FROM notes WHERE name = ?", (key,))
         else:
-            self._connection.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (key, value))
+            row = key, value, sum_of(key, value)
+            self._connection.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?)", row)
 
     def get(self, key: str) -> str | None:
-        row = self._connection.execute("SELECT value FROM notes WHERE name = ?", (key,)).fetchone()
-        return None if row is None else row[0]
+        query = "SELECT value, checksum FROM notes WHERE name = ?"
+        row = self._connection.execute(query, (key,)).fetchone()
+        return None if row is None else noted(key, *row)
 
     def _count(self, lessons: Sequence[Lesson], sign: int) -> None:
-        for spam in (False, True):
-            of_class = [each for each in lessons if each.spam == spam]
-            self._connection.execute(
-                "UPDATE totals SET messages = messages + ?, weight = weight + ? WHERE spam = ?",
-                (sign * len(of_class), sign * sum(each.counts_for for each in of_class), int(spam)),
+        totals = totals_of(self._connection)
+        of_class = [[each for each in lessons if each.spam == spam] for spam in (False, True)]
+        weights = [sum(each.counts_for for each in some) for some in of_class]
+        numbers = (totals.ham, totals.spam), (totals.ham_weight, totals.spam_weight)
+        for spam in (0, 1):
+            row = (
+                numbers[0][spam] + sign * len(of_class[spam]),
+                numbers[1][spam] + sign * weights[spam],
             )
+            self._connection.execute(
+                "UPDATE totals SET messages = ?, weight = ?, checksum = ? WHERE spam = ?",
+                (*row, sum_of(spam, *row), spam),
+            )
+
+    def _add_pack(self, tokens: Sequence[Tokens]) -> int:
+        row = len(tokens), packed(tokens)
+        added = self._connection.execute("INSERT INTO packs VALUES (NULL, ?, ?)", row)
+        assert added.lastrowid is not None
+        return added.lastrowid
+
+    def _empty(self, pack: int, places: set[int]) -> None:
+        """Take lessons out of a pack; the places of others stay."""
+        query = "SELECT lessons, content FROM packs WHERE number = ?"
+        number, content = self._connection.execute(query, (pack,)).fetchone()
+        if number == len(places):
+            self._connection.execute("DELETE FROM packs WHERE number = ?", (pack,))
+            return
+        nothing = np.zeros(0, np.uint32)
+        kept = [nothing if at in places else each for at, each in enumerate(unpacked(content))]
+        self._connection.execute(
+            "UPDATE packs SET lessons = ?, content = ? WHERE number = ?",
+            (number - len(places), packed(kept), pack),
+        )
+
+    def _join_packs(self) -> None:
+        """Make few large packs of many small ones, which take more room."""
+        query = "SELECT number FROM packs WHERE lessons < 32 ORDER BY number"
+        small = [number for (number,) in self._connection.execute(query)]
+        if len(small) < SMALL_PACKS:
+            return
+        marks = ",".join("?" * len(small))
+        rows = self._connection.execute(
+            f"SELECT {ROW} FROM lessons WHERE pack IN ({marks}) ORDER BY number", small
+        ).fetchall()
+        lessons = read_lessons(self._connection, rows)
+        for start in range(0, len(lessons), TOGETHER):
+            some = lessons[start : start + TOGETHER]
+            pack = self._add_pack([each.tokens for each in some])
+            self._connection.executemany(
+                "UPDATE lessons SET pack = ?, place = ?, checksum = ? WHERE digest = ?",
+                [
+                    (pack, place, sum_of(*row_of(each), pack, place), each.digest)
+                    for place, each in enumerate(some)
+                ],
+            )
+        self._connection.execute(f"DELETE FROM packs WHERE number IN ({marks})", small)
+
+
+def look_up(connection: sqlite3.Connection, numbers: list[int]) -> list[tuple[int, bytes]]:
+    """Buckets by their numbers, ascending."""
+    found: list[tuple[int, bytes]] = []
+    for start in range(0, len(numbers), LOOKED_UP):
+        some = str(numbers[start : start + LOOKED_UP])
+        found += connection.execute(LOOK_UP, (some,)).fetchall()
+    return found
+
+
+def counts_of(connection: sqlite3.Connection, tokens: Tokens) -> Counts:
+    """How much ham and spam holds each token, (n, 2)."""
+    found = np.zeros((len(tokens), 2), np.int64)
+    for start in range(0, len(tokens), MANY):
+        some = tokens[start : start + MANY]
+        held, counts = emptied(look_up(connection, np.unique(buckets_of(some)).tolist()))
+        at = np.minimum(held.searchsorted(some), max(len(held) - 1, 0))
+        if len(held):
+            found[start : start + MANY] = np.where((held[at] == some)[:, None], counts[at], 0)
+    return found
+
+
+def totals_of(connection: sqlite3.Connection) -> Totals:
+    query = "SELECT spam, messages, weight, checksum FROM totals ORDER BY spam"
+    rows = connection.execute(query).fetchall()
+    for *row, told in rows:
+        require_sum(told, *row)
+    (_, ham, ham_weight, _), (_, spam, spam_weight, _) = rows
+    return Totals(*map(whole, (ham, spam, ham_weight, spam_weight)))
+
+
+def sum_of(*values: object) -> int:
+    """A checksum of the values of a row."""
+    return zlib.crc32(repr(values).encode())
+
+
+def require_sum(told: object, *values: object) -> None:
+    if told != sum_of(*values):
+        raise NoLesson("a row has another checksum than was written")
+
+
+def noted(name: str, value: object, told: object) -> str:
+    require_sum(told, name, value)
+    return text(value)
+
+
+def row_of(lesson: Lesson) -> tuple[bytes, int, int, int, int]:
+    """What is kept of a lesson beside its tokens."""
+    return lesson.digest, int(lesson.spam), lesson.day, lesson.weight, lesson.halvings
+
+
+def read_lessons(connection: sqlite3.Connection, rows: Sequence[Any]) -> list[Lesson]:
+    """Lessons of rows as ROW; their packs are read once each, if they are in order."""
+    held: dict[int, list[Tokens]] = {}
+    found = []
+    for digest, spam, day, weight, halvings, pack, place, told in rows:
+        require_sum(told, digest, spam, day, weight, halvings, pack, place)
+        if pack not in held:
+            if len(held) >= HELD:
+                held.pop(next(iter(held)))
+            row = connection.execute(
+                "SELECT content FROM packs WHERE number = ?", (pack,)
+            ).fetchone()
+            if row is None:
+                raise NoLesson("the tokens of a lesson are missing")
+            held[pack] = unpacked(row[0])
+        if not 0 <= place < len(held[pack]):
+            raise NoLesson("the tokens of a lesson are missing")
+        found.append(Lesson(digest, bool(spam), day, held[pack][place], weight, halvings))
+    return found
 
 
 def text(value: object) -> str:
@@ -283,8 +447,9 @@ def find(connection: sqlite3.Connection, digests: Sequence[bytes]) -> dict[bytes
     for start in range(0, len(digests), 500):
         some = digests[start : start + 500]
         marks = ",".join("?" * len(some))
-        rows = connection.execute(f"SELECT {COLUMNS} FROM lessons WHERE digest IN ({marks})", some)
-        found.update((row[0], Lesson.of_row(row)) for row in rows)
+        query = f"SELECT {ROW} FROM lessons WHERE digest IN ({marks}) ORDER BY pack"
+        rows = connection.execute(query, some).fetchall()
+        found.update((each.digest, each) for each in read_lessons(connection, rows))
     return found
 
 
@@ -363,22 +528,78 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         switch_to_wal(connection)
         run("BEGIN IMMEDIATE")  # another process may be making it, too
         if is_empty(connection):
-            for statement in SCHEMA.split(";"):
-                run(statement)
-            run(f"PRAGMA application_id = {APPLICATION}")
-            run(f"PRAGMA user_version = {VERSION}")
+            create_tables(connection)
         run("COMMIT")
     (application,) = run("PRAGMA application_id").fetchone()
     if application != APPLICATION:
         raise StoreError(f"{path} is a database of something else. Name another file as store.")
     (version,) = run("PRAGMA user_version").fetchone()
-    if version != VERSION:
+    if version == 1:
+        carry_over(connection, path)
+    elif version != VERSION:
         raise StoreError(
             f"{path} is a store of version {version}, and this genus knows {VERSION}. "
             "Use the genus that wrote it, or learn anew."
         )
     run("PRAGMA synchronous = FULL")
     run("PRAGMA cache_size = -16384")  # KiB
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    for statement in SCHEMA.split(";"):
+        connection.execute(statement)
+    connection.executemany(
+        "INSERT INTO totals VALUES (?, 0, 0, ?)", [(spam, sum_of(spam, 0, 0)) for spam in (0, 1)]
+    )
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def carry_over(connection: sqlite3.Connection, path: Path) -> None:
+    """Make a store of version 1 one of this version; all of it happens, or nothing."""
+    run = connection.execute
+    try:
+        run("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if "readonly" not in str(error):
+            raise
+        raise StoreError(
+            f"{path} is a store of version 1, which this user cannot write. Let its owner carry "
+            f"it over: genus mail stats --store {path}."
+        ) from error
+    try:
+        if run("PRAGMA user_version").fetchone() == (1,):  # else another process has done it
+            for table in ("tokens", "lessons", "totals", "notes"):
+                run(f"ALTER TABLE {table} RENAME TO old_{table}")
+            run("DROP INDEX lessons_by_class")
+            create_tables(connection)
+            change, last = SQLiteChange(connection), -1
+            while rows := run(
+                f"SELECT {COLUMNS}, number FROM old_lessons WHERE number > ? ORDER BY number "
+                "LIMIT 1000",
+                (last,),
+            ).fetchall():
+                last = rows[-1][-1]
+                change.write([Lesson.of_row(row[:-1]) for row in rows])
+            last = -1
+            while rows := run(
+                "SELECT id, ham, spam FROM old_tokens WHERE id > ? ORDER BY id LIMIT ?",
+                (last, MANY),
+            ).fetchall():
+                last = rows[-1][0]
+                counts = np.array(rows, np.int64)
+                change.shift(counts[:, 0].astype(np.uint32), counts[:, 1:])
+            for name, value in run("SELECT name, value FROM old_notes").fetchall():
+                change.put(text(name), text(value))
+            for table in ("tokens", "lessons", "totals", "notes"):
+                run(f"DROP TABLE old_{table}")
+        run("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            run("ROLLBACK")
+        raise
+    with suppress(sqlite3.Error):  # room is given back when nobody else has it open
+        run("VACUUM")
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -419,8 +640,8 @@ def sentence(path: Path, error: Exception) -> StoreError:
 
 def damaged(path: Path, told: str) -> StoreError:
     return StoreError(
-        f"{path} is no store, or it is damaged: {told}. Restore it from a copy, or move it away "
-        "and learn anew."
+        f"{path} is no store, or it is damaged: {told}. Mend it (genus mail repair), restore it "
+        "from a copy, or move it away and learn anew."
     )
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from genus.mail.imap import ImapError
+from genus.mail.store import default_place
 from genus.persistence.locks import holding
 
 
 @contextmanager
 def alone(account: str) -> Iterator[None]:
-    """Hold an account's lock, for one user on one machine."""
+    """Hold an account's lock, for one user: a file where nobody else can make one."""
     name = hashlib.blake2b(account.encode(), digest_size=8).hexdigest()
-    user = os.getuid() if hasattr(os, "getuid") else "own"  # Windows has a folder for each user
-    path = Path(tempfile.gettempdir(), f"genus-watch-{user}-{name}.lock")
+    folder = default_place().parent
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"watch-{name}.lock"
     with holding(path) as held:
         if not held:
             raise ImapError(f"{account} is being watched by another process. End that one first.")

@@ -1,0 +1,2 @@
+require ["fileinto"];
+if header :matches "X-Genus" "spam;*" { fileinto "Junk"; stop; }

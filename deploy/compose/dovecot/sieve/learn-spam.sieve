@@ -1,0 +1,2 @@
+require ["vnd.dovecot.pipe", "copy"];
+pipe :copy "genus-learn" ["spam"];

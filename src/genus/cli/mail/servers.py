@@ -1,0 +1,173 @@
+"""Options that genus mail serve and genus mail milter have in common, and how both start."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from genus.cli.arguments import File
+from genus.cli.mail import options
+
+if TYPE_CHECKING:
+    from genus.mail.spamd.worker import Service, Talk
+
+HOST = "127.0.0.1"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Address(click.ParamType[tuple[str, int]]):
+    """HOST:PORT, with an address of IPv6 in brackets."""
+
+    name = "HOST:PORT"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
+        if isinstance(value, tuple):
+            return value
+        host, port = options.host_and_port(str(value)) or ("", None)
+        if port is None:
+            self.fail(f"{value!r} is not HOST:PORT, such as {HOST}:783.", param, ctx)
+        return host, port
+
+
+class Mode(click.ParamType[int]):
+    """Permissions in octal digits."""
+
+    name = "MODE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            mode = value if isinstance(value, int) else int(str(value), 8)
+        except ValueError:
+            mode = -1
+        if not 0 <= mode <= 0o777:
+            self.fail(f"{value!r} is no mode, such as 660.", param, ctx)
+        return mode
+
+
+def listening(command: F) -> F:
+    """Add the options that say where a server listens, and as whom."""
+    for option in (
+        click.option(
+            "--user",
+            metavar="NAME",
+            help="Become this user once the sockets are open, if started as root.",
+        ),
+        click.option(
+            "--workers",
+            type=click.IntRange(1, 256),
+            metavar="N",
+            help="How many processes.  [default: one for each core]",
+        ),
+        click.option(
+            "--allow-remote",
+            is_flag=True,
+            help="Listen also where other machines can connect from.",
+        ),
+        click.option(
+            "--mode",
+            type=Mode(),
+            default="600",
+            show_default=True,
+            help="Who may use the Unix socket.",
+        ),
+        click.option("--socket", "path", type=File("PATH"), help="Listen on a Unix socket."),
+    ):
+        command = option(command)
+    return command
+
+
+def logging(command: F) -> F:
+    """Add the options that say what a server tells about its work."""
+    for option in (
+        click.option(
+            "--metrics",
+            type=Address(),
+            help="Answer Prometheus there: http://HOST:PORT/metrics.",
+        ),
+        click.option("--no-log", is_flag=True, help="Log errors only."),
+        click.option("--log-json", is_flag=True, help="Log each message as a line of JSON."),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a server listens, and as whom."""
+
+    path: str | None
+    mode: int
+    listen: tuple[str, int] | None
+    allow_remote: bool
+    user: str | None
+    metrics: tuple[str, int] | None
+
+
+def log_of(log_json: bool, no_log: bool) -> str:
+    return "none" if no_log else "json" if log_json else "text"
+
+
+def start(
+    place: Place, kind: type[Talk], service: Callable[[int], Service], workers: int | None
+) -> None:
+    """Open the sockets, give up the rights of root, and serve until it is told to end.
+
+    `service` makes what the processes share, for so many of them; as the user who is to run it.
+    """
+    from genus.cli.errors import say
+    from genus.mail.judgement import too_little
+    from genus.mail.privacy import open_to_others
+    from genus.mail.spamd.access import become, user_named
+    from genus.mail.spamd.listening import Claim, handed_over, name_of, on_tcp, on_unix
+    from genus.mail.spamd.metrics import Scrape
+    from genus.mail.spamd.server import prepare, serve
+    from genus.mail.store import default_place
+
+    if os.geteuid() == 0 and place.user is None:
+        raise ValueError(
+            "Mail is written by strangers, and is not to be read as root. Name the user that the "
+            "server becomes when its sockets are open: --user NAME."
+        )
+    if place.user is not None:
+        user_named(place.user)
+    number = workers or os.cpu_count() or 1
+    sockets: list[tuple[socket.socket, type[Talk]]] = [(each, kind) for each in handed_over()]
+    claims: list[Claim] = []
+
+    def close() -> None:
+        for claim in claims:
+            claim.release()
+        for each, _ in sockets:
+            each.close()
+
+    try:
+        if place.path is not None:
+            sockets.append((on_unix(Path(place.path), place.mode, place.user), kind))
+            claims.append(Claim(Path(place.path)))
+        if place.listen is not None:
+            sockets.append((on_tcp(*place.listen, place.allow_remote), kind))
+        where = " and ".join(name_of(each) for each, _ in sockets)
+        if place.metrics is not None:
+            sockets.append((on_tcp(*place.metrics, place.allow_remote), Scrape))
+        if place.user is not None:
+            become(place.user)
+        shared = service(number + 1)
+        known = prepare(shared.stores)
+        say(f"{known.ham:,} ham and {known.spam:,} spam are known. {too_little(known)}".rstrip())
+        stores = shared.stores
+        own = next(stores.users.glob("*.sqlite"), None) if stores.users else stores.store
+        for told in open_to_others(own or default_place()):
+            say(f"Note: {told}")
+        say(f"Listening on {where} with {number} process{'es' * (number > 1)}. Ctrl-C ends it.")
+        serve(sockets, shared, number, close)
+    finally:
+        close()
+    say("Ended.")

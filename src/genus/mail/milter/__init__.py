@@ -1,0 +1,1 @@
+"""A milter: Postfix and Sendmail ask it about mail before they accept it."""

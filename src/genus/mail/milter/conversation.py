@@ -1,0 +1,195 @@
+"""One connection of a mail server: message by message, each marked with a verdict."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from time import perf_counter
+
+from genus.mail.marking import HEADER as MARK
+from genus.mail.marking import told_in_header
+from genus.mail.milter import protocol
+from genus.mail.milter.protocol import CONTINUE, NoMilterProtocol, Packets, packet
+from genus.mail.spamd.access import Peer
+from genus.mail.spamd.answers import Answer
+from genus.mail.spamd.log import tell
+from genus.mail.spamd.protocol import Refusal, Request
+from genus.mail.spamd.worker import Talk, Worker, failure, note
+
+ADDRESS = re.compile(rb"<?([^<>\s]*)>?")
+ANSWERED = (  # steps after which the server waits, unless they are agreed to be silent
+    protocol.CONNECT,
+    protocol.HELO,
+    protocol.MAIL,
+    protocol.RECIPIENT,
+    protocol.DATA,
+    protocol.HEADER,
+    protocol.END_OF_HEADERS,
+    protocol.BODY,
+    protocol.UNKNOWN,
+)
+
+
+@dataclass
+class Envelope:
+    """What is known of a message so far."""
+
+    recipients: list[bytes] = field(default_factory=list)
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    body: bytearray = field(default_factory=bytearray)
+
+    def user(self) -> str | None:
+        """The only recipient."""
+        if len(set(self.recipients)) != 1:
+            return None
+        found = ADDRESS.match(self.recipients[0])
+        return None if found is None else found[1].decode("utf-8", "replace").lower() or None
+
+
+class Milter(Talk):
+    """A mail server's connection."""
+
+    def __init__(self, worker: Worker, peer: Peer) -> None:
+        super().__init__(worker, peer)
+        self.packets = Packets()
+        self.steps = 0
+        self.macros: dict[bytes, bytes] = {}
+        self.client = self.helo = b""
+        self.message = Envelope()
+
+    @property
+    def begun(self) -> bool:
+        return bool(self.message.headers)
+
+    def keeps_waiting(self, now: float) -> bool:
+        return False  # a server that is hung up on would defer its mail
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for kind, rest in self.packets.feed(data):
+                # Only whole packets put off the end: one byte a second does not.
+                self.expect(self.too_slow, self.worker.limits.seconds)
+                self.hear(kind, rest)
+                if self.transport.is_closing():
+                    return
+        except NoMilterProtocol as error:
+            tell(f"milter: {error}")
+            self.worker.service.tallies.add("events", "refused")
+            self.transport.abort()
+
+    def hear(self, kind: bytes, data: bytes) -> None:
+        """Take a packet, and answer it if an answer is waited for."""
+        if kind == protocol.NEGOTIATE:
+            answer, self.steps = protocol.negotiated(data)
+            self.transport.write(answer)
+        elif kind == protocol.MACROS:
+            self.macros |= protocol.macros_of(data)
+        elif kind in (protocol.ABORT, protocol.NEXT_CLIENT):
+            self.message = Envelope()
+            if kind == protocol.NEXT_CLIENT:
+                self.client, self.helo, self.macros = b"", b"", {}
+        elif kind == protocol.QUIT:
+            self.transport.close()
+        elif kind == protocol.END_OF_MESSAGE:
+            self.add_to_body(data)
+            self.transport.write(self.judged() + packet(CONTINUE))
+            self.message = Envelope()
+        elif kind in ANSWERED:
+            answer = packet(self.take(kind, data))
+            if not self.steps & protocol.SILENT.get(kind, 0):
+                self.transport.write(answer)
+        else:
+            raise NoMilterProtocol(f"a packet of an unknown kind, {kind!r}")
+
+    def take(self, kind: bytes, data: bytes) -> bytes:
+        """Keep what a step says of a message."""
+        if kind == protocol.CONNECT:
+            self.client = client_of(data)
+        elif kind == protocol.HELO:
+            self.helo = protocol.texts(data)[0]
+        elif kind == protocol.MAIL:
+            self.message = Envelope()
+        elif kind == protocol.RECIPIENT:
+            self.message.recipients.append(protocol.texts(data)[0])
+        elif kind == protocol.HEADER:
+            self.add_header(data)
+        elif kind == protocol.BODY and not self.add_to_body(data):
+            return protocol.SKIP if self.steps & protocol.MAY_SKIP else CONTINUE
+        return CONTINUE
+
+    def add_header(self, data: bytes) -> None:
+        name, _, value = data.removesuffix(b"\0").partition(b"\0")
+        if not self.steps & protocol.LEADING_SPACE:
+            value = b" " + value
+        self.message.headers.append((name, value))
+
+    def add_to_body(self, data: bytes) -> bool:
+        """Keep a piece of the body; False if that is as much as is read."""
+        room = self.worker.limits.size - len(self.message.body)
+        self.message.body += data[: max(room, 0)]
+        return len(data) < room
+
+    def judged(self) -> bytes:
+        """The changes to a message: a header with the verdict, and none that somebody forged.
+
+        Whatever fails, the message passes as it came.
+        """
+        begun, message = perf_counter(), self.message
+        request = Request("MILTER", (1, 0), {}, self.raw())
+        removed, done, changes = self.forged(), Answer(b"", "failed"), b""
+        try:
+            user, spam_filter = self.worker.filters.of_recipient(message.user())
+            request = request.of_user(user)
+            verdict = spam_filter.check(request.message)
+            done = Answer(b"", verdict.verdict, verdict.score)
+            # Where blanks after the colon are sent, those that are not are not put there.
+            blank = b" " if self.steps & protocol.LEADING_SPACE else b""
+            value = blank + told_in_header(verdict).encode()
+            changes = protocol.insert_header(MARK.encode(), value)
+        except Refusal as refusal:
+            tell(f"MILTER: {refusal.reason}")
+        except Exception as error:
+            self.worker.filters.close()
+            failure(error, "MILTER")
+        note(self.worker.service, request, done, perf_counter() - begun)
+        return removed + changes
+
+    def forged(self) -> bytes:
+        """Remove headers of ours; the last first, so that no number changes before its turn."""
+        numbers: dict[bytes, int] = {}
+        found = []
+        for name, _ in self.message.headers:
+            numbers[name.lower()] = number = numbers.get(name.lower(), 0) + 1
+            if name.lower() == MARK.lower().encode():
+                found.append(protocol.remove_header(name, number))
+        return b"".join(reversed(found))
+
+    def raw(self) -> bytes:
+        """The message as it will be stored, with the line that this server will put on top."""
+        lines = [self.received()] if self.client else []
+        lines += [name + b":" + value for name, value in self.message.headers]
+        head = b"".join(re.sub(rb"\r?\n", rb"\r\n", line) + b"\r\n" for line in lines)
+        return head + b"\r\n" + bytes(self.message.body)
+
+    def received(self) -> bytes:
+        server, queue = (self.macros.get(each, b"unknown") for each in (b"j", b"i"))
+        mine = b"\r\n\tby " + server + b" with ESMTP id " + queue
+        date = formatdate(localtime=True).encode()
+        return (
+            b"Received: from "
+            + (self.helo or b"unknown")
+            + b" "
+            + self.client
+            + mine
+            + b"; "
+            + date
+        )
+
+
+def client_of(data: bytes) -> bytes:
+    """The client as a Received line has it: (name [address])."""
+    name, _, rest = data.partition(b"\0")
+    address = rest[3:].partition(b"\0")[0] if rest[:1] in (b"4", b"6") else b""
+    address = address.removeprefix(b"IPv6:")
+    return b"(" + name + (b" [" + address + b"]" if address else b"") + b")"

@@ -1,0 +1,137 @@
+"""Who may ask for what: a peer is known by its socket, and acts for itself alone.
+
+A Unix socket tells the user of the process at its other end (SO_PEERCRED). Root, the server's own
+user and those that the administrator trusts, such as a mail server, act for everybody; so does
+whoever knows the secret. Everybody else acts for himself, and by TCP for the site.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import pwd
+import socket
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from genus.mail.privacy import require_private
+from genus.mail.spamd.protocol import Code, Refusal, Request
+
+CREDENTIALS = struct.Struct("3i")  # process, user, group
+FEWEST_CHARACTERS = 16  # of a secret
+
+
+@dataclass(frozen=True)
+class Peer:
+    """The user at the other end of a Unix socket, or the address at that of another."""
+
+    uid: int | None = None
+    address: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the user; the number of one that has none."""
+        if self.uid is None:
+            return self.address
+        try:
+            return pwd.getpwuid(self.uid).pw_name
+        except KeyError:
+            return str(self.uid)
+
+    @property
+    def key(self) -> str:
+        """What tells it from other peers."""
+        return f"uid {self.uid}" if self.uid is not None else self.address
+
+
+def peer_of(client: socket.socket) -> Peer:
+    """Who is at the other end of a connection."""
+    if client.family != socket.AF_UNIX:
+        return Peer(address=str(client.getpeername()[0]))
+    if not hasattr(socket, "SO_PEERCRED"):  # macOS and BSD: nobody is known
+        return Peer(address="a Unix socket")
+    told = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+    return Peer(CREDENTIALS.unpack(told)[1])
+
+
+@dataclass(frozen=True)
+class Access:
+    """Whom the server trusts: users by number, and those who know the secret, if there is one.
+
+    `apart` says whether users have stores of their own.
+    """
+
+    apart: bool = False
+    trusted: frozenset[int] = frozenset()
+    secret: str | None = None
+
+    def trusts(self, peer: Peer, request: Request) -> bool:
+        """Whether a peer may act for all users."""
+        if peer.uid is not None and peer.uid in {0, os.getuid(), *self.trusted}:
+            return True
+        if self.secret is None:
+            return False
+        return hmac.compare_digest(self.secret.encode(), request.headers.get("secret", "").encode())
+
+    def user(self, peer: Peer, request: Request) -> str | None:
+        """The user whose store a request is about; None for the site's, or the only one.
+
+        Some clients name their user always, so one who is not known is not refused for it, and
+        gets the site's answer.
+        """
+        if self.trusts(peer, request):
+            return request.user
+        is_unknown = peer.uid is None and (self.apart or self.secret is not None)
+        if is_unknown and request.command == "TELL":
+            raise Refusal(
+                Code.EX_NOPERM,
+                "nobody is known by TCP: say the secret, or learn by the Unix socket",
+            )
+        if is_unknown or not self.apart:
+            return None
+        if request.user not in (None, peer.name):
+            raise Refusal(Code.EX_NOPERM, f"{peer.name} may not act for another user")
+        return peer.name
+
+
+def numbers_of(names: tuple[str, ...]) -> frozenset[int]:
+    """The numbers of users by their names."""
+    return frozenset(user_named(name).pw_uid for name in names)
+
+
+def user_named(name: str) -> pwd.struct_passwd:
+    """A user of this machine."""
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        raise ValueError(f"There is no user {name!r} on this machine.") from None
+
+
+def secret_in(path: Path) -> str:
+    """The first line of a file that nobody else may read."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        told = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ValueError(f"Cannot read the secret from {path}: {told}.") from error
+    require_private(path)
+    if not lines or len(lines[0]) < FEWEST_CHARACTERS or not lines[0].isprintable():
+        raise ValueError(
+            f"The first line of {path} is to be a secret of {FEWEST_CHARACTERS} characters or "
+            f"more: head -c 24 /dev/urandom | base64 > {path}."
+        )
+    return lines[0].strip()
+
+
+def become(name: str) -> None:
+    """Give up the rights of root for those of a user, for good."""
+    entry = user_named(name)
+    if entry.pw_uid == os.geteuid():
+        return
+    if os.geteuid() != 0:
+        raise ValueError(f"Only root can become {name}. Start it as {name}, without --user.")
+    os.initgroups(name, entry.pw_gid)
+    os.setgid(entry.pw_gid)
+    os.setuid(entry.pw_uid)
+    os.environ.update(HOME=entry.pw_dir, USER=name, LOGNAME=name)

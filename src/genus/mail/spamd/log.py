@@ -1,0 +1,75 @@
+"""One line on stderr for each message, in words or in JSON; whoever reads it need not rotate it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+LONGEST = 200  # characters of a name that came with a message
+MESSAGE_ID = re.compile(rb"^message-id:[ \t]*(?:\r?\n[ \t]+)?([^\r\n]*)", re.I | re.M)
+HEAD = 65_536  # bytes in which a Message-ID is looked for
+BARE = re.compile(r"[!#-<>-~]+")  # what needs no quotes: neither blanks nor = nor "
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What became of a message: for whom, the verdict or what was learned, and how long it took."""
+
+    command: str
+    identity: str
+    user: str
+    outcome: str
+    score: float | None
+    seconds: float
+
+    def line(self, as_json: bool) -> str:
+        """As a line; what strangers wrote cannot end it, nor look like another field."""
+        told: dict[str, object] = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "id": self.identity,
+            "user": self.user,
+            "command": self.command,
+            "verdict": self.outcome,
+            "score": None if self.score is None else round(self.score, 3),
+            "ms": round(1000 * self.seconds, 1),
+        }
+        if as_json:
+            return json.dumps(told)
+        stamp = told.pop("time")
+        return f"{stamp} " + " ".join(f"{name}={shown(value)}" for name, value in told.items())
+
+
+def shown(value: object) -> str:
+    """A value without blanks, or in quotes.
+
+    >>> shown("<1@example.org>"), shown("two words"), shown(None)
+    ('<1@example.org>', '"two words"', '-')
+    """
+    if value is None or value == "":
+        return "-"
+    text = str(value)
+    return text if BARE.fullmatch(text) else json.dumps(text)
+
+
+def identity_of(message: bytes) -> str:
+    """The Message-ID of a message as it can be shown; nothing if it has none."""
+    head = message[:HEAD]
+    end = min((at for at in (head.find(b"\n\n"), head.find(b"\n\r\n")) if at >= 0), default=HEAD)
+    found = MESSAGE_ID.search(head[:end])
+    return "" if found is None else found[1].strip()[:LONGEST].decode("ascii", "replace")
+
+
+def tell(text: str) -> None:
+    """A line on stderr, whole, whoever else writes there."""
+    os.write(sys.stderr.fileno(), f"genus mail[{os.getpid()}]: {text}\n".encode())
+
+
+def write(line: str) -> None:
+    """A line of the log; a reader who has gone, or a full disk, is no reason to stop."""
+    with suppress(OSError):
+        os.write(sys.stderr.fileno(), line.encode("utf-8", "replace") + b"\n")

@@ -1,0 +1,141 @@
+"""Whether a store holds what was learned, and how to make it so again.
+
+Counts are sums of lessons. So whatever happened to them can be found by adding up the lessons
+again, and mended by the same sums, to the last bit.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from genus.mail.spamfilter import EVER, NOTE, SpamFilter, batches, shift
+from genus.mail.store import Lesson, Store, StoreError, Totals
+from genus.mail.store.lessons import Counts, NoLesson, Tokens, sums
+from genus.mail.store.sqlite import ROW, SQLiteStore, beside, noted, read_lessons, totals_of
+
+SHOWN = 5  # faults that are told one by one
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """How many lessons were saved and lost, and where the damaged file is now."""
+
+    saved: int
+    lost: int
+    old: Path
+
+
+def faults_in(store: Store) -> list[str]:
+    """What is wrong with a store, in sentences; none of a store that is sound."""
+    try:
+        found = store.faults()[:SHOWN]
+        totals, (tokens, counts) = recounted(store.oldest(EVER))
+        if totals != store.totals():
+            found.append(f"The totals are {store.totals()}, but those of the lessons are {totals}.")
+        held = [(ids, numbers) for ids, numbers in store.every()]
+        ids = np.concatenate([np.zeros(0, np.uint32), *(each for each, _ in held)])
+        numbers = np.concatenate([np.zeros((0, 2), np.int64), *(each for _, each in held)])
+        if not (np.array_equal(ids, tokens) and np.array_equal(numbers, counts)):
+            wrong = len(np.setxor1d(ids, tokens))
+            _, at, where = np.intersect1d(ids, tokens, return_indices=True)
+            wrong += int(np.count_nonzero((numbers[at] != counts[where]).any(axis=1)))
+            found.append(f"The counts of {wrong:,} tokens are not those of the lessons.")
+        store.notes("")
+    except StoreError as error:
+        return [str(error)]
+    return found
+
+
+def recounted(lessons: Iterator[Lesson]) -> tuple[Totals, tuple[Tokens, Counts]]:
+    """What lessons sum up to: totals, tokens and counts."""
+    totals = Totals()
+    tokens, counts = np.zeros(0, np.uint32), np.zeros((0, 2), np.int64)
+    for batch in batches(lessons):
+        for spam in (False, True):
+            some = [each for each in batch if each.spam == spam]
+            weight = sum(each.counts_for for each in some)
+            more = Totals(0, len(some), 0, weight) if spam else Totals(len(some), 0, weight, 0)
+            totals = totals + more
+        more_tokens, more_counts = sums(batch)
+        ids, at = np.unique(np.concatenate([tokens, more_tokens]), return_inverse=True)
+        added = np.zeros((len(ids), 2), np.int64)
+        added[at[: len(tokens)]] = counts
+        added[at[len(tokens) :]] += more_counts
+        tokens, counts = ids, added
+    held = counts.any(axis=1)
+    return totals, (tokens[held], counts[held])
+
+
+def repair(store: SQLiteStore) -> Repaired:
+    """Write a store anew from the lessons that can be read; the old file stays, as NAME.damaged."""
+    path = store.path
+    fresh, old = (path.with_name(path.name + end) for end in (".repaired", ".damaged"))
+    for each in (fresh, *(beside(fresh, end) for end in ("-wal", "-shm"))):
+        each.unlink(missing_ok=True)
+    lost = 0
+    with closing(SpamFilter(SQLiteStore(fresh))) as spam_filter:
+        with closing(sqlite3.connect(path, isolation_level=None)) as damaged:
+            with suppress(sqlite3.Error):
+                damaged.execute("BEGIN IMMEDIATE")  # nobody learns meanwhile
+            numbers, missing = numbers_in(damaged)
+            for batch in batches(numbers):
+                lessons = [each for number in batch for each in readable(damaged, number)]
+                lost += len(batch) - len(lessons)
+                with spam_filter.store.change() as change:
+                    change.write(lessons)
+                    shift(change, lessons, [])
+            lost += missing
+            with spam_filter.store.change() as change:
+                for name, value in readable_notes(damaged):
+                    change.put(name, value)
+        spam_filter.rejudge(anew=True)
+        totals = spam_filter.store.totals()
+    store.close()
+    os.replace(path, old)
+    for end in ("-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            os.replace(beside(path, end), beside(old, end))
+    os.replace(fresh, path)
+    return Repaired(totals.ham + totals.spam, lost, old)
+
+
+def numbers_in(connection: sqlite3.Connection) -> tuple[list[int], int]:
+    """The numbers of all lessons that can be reached, and how many others there should be."""
+    found: dict[int, None] = {}
+    for order in ("ASC", "DESC"):  # what is behind a bad page may be reached from the other end
+        try:
+            for (number,) in connection.execute(
+                f"SELECT number FROM lessons ORDER BY number {order}"
+            ):
+                found[number] = None
+            break
+        except sqlite3.Error:
+            continue
+    totals = Totals()
+    with suppress(sqlite3.Error, NoLesson, TypeError, ValueError):
+        totals = totals_of(connection)
+    return sorted(found), max(totals.ham + totals.spam - len(found), 0)
+
+
+def readable(connection: sqlite3.Connection, number: int) -> Sequence[Lesson]:
+    """A lesson by its number; nothing if it cannot be read."""
+    with suppress(sqlite3.Error, NoLesson, TypeError, ValueError):
+        query = f"SELECT {ROW} FROM lessons WHERE number = ?"
+        return read_lessons(connection, connection.execute(query, (number,)).fetchall())
+    return []
+
+
+def readable_notes(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """Notes that are as they were written, but for the judgement, which is made anew."""
+    with suppress(sqlite3.Error):
+        for name, value, told in connection.execute("SELECT name, value, checksum FROM notes"):
+            with suppress(NoLesson):
+                if name != NOTE:
+                    yield name, noted(name, value, told)
