@@ -465,6 +465,8 @@ def variants() -> Iterator[Variant]:
     yield gaussian("GDA ledoit-wolf", GDA(shrinkage="ledoit-wolf"), *every, {"shared": False})
     yield gaussian("GDA separate", GDA(shared=False), *every)
     yield gaussian("GDA separate unbiased", GDA(shared=False, unbiased=True), *every)
+    yield gaussian("GDA between", GDA(shared=0.3), *every)
+    yield gaussian("GDA between 0.1", GDA(shared=0.6, shrinkage=0.1, unbiased=True), *every)
     yield gaussian("GDA separate 0.1", GDA(shared=False, shrinkage=0.1), *every)
     yield gaussian("GDA separate oas", GDA(shared=False, shrinkage="oas", unbiased=True), *every)
     yield gaussian("GDA separate ledoit-wolf", GDA(shared=False, shrinkage="ledoit-wolf"), *every)

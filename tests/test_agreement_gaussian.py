@@ -553,3 +553,27 @@ def test_leaving_out_the_only_row_of_a_class_leaves_one_class_less_to_divide_by(
     result = cross_validate(GDA(unbiased=True), X, y, folds="loo")
     rest = GDA(unbiased=True).fit(X[:12], y[:12]).predict_proba(X[12:])
     equal(result.probabilities[12], np.append(rest, 0.0))
+
+
+def test_a_share_of_one_covariance_is_friedmans() -> None:
+    """Σ_k = ((1 - s) S_k + s S) / ((1 - s) m_k + s m), Friedman (1989), equation 16."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:120], y[:120]  # classes of 50, 50 and 20 rows
+    centred = [X[y == k] - X[y == k].mean(axis=0) for k in range(3)]
+    S = [d.T @ d for d in centred]
+    m = np.array([len(d) for d in centred])
+    for s in (0.0, 0.3, 1.0):
+        model = GDA(shared=s).fit(X, y)
+        own = [((1 - s) * S[k] + s * sum(S)) / ((1 - s) * m[k] + s * m.sum()) for k in range(3)]
+        found = np.broadcast_to(model.covariance_, (3, 4, 4))
+        np.testing.assert_allclose(found, own, rtol=1e-12)
+    few = np.r_[:101, 119]  # two rows of the third class: too few for a Σ of its own
+    assert GDA(shared=0.5).fit(X[few], y[few]).score(X, y) > 0.9
+    unbiased = GDA(shared=0.3, unbiased=True).fit(X, y).covariance_[2]
+    expected = (0.7 * S[2] + 0.3 * sum(S)) / (0.7 * (m[2] - 1) + 0.3 * (m.sum() - 3))
+    np.testing.assert_allclose(unbiased, expected, rtol=1e-12)
+    for share in (-0.1, 1.5, np.nan, "both"):
+        with pytest.raises(ValueError, match="shared"):
+            GDA(shared=share).fit(X, y)
+    with pytest.raises(AttributeError, match=r"With shared=0\.3"):
+        _ = GDA(shared=0.3).fit(X, y).coef_

@@ -101,7 +101,7 @@ def from_parameters(
         squares = (
             squares_of_variances(variances, centres, w)
             if isinstance(classifier, GaussianNB) or classifier.diagonal
-            else squares_of_covariance(covariance, centres, w, bool(classifier.shared))
+            else squares_of_covariance(covariance, centres, w, classifier.shared == 1)
         )
         return from_counts(
             plain,

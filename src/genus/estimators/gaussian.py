@@ -32,7 +32,9 @@ class GDA(
 
     Parameters
     ----------
-    shared : one Σ for all classes (linear boundary) or one for each (quadratic).
+    shared : one Σ for all classes (linear boundary) or one for each (quadratic). A number from 0 to
+        1 is between: each class has its own Σ, with that share of the scatter within all classes
+        (regularised discriminant analysis; Friedman 1989).
     diagonal : only variances, no covariances.
     shrinkage : None, a number from 0 to 1, "oas" or "ledoit-wolf".
     unbiased : divide by m - K (shared) or m_k - 1 (separate), as R's MASS does, instead of m, m_k.
@@ -50,7 +52,7 @@ class GDA(
 
     def __init__(
         self,
-        shared: bool = True,
+        shared: bool | float = True,
         diagonal: bool = False,
         shrinkage: float | str | None = None,
         unbiased: bool = False,
@@ -82,7 +84,10 @@ class GDA(
             raise ValueError(f"shrinkage is a number from 0 to 1 or a rule, got {shrinkage!r}.")
         elif shrinkage is not None:
             shrinkage = number("shrinkage", shrinkage, least=0, most=1)
-        for name in ("shared", "diagonal", "unbiased"):
+        share = self.shared
+        if not isinstance(share, bool | np.bool_):
+            share = number("shared", share, least=0, most=1)
+        for name in ("diagonal", "unbiased"):
             flag(name, getattr(self, name))
         if self.n_components is not None:
             whole("n_components", self.n_components, least=1)
@@ -91,11 +96,12 @@ class GDA(
         if self.singular not in ("shrink", "error"):
             raise ValueError(f'singular is "shrink" or "error", got {self.singular!r}.')
         return Gaussian(
-            bool(self.shared),
+            share == 1,
             bool(self.diagonal),
             shrinkage or None,
             bool(self.unbiased),
             singular=str(self.singular),
+            pooled=float(share) if 0 < share < 1 else 0.0,
         )
 
     def _priors(self) -> Priors:
@@ -141,7 +147,7 @@ class GDA(
         parameters = self._parameters
         if isinstance(parameters, DiagonalParameters):
             full = np.einsum("kj,jl->kjl", parameters.variance, np.eye(self.n_features_in_))
-            return full[0] if self._option("shared") else full
+            return full[0] if self._option("shared") == 1 else full
         return parameters.covariance
 
     @property
@@ -157,9 +163,10 @@ class GDA(
     # The logistic form
 
     def _is_linear(self) -> bool:
-        if not self._option("shared"):
+        if self._option("shared") != 1:
             raise AttributeError(
-                "With shared=False log p(y|x) is quadratic in x; only shared=True has this."
+                f"With shared={self._option('shared')} log p(y|x) is quadratic in x; only "
+                "shared=True has this."
             )
         return True
 

@@ -22,7 +22,7 @@ def twin(model: Any) -> BaseEstimator:
     """Return a fitted scikit-learn estimator with the parameters of a fitted classifier."""
     match model:
         case GDA():
-            made = linear_twin(model) if model._option("shared") else quadratic_twin(model)
+            made = linear_twin(model) if model._option("shared") == 1 else quadratic_twin(model)
         case GaussianNB():
             made = naive_bayes.GaussianNB(priors=listed(model, "priors"))
             made.theta_, made.var_ = model.theta_.copy(), model.var_.copy()

@@ -56,7 +56,10 @@ class Gaussian:
     `averaged`: Σ is the mean of the classes' own, each shrunk by itself, weighed by these priors.
     `estimator` estimates each of them from rows, as sklearn.covariance does. From `wide` columns
     on, rows are kept as long as there are fewer of them than columns. `remedy` is what errors about
-    a singular Σ advise, if not these options. `counted` see `counted_as`.
+    a singular Σ advise, if not these options. `counted` see `counted_as`. Separate covariances
+    have a share `pooled` of the scatter within all classes (Friedman 1989):
+
+        Σ_k = ((1 - s) S_k + s S) / ((1 - s) m_k + s m)
     """
 
     shared: bool = True
@@ -73,6 +76,7 @@ class Gaussian:
     estimator: Any = None
     remedy: str = ""
     wide: int = WIDE
+    pooled: float = 0.0
 
     def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
         """These options on statistics that were, and go on being, counted another way.
@@ -211,7 +215,7 @@ class Gaussian:
     ) -> Array | None:
         w = np.ones(len(y)) if weight is None else weight
         if isinstance(parameters, DiagonalParameters):
-            if statistics.structure != "diagonal" or self.added:
+            if statistics.structure != "diagonal" or self.added or self.pooled:
                 return None
             return score_diagonal_without(
                 statistics.moments,
@@ -228,7 +232,7 @@ class Gaussian:
             return None
         γ = float(self.shrinkage or 0.0)
         return score_full_without(
-            statistics.moments, parameters, X, y, w, shrinkage=γ, unbiased=self.unbiased
+            statistics.moments, parameters, X, y, w, γ, self.pooled, unbiased=self.unbiased
         )
 
     def sample(
@@ -242,10 +246,10 @@ class Gaussian:
 
     def _divisors(self, weights: Array) -> Array:
         """What scatters are divided by: m or m_k, less K or 1 if unbiased; weights (K, ·)."""
+        together = weights.sum(axis=0) - self.unbiased * np.count_nonzero(weights, axis=0)
         if self.shared:
-            groups = np.count_nonzero(weights, axis=0)
-            return weights.sum(axis=0) - self.unbiased * groups
-        return weights - float(self.unbiased)
+            return together
+        return (1 - self.pooled) * (weights - float(self.unbiased)) + self.pooled * together
 
     def _solve_diagonal(self, moments: Moments, classes: Axis) -> DiagonalParameters:
         weights = np.broadcast_to(moments.weights, moments.sums.shape)
@@ -253,7 +257,10 @@ class Gaussian:
         if moments.structure == "pooled":
             scatter = moments.variance() * moments.weights.sum() * (weights / weights.sum(axis=0))
         mean, total_variance = overall(moments.mean(), weights, scatter)
-        within = scatter.sum(axis=0) if self.shared else scatter + self.prior_rows * total_variance
+        within = scatter.sum(axis=0)
+        if not self.shared:
+            within = (1 - self.pooled) * scatter + self.pooled * within
+            within += self.prior_rows * total_variance
         divisor = self._divisors(weights) + (0.0 if self.shared else self.prior_rows)
         variance = np.broadcast_to(divide(within, divisor), weights.shape).copy()
         # A class that never showed a value of a column knows only what all classes know.
@@ -374,6 +381,7 @@ class Gaussian:
                 shrinkages.append(0.0)
                 continue
             given = isinstance(self.shrinkage, str) or self.identity or self.estimator is not None
+            given = given or self.pooled > 0
             if divisor[k] <= 0 or not (variances[k].any() or given):
                 raise SingularCovarianceError(
                     f"y has only 1 sample in class {label}, or all its rows are the same: class "
@@ -385,7 +393,7 @@ class Gaussian:
                 assert isinstance(moments, Points)
                 covariance, γ = estimated(self.estimator, moments, k, show(label)), 0.0
             else:
-                own = within(moments, scatter, k, float(divisor[k]))
+                own = within(moments, scatter, k, float(divisor[k]), self.pooled)
                 covariance, γ = shrink(own, moments, k, self.shrinkage, self.identity)
             covariances.append(covariance)
             factors.append(self._factor(covariance, moments, k, show(label)))
@@ -423,7 +431,7 @@ class Gaussian:
         if self.unbiased and not self.shared:
             ways.append("use unbiased=False")
         if (variances > 0).all():
-            ways += [] if self.shared else ["use shared=True"]
+            ways += [] if self.shared else ["use shared=True, or a share of it such as shared=0.5"]
             ways.append("use diagonal=True")
         ways.append("leave out columns that repeat others or are constant within classes")
         remedy = ", ".join(ways[:-1]) + (" or " if len(ways) > 1 else "") + ways[-1]
@@ -436,18 +444,30 @@ def scatter_of(statistics: Moments | Points) -> Array | None:
 
 
 def within(
-    statistics: Moments | Points, scatter: Array | None, k: int | None, divisor: float
+    statistics: Moments | Points,
+    scatter: Array | None,
+    k: int | None,
+    divisor: float,
+    pooled: float = 0.0,
 ) -> Covariance:
-    """The covariance within class k, or within all classes if None, from rows or the scatter."""
+    """The covariance within class k, or within all classes if None, from rows or the scatter.
+
+    That of a class has a share `pooled` of the scatter within all classes.
+    """
     if isinstance(statistics, Points):
-        spread = statistics.spread(k) / np.sqrt(divisor)
+        spread = statistics.spread(k)
+        if pooled:
+            both = np.sqrt(1 - pooled) * spread, np.sqrt(pooled) * statistics.spread(None)
+            spread = np.concatenate(both)
+        spread = spread / np.sqrt(divisor)
         if k is None or len(spread) < statistics.width:
             return Rows(spread, np.zeros(statistics.width))
         return Table(spread.T @ spread)
     assert scatter is not None
     if k is None:
         return Table((scatter if scatter.ndim == 2 else scatter.sum(axis=0)) / divisor)
-    return Table(scatter[k] / divisor)
+    own = (1 - pooled) * scatter[k] + pooled * scatter.sum(axis=0) if pooled else scatter[k]
+    return Table(own / divisor)
 
 
 def pooled_variance(statistics: Moments | Points) -> Array:

@@ -31,16 +31,34 @@ def score_full_without(
     X: Matrix,
     y: Codes,
     w: Array,
-    *,
     shrinkage: float,
+    share: float,
+    *,
     unbiased: bool,
 ) -> Array:
-    """log p(x|y), (m, K), of each row from the others; full Σ, shared or separate."""
+    """log p(x|y), (m, K), of each row from the others; full Σ, shared or separate.
+
+    Separate ones may have a `share` of the scatter within all classes.
+    """
     x = matrix.dense_rows(X)
     weights, scatter = moments.weights[:, 0], moments.scatter()
     if parameters.is_shared:
         pooled = scatter if scatter.ndim == 2 else scatter.sum(axis=0)
         return Downdate(pooled, parameters.mean, weights, shrinkage, unbiased).score(x, y, w)
+    if share > 0:
+        pooled = scatter.sum(axis=0)
+        found = [
+            Downdate(
+                (1 - share) * own + share * pooled,
+                parameters.mean,
+                weights,
+                shrinkage,
+                unbiased,
+                (k, share),
+            ).score(x, y, w)[:, k]
+            for k, own in enumerate(scatter)
+        ]
+        return np.stack(found, axis=1)
     scores = score_full(parameters, x, relative=False)
     for k in range(len(weights)):
         rows = np.flatnonzero(y == k)
@@ -157,13 +175,21 @@ class Downdate:
 
     Without row i of class k: W' = W - c vvᵀ, v = x_i - μ_k, c = w n_k / (n_k - w), and
     Σ' = a W' + b tr(W') I with a = (1 - γ) / divisor', b = γ / (n divisor'). In the basis of W's
-    eigenvectors that is a diagonal plus one rank.
+    eigenvectors that is a diagonal plus one rank. If W is (1 - s) that of class `only[0]` and
+    s = `only[1]` times that of all classes, rows of other classes take s c vvᵀ off.
     """
 
     def __init__(
-        self, scatter: Array, mean: Array, weights: Array, shrinkage: float, unbiased: bool
+        self,
+        scatter: Array,
+        mean: Array,
+        weights: Array,
+        shrinkage: float,
+        unbiased: bool,
+        only: tuple[int, float] | None = None,
     ) -> None:
         self.γ, self.unbiased, self.mean, self.weights = shrinkage, unbiased, mean, weights
+        self.only = only
         # Without a multiple of I, columns may be put on one scale first.
         scale = np.sqrt(np.diagonal(scatter))
         self.scale = np.where(scale > 0, scale, 1.0) if self.γ == 0 else np.ones(len(scale))
@@ -186,6 +212,11 @@ class Downdate:
         groups = np.count_nonzero(self.weights) - last
         divisor = self.weights.sum() - w - self.unbiased * groups
         c = np.where(last, 0.0, w * own / left)
+        if self.only is not None:
+            j, s = self.only
+            alone = self.weights[j] - w * (k == j) - self.unbiased
+            divisor = (1 - s) * alone + s * divisor
+            c = np.where(k == j, c, s * c)
         p = (x - self.centre) @ self.basis
         u = p - self.projected[k]
         with np.errstate(divide="ignore", invalid="ignore"):
