@@ -1314,3 +1314,24 @@ def test_the_number_of_words_is_told_by_some_of_the_texts(monkeypatch: pytest.Mo
     note = look(table.slice(0, 1000), total=2000, classes=2).columns[0].note
     told = [int(n.replace(",", "")) for n in re.findall(r"about ([\d,]+)", note)]
     assert told == pytest.approx([found.sum(), (~found).sum()], rel=0.1)
+
+
+@pytest.mark.parametrize(("rows", "most"), [(100, 0.05), (1000, 0.02)])
+def test_two_rows_of_rare_classes_do_not_touch_the_rest(rows: int, most: float) -> None:
+    rng = np.random.default_rng(0)
+    common = rng.integers(0, 2, rows + 1000)
+    frame = pd.DataFrame({f"n{j}": rng.normal(0.5 * common * (j < 3), 1) for j in range(6)})
+    frame["kind"] = np.where(rng.random(len(common)) < 0.3 + 0.3 * common, "a", "b")
+    labels = np.array(["no", "yes"], dtype=object)[common]
+    with_rare = labels.copy()
+    with_rare[:2] = ["rare", "rarer"]
+    known = labels[rows:]
+
+    def losses(given: Any) -> Any:
+        model = TableClassifier().fit(frame[:rows], given[:rows])
+        p = model.predict_proba(frame[rows:])
+        return -np.log(p[np.arange(len(known)), np.searchsorted(model.classes_, known)])
+
+    change = losses(with_rare) - losses(labels)
+    assert change.mean() < most
+    assert np.quantile(change, 0.99) < 20 * most
