@@ -33,6 +33,7 @@ from genus.plots import (
     BinsDisplay,
     BoundaryDisplay,
     ColumnDensityDisplay,
+    DependenceDisplay,
     EvidenceDisplay,
     ImageDisplay,
     NormalDisplay,
@@ -140,6 +141,28 @@ def test_columns_that_cannot_be_drawn(model: TableClassifier) -> None:
         ColumnDensityDisplay.from_estimator(model, "weight")
     with pytest.raises(ValueError, match="holds texts"):
         ColumnDensityDisplay.from_estimator(model, "note")
+
+
+@pytest.mark.parametrize(
+    "columns", [("height",), ("visits",), ("city",), ("since",), ("height", "city")], ids=" ".join
+)
+def test_dependence_is_drawn(model: TableClassifier, pyplot: Any, columns: tuple[str, ...]) -> None:
+    display = DependenceDisplay.from_estimator(model, *columns)
+    drawn = display.drawn
+    if len(columns) == 2:
+        (image,) = display.ax_.images
+        shown, expected = np.ma.filled(image.get_array(), np.nan).T, drawn.log_odds("yes")
+    else:
+        axis = display.ax_.lines[0]
+        there = slice(None) if columns == ("city",) else ~np.isnan(drawn.steps.x)
+        shown = axis.get_xdata() if columns == ("city",) else axis.get_ydata()
+        expected = drawn.log_odds("yes").mean[there]
+    np.testing.assert_allclose(shown, expected)
+    display.figure_.canvas.draw()
+    _, ax = pyplot.subplots()
+    again = DependenceDisplay.from_estimator(model, *columns, label="no", against="yes", ax=ax)
+    assert again.ax_ is ax
+    assert again._odds() == "log-odds of no against yes"
 
 
 def test_evidence_is_that_of_the_explanation(

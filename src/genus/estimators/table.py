@@ -263,12 +263,12 @@ class TableClassifier(GenerativeClassifier):
     def feature_importances_(self) -> Array:
         """How far each column moves the odds in the mean, (n,), in log-odds; not scaled to one.
 
-        The mean of |contribution| as `explain` has them, over classes and rows: of two classes what
-        a column adds to the log-odds, of more what it adds for a class against the mean of the
+        The mean absolute contribution, as `explain` has them, over classes and rows: of two classes
+        what a column adds to the log-odds, of more what it adds for a class against the mean of the
         others. No data is needed. The rows are the 256 of the model's sample with the smallest
-        hashes, so that models that are added have the importances of one that is fitted to all
-        rows; where none are kept (`calibrate=False`, `sample_size=0`) so many are drawn from the
-        counts.
+        hashes (fewer if there are many columns and classes), so that models that are added have the
+        importances of one that is fitted to all rows; where none are kept (`calibrate=False`,
+        `sample_size=0`) so many are drawn from the counts.
         """
         check_is_fitted(self)
         importance: Array = self.model_.parameters.importance

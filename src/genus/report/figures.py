@@ -174,21 +174,22 @@ def dependence(drawn: Dependence, colours: Colours) -> Markup:
     K = len(drawn.classes)
     found = {k: drawn.log_odds(drawn.classes[k]) for k in ([1] if K == 2 else range(K))}
     ends = [value for curve in found.values() for value in (*curve.mean, *curve.low, *curve.high)]
-    far = max(float(np.abs(ends).max(initial=0.0)), 0.05) * 1.05
+    low, high = min([*ends, -0.05]), max([*ends, 0.05])
+    room = 0.04 * (high - low)
     height = LINE * max(len(drawn.values), 1) + 46
-    plane = Plane(-far, far, 0.0, 1.0, height, (4, 14, 40, 8))
+    plane = Plane(low - room, high + room, 0.0, 1.0, height, (4, 14, 40, 8))
     zero = short(float(plane.x(0.0)))
     parts = [element("path", d=f"M{zero} 4V{short(height - 40)}", class_="g")]
     for i, value in enumerate(drawn.values):
         y = 4 + LINE * i
-        told = f"{name(value, 36)}  {percent(float(drawn.share[i]))}"
+        told = f"{name(value, 36)} ({percent(float(drawn.share[i]))})"
         parts.append(element("text", told, x=8, y=y + 11))
         for k in colours.order(found):
             curve = found[k]
             if K == 2:
-                low, high = (float(plane.x(end[i])) for end in (curve.low, curve.high))
-                wide = max(high - low, 1.0)
-                parts.append(element("rect", x=low, y=y + 14, width=wide, height=9, class_="b"))
+                start, end = (float(plane.x(side[i])) for side in (curve.low, curve.high))
+                wide = max(end - start, 1.0)
+                parts.append(element("rect", x=start, y=y + 14, width=wide, height=9, class_="b"))
             at = float(plane.x(curve.mean[i]))
             parts.append(element("circle", cx=at, cy=y + 18.5, r=4, class_=colours.dot(k)))
     parts.append(across(plane, height - 40, "log-odds"))

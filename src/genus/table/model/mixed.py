@@ -45,6 +45,8 @@ from genus.text.model.words import WordParameters, Words
 
 REFERENCE = 256  # rows that importance is a mean over
 MANY = 1024  # rows that curves are means over
+FEWEST = 32  # rows of either
+AFFORDED = 20_000  # numbers of a row, for which there are so many rows
 SEED = 0
 TINY = 1e-12
 ROWS = 1 << 12  # that are scored at a time: what is said of them stays in cache
@@ -109,20 +111,31 @@ class MixedParameters:
     def reference(self) -> tuple[Frame, Array]:
         """Some rows and their weights, which what is said of the whole model is a mean over."""
         assert self.solved_by is not None
-        return self.solved_by.reference(self, REFERENCE)
+        return self.solved_by.reference(self, self._affordable(REFERENCE))
 
     @cached_property
     def explained_rows(self) -> tuple[Frame, Array, Contributions]:
         """More rows and their weights, and what columns add in them."""
         assert self.solved_by is not None
-        X, weight = self.solved_by.reference(self, MANY)
+        X, weight = self.solved_by.reference(self, self._affordable(MANY))
         return X, weight, self.solved_by.explained(self, X, is_rough=True)
+
+    def _affordable(self, rows: int) -> int:
+        """So many rows, or fewer where each takes long because of many columns and classes."""
+        if self.weights is None:
+            return rows
+        return int(np.clip(rows * AFFORDED // self.submodels.cost, min(rows, FEWEST), rows))
+
+    @cached_property
+    def submodels(self) -> Submodels:
+        """The models of some of the columns, if experts have weights."""
+        assert self.solved_by is not None
+        return Submodels(self.solved_by, self)
 
     @cached_property
     def shapley(self) -> Shapley:
         """What shares the log-odds of experts out to columns."""
-        assert self.solved_by is not None
-        return Shapley(Submodels(self.solved_by, self), *self.reference)
+        return Shapley(self.submodels, *self.reference)
 
     @cached_property
     def importance(self) -> Array:

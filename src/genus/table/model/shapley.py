@@ -30,7 +30,7 @@ whichever rows are beside it.
 **Class constants.** Weights are learned with all columns known, and so are the constants c of the
 classes; they and weights that do not add up to one would move v(none) away from the class shares.
 What they move it by is what they correct in the evidence of columns. It is shared out to columns by
-their importance: the mean of |contribution| over the rows of a reference, without constants.
+their importance: the mean absolute contribution in rows of a reference, without constants.
 
 Symbols: m rows, n columns, K classes, s steps of an order.
 """
@@ -50,7 +50,7 @@ from genus.table import Frame
 from genus.table.model.submodels import Evidence, Order, Route, Submodels
 
 TARGET = 0.05  # nats: the error of the least exact column of a row, in the median
-FEWEST, MOST = 3, 16  # quartets
+ROUGH, FEWEST, MOST = 2, 3, 16  # quartets: for means over rows, and for a row
 PILOT = 64  # rows whose spread says how many
 MOST_NUMBERS = 80_000  # of a row, over all quartets
 FEW = 4  # columns of which all orders are taken
@@ -95,7 +95,7 @@ class Shapley:
     def _pilot(self) -> Contributions:
         """What columns add in some rows of the reference, without constants, by a few orders."""
         nothing = np.zeros((self.columns, len(self.models.offset)))
-        return self._of(self.reference[:PILOT], nothing, FEWEST)
+        return self._of(self.reference[:PILOT], nothing, ROUGH)
 
     @cached_property
     def constants(self) -> Array:
@@ -112,16 +112,16 @@ class Shapley:
         largest = self._pilot.error.max(axis=(1, 2), initial=0.0) * (K / max(K - 1, 1))
         error = float(np.median(largest)) if len(largest) else 0.0
         most = np.clip(MOST_NUMBERS // self.models.cost, FEWEST, MOST)
-        return int(np.clip(np.ceil(FEWEST * (error / TARGET) ** 2), FEWEST, most))
+        return int(np.clip(np.ceil(ROUGH * (error / TARGET) ** 2), FEWEST, most))
 
     @property
     def columns(self) -> int:
         return len(self.models.parameters.marginals)
 
     def contributions(self, X: Frame, is_rough: bool = False) -> Contributions:
-        """What columns add to rows, and with which error; `is_rough`: by the fewest orders."""
+        """What columns add to rows, and with which error; `is_rough`: by a few orders."""
         with matrix.ONE_BLAS_THREAD:  # for matrices so small, several wait for each other
-            return self._of(X, self.constants, FEWEST if is_rough else self.quartets)
+            return self._of(X, self.constants, ROUGH if is_rough else self.quartets)
 
     def _of(self, X: Frame, constants: Array, quartets: int) -> Contributions:
         groups = orders(self.columns, quartets)
