@@ -560,14 +560,6 @@ def carry_over(connection: sqlite3.Connection, path: Path) -> None:
     run = connection.execute
     try:
         run("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        if "readonly" not in str(error):
-            raise
-        raise StoreError(
-            f"{path} is a store of version 1, which this user cannot write. Let its owner carry "
-            f"it over: genus mail stats --store {path}."
-        ) from error
-    try:
         if run("PRAGMA user_version").fetchone() == (1,):  # else another process has done it
             for table in ("tokens", "lessons", "totals", "notes"):
                 run(f"ALTER TABLE {table} RENAME TO old_{table}")
@@ -594,10 +586,15 @@ def carry_over(connection: sqlite3.Connection, path: Path) -> None:
             for table in ("tokens", "lessons", "totals", "notes"):
                 run(f"DROP TABLE old_{table}")
         run("COMMIT")
-    except BaseException:
+    except BaseException as error:
         if connection.in_transaction:
             run("ROLLBACK")
-        raise
+        if "readonly" not in str(error):
+            raise
+        raise StoreError(
+            f"{path} is a store of version 1, which this user cannot write. Let its owner carry "
+            f"it over: genus mail stats --store {path}."
+        ) from error
     with suppress(sqlite3.Error):  # room is given back when nobody else has it open
         run("VACUUM")
 
