@@ -406,6 +406,7 @@ BAD = {
     "a length in letters": (lengthy("CHECK", "five"), b"76"),
     "a length of digits of elsewhere": (lengthy("CHECK", "٥"), b"76"),
     "a huge length": (lengthy("CHECK", 10**15) + HAM, b"65"),
+    "a length of 2⁶³": (lengthy("CHECK", 2**63) + HAM, b"76"),
     "a length beyond numbers": (lengthy("CHECK", "9" * 5000) + HAM, b"76"),
     "too large": (lengthy("CHECK", 3_000_000) + b"x" * 3_000_000, b"65"),
     "too large, unannounced": (b"CHECK SPAMC/1.5\r\n\r\n" + b"x" * 3_000_000, b"65"),
@@ -854,7 +855,11 @@ def score(answer):
 
 @pytest.mark.parametrize(
     "name",
-    ["../site", "a/b", "/etc/x", ".", "..", ".x", "-x", "a b", "a\\b", "é", "x" * 129, "a:b"],
+    [
+        *("../site", "../x", "a/b", "/etc/x", ".", "..", ".x", "-x", "a b", "a\\b", "é", "x" * 129),
+        *("a:b", "'; DROP TABLE lessons; --", "x" * 10_000),
+    ],
+    ids=lambda name: name[:30],
 )
 def test_names_of_users_are_names_of_files(serve_users, name):
     server, folder = serve_users
@@ -863,6 +868,13 @@ def test_names_of_users_are_names_of_files(serve_users, name):
         assert b" 64 EX_USAGE" in server.request("TELL", SPAM, f"User: {name}", *headers)
     assert b" 64 EX_USAGE" in server.request("CHECK", SPAM, f"User: {name}")
     assert {path for path in folder.rglob("*") if "site" not in path.name} == before
+
+
+def test_a_user_without_a_name_is_the_site(serve_users):
+    server, _ = serve_users
+    told = server.request("TELL", SPAM, "User: ", "Message-class: spam", "Set: local")
+    assert told.startswith(b"SPAMD/1.0 64 EX_USAGE: each user learns alone here")
+    assert b"Spam: True" in server.request("CHECK", SPAM, "User: ")
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ import os
 import random
 import shutil
 import sqlite3
+import subprocess
+import tempfile
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import servers
 from genus.cli import cli
+from genus.mail import spamfilter
 from genus.mail.boxes import messages_at
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.store import StoreError, open_store
@@ -26,6 +30,7 @@ from genus.mail.store.lessons import COLUMNS, NoLesson
 from genus.mail.store.packing import emptied, filled, packed, unpacked
 from genus.mail.verification import faults_in
 from scope import EVERYTHING
+from servers import ROOT
 
 pytest_plugins = ("servers",)
 
@@ -166,6 +171,56 @@ def test_carrying_over_happens_or_does_not(store):
         good = known[1][39][3]
         connection.execute("UPDATE lessons SET tokens = ? WHERE number = 40", (good,))
     assert state(store) == known
+
+
+def test_a_store_of_version_1_that_cannot_be_written_says_who_must(store):
+    python = servers.mail_python()
+    if not ROOT or python is None:
+        pytest.skip("only root can become somebody else, who must be able to start genus")
+    as_version_1(store)
+    code = "from genus.mail.store import open_store; import sys; open_store(sys.argv[1])"
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # others cannot get into pytest's
+        os.chmod(folder, 0o555)
+        there = Path(shutil.copy(store, folder))
+        there.chmod(0o444)
+        command = [python, "-c", f"{servers.WITH_GENUS}\n{code}", str(there)]
+        done = subprocess.run(command, capture_output=True, text=True, **servers.as_user("nobody"))
+        assert there.read_bytes() == store.read_bytes()
+    assert "is a store of version 1, which this user cannot write. Let its owner" in done.stderr
+
+
+def test_carrying_over_on_a_full_disk_leaves_the_store_as_it_was(store, tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    as_version_1(store)
+    size = store.stat().st_size // 1024 + 60
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}k", "genus", str(folder)]
+    if not ROOT or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        there = Path(shutil.copy(store, folder / "mail.sqlite"))
+        with pytest.raises(StoreError, match=r"is full\. Make room"):
+            open_store(there)
+        subprocess.run(["mount", "-o", "remount,size=8m", str(folder)], check=True)
+        assert state(there) == state(store)
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("year", [1970, 1999, 2200])
+def test_a_clock_that_is_years_off_loses_nothing(store, year, monkeypatch):
+    now = (year - 1970) * 365 * 86_400 + 5.0
+    monkeypatch.setattr(spamfilter.time, "time", lambda: now)
+    new = b"Subject: another\n\nmessage of another year\n"
+    with closing(SpamFilter.open(store)) as spam_filter:
+        assert spam_filter.learn([new], spam=False) == ["learned"]
+        assert spam_filter.check(MAIL["new"][1]).verdict == "spam"
+        assert spam_filter.expire(half_life=180, keep=20_000)[1] == 0
+        assert faults_in(spam_filter.store) == []
+        monkeypatch.undo()
+        spam_filter.expire(half_life=180, keep=20_000)
+        assert spam_filter.store.totals().ham == 33
+        assert spam_filter.check(MAIL["new"][1]).verdict == "spam"
 
 
 def test_lessons_learned_one_by_one_are_joined_and_stay_the_same(tmp_path):

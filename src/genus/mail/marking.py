@@ -9,6 +9,7 @@ from genus.mail.message import LF_ENVELOPE
 from genus.mail.verdict import NEW, UNREAD, Verdict
 
 HEADER = "X-Genus"
+FEW = "too-little-learned"
 REASONS = {UNREAD: "mostly-unread", NEW: "mostly-new"}
 CR = ord("\r")
 # What a message that begins with a folded line gets before it, lest that continue our header.
@@ -71,7 +72,7 @@ def told_in_header(verdict: Verdict) -> str:
     """What the header says."""
     probability = shown(verdict.probability)
     told = f"{verdict.verdict}; probability={probability}; score={verdict.score:.4g}"
-    reason = REASONS.get(verdict.reason, "too-little-learned")
+    reason = f"{verdict.rule}-rule" if verdict.rule else REASONS.get(verdict.reason, FEW)
     return told + f"; reason={reason}" * bool(verdict.reason)
 
 

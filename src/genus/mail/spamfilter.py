@@ -22,6 +22,7 @@ import numpy as np
 from genus.mail.evidence import Why, evidence_in
 from genus.mail.identity import digest
 from genus.mail.judgement import HAM_LOSS, Judgement, judge
+from genus.mail.rules import rule_for, rules_in
 from genus.mail.store import Change, Lesson, Store, StoreError, Totals, open_store
 from genus.mail.store.lessons import sums
 from genus.mail.tokens import VERSION, tokens_of
@@ -305,8 +306,10 @@ class SpamFilter:
 
     def check_named(self, messages: Iterable[tuple[T, bytes]]) -> Iterator[tuple[T, Verdict]]:
         """The same for messages with names."""
-        for batch in batches((name, tokens_of(raw)) for name, raw in messages):
-            tokens = [each for _, each in batch]
+        rules = rules_in(self.store)
+        read = ((name, tokens_of(raw), rule_for(raw, rules)) for name, raw in messages)
+        for batch in batches(read):
+            tokens = [each for _, each, _ in batch]
             judgement, totals = self.judgement, self.store.totals()
             if len(tokens) == 1:
                 counts = [self.store.counts(tokens[0])]
@@ -314,12 +317,15 @@ class SpamFilter:
                 ids, at = np.unique(np.concatenate(tokens), return_inverse=True)
                 ends = np.cumsum([len(each) for each in tokens])[:-1]
                 counts = np.split(self.store.counts(ids)[at], ends)
-            for (name, _), each, found in zip(batch, tokens, counts, strict=True):
-                yield name, judgement.verdict(each, found, totals, self.ham_loss)
+            for (name, each, rule), found in zip(batch, counts, strict=True):
+                verdict = judgement.verdict(each, found, totals, self.ham_loss)
+                yield name, verdict if rule is None else rule.decide(verdict)
 
     def why(self, message: bytes) -> Why:
         """The evidence in a message, token by token, and where it stood."""
-        return evidence_in(message, self.store, self.judgement, self.ham_loss)
+        why = evidence_in(message, self.store, self.judgement, self.ham_loss)
+        rule = rule_for(message, rules_in(self.store))
+        return why if rule is None else replace(why, verdict=rule.decide(why.verdict))
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.mail.authentication import results_of
 from genus.mail.identity import is_added
 from genus.mail.message import LIMITS, ZERO_WIDTH, Message, Part, read
 from genus.mail.store.lessons import Tokens
@@ -63,6 +64,12 @@ EXPECTED = [
 ]
 ONCE = ("subject", "from", "reply-to", "date", "message-id")  # what readers show is the first
 PROGRAMS = ("x-mailer", "user-agent", "x-mimeole", "x-newsreader")
+
+# Suffixes of files that run when they are opened, or hold such.
+RUN = (
+    *("bat", "chm", "cmd", "com", "cpl", "dll", "docm", "exe", "hta", "img", "iso", "jar", "js"),
+    *("jse", "lnk", "msi", "pif", "ps1", "reg", "scr", "vbe", "vbs", "vhd", "wsf", "xlsm"),
+)
 
 # These begin with letters that are rare in texts, so that most of a text is passed at once.
 LINK = re.compile(r"""://([^\s"'<>()]+)""")
@@ -202,6 +209,12 @@ def of_headers(message: Message, pieces: Pieces) -> None:
             add(FORM, f"date:{shape[:40]}")
             zone = ZONE.search(value)
             add(FORM, f"zone:{zone.group() if zone else 'none'}")
+    results = results_of(message.headers)
+    for method, result in results.found:
+        add(ROUTE, f"{method}={result}")
+    for signer in results.signers:
+        for domain in hosts(signer):
+            add(PEOPLE, f"signed:@{domain}")
     add(FORM, f"hops:{min(hops, 8)}")
     for name in EXPECTED:
         if name not in names:
@@ -271,7 +284,12 @@ def of_part(part: Part, pieces: Pieces) -> None:
         if value:
             pieces.add(STRUCTURE, f"{name}:{clean(value)[:40]}")
     if part.name:
+        suffixes = [each.lower()[:6] for each in clean(part.name).split(".")[1:]]
         pieces.add(STRUCTURE, f"suffix:{clean(part.name).rpartition('.')[2].lower()[:6]}")
+        if suffixes and suffixes[-1] in RUN:
+            pieces.add(STRUCTURE, "can be run")
+            if len(suffixes) > 1:
+                pieces.add(STRUCTURE, f"suffixes:{'.'.join(suffixes[-2:])}")
         for word in PATH_WORD.findall(part.name)[:6]:
             pieces.add(STRUCTURE, f"file:{word.lower()[:16]}")
 

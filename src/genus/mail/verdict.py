@@ -14,13 +14,15 @@ NEW = "It would be spam, but more of it is new to the filter than of most mail t
 class Verdict:
     """ham, unsure or spam; how probable spam is, and the log-odds, which never saturate.
 
-    `reason` says why the answer is unsure when that is not for what the message says.
+    `reason` says why the answer is what it is when that is not for what the message says; `rule`
+    is "allow" or "block" if a rule decided.
     """
 
     verdict: str
     probability: float
     score: float
     reason: str = ""
+    rule: str = ""
 
     def line(self, path: str) -> str:
         """As a line of JSON."""

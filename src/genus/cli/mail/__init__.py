@@ -13,6 +13,7 @@ from genus.cli.mail.client import client
 from genus.cli.mail.filtering import filter_message
 from genus.cli.mail.learning import forget, learn
 from genus.cli.mail.miltering import milter
+from genus.cli.mail.ruling import allow, block, rules
 from genus.cli.mail.serving import serve
 from genus.cli.mail.sorting import sort
 from genus.cli.mail.upkeep import expire, import_bogofilter, repair, stats, verify
@@ -52,6 +53,9 @@ for command in (
     client,
     milter,
     why,
+    allow,
+    block,
+    rules,
     stats,
     verify,
     repair,

@@ -58,7 +58,8 @@ def check(
                         f"{verdict.verdict:6}  {six_digits(verdict.probability)}  "
                         f"{verdict.score:+9.3f}  {printable(name)}"
                     )
-                reasons.add(verdict.reason)
+                if not verdict.rule:
+                    reasons.add(verdict.reason)
         finally:
             spam_filter.close()
         for reason in sorted(reasons - {"", NEW}):

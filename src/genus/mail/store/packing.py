@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from genus.mail.store.lessons import UNIT, Counts, NoLesson, Tokens
+
+T = TypeVar("T", bound=np.generic)
 
 TOGETHER = 256  # lessons of a full pack
 FAR = 255  # a distance that takes four bytes, elsewhere
@@ -52,7 +55,9 @@ def packed(lessons: Sequence[Tokens]) -> bytes:
     planes = gaps.view(np.uint8).reshape(-1, 4).T  # high bytes are alike, low ones are not
     head = np.array([len(sizes), len(ids), np.count_nonzero(far)], "<u4")
     parts = (head, sizes, np.ascontiguousarray(planes), near, steps[far].astype("<u4"))
-    return zlib.compress(b"".join(each.tobytes() for each in parts), 6)
+    # Bytes here repeat only in runs: to look for more would take six times as long.
+    stream = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_RLE)
+    return stream.compress(b"".join(each.tobytes() for each in parts)) + stream.flush()
 
 
 def unpacked(pack: bytes) -> list[Tokens]:
@@ -89,6 +94,13 @@ def unpacked(pack: bytes) -> list[Tokens]:
 def buckets_of(tokens: Tokens) -> NDArray[np.int64]:
     """The number of each token's bucket."""
     return (tokens >> SHIFT).astype(np.int64)
+
+
+def different(ascending: NDArray[T]) -> NDArray[T]:
+    """Each value once, of some that are in order; np.unique would sort them again."""
+    if not len(ascending):
+        return ascending
+    return ascending[np.append(True, ascending[1:] != ascending[:-1])]
 
 
 def filled(tokens: Tokens, counts: Counts) -> list[tuple[int, bytes]]:

@@ -24,7 +24,15 @@ from typing import Any
 import numpy as np
 
 from genus.mail.store.lessons import COLUMNS, Counts, Lesson, NoLesson, Tokens, whole
-from genus.mail.store.packing import TOGETHER, buckets_of, emptied, filled, packed, unpacked
+from genus.mail.store.packing import (
+    TOGETHER,
+    buckets_of,
+    different,
+    emptied,
+    filled,
+    packed,
+    unpacked,
+)
 from genus.mail.store.protocol import Change, NoStore, Store, StoreError, Totals
 
 VERSION = 2
@@ -278,12 +286,13 @@ class SQLiteChange:
     def shift(self, tokens: Tokens, by: Counts) -> None:
         for start in range(0, len(tokens), MANY):
             some, more = tokens[start : start + MANY], by[start : start + MANY]
-            numbers = np.unique(buckets_of(some)).tolist()
+            numbers = different(buckets_of(some)).tolist()
             held, counts = emptied(look_up(self._connection, numbers))
-            ids, at = np.unique(np.concatenate([held, some]), return_inverse=True)
+            # Both are in order, which a stable sort makes use of.
+            ids = different(np.sort(np.concatenate([held, some]), kind="stable"))
             sums = np.zeros((len(ids), 2), np.int64)
-            sums[at[: len(held)]] = counts
-            sums[at[len(held) :]] += more
+            sums[ids.searchsorted(held)] = counts
+            sums[ids.searchsorted(some)] += more
             if sums.size and sums.min() < 0:
                 raise NoLesson("counts would be negative")
             stay = sums.any(axis=1)
@@ -560,14 +569,6 @@ def carry_over(connection: sqlite3.Connection, path: Path) -> None:
     run = connection.execute
     try:
         run("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        if "readonly" not in str(error):
-            raise
-        raise StoreError(
-            f"{path} is a store of version 1, which this user cannot write. Let its owner carry "
-            f"it over: genus mail stats --store {path}."
-        ) from error
-    try:
         if run("PRAGMA user_version").fetchone() == (1,):  # else another process has done it
             for table in ("tokens", "lessons", "totals", "notes"):
                 run(f"ALTER TABLE {table} RENAME TO old_{table}")
@@ -594,10 +595,15 @@ def carry_over(connection: sqlite3.Connection, path: Path) -> None:
             for table in ("tokens", "lessons", "totals", "notes"):
                 run(f"DROP TABLE old_{table}")
         run("COMMIT")
-    except BaseException:
+    except BaseException as error:
         if connection.in_transaction:
             run("ROLLBACK")
-        raise
+        if "readonly" not in str(error):
+            raise
+        raise StoreError(
+            f"{path} is a store of version 1, which this user cannot write. Let its owner carry "
+            f"it over: genus mail stats --store {path}."
+        ) from error
     with suppress(sqlite3.Error):  # room is given back when nobody else has it open
         run("VACUUM")
 

@@ -1,0 +1,66 @@
+"""What the own server has found out about a sender: SPF, DKIM and DMARC (RFC 8601).
+
+A server that checks these says so in the header Authentication-Results, which anybody can write.
+Only the one counts that the own server wrote: of that name, if $GENUS_AUTHSERV_ID says it, and else
+one that stands above the second Received line, where no stranger's can be. Nothing is looked up.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+VARIABLE = "GENUS_AUTHSERV_ID"
+METHODS = ("spf", "dkim", "dmarc", "arc", "iprev", "auth")
+MOST = 20  # results of one header
+RESULT = re.compile(r"(?:^|;)\s*([a-z-]{1,20})(?:/[0-9.]+)?\s*=\s*([a-z]{1,20})([^;]*)", re.I)
+SIGNER = re.compile(r"header\.[di]\s*=\s*(?:[^\s;@]*@)?([a-z0-9.-]{1,100})", re.I)
+COMMENT = re.compile(r"\([^()]*\)")
+
+
+@dataclass(frozen=True)
+class Results:
+    """Methods with what they found, and the domains whose signature holds."""
+
+    found: tuple[tuple[str, str], ...] = ()
+    signers: tuple[str, ...] = ()
+
+    @property
+    def is_forged(self) -> bool:
+        """Whether the domain of the sender says that it did not send this."""
+        return ("dmarc", "fail") in self.found
+
+
+def results_of(headers: Iterable[tuple[str, str]]) -> Results:
+    """The results that the own server wrote into a message.
+
+    >>> top = "mx.example.org; spf=pass; dkim=pass header.d=shop.example; dmarc=fail (p=none)"
+    >>> results = results_of([("authentication-results", top), ("received", "from x")])
+    >>> results.found, results.signers, results.is_forged
+    ((('spf', 'pass'), ('dkim', 'pass'), ('dmarc', 'fail')), ('shop.example',), True)
+    """
+    own, hops = os.environ.get(VARIABLE, "").lower(), 0
+    for name, value in headers:
+        if name == "received":
+            hops += 1
+            if hops > 1 and not own:
+                break
+        elif name == "authentication-results":
+            server, _, rest = COMMENT.sub(" ", value).partition(";")
+            if not own or server.strip().lower().partition(" ")[0] == own:
+                return read_results(rest)
+    return Results()
+
+
+def read_results(text: str) -> Results:
+    found: list[tuple[str, str]] = []
+    signers: list[str] = []
+    for each in RESULT.findall(text)[:MOST]:
+        method, result = each[0].lower(), each[1].lower()
+        if method in METHODS:
+            found.append((method, result))
+            if (method, result) == ("dkim", "pass"):
+                signers += [domain.lower().strip(".") for domain in SIGNER.findall(each[2])]
+    return Results(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(signers)))

@@ -1,0 +1,99 @@
+"""Rules that decide before any evidence: senders that are allowed, and senders that are blocked.
+
+A rule names an address, or a domain with all that is below it; it is looked for in From. The most
+special one holds, and that of the user before that of the site. Anybody can write anything into
+From. So mail is allowed only if there is no other address in From, be it in a name, and unless the
+domain of the sender disowns the message (DMARC, in the own server's results).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from genus.mail.authentication import results_of
+from genus.mail.message import LIMITS, Reader, divide, lines_of
+from genus.mail.store import Store
+from genus.mail.verdict import HAM, SPAM, Verdict
+
+PREFIX = "rule "  # of notes in a store
+ALLOW, BLOCK = "allow", "block"
+VERDICTS = {ALLOW: HAM, BLOCK: SPAM}
+LONGEST = 254
+ADDRESS = re.compile(r"""([^\s<>,;:"()@]{1,64})@([A-Za-z0-9.-]{1,255})""")
+LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+DOMAIN = re.compile(rf"{LABEL}(?:\.{LABEL})*")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Whether a sender is allowed or blocked."""
+
+    kind: str
+    sender: str
+
+    def decide(self, verdict: Verdict) -> Verdict:
+        """The verdict that the rule gives; the score stays what the evidence says."""
+        word = "allows" if self.kind == ALLOW else "blocks"
+        told = f"A rule {word} {self.sender}, whatever the evidence is."
+        return replace(verdict, verdict=VERDICTS[self.kind], reason=told, rule=self.kind)
+
+
+def sender_named(text: str) -> str:
+    """An address or a domain in the form in which rules have it.
+
+    >>> sender_named("Ann@Example.org"), sender_named("@example.org")
+    ('ann@example.org', 'example.org')
+    """
+    name = text.strip().lower()
+    local, at, domain = name.rpartition("@")
+    is_address = at and local and ADDRESS.fullmatch(name) is not None
+    if len(name) > LONGEST or DOMAIN.fullmatch(domain) is None or (at and local and not is_address):
+        raise ValueError(
+            f"{text[:100]!r} is neither an address nor a domain, such as ann@example.org or "
+            "example.org."
+        )
+    return name if is_address else domain
+
+
+def rules_in(store: Store) -> dict[str, Rule]:
+    """The rules of a store and of those below it, by sender; the own ones come first."""
+    found: dict[str, Rule] = {}
+    for layer in reversed(list(store.layers)):
+        for name, kind in layer.notes(PREFIX).items():
+            if kind in VERDICTS:
+                found[name.removeprefix(PREFIX)] = Rule(kind, name.removeprefix(PREFIX))
+    return found
+
+
+def put_rules(store: Store, kind: str | None, senders: Sequence[str]) -> int:
+    """Make rules, or remove those that there are; how many that changed."""
+    names = [sender_named(each) for each in senders]
+    with store.change() as change:
+        changed = [name for name in dict.fromkeys(names) if change.get(PREFIX + name) != kind]
+        for name in changed:
+            change.put(PREFIX + name, kind)
+    return len(changed)
+
+
+def rule_for(raw: bytes, rules: Mapping[str, Rule]) -> Rule | None:
+    """The rule that decides about a message."""
+    if not rules:
+        return None
+    headers = Reader(LIMITS, []).headers(divide(lines_of(raw))[0], LIMITS.head)
+    sender = " ".join(value for name, value in headers if name == "from")
+    found = [rule_of(local, domain, rules) for local, domain in ADDRESS.findall(sender)]
+    blocked = next((rule for rule in found if rule is not None and rule.kind == BLOCK), None)
+    is_plain = found and None not in found and sender.count("@") == len(found)
+    if blocked is not None or not is_plain:
+        return blocked
+    return None if results_of(headers).is_forged else found[0]
+
+
+def rule_of(local: str, domain: str, rules: Mapping[str, Rule]) -> Rule | None:
+    """The most special rule for an address."""
+    domain = domain.lower().strip(".")
+    parts = domain.split(".")
+    names = [f"{local.lower()}@{domain}", *(".".join(parts[at:]) for at in range(len(parts)))]
+    return next((rules[name] for name in names if name in rules), None)
