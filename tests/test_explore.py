@@ -601,7 +601,7 @@ def test_learning_curves_cross(page: Page) -> None:
     page.start("which-one")
     few, many = page.run(
         """const {summary} = genusExplore.simulation;
-        return [summary('bells', 20, 1, 100), summary('far', 160, 1, 100)]"""
+        return [summary('bells', 20, 6, 100), summary('far', 160, 6, 100)]"""
     )
     assert few[2]["mean"] + 3 * few[2]["error"] < 0 < many[2]["mean"] - 3 * many[2]["error"]
 

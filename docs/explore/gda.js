@@ -99,8 +99,9 @@ define({
       panel.set({ points: points.filter((_, j) => j !== i) });
       handles[Math.min(i, handles.length - 1)]?.element.focus({ preventScroll: true });
     };
-    chart.svg.addEventListener("pointerdown", (event) => {
-      if (event.button || panel.state.brush === "erase") return;
+    // A click, and not the press before it, so that a finger can scroll the page from here.
+    chart.svg.addEventListener("click", (event) => {
+      if (panel.state.brush === "erase" || event.target.closest(".ex-handle")) return;
       const [x, y] = chart.place(event);
       if (Math.abs(x) > 4 || Math.abs(y) > 4) return;
       panel.set({ points: [...panel.state.points, [x, y, Number(panel.state.brush)]] });
@@ -154,7 +155,7 @@ define({
       context.putImageData(image, 0, 0);
     };
     paintWithTheme(paint);
-    const brush = choice(panel, "brush", "A click adds", { 0: "blue", 1: "orange", 2: "green", erase: "nothing: it deletes" });
+    const brush = choice(panel, "brush", "A click", { 0: "adds blue", 1: "adds orange", 2: "adds green", erase: "deletes" });
     panel.below.append(
       controls(
         brush,

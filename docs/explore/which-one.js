@@ -77,7 +77,7 @@ define({
     truth: choiceField("bells", Object.keys(TRUTHS)),
     n: numberField(20, 6, 320, 2),
     drawn: numberField(1, 1, DRAWS, 1),
-    seed: numberField(1, 1, 999, 1),
+    seed: numberField(6, 1, 999, 1),
     curve: choiceField("no", ["no", "yes"]),
   },
   presets: [
