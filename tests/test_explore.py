@@ -780,6 +780,24 @@ def test_type_a_message(page: Page) -> None:
     assert np.allclose(result(panel["python"]), panel["answer"], **CLOSE)
 
 
+def test_words_that_nobody_expects(page: Page) -> None:
+    page.start("naive-bayes")
+    strange = [
+        "<img src=x onerror=alert(1)>",
+        "\u202eabc def\u202c",
+        "x" * 120,
+        "constructor __proto__",
+    ]
+    for text in strange:
+        messages = [{"text": text, "label": 1}, {"text": "plain words", "label": 0}]
+        panel = page.set("naive-bayes", messages=messages, query=f"{text} plain")
+        assert np.allclose(result(panel["python"]), panel["answer"], **CLOSE), text
+        assert page.run("return document.querySelectorAll('.explorable img').length") == 0
+        wide = "return document.documentElement.scrollWidth <= innerWidth"
+        assert page.run(wide), text
+    page.start("naive-bayes")
+
+
 def test_sliders_move(page: Page) -> None:
     page.start("smoothing", "bayes")
     for name, field, value in ("smoothing", "lambda", 2.5), ("bayes", "prior", 0.9):
