@@ -127,14 +127,14 @@ define({
       set(here, { x1: below.X(x), x2: below.X(x), y1: below.box.top, y2: below.box.bottom });
       set(spot, { cx: below.X(x), cy: below.Y(posterior[1]) });
       animal.put(x, 0, `${number(x)} metres: ${percent(posterior[1])} elephant`);
-      const wide = 250;
+      const wide = 110;
       const bars = svg(
         "svg",
         { viewBox: "0 0 300 92", class: "ex-bars", role: "img", "aria-label": `p(dog|x) is ${percent(posterior[0])}, p(elephant|x) ${percent(posterior[1])}` },
         ...[0, 1].map((k) =>
           svg("g", {},
             svg("rect", { x: 0, y: k * 16, height: 12, width: Math.max(0, (joint[k] / high) * wide), class: `ex-fill ex-c${k}` }),
-            svg("text", { x: (joint[k] / high) * wide + 6, y: k * 16 + 11 }, `p(x|y) p(y) = ${number(joint[k], 4)}`),
+            svg("text", { x: (joint[k] / high) * wide + 6, y: k * 16 + 11 }, `p(x|${NAMES[k]}) p(${NAMES[k]}) = ${number(joint[k], 4)}`),
           ),
         ),
         svg("text", { x: 0, y: 50, class: "ex-label" }, "both divided by p(x):"),
@@ -154,7 +154,7 @@ define({
           formula(
             "p (", m.word(NAMES[1]), "| x ) =",
             m.frac(m.num(joint[1], 4, "ex-c1"), m(m.num(joint[0], 4, "ex-c0"), "+", m.num(joint[1], 4, "ex-c1"))),
-            "=", m.num(posterior[1], 4),
+            "=", m.num(posterior[1], 3),
           ),
           formula("log", m.text(" "), "p ( x ) =", m.num(logEvidence, 2)),
           note(

@@ -5,14 +5,14 @@ import { columns } from "./data.js";
 import {
   binCounts, binOf, binShares, leaveOneOutBells, leaveOneOutLoss, mdlpEdges, quantileEdges, softmax, sum, uniformEdges,
 } from "./math.js";
-import { button, choice, controls, define, slider } from "./panel.js";
+import { button, controls, define, slider } from "./panel.js";
 import { handle, plot } from "./plot.js";
 import { choiceField, numberField, rowsField } from "./state.js";
 
 const SETS = {
-  humps: { title: "two humps", unit: "x", classes: ["inner", "outer"], bounds: [-6.5, 6.5], step: 0.5, edges: [[-2], [0], [2]], x: 0.5 },
-  petals: { title: "petals of iris", unit: "width of the petal in cm", classes: ["setosa", "versicolor", "virginica"], bounds: [0, 2.8], step: 0.1, edges: [[0.5], [1], [1.5], [2]], x: 1.7 },
-  wine: { title: "colour of wine", unit: "intensity of the colour", classes: ["grower 0", "grower 1", "grower 2"], bounds: [1, 13.5], step: 0.5, edges: [[3], [6], [9]], x: 5 },
+  humps: { title: "Two humps", unit: "x", classes: ["inner", "outer"], bounds: [-6.5, 6.5], step: 0.5, edges: [[-2], [0], [2]], x: 0.5 },
+  petals: { title: "Petals of iris", unit: "width of the petal in cm", classes: ["setosa", "versicolor", "virginica"], bounds: [0, 2.8], step: 0.1, edges: [[0.5], [1], [1.5], [2]], x: 1.7 },
+  wine: { title: "Colour of wine", unit: "intensity of the colour", classes: ["grower 0", "grower 1", "grower 2"], bounds: [1, 13.5], step: 0.5, edges: [[3], [6], [9]], x: 5 },
 };
 const STEP = 0.005;
 const MOST = 40;
@@ -112,14 +112,16 @@ define({
     );
     panel.picture.append(legend);
     const classesOf = () => SETS[panel.state.data].classes.length;
-    const choose = (how) => () =>
-      panel.set({ edges: cut[how](columns[panel.state.data], classesOf(), panel.state.bins).map((e) => [e]) });
+    // The slider cuts anew, in the way that was chosen last.
+    let way = "uniform";
+    const edgesBy = (how, bins) => cut[how](columns[panel.state.data], classesOf(), bins).map((e) => [e]);
+    const choose = (how) => () => {
+      if (how !== "mdlp") way = how;
+      panel.set({ edges: edgesBy(how, panel.state.bins) });
+    };
     panel.below.append(
       controls(
-        choice(panel, "data", "Numbers", Object.fromEntries(Object.entries(SETS).map(([k, s]) => [k, s.title])), (data) => ({ edges: SETS[data].edges, x: SETS[data].x })),
-      ),
-      controls(
-        slider(panel, "bins", "bins", (v) => String(v)),
+        slider(panel, "bins", "bins", (v) => String(v), (bins) => ({ edges: edgesBy(way, bins) })),
         button("Equal widths", choose("uniform"), { "data-act": "uniform" }),
         button("Equal counts", choose("quantile"), { "data-act": "quantile" }),
         button("MDLP", choose("mdlp"), { "data-act": "mdlp" }),

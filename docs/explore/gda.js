@@ -1,7 +1,7 @@
 // Gaussian discriminant analysis: points to add, drag and delete; a line or a curve between them.
 
 import { formula, html, m, note, number, percent, svg } from "./dom.js";
-import { determinant, eigen, fitGda, fitLogistic, fitPerceptron, gdaScores, softmax } from "./math.js";
+import { determinant, eigen, fitGda, fitLogistic, fitPerceptron, gdaScorer, softmax } from "./math.js";
 import { button, choice, controls, define, paintWithTheme, toggle } from "./panel.js";
 import { ellipse, handle, plot, zeroLine } from "./plot.js";
 import { choiceField, numberField, rowsField, switchField } from "./state.js";
@@ -71,7 +71,7 @@ define({
       label: "Points of the classes, with what is fitted to them",
     });
     // The posterior as colours, behind the drawing: a small canvas, scaled up.
-    const cells = 56;
+    const cells = 48;
     const field = html("canvas", { class: "ex-field", width: cells, height: cells, "aria-hidden": "true" });
     const { box } = chart;
     Object.assign(field.style, {
@@ -99,8 +99,9 @@ define({
       panel.set({ points: points.filter((_, j) => j !== i) });
       handles[Math.min(i, handles.length - 1)]?.element.focus({ preventScroll: true });
     };
-    chart.svg.addEventListener("pointerdown", (event) => {
-      if (event.button || panel.state.brush === "erase") return;
+    // A click, and not the press before it, so that a finger can scroll the page from here.
+    chart.svg.addEventListener("click", (event) => {
+      if (panel.state.brush === "erase" || event.target.closest(".ex-handle")) return;
       const [x, y] = chart.place(event);
       if (Math.abs(x) > 4 || Math.abs(y) > 4) return;
       panel.set({ points: [...panel.state.points, [x, y, Number(panel.state.brush)]] });
@@ -154,7 +155,7 @@ define({
       context.putImageData(image, 0, 0);
     };
     paintWithTheme(paint);
-    const brush = choice(panel, "brush", "A click adds", { 0: "blue", 1: "orange", 2: "green", erase: "nothing: it deletes" });
+    const brush = choice(panel, "brush", "A click", { 0: "adds blue", 1: "adds orange", 2: "adds green", erase: "deletes" });
     panel.below.append(
       controls(
         brush,
@@ -177,9 +178,10 @@ define({
           found.push(
             zeroLine(chart, (x, y) => {
               const s = scores([x, y]);
+              if (n === 2) return s[0] - s[1];
               const others = s.filter((_, c) => c !== a && c !== b);
               return others.some((o) => o > Math.max(s[a], s[b])) ? NaN : s[a] - s[b];
-            }, 64),
+            }, 56),
           );
       return found.join("");
     };
@@ -193,7 +195,7 @@ define({
       const model = fitGda(relabelled, n, shared);
       const flat = model.covariances.findIndex((s) => !(determinant(s) > 1e-9 * (s[0] * s[2] + 1e-9)));
       const sound = n >= 2 && flat < 0;
-      const scores = (p) => gdaScores(model, p);
+      const scores = gdaScorer(model);
       rings.forEach(([k, radius, path]) => {
         const i = present.indexOf(k);
         path.setAttribute("d", sound && i >= 0 ? ellipse(chart, model.means[i], eigen(model.covariances[i]), radius) : "");

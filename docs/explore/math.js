@@ -91,8 +91,21 @@ export function fitGda(points, classes, shared) {
   };
 }
 
-export const gdaScores = (model, point) =>
-  model.priors.map((p, k) => Math.log(p) + logNormal2(point, model.means[k], model.covariances[k]));
+// log p(x, y) of each class, as a function of the point: a picture asks for thousands of them.
+export function gdaScorer({ priors, means, covariances }) {
+  const parts = priors.map((p, k) => {
+    const [a, b, c] = covariances[k];
+    const d = determinant(covariances[k]);
+    const constant = Math.log(p) - Math.log(2 * Math.PI) - 0.5 * Math.log(d);
+    return [constant, ...means[k], c / d, b / d, a / d];
+  });
+  return ([x, y]) =>
+    parts.map(([constant, mx, my, a, b, c]) => {
+      const u = x - mx;
+      const v = y - my;
+      return constant - 0.5 * (a * u * u - 2 * b * u * v + c * v * v);
+    });
+}
 
 // θ and θ0 of the two classes of a model with one Σ.
 export function gdaTheta({ priors, means: [m0, m1], covariances: [sigma] }) {

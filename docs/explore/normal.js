@@ -13,7 +13,7 @@ function hill(canvas, root) {
   const [width, height] = [600, 330];
   canvas.width = width;
   canvas.height = height;
-  const steps = 34;
+  const steps = 28;
   const at = (i) => -4 + (8 * i) / steps;
   return (mean, sigma) => {
     const style = getComputedStyle(root);

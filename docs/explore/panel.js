@@ -22,7 +22,8 @@ export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matche
 
 // Controls
 
-export function slider(panel, name, label, format = String) {
+// `also(value)` is what else changes when a reader moves a slider or chooses an option.
+export function slider(panel, name, label, format = String, also = () => ({})) {
   const { low, high, step } = panel.fields[name];
   const shown = html("output", {});
   const input = html("input", {
@@ -31,7 +32,7 @@ export function slider(panel, name, label, format = String) {
     max: high,
     step,
     "data-field": name,
-    oninput: () => panel.set({ [name]: Number(input.value) }),
+    oninput: () => panel.set({ [name]: Number(input.value), ...also(Number(input.value)) }),
   });
   panel.follow((state) => {
     input.value = state[name];
@@ -41,7 +42,6 @@ export function slider(panel, name, label, format = String) {
   return html("label", { class: "ex-slider" }, html("span", {}, label), input, shown);
 }
 
-// `also(option)` is what else changes when a reader chooses it.
 export function choice(panel, name, label, texts, also = () => ({})) {
   const group = `${panel.name}-${name}`;
   const options = panel.fields[name].options.map((option) => {
