@@ -71,8 +71,8 @@ def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
     def joined(line: bytes | None, cells: bytes) -> bytes:
         if line is None:
             raise TableError(
-                "The lines of the CSV file are not the rows that were read of it. Write another "
-                "format, such as Parquet."
+                "The lines of the CSV file are not the rows that were read of it. Did it change "
+                "meanwhile? Copy it first, or write another format, such as Parquet."
             )
         return line + delimiter.encode() + cells + lines.end
 
