@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from typing import Any, BinaryIO
 
 from genus.arrays import arrow
@@ -237,9 +238,16 @@ def write_lines(batch: Any, file: BinaryIO) -> None:
 def plain(value: Any) -> str:
     """A value as JSON; what is no number is null, and what JSON does not know is text."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=written)
     except ValueError:
-        return json.dumps(finite(value), ensure_ascii=False, default=str)
+        return json.dumps(finite(value), ensure_ascii=False, default=written)
+
+
+def written(value: Any) -> Any:
+    """What JSON does not know: a whole number of any length as it is, others as text."""
+    if isinstance(value, Decimal) and value == value.to_integral_value():
+        return int(value)
+    return str(value)
 
 
 def finite(value: Any) -> Any:
