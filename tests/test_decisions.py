@@ -245,6 +245,44 @@ def test_folds_that_cannot_be_made(options, words):
         cross_validate(TableClassifier(), rows(), target="y", **options)
 
 
+# What may be wrong with a table
+
+
+def cautioned(**more):
+    frame = rows(400).drop(columns=["who", "day"]).assign(**more)
+    return " ".join(TableClassifier().fit(frame, target="y").cautions())
+
+
+def test_nothing_is_said_of_a_sound_table():
+    assert cautioned() == ""
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (lambda f: {"paid": np.where(f.y == "yes", 1.0, 0.0)}, "'paid' gives the target away"),
+        (lambda f: {"mail": [f"m{i % 350}" for i in range(400)]}, "'mail' may identify rows"),
+        (
+            lambda f: {"code": RNG.permutation(10**6)[:400]},
+            "'code' may identify rows",
+        ),
+        (lambda f: {"cm": f.x * 100}, "'x' and 'cm' say the same"),
+        (lambda f: {"sort": f.kind.str.upper()}, "'kind' and 'sort' say the same"),
+    ],
+)
+def test_what_an_analyst_should_look_at(more, words):
+    assert words in cautioned(**more(rows(400)))
+
+
+def test_copies_of_rows_are_noticed():
+    frame = rows(400).drop(columns=["who", "day"])
+    twice = pd.concat([frame, frame[:40]])
+    told = " ".join(TableClassifier().fit(twice, target="y").cautions())
+    assert "About 9.09 % of rows are copies" in told
+    few = {"a": [i % 3 for i in range(200)], "y": [i % 2 for i in range(200)]}
+    assert "copies" not in " ".join(TableClassifier().fit(few, target="y").cautions())
+
+
 # The command line
 
 

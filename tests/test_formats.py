@@ -405,6 +405,19 @@ def test_long_numbers_and_zeros_are_kept_in_every_format(folder, model, suffix):
     assert [int(n) for n in own["whole"]] == list(range(ROWS))
 
 
+@pytest.mark.parametrize("last", ["12345678901234567891", "98765432109876543210"])
+def test_long_numbers_of_json_are_kept(folder, model, last):
+    rows = [{**row, "id": 0} for row in TABLE.to_pylist()]
+    lines = [json.dumps(row) for row in rows]
+    lines[-1] = lines[-1].replace('"id": 0', f'"id": {last}')
+    (folder / "long.jsonl").write_text("\n".join(lines) + "\n")
+    told = run("predict", model, folder / "long.jsonl", "-o", folder / "kept.jsonl")
+    assert told.exit_code == 0, told.output
+    found = [json.loads(line) for line in (folder / "kept.jsonl").read_text().splitlines()]
+    assert str(found[-1]["id"]) == last
+    assert {name: found[1][name] for name in TABLE.column_names} == TABLE.to_pylist()[1]
+
+
 def test_feather_out(folder, model):
     out = folder / "scored.feather"
     assert run("predict", model, folder / "t.csv", "-o", out).exit_code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import json
 import re
 import time
@@ -22,7 +23,7 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 from genus import TableClassifier, load
 from genus.display import palette
 from genus.display import text as shown
-from genus.report import comparison, judging, scores, svg, write
+from genus.report import comparison, densities, judging, scores, svg, write
 from genus.stacking.outcome import CrossValidation
 from genus.table import TableError
 from scope import EVERYTHING, at_night, nightly
@@ -260,7 +261,7 @@ def test_areas_are_those_of_scikit_learn(outcome: CrossValidation, binary: Cross
         assert curve.area == pytest.approx(expected)
     (curve,) = scores.rocs(binary)
     assert curve.area == pytest.approx(roc_auc_score(binary.y, binary.probabilities[:, 1]))
-    assert {c.area for c in scores.by_class(binary, [curve])} == {curve.area}
+    assert {c.area for c in scores.by_class(binary, [curve], binary.metrics())} == {curve.area}
 
 
 def test_reliability_is_that_of_scikit_learn(
@@ -606,3 +607,24 @@ def test_few_rows_have_no_learning_curves(tmp_path: Path) -> None:
     assert (
         "Learning curves take 50 rows or more." in Page(written(tmp_path, None, few, "target")).text
     )
+
+
+def test_zeros_and_ones_are_bars() -> None:
+    y = np.arange(200) % 2
+    frame = {"is_new": (np.arange(200) % 4 == 1).astype(int), "x": np.arange(200.0) % 17, "y": y}
+    model = TableClassifier().fit(frame, target="y")
+    drawn = densities.density(model, "is_new")
+    assert isinstance(drawn, densities.Shares)
+    assert list(drawn.values) == ["0", "1"]
+    assert np.asarray(drawn.p) == pytest.approx(np.array([[1.0, 0.5], [0.0, 0.5]]))
+    assert drawn.bars == pytest.approx([0.75, 0.25])
+
+
+def test_the_page_says_of_what_and_when_it_is(tmp_path: Path) -> None:
+    frame = mixed(120, 1)
+    frame.to_csv(tmp_path / "customers.csv", index=False)
+    write(None, tmp_path / "customers.csv", "outcome", tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert f"customers.csv, {datetime.date.today().isoformat()}, genus" in text
+    assert "balanced accuracy" in text
+    assert "area under PR" in text

@@ -92,6 +92,8 @@ def fit(
     before = os.path.exists(out)
     models.write(model, out)
     click.echo("\n".join([str(model.summary()), *judged]), err=out == models.STDIO)
+    for caution in model.cautions():
+        say(f"{click.style('Note:', fg='yellow')} {caution}")
     unlabelled = getattr(model, "unlabelled_", 0)
     if unlabelled:
         say(f"Rows without a {target!r}, left out: {unlabelled:,}.")

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from typing import Any, BinaryIO
 
 from genus.arrays import arrow
@@ -71,8 +72,8 @@ def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
     def joined(line: bytes | None, cells: bytes) -> bytes:
         if line is None:
             raise TableError(
-                "The lines of the CSV file are not the rows that were read of it. Write another "
-                "format, such as Parquet."
+                "The lines of the CSV file are not the rows that were read of it. Did it change "
+                "meanwhile? Copy it first, or write another format, such as Parquet."
             )
         return line + delimiter.encode() + cells + lines.end
 
@@ -237,9 +238,16 @@ def write_lines(batch: Any, file: BinaryIO) -> None:
 def plain(value: Any) -> str:
     """A value as JSON; what is no number is null, and what JSON does not know is text."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=written)
     except ValueError:
-        return json.dumps(finite(value), ensure_ascii=False, default=str)
+        return json.dumps(finite(value), ensure_ascii=False, default=written)
+
+
+def written(value: Any) -> Any:
+    """What JSON does not know: a whole number of any length as it is, others as text."""
+    if isinstance(value, Decimal) and value == value.to_integral_value():
+        return int(value)
+    return str(value)
 
 
 def finite(value: Any) -> Any:

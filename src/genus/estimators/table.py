@@ -16,6 +16,7 @@ from genus.arrays import labels
 from genus.arrays.matrix import Codes
 from genus.arrays.options import number
 from genus.estimators.base import GenerativeClassifier, refuse_single_class
+from genus.estimators.cautions import cautions
 from genus.estimators.columns import MIXED
 from genus.estimators.counting import LOOK, count_batches
 from genus.estimators.inputs import check_weight, refuse_missing_labels
@@ -313,6 +314,11 @@ class TableClassifier(GenerativeClassifier):
 
         check_is_fitted(self)
         import_module("genus.report").write(self, data, target, path)  # which is built on this
+
+    def cautions(self) -> list[str]:
+        """Sentences on what may be wrong with the table: leaks, copies, identifiers."""
+        check_is_fitted(self)
+        return cautions(self)
 
     def adapt(self, X: Any) -> Self:
         """A copy with the priors of rows whose classes are not known.

@@ -96,6 +96,8 @@ def density(model: Any, column: str, rows: Frame | None = None) -> Curves | Shar
     seen = counted(model, j) if rows is None else given(rows.columns[j])
     if own.kind == "category":
         return shares(own, marginal, model.classes_, seen)
+    if not own.is_date and is_binary(model, j) and is_zero_or_one(seen):
+        return of_zeros_and_ones(model, j, own, marginal, seen)
     return curves(own, marginal, model.classes_, seen)
 
 
@@ -111,7 +113,7 @@ def position(model: Any, name: str) -> tuple[int, Column]:
 
 def holds_dates(column: Column) -> bool:
     """Whether a column of numbers counts days since 1970."""
-    return column.kind == "number" and column.type.startswith(("timestamp", "date"))
+    return column.kind == "number" and column.is_date
 
 
 def counted(model: Any, j: int) -> Observed:
@@ -163,6 +165,30 @@ def curves(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> 
         column.name, marginal.family, classes, x, p, edges, bars / np.diff(edges), False, is_date,
         max(beyond, 0.0),
     )  # fmt: skip
+
+
+def is_binary(model: Any, j: int) -> bool:
+    """Whether the model has counted nothing but 0 and 1 in a column."""
+    return is_zero_or_one(counted(model, j))
+
+
+def is_zero_or_one(seen: Observed) -> bool:
+    """Whether values are 0 and 1 and nothing else."""
+    return len(seen.values) > 0 and bool(np.isin(seen.values, (0.0, 1.0)).all())
+
+
+def of_zeros_and_ones(
+    model: Any, j: int, column: Column, marginal: Marginal, seen: Observed
+) -> Shares:
+    """A column of 0 and 1, as the shares that were counted in each class."""
+    own = of_columns(model.plan_, model.model_.statistics, model.classes_, model.class_count_)[j]
+    assert own is not None
+    counts = np.zeros((2, len(model.classes_)))
+    counts[np.asarray(own.values, dtype=int)] = own.counts.T
+    total = counts.sum(axis=0)
+    p = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
+    bars = np.array([seen.weight[seen.values == value].sum() for value in (0, 1)]) / seen.total
+    return Shares(column.name, marginal.family, model.classes_, ["0", "1"], p, bars, 0)
 
 
 def shares(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> Shares:

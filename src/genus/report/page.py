@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from genus.report import densities, evidence, figures, scores
 from genus.report.comparison import compared
 from genus.report.judging import Judged, judged
 from genus.report.learning import learning
-from genus.table import Frame
+from genus.table import Frame, Source
 from genus.table.model.marginals import ALONE_NOTHING
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -45,7 +47,21 @@ def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
         "note": note,
     }
     environment.globals["count"] = shown.count
-    return environment.get_template("page.html").render(**context(found, target))
+    environment.filters["score"] = score
+    named = {"data_name": data_name(data), "today": datetime.date.today().isoformat()}
+    return environment.get_template("page.html").render(**context(found, target), **named)
+
+
+def score(value: float) -> str:
+    """A score with four digits, a dash where there is none."""
+    return "–" if np.isnan(value) else f"{value:.4f}"
+
+
+def data_name(data: Any) -> str:
+    """What the data is called, if it has a name: that of a file, or a query."""
+    if isinstance(data, Source):
+        data = data.name
+    return os.path.basename(os.fspath(data)) if isinstance(data, str | os.PathLike) else ""
 
 
 def context(found: Judged, target: str | None) -> dict[str, Any]:
@@ -146,6 +162,7 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
     own = colours if len(classes) == len(found.model.classes_) else figures.Colours(counts)
     curves = scores.rocs(outcome)
     cells = scores.confusion(outcome)
+    metrics = outcome.metrics()
     most = int(np.argmax(counts))
     low, high = scores.wilson(outcome.accuracy, len(outcome.y))
     steps = scores.reliability(outcome)
@@ -159,7 +176,12 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
         "guess": float(counts[most]) / len(outcome.y),
         "matrix": matrix(cells, classes) if len(classes) <= MATRIX else None,
         "confused": [(classes[i], classes[j], n) for i, j, n in scores.confused(cells, CONFUSED)],
-        "by_class": scores.by_class(outcome, curves),
+        "by_class": scores.by_class(outcome, curves, metrics),
+        "decisions": [
+            (name, metrics.scores[name])
+            for name in ("balanced accuracy", "F1", "PR AUC")
+            if np.isfinite(metrics.scores[name].value)
+        ],
         "steps": steps,
         "whose": whose,
         "reliability": figures.reliability(steps, whose),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import auc, roc_curve
 
+from genus.stacking.metrics import Metrics
 from genus.stacking.outcome import CrossValidation
 
 Array = NDArray[np.float64]
@@ -123,17 +124,19 @@ def mean_area(curves: list[Roc]) -> float | None:
 
 @dataclass(frozen=True)
 class ClassScore:
-    """A class: rows, the share of them found, the share right of those taken for it, area."""
+    """A class: rows, the share of them found, the share right of those taken for it, areas."""
 
     k: int
     rows: int
     recall: float | None
     precision: float | None
     area: float | None
+    f1: float
+    pr_area: float
 
 
-def by_class(outcome: CrossValidation, curves: list[Roc]) -> list[ClassScore]:
-    """How well each class is told."""
+def by_class(outcome: CrossValidation, curves: list[Roc], found: Metrics) -> list[ClassScore]:
+    """How well each class is told; F1 and the area under the precision-recall curve are `found`."""
     cells = confusion(outcome)
     rows, taken, right = cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)
     area = {roc.k: roc.area for roc in curves}
@@ -146,6 +149,8 @@ def by_class(outcome: CrossValidation, curves: list[Roc]) -> list[ClassScore]:
             float(right[k] / rows[k]) if rows[k] else None,
             float(right[k] / taken[k]) if taken[k] else None,
             area.get(k),
+            found.by_class[k].f1.value,
+            found.by_class[k].pr_auc.value,
         )
         for k in range(len(outcome.classes))
     ]

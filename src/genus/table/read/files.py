@@ -9,7 +9,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
@@ -53,6 +53,8 @@ DELIMITERS = ",;\t|"
 MOST_LINES = 1_000_000  # that are looked through for one of another length
 SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\s", re.I | re.S)
 SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # what DuckDB takes for one in a query
+# Whole numbers that a float does not hold, and signs and zeros that a number does not keep.
+LONG, SIGNED = r"^\s*[+-]?\d{16,}\s*$", r"^\s*(\+|-?0\d)"
 UNNAMED = re.compile(r"column\d+")  # what DuckDB calls columns without a name
 REMOTE = re.compile(r"^\s*[a-z][a-z0-9+.-]+://", re.I)
 
@@ -202,10 +204,33 @@ def csv_files(files: Files) -> Source:
 
 def json_files(files: Files) -> Source:
     """Open files of JSON records."""
-    listed = "[" + ", ".join(map(quoted, files.paths)) + "]"
-    source = from_sql(files.name, f"SELECT * FROM read_json({listed}, union_by_name = true)")
-    whole = Partition("; ".join(map(stamp, files.paths)), source.opened)
-    return replace(source, divided=lambda: [whole], size=sum(map(unpacked_size, files.paths)))
+    return from_json(files.name, files.paths)
+
+
+def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> Source:
+    """The rows of files of JSON records; `texts` are columns that are read as text."""
+    listed = "[" + ", ".join(map(quoted, paths)) + "]"
+    plain = f"read_json({listed}, union_by_name = true)"
+    with readable(name):
+        found = connection().cursor().sql(f"SELECT * FROM {plain} LIMIT 0")
+        types = dict(zip(found.columns, map(str, found.types), strict=True))
+    as_text = typed_json(listed, types | dict.fromkeys(texts, "VARCHAR"))
+    source = from_sql(name, f"SELECT * FROM {as_text if texts else plain}")
+    whole = Partition("; ".join(map(stamp, paths)), source.opened)
+    doubles = {column: "VARCHAR" for column, kind in types.items() if kind == "DOUBLE"}
+    return replace(
+        source,
+        divided=lambda: [whole],
+        size=sum(map(unpacked_size, paths)),
+        with_text=lambda column: from_json(name, paths, (*texts, column)),
+        altered=lambda: altered_in(name, typed_json(listed, doubles), dict.fromkeys(doubles, LONG)),
+    )
+
+
+def typed_json(listed: str, types: Mapping[str, str]) -> str:
+    """Files of JSON records as DuckDB reads them with given types."""
+    columns = ", ".join(f"{literal(column)}: {literal(kind)}" for column, kind in types.items())
+    return f"read_json({listed}, columns = {{{columns}}})"
 
 
 def parquet_files(files: Files) -> Source:
@@ -374,20 +399,24 @@ def altered_columns(name: str, listed: str, options: str, schema: Any) -> list[s
     import pyarrow.types as pt
 
     loses = {
-        field.name: r"^\s*[+-]?\d{16,}\s*$" if pt.is_floating(field.type) else r"^\s*(\+|-?0\d)"
+        field.name: LONG if pt.is_floating(field.type) else SIGNED
         for field in schema
         if pt.is_floating(field.type) or pt.is_integer(field.type)
     }
+    as_text = re.sub(r", auto_type_candidates = \[.*?\]", ", all_varchar = true", options)
+    return altered_in(name, f"read_csv({listed}{as_text})", loses)
+
+
+def altered_in(name: str, table: str, loses: Mapping[str, str]) -> list[str]:
+    """The columns of a table of texts that have a text of the pattern given for each."""
     if not loses:
         return []
     found = ", ".join(
         f"bool_or(regexp_matches({identifier(column)}, {literal(pattern)}))"
         for column, pattern in loses.items()
     )
-    as_text = re.sub(r", auto_type_candidates = \[.*?\]", ", all_varchar = true", options)
     with readable(name):
-        query = f"SELECT {found} FROM read_csv({listed}{as_text})"
-        (told,) = connection().cursor().sql(query).fetchall()
+        (told,) = connection().cursor().sql(f"SELECT {found} FROM {table}").fetchall()
     return [column for column, is_altered in zip(loses, told, strict=True) if is_altered]
 
 

@@ -1,0 +1,119 @@
+"""What may be wrong with a table, told from what its model has counted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+ENOUGH = 50  # rows from which on coincidences are none
+GIVEN_AWAY = 0.95  # of what there is to know of the target, that one column tells
+ONCE = 0.5  # of values that are seen once, where a column may identify rows
+NEARLY_ALL = 0.95  # of rows that have a whole number of their own
+REPEATED = 0.01  # of rows that are copies of others
+ALIKE = 0.9999  # correlation of ranks of numbers that are the same in another unit
+FEW_VALUES = 64  # of numbers that may be categories under other names
+MOST_COLUMNS = 500  # that are compared with each other
+LISTED = 5
+
+
+def cautions(model: Any) -> list[str]:
+    """Say what an analyst should look at: leaks, copies of columns and of rows, identifiers."""
+    rows = float(model.class_count_.sum())
+    if rows < ENOUGH or len(model.classes_) < 2:
+        return []
+    return [*leaks(model, rows), *identifiers(model), *copied_columns(model), *copied_rows(model)]
+
+
+def leaks(model: Any, rows: float) -> Iterator[str]:
+    """Columns that tell the class nearly by themselves."""
+    share = model.class_count_ / rows
+    share = share[share > 0]
+    entropy = float(-(share * np.log(share)).sum())
+    for column, marginal in zip(model.plan_.used, model.model_.parameters.marginals, strict=True):
+        if marginal is None:
+            continue
+        gain = marginal.gains.get(marginal.family, 0.0) + max(marginal.missing_gain, 0.0)
+        if gain >= GIVEN_AWAY * entropy:
+            yield (
+                f"Column {column.name!r} gives the target away: by itself it tells "
+                f"{100 * min(gain / entropy, 1):.0f} % of what there is to know. If it is known "
+                f"only after the target, leave it out: --ignore {column.name} (ignore=)."
+            )
+
+
+def identifiers(model: Any) -> Iterator[str]:
+    """Columns whose values are seen once in most rows."""
+    cells = model.model_.statistics["cells"]
+    counts = cells["rows"].sum(axis=0)
+    start = 0
+    plain = (column for column in model.plan_.used if column.kind != "text")
+    for column, axis in zip(plain, cells.keys or (), strict=False):
+        own = counts[start : start + len(axis)]
+        start += len(axis)
+        there = own.sum()
+        if there < ENOUGH:
+            continue
+        once = float(own[own <= 1].sum() / there)
+        whole = column.type.startswith(("int", "uint")) and len(axis) >= NEARLY_ALL * there
+        if (column.kind == "category" and once >= ONCE) or whole:
+            yield (
+                f"Column {column.name!r} may identify rows: it has about {len(axis):,} different "
+                f"values in {there:,.0f} rows. If it does, leave it out: --ignore {column.name} "
+                "(ignore=)."
+            )
+
+
+def copied_columns(model: Any) -> Iterator[str]:
+    """Columns that are the same but for the names of their values, or the unit of their numbers."""
+    sample = model.model_.statistics["sample"]
+    if len(sample) < ENOUGH:
+        return
+    plain = [column for column in model.plan_.used if column.kind != "text"][:MOST_COLUMNS]
+    alike: dict[Any, list[str]] = defaultdict(list)
+    ranks: list[Any] = []
+    for column, cells in zip(plain, sample.cells.T, strict=False):
+        _, first, code = np.unique(cells, return_index=True, return_inverse=True)
+        if len(first) < 2:
+            continue
+        if column.kind == "category" or len(first) <= FEW_VALUES:
+            rank = np.argsort(np.argsort(first))  # by which value comes first
+            alike[rank[code].tobytes()].append(column.name)
+        if column.kind == "number":
+            ranks.append((column.name, standardized(code)))
+    for i, (name, own) in enumerate(ranks):
+        same = [other for other, theirs in ranks[i + 1 :] if abs(own @ theirs) > ALIKE]
+        if same:
+            alike[name] = [name, *same]
+    told: set[str] = set()
+    for names in alike.values():
+        if len(names) > 1 and not told.intersection(names):
+            told.update(names)
+            listed = " and ".join(map(repr, names[:LISTED]))
+            more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+            yield f"The columns {listed}{more} say the same. One of them is enough."
+
+
+def standardized(cells: Any) -> Any:
+    """Ranks of cells about their mean, of length 1: their product is Spearman's correlation."""
+    counts = np.bincount(cells)
+    rank = (np.cumsum(counts) - counts / 2)[cells]
+    rank = rank - rank.mean()
+    return rank / np.linalg.norm(rank)
+
+
+def copied_rows(model: Any) -> Iterator[str]:
+    """Rows that are there more than once, where values hardly ever repeat."""
+    sample = model.model_.statistics["sample"]
+    total = float(sample.weights.sum())
+    if len(sample) < ENOUGH:
+        return
+    detailed = any(len(np.unique(cells)) > len(sample) / 2 for cells in sample.cells.T)
+    share = 1 - len(sample) / total if total > 0 else 0.0
+    if share >= REPEATED and (detailed or sample.bags):
+        yield (
+            f"About {100 * share:.3g} % of rows are copies of others. Folds that part them score "
+            "too well: keep each row once, or keep copies together (evaluate --group, groups=)."
+        )

@@ -1,0 +1,160 @@
+"""Tables at the edge: one row, one class, odd names, long cells, folders, files that grow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner
+
+from genus import TableClassifier, TableError
+from genus.cli import cli
+from genus.table import open_table
+from scope import EVERYTHING
+
+ROWS = 60
+LONG = "x" * 10_240
+EVIL = "'; DROP TABLE t; --"
+
+
+def run(*given):
+    return CliRunner().invoke(cli, [str(one) for one in given])
+
+
+def lines(head: str) -> str:
+    """A table of numbers under a line of names, the last of them y."""
+    width = head.count(",")
+    body = "".join(
+        ",".join(str((i * (j + 3)) % 7) for j in range(width)) + f",{'uv'[i % 2]}\n"
+        for i in range(ROWS)
+    )
+    return f"{head}\n{body}"
+
+
+def plain(**options) -> TableClassifier:
+    return TableClassifier(calibrate=False, **options)
+
+
+@pytest.mark.parametrize("content", ["a,b,y\n1,2,u\n", "a,b,y\n" + "1,2,u\n" * 50])
+def test_one_row_or_one_class_is_nothing_to_learn_from(tmp_path, content):
+    (tmp_path / "t.csv").write_text(content)
+    told = run("fit", tmp_path / "t.csv", "--target", "y", "-o", tmp_path / "m.genus")
+    assert told.exit_code == 1
+    assert "always 'u'; there is only one class" in told.stderr
+    assert not (tmp_path / "m.genus").exists()
+
+
+def test_one_row_of_each_class_is_enough_to_count():
+    model = plain().fit({"a": [1, 2], "y": ["u", "v"]}, target="y")
+    assert model.predict({"a": [1]}).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "a,,y",  # a name that is empty
+        "a,a,y",  # repeated
+        f"a,{LONG},y",
+        f'a,"{EVIL}",y',
+        'a,"""quoted""",y',
+        "a, b ,y",
+        "a,B,b,y",
+        "prediction2,p(u)2,y",
+    ],
+    ids=["empty", "repeated", "10 kB", "SQL", "quotes", "spaces", "upper case", "near"],
+)
+def test_names_are_kept_as_they_are(tmp_path, head):
+    path, model = tmp_path / "t.csv", tmp_path / "m.genus"
+    path.write_text(lines(head))
+    plain().fit(path, target="y").save(model)
+    told = run("predict", model, path)
+    assert told.exit_code == 0, told.output
+    first, *rest = told.stdout.splitlines()
+    assert first == f"{head},prediction,p(u),p(v)"
+    assert len(rest) == ROWS
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused():
+    twice = pa.table([pa.array([1, 2]), pa.array([3, 4]), pa.array(["u", "v"])], ["a", "a", "y"])
+    with pytest.raises(TableError, match=r"two columns .a.\. Rename one"):
+        plain().fit(twice, target="y")
+
+
+def test_many_columns(tmp_path):
+    width = 2000 if EVERYTHING else 400
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    table = pa.table(
+        {f"c{j}": rng.integers(0, 9, 40) + (j == 7) * 9 * y for j in range(width)}
+        | {"y": pa.array(np.where(y, "v", "u"))}
+    )
+    pa.parquet.write_table(table, tmp_path / "wide.parquet")
+    model = plain(dependence=False).fit(tmp_path / "wide.parquet", target="y")
+    assert len(model.plan_) == width
+    assert model.summary().columns[0].name == "c7"
+
+
+def test_a_long_cell_is_read_or_refused_by_its_line(tmp_path):
+    size = 100_000_000 if EVERYTHING else 3_000_000
+    cells = ["w" * size if i == 20 else f"w{i % 3}" for i in range(ROWS)]
+    text = "b,y\n" + "".join(f"{cell},{'uv'[i % 2]}\n" for i, cell in enumerate(cells))
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(TableError, match=r"longer than 2 MB.*Parquet has no such limit"):
+        open_table(str(tmp_path / "t.csv")).table()
+    table = pa.table({"b": cells, "y": [("u", "v")[i % 2] for i in range(ROWS)]})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    model = plain().fit(tmp_path / "t.parquet", target="y")
+    assert len(model.predict(tmp_path / "t.parquet")) == ROWS
+
+
+def test_a_folder_is_all_its_tables_or_none(tmp_path):
+    with pytest.raises(TableError, match=r"The folder .* holds no .*\.csv.*\.xlsx"):
+        open_table(str(tmp_path))
+    for name in ("a.csv", "b.csv", ".hidden.csv", "notes.md"):
+        (tmp_path / name).write_text(lines("a,b,y"))
+    assert open_table(str(tmp_path)).table().num_rows == 2 * ROWS
+
+
+@pytest.mark.parametrize("kind", ["text", "numbers"])
+def test_a_target_of_a_million_values_is_refused(kind):
+    values = pa.array(np.arange(1_000_000) * 3)
+    target = values.cast(pa.string()) if kind == "text" else values
+    words = "identifies rows" if kind == "text" else "whole numbers"
+    table = pa.table({"a": np.arange(1_000_000) % 7, "y": target})
+    with pytest.raises(TableError, match=words):
+        plain().fit(table, target="y")
+
+
+@pytest.mark.parametrize("small", [0, 1 << 22])
+def test_a_file_that_grows_is_told_or_read_as_it_was(tmp_path, monkeypatch, small):
+    """Rows are written behind those lines that they were read from, or not at all."""
+    monkeypatch.setattr("genus.table.read.files.SMALL", small)
+    path, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    path.write_text(lines("a,b,y"))
+    plain().fit(path, target="y").save(tmp_path / "m.genus")
+    from genus.cli import predicting
+
+    scored = predicting.scored
+
+    def growing(rows, *more):
+        if rows.num_rows:
+            with path.open("a") as file:
+                file.write("1,2,u\n" * 10)
+        return scored(rows, *more)
+
+    monkeypatch.setattr(predicting, "scored", growing)
+    told = run("predict", tmp_path / "m.genus", path, "-o", out)
+    assert told.exit_code == 1
+    assert "Did it change meanwhile?" in told.stderr
+    assert not out.exists()
+
+
+def test_a_file_that_goes_away_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("genus.table.read.files.SMALL", 0)
+    path = tmp_path / "t.csv"
+    path.write_text(lines("a,b,y"))
+    source = open_table(str(path))
+    path.unlink()
+    with pytest.raises(TableError, match=r"Cannot read .*t\.csv"):
+        source.table()
