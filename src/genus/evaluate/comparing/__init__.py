@@ -64,9 +64,9 @@ class Comparison:
         if self.weighed is None:
             return ""
         return (
-            "These are plain models. What genus fit makes of rows (TableClassifier), which weighs "
-            f"evidence, is wrong in {percent(self.weighed.error)} of them, with a log loss of "
-            f"{self.weighed.log_loss:.3f}{self.weighed.of_rows}."
+            "These are plain models. TableClassifier, which genus fit uses and which combines "
+            f"several models, is wrong in {percent(self.weighed.error)} of rows, with a log loss "
+            f"of {self.weighed.log_loss:.3f}{self.weighed.of_rows}."
         )
 
     @property
@@ -77,8 +77,8 @@ class Comparison:
             for measure, found in self.advice.crossings.items()
         }
         if len(set(told.values())) == 1:
-            return f"In error and in log loss {told.popitem()[1]}"
-        return " ".join(f"In {MEASURES[measure]} {each}" for measure, each in told.items())
+            return f"In error and in log loss, {told.popitem()[1]}"
+        return " ".join(f"In {MEASURES[measure]}, {each}" for measure, each in told.items())
 
     def __str__(self) -> str:
         """The sentence, where the curves cross, the curves as a table, and why."""
@@ -96,7 +96,8 @@ class Comparison:
             both = shared(self.curves.lines, s)
             cells = "".join(f"  {cell(line, s, both):>25}" for line in self.curves.lines)
             lines.append(f"{size:>9,}{cells}")
-        return "\n".join([*lines, f"{'':9}  wrong, and log loss; ± is the deviation of repeats"])
+        told = "error and log loss; ± is the standard deviation over repeats"
+        return "\n".join([*lines, f"{'':9}  {told}"])
 
     def costs(self) -> str:
         """Seconds and memory of a fit, and what counting once saves."""
@@ -114,10 +115,10 @@ class Comparison:
         points = len(c.sizes) * c.lines[0].error.shape[1]
         if c.counting > 0 and not np.isnan(c.lines[0].error).all():
             times = c.refitting / c.counting
-            longer = f"{times:.1f} times as long" if times > 1.2 else "as long with so few rows"
+            longer = f"{times:.1f} times as long" if times > 1.2 else "no longer with so few rows"
             told.append(
-                f"The {points:,} points of {c.lines[0].name} took {c.counting:.2g} s, as counts "
-                f"add; fitting each anew takes {longer}"
+                f"The {points:,} points of {c.lines[0].name} took {c.counting:.2g} s, because "
+                f"counts add up; fitting each point anew takes {longer}"
             )
         return "\n".join(f"{one}." for one in told)
 

@@ -122,14 +122,14 @@ def conditional_information(
 def of_pairs(found: tuple[Pair, ...], compared: int, generative: str) -> str:
     if not found:
         return (
-            f"No pair of columns, of {compared:,}, depends on each other given the class by more "
-            f"than {BITS} bits."
+            f"None of the {compared:,} pairs of columns shares more than {BITS} bits of "
+            "information given the class."
         )
     listed = ", ".join(
         f"{pair.first!r} and {pair.second!r} ({pair.bits:.2f} bits)" for pair in found[:SHOWN]
     )
     naive = generative != "GDA"
-    so = "naive Bayes counts what they share twice" if naive else "Σ takes care of what is linear"
+    so = "naive Bayes counts shared information twice" if naive else "Σ models linear dependence"
     return (
         f"{len(found):,} of {compared:,} pairs of columns depend on each other given the class: "
         f"{listed}; {so}."

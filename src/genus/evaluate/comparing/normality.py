@@ -173,8 +173,8 @@ def of_normality(found: tuple[Normality, ...]) -> str:
     far = [each for each in found if not each.is_near]
     if not far:
         rejected = sum(each.p_value < LEVEL for each in found)
-        tail = f", though a test can tell {rejected} of {len(found)} from it" if rejected else ""
-        return f"Each class is near to a normal distribution{tail}."
+        tail = f", though a test rejects normality for {rejected} of {len(found)}"
+        return f"Each class is close to a normal distribution{tail if rejected else ''}."
     worst = max(far, key=lambda each: max(abs(each.skewness) / SKEW, abs(each.excess) / TAILS))
     return (
         f"{len(far)} of {len(found)} classes are far from normal: {worst.column!r} of class "
@@ -185,10 +185,10 @@ def of_normality(found: tuple[Normality, ...]) -> str:
 
 def of_covariances(found: Covariances) -> str:
     if found.is_near:
-        but = f", if not quite ({p_told(found.p_value)})" if found.p_value < LEVEL else ""
-        return f"The classes are spread alike, as one Σ has it{but}."
+        but = f", though not exactly ({p_told(found.p_value)})" if found.p_value < LEVEL else ""
+        return f"The classes have about the same Σ{but}."
     return (
-        f"The classes do not share one Σ: class {labels.show(found.label)} is spread "
-        f"{found.times:.2g} times as far in some direction as all are ({p_told(found.p_value)}); "
-        "GDA(shared=False) has a Σ for each."
+        f"The classes do not share one Σ: in some direction the standard deviation of class "
+        f"{labels.show(found.label)} is {found.times:.2g} times the pooled one "
+        f"({p_told(found.p_value)}). GDA(shared=False) estimates a Σ for each class."
     )

@@ -114,22 +114,22 @@ def likelihood(X: Array, y: NDArray[np.bool_]) -> tuple[float, float]:
 
 def of_bend(found: Bend) -> str:
     if not found.is_clear:
-        return "A logistic posterior fits: squares and products of columns gain it nothing clear."
+        return "A logistic posterior fits: squares and products of columns do not clearly help."
     return (
-        "The posterior is not logistic in these columns: their squares and products would gain "
-        f"logistic regression {found.gain:.2f} nats a row; it, too, is a straight line."
+        "The posterior is not logistic in these columns: adding their squares and products would "
+        f"lower the log loss of logistic regression by {found.gain:.2f}."
     )
 
 
 def of_posterior(found: Posterior) -> str:
     """Whether a model is too sure, or not sure enough; nothing if it is as it should be."""
     if found.p_slope <= LEVEL and found.slope <= 0.05:
-        return f"What {found.name} says of rows that it has not seen is in no right order."
+        return f"The log-odds of {found.name} do not rank unseen rows better than chance."
     told = []
     if found.p_slope <= LEVEL and not 0.8 <= found.slope <= 1.25:
         times = max(found.slope, 1 / found.slope)
-        how = "too large: it is too sure" if found.slope < 1 else "too small: it could be surer"
+        how = "too large (overconfident)" if found.slope < 1 else "too small (underconfident)"
         told.append(f"{times:.1f} times {how}")
     if not found.is_straight:
-        told.append(f"bent: a square would gain {found.gain:.3f} nats a row")
+        told.append(f"not linear: a squared term would lower the log loss by {found.gain:.3f}")
     return f"The log-odds of {found.name} are {', and '.join(told)}." if told else ""

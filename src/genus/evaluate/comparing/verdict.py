@@ -146,14 +146,14 @@ def advice(curves: Curves, rows: int) -> Advice:
     leads = tuple(each for each in found if each is not None)
     use, sure, why = chosen(ours.name, theirs.name, error, loss)
     present = int(curves.sizes[size])
-    sentence = f"With your {rows:,} rows use {use}: {why}."
+    sentence = f"With your {rows:,} rows, use {use}: {why}."
     if size < len(curves.sizes) - 1:
-        sentence = f"By {present:,} of your {rows:,} rows, use {use}: {why}."
+        sentence = f"Judged by {present:,} of your {rows:,} rows, use {use}: {why}."
     if curves.guess is not None and not beats_a_guess(curves, size):
         sentence = (
-            f"Neither {ours.name} nor {theirs.name} is clearly better than a guess: to name the "
-            f"commonest class is wrong in {percent(curves.guess.error)} of rows, they are in "
-            f"{percent(error.first)} and {percent(error.second)}."
+            f"Neither {ours.name} nor {theirs.name} is clearly better than always predicting the "
+            f"commonest class, which is wrong in {percent(curves.guess.error)} of rows; they are "
+            f"wrong in {percent(error.first)} and {percent(error.second)}."
             if error is not None
             else sentence
         )
@@ -165,10 +165,10 @@ def without_common(ours: Line, theirs: Line) -> Advice:
     fitted = [line for line in (ours, theirs) if not np.isnan(line.error).all()]
     if not fitted:
         told = " ".join((*ours.notes, *theirs.notes))
-        raise ValueError(f"Nothing could be fitted to these rows. {told}")
+        raise ValueError(f"No model could be fitted to these rows. {told}")
     only = fitted[0].name
-    why = "nothing else could be fitted" if len(fitted) == 1 else "others took too long"
-    return Advice(only, f"Use {only}: {why} to these rows.", 0.5, (), {})
+    why = "could be fitted to these rows" if len(fitted) == 1 else "was fitted in time"
+    return Advice(only, f"Use {only}: no other model {why}.", 0.5, (), {})
 
 
 def beats_a_guess(curves: Curves, size: int) -> bool:
@@ -200,19 +200,19 @@ def chosen(ours: str, theirs: str, error: Lead | None, loss: Lead | None) -> tup
         wrong = f"it is wrong in {percent(low)} of rows, {other} in {percent(high)}"
         why = f"{wrong} ({surely(error.sure)})"
         if loss is not None and loss.is_clear and loss.gap * error.gap < 0:
-            why += f"; but the probabilities of {other} are the better ones ({losses(loss)})"
+            why += f"; but {other} has the better probabilities ({losses(loss)})"
         return use, error.sure, why
     same = ""
     if error is not None:
         same = (
-            f"{ours} is wrong in {percent(error.first)} of rows and {theirs} in "
-            f"{percent(error.second)}, which chance may explain; "
+            f". {ours[0].upper()}{ours[1:]} is wrong in {percent(error.first)} of rows and "
+            f"{theirs} in {percent(error.second)}, a difference that may be chance"
         )
     if loss is not None and loss.is_clear:
         use = ours if loss.gap > 0 else theirs
-        return use, loss.sure, f"{same}but its probabilities are better ({losses(loss)})"
+        return use, loss.sure, f"its probabilities are better ({losses(loss)}){same}"
     sure = max((each.sure for each in (error, loss) if each is not None), default=0.5)
-    return ours, sure, f"{same}it is the one that adds, forgets and explains"
+    return ours, sure, f"it can also merge, forget and explain{same}"
 
 
 def losses(loss: Lead) -> str:
@@ -221,8 +221,10 @@ def losses(loss: Lead) -> str:
 
 
 def surely(sure: float) -> str:
-    """How sure, in per cent that never are a hundred."""
-    return f"{min(100 * sure, 99):.0f} % sure" if sure < 0.995 else "more than 99 % sure"
+    """Return the confidence in words, in per cent; never 100 %."""
+    if sure < 0.995:
+        return f"{min(100 * sure, 99):.0f} % confidence"
+    return "more than 99 % confidence"
 
 
 def percent(share: float) -> str:
@@ -235,16 +237,16 @@ def told_crossing(curves: Curves, measure: str, found: Crossing | None) -> str:
     if found is not None:
         return (
             f"the curves cross at about {rounded(found.rows)} rows "
-            f"({rounded(found.low)} to {rounded(found.high)}): fewer and {found.before} is ahead, "
-            f"more and {found.after} is."
+            f"({rounded(found.low)} to {rounded(found.high)}): {found.before} leads with fewer "
+            f"rows, {found.after} with more."
         )
     ahead = signs(curves, measure, ours, theirs)
     if not ahead.any():
-        return "no crossing can be told: neither is clearly ahead anywhere."
+        return "no crossing was found: neither leads clearly at any size."
     who = ours.name if ahead[np.flatnonzero(ahead)[0]] > 0 else theirs.name
     if (ahead != 0).all():
-        return f"the curves do not cross: {who} is ahead at every size."
-    return f"no crossing can be told: {who} is ahead wherever that is clear."
+        return f"the curves do not cross: {who} leads at every size."
+    return f"no crossing was found: wherever one leads clearly, it is {who}."
 
 
 def rounded(rows: float) -> str:
