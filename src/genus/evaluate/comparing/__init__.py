@@ -1,4 +1,4 @@
-"""Which one should I use? A generative model and its discriminative twins on the same rows."""
+"""Comparison of a generative model with logistic regression and the perceptron on the same rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Learning curves, which to use, and why.
+    """The learning curves, the advice which model to use, and the reasons.
 
     Attributes
     ----------
@@ -46,12 +46,12 @@ class Comparison:
 
     @property
     def lines(self) -> dict[str, Line]:
-        """The learners, by name."""
+        """The curves of the models, by name."""
         return {line.name: line for line in self.curves.lines}
 
     @property
     def why(self) -> list[str]:
-        """Sentences on what holds for these rows, and what does not."""
+        """Sentences about the assumptions that hold for these rows, and those that do not."""
         return self.reasons.sentences(self.curves.lines[0].name)
 
     @cached_property
@@ -60,7 +60,7 @@ class Comparison:
 
     @property
     def beyond(self) -> str:
-        """What `genus fit` would make of these rows, beside the plain models compared here."""
+        """A sentence on the scores of `TableClassifier`, for comparison with the plain models."""
         if self.weighed is None:
             return ""
         return (
@@ -71,7 +71,7 @@ class Comparison:
 
     @property
     def crossings(self) -> str:
-        """Where the curves cross, or that they do not."""
+        """Sentences that say where the curves cross, or that they do not."""
         told = {
             measure: told_crossing(self.curves, measure, found)
             for measure, found in self.advice.crossings.items()
@@ -81,14 +81,14 @@ class Comparison:
         return " ".join(f"In {MEASURES[measure]}, {each}" for measure, each in told.items())
 
     def __str__(self) -> str:
-        """The sentence, where the curves cross, the curves as a table, and why."""
+        """Return the advice, the crossings, the curves as a table, and the reasons, as text."""
         parts = [self.advice.sentence, self.beyond, self.crossings, self.table(), self.costs()]
         parts += ["\n".join(f"- {sentence}" for sentence in self.why)]
         parts += ["\n".join(self.notes)]
         return "\n\n".join(part for part in parts if part)
 
     def table(self) -> str:
-        """Mean error and log loss by number of rows."""
+        """Return a table of the mean error and log loss by number of rows."""
         names = [line.name for line in self.curves.lines]
         head = f"{'rows':>9}" + "".join(f"  {name:>25}" for name in names)
         lines = [head]
@@ -100,7 +100,7 @@ class Comparison:
         return "\n".join([*lines, f"{'':9}  {told}"])
 
     def costs(self) -> str:
-        """Seconds and memory of a fit, and what counting once saves."""
+        """Return the time and memory of a fit, and the time saved by counting once, as text."""
         told = []
         for line in self.curves.lines:
             known = np.flatnonzero(~np.isnan(line.seconds))
@@ -146,11 +146,11 @@ def compare(
 ) -> Comparison:
     """Compare a generative model with logistic regression and the perceptron on your rows.
 
-    X is a matrix, a list of texts, or whatever TableClassifier reads, and y its labels, or the name
-    of the column that has them. The model is GDA for numbers and naive Bayes for everything else,
-    unless one is given; columns named in `ignore` are left out. `repeats` is how often rows are
-    split, and `patience` how many seconds either of the others may take; `progress` is called with
-    numbers of points: those done since, and all.
+    X is a matrix, a list of texts, or anything that TableClassifier reads; y has its labels, or is
+    the name of the target column. By default the model is GDA for numbers and naive Bayes for
+    everything else. Columns named in `ignore` are left out. `repeats` is the number of splits.
+    `patience` is the number of seconds that each of the other models may take. `progress` is called
+    with the number of points finished since the last call, and the number of all points.
 
     >>> from sklearn.datasets import load_iris
     >>> found = compare(*load_iris(return_X_y=True), repeats=10)
