@@ -1,4 +1,4 @@
-"""p(y): how likely each class is before a row is looked at."""
+"""Priors: p(y), the probability of each class before anything is known of a row."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from genus.statistics import Array, divide
 
 @dataclass(frozen=True, eq=False)
 class Priors:
-    """p(y): `given`, by class or in the order of the classes; else shares of the rows.
+    """p(y): `given`, by class or in the order of the classes; otherwise the shares of the rows.
 
-    `fit` False makes all classes equally likely. `alpha` smooths the shares.
+    If `fit` is False, all classes are equally probable. `alpha` smooths the shares.
     """
 
     given: Any = None
@@ -24,7 +24,7 @@ class Priors:
     alpha: float = 0.0
 
     def solve(self, weights: Array, classes: Axis) -> Array:
-        """p(y) of each class, (…, K), from the weights of the classes (…, K)."""
+        """Return p(y) of each class, (…, K), from the weights of the classes (…, K)."""
         if self.given is not None:
             return np.broadcast_to(self._in_order(classes), weights.shape)
         if not self.fit:
