@@ -1,4 +1,4 @@
-"""What a classifier of tables has learned, in lines that fit a terminal."""
+"""Summary of a classifier of tables, in lines that fit a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEW = 1000  # rows, of which scores out of fold are better than those of new row
 
 @dataclass(frozen=True, eq=False)
 class ColumnSummary:
-    """A column: its family, what it gains in bits a row, what others would, and notes."""
+    """A column: its family, its gain in bits per row, the gains of other families, and notes."""
 
     name: str
     family: str
@@ -26,7 +26,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Rows, classes, columns in the order of what they gain, what is left out, experts, worth."""
+    """Rows, classes, columns by gain, columns left out, experts, and scores."""
 
     rows: float
     classes: dict[Any, float]
@@ -113,5 +113,5 @@ class Summary:
 
 
 def flat(name: str) -> str:
-    """A name in one line."""
+    """Return a name in one line."""
     return " ".join(name.split()) or repr(name)
