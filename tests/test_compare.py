@@ -165,7 +165,7 @@ def test_memory_and_seconds_are_told():
         if sys.platform == "linux":
             assert line.memory is not None
     assert found.curves.counting > 0
-    assert "as counts add" in str(found)
+    assert "because counts add up" in str(found)
 
 
 def test_patience_ends():
@@ -175,7 +175,7 @@ def test_patience_ends():
     assert (np.isnan(ours.error) == (np.arange(10) >= 3)).all()
     assert np.isnan(theirs.error[1:]).all()
     assert "stops at 7 rows" in " ".join(theirs.notes)
-    assert "By 7 of your 569 rows, use" in advice(found, 569).sentence
+    assert "Judged by 7 of your 569 rows, use" in advice(found, 569).sentence
 
 
 def test_time_is_shared_among_sizes():
@@ -267,7 +267,7 @@ def test_where_a_line_is_zero():
 
 def test_neither_ahead_is_said_so():
     found = curves_of([0.3, 0.2], [0.3, 0.2])
-    assert "which chance may explain" in advice(found, 40).sentence
+    assert "a difference that may be chance" in advice(found, 40).sentence
     assert advice(found, 40).use == "GDA"
 
 
@@ -505,7 +505,7 @@ def test_a_model_that_cannot_be_fitted_is_said_so():
     found = compare(X, y, model=GDA(diagonal=True), repeats=10)
     assert found.advice.use == "logistic regression"
     assert "no variance within any class" in " ".join(found.notes)
-    assert "as counts add" not in str(found)
+    assert "because counts add up" not in str(found)
 
 
 @nightly
@@ -690,7 +690,7 @@ def test_the_command_says_which_and_why_and_draws(data):
     done = genus(data, "--target", "pays", "--repeats", "10", "-o", "c.svg", cwd=data.parent)
     assert done.exit_code == 0
     first = done.stdout.splitlines()[0]
-    assert first.startswith("With your 120 rows use ")
+    assert first.startswith("With your 120 rows, use ")
     assert "perceptron" in done.stdout
     assert done.stderr == "Wrote c.svg.\n"
     drawn = (data.parent / "c.svg").read_text()

@@ -17,13 +17,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.calibration import calibration_curve
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
-from genus import TableClassifier, load
+from genus import TableClassifier, compare, load
 from genus.display import palette
 from genus.display import text as shown
-from genus.report import comparison, densities, judging, scores, svg, write
+from genus.evaluate.comparing.verdict import mean
+from genus.report import comparison, densities, judging, learning, scores, svg, write
 from genus.stacking.outcome import CrossValidation
 from genus.table import TableError
 from scope import EVERYTHING, at_night, nightly
@@ -292,7 +293,7 @@ def test_the_page_prints_what_was_found(tmp_path: Path) -> None:
     area = roc_auc_score(y, model.predict_proba(X)[:, 1])
     assert f"area under ROC {area:.4f}" in page.text
     assert shown.percent(float((model.predict(X) == y).mean())) in page.text
-    assert "taken to be new to it" in page.text
+    assert "assumes that it has not seen the rows" in page.text
 
 
 def test_rows_are_counted_as_they_are_given() -> None:
@@ -326,7 +327,7 @@ def test_probabilities_belong_to_their_rows(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_surest_mistakes_come_first(mixed_text: str) -> None:
     page = Page(mixed_text)
-    sure = re.findall(r"taken for .{1,60}? with (?:more than )?([\d.]+) %\.", page.text)
+    sure = re.findall(r"predicted as .{1,60}? with (?:more than )?([\d.]+) %\.", page.text)
     assert sure
     assert [float(p) for p in sure] == sorted(map(float, sure), reverse=True)
 
@@ -343,7 +344,7 @@ def test_comparison_is_of_the_same_rows() -> None:
     assert ours.accuracy == found.outcome.accuracy
     assert 0.9 < theirs.accuracy < 1
     assert 0 < theirs.log_loss < 0.3
-    assert "ahead of" in compared.told
+    assert "has a lower log loss than" in compared.told
     assert f"{theirs.log_loss:.4f}" in compared.told
 
 
@@ -367,7 +368,7 @@ def test_comparison_says_when_it_fails(monkeypatch: pytest.MonkeyPatch, tmp_path
 
     monkeypatch.setattr(comparison, "fitted", fail)
     page = Page(written(tmp_path, None, load_iris(as_frame=True).frame, "target"))
-    assert "could not be compared with: no words in <texts>" in page.text
+    assert "could not be fitted: no words in <texts>" in page.text
 
 
 # Odd data, and other ways to ask
@@ -406,7 +407,7 @@ def test_odd_data(data: Any, tmp_path: Path) -> None:
 def test_only_some_columns_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genus.report.page.DETAILED", 2)
     text = written(tmp_path, None, load_iris(as_frame=True).frame, "target")
-    assert "2 columns that tell less are in the table above only." in Page(text).text
+    assert "2 less informative columns are only in the table above." in Page(text).text
     assert len(drawings_with_title(text)) == 2 + 4 + 3 + 2
 
 
@@ -415,11 +416,11 @@ def test_many_columns_are_judged_as_they_were_fitted(monkeypatch: pytest.MonkeyP
     found = judging.judged(None, load_iris(as_frame=True).frame, "target")
     assert found.outcome is not None
     assert len(found.outcome.y) == 150
-    assert "may be too good" in found.how
+    assert "may be optimistic" in found.how
     monkeypatch.setattr(judging, "MANY_COLUMNS", 4)
     anew = judging.judged(None, load_iris(as_frame=True).frame, "target")
     assert anew.outcome.log_loss != found.outcome.log_loss
-    assert "neither in its counts nor in its weights" in anew.how
+    assert "neither for its counts nor for its weights" in anew.how
 
 
 def test_a_model_that_is_not_fitted_says_how_to_fit() -> None:
@@ -441,19 +442,19 @@ def test_one_class_is_refused(tmp_path: Path) -> None:
 def test_a_model_by_itself(tmp_path: Path) -> None:
     model = TableClassifier().fit(mixed(), target="outcome")
     page = Page(written(tmp_path, model, None, None))
-    assert "its own probabilities of rows out of fold" in page.text
+    assert "its out-of-fold scores on the sample" in page.text
     assert "drawn from the model" in page.text
     assert [s["id"] for s in page.all("section")] == [s for s in SECTIONS if s != "mistakes"]
     model.save(tmp_path / "model")
     page = Page(written(tmp_path, load(tmp_path / "model"), None, None))
-    assert "When it was fitted the model told the 3 classes" in page.text
+    assert "When it was fitted, the model predicted the 3 classes" in page.text
     assert "confusion" not in [s["id"] for s in page.all("section")]
 
 
 @nightly
 def test_a_model_without_weights(tmp_path: Path) -> None:
     model = TableClassifier(calibrate=False).fit(mixed(), target="outcome")
-    assert "what it is worth is not known" in Page(written(tmp_path, model, None, None)).text
+    assert "Its accuracy is not known" in Page(written(tmp_path, model, None, None)).text
     assert "Both learned anew" in Page(written(tmp_path, model, mixed(90, 1), None)).text
 
 
@@ -463,7 +464,7 @@ def test_classes_that_are_new(tmp_path: Path) -> None:
     frame = mixed(60, 1)
     frame.loc[:4, "outcome"] = "strange"
     page = Page(written(tmp_path, model, frame, "outcome"))
-    assert "It does not know 1 of the classes in them (strange)." in page.text
+    assert "1 class of theirs was not in its training rows (strange)." in page.text
 
 
 def test_a_stream_is_read_once(tmp_path: Path) -> None:
@@ -480,9 +481,9 @@ def test_files_are_read(tmp_path: Path) -> None:
 
 
 def test_bad_requests(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="nothing to report on"):
+    with pytest.raises(ValueError, match="needs a fitted model, data, or both"):
         write(None, None, "y", tmp_path / "a.html")
-    with pytest.raises(ValueError, match="needs the name of the column"):
+    with pytest.raises(ValueError, match="needs the name of the target column"):
         write(None, {"a": [1, 2], "y": [0, 1]}, None, tmp_path / "a.html")
     with pytest.raises(TableError, match="no column 'z'"):
         write(None, {"a": [1, 2], "y": [0, 1]}, "z", tmp_path / "a.html")
@@ -597,7 +598,7 @@ def test_browser_prints_it(browser: Any, page_path: Path) -> None:
 def test_learning_curves_say_which_to_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genus.report.learning.MOST", 2000)
     text = Page(written(tmp_path, None, load_iris(as_frame=True).frame, "target")).text
-    assert "With your 150 rows use GDA" in text
+    assert "With your 150 rows, use GDA" in text
     assert "rows learned from" in text
     assert "What holds for these rows:" in text
 
@@ -628,3 +629,16 @@ def test_the_page_says_of_what_and_when_it_is(tmp_path: Path) -> None:
     assert f"customers.csv, {datetime.date.today().isoformat()}, genus" in text
     assert "balanced accuracy" in text
     assert "area under PR" in text
+
+
+def test_a_learning_curve_that_is_cut_off_says_so() -> None:
+    compared = compare(*load_wine(return_X_y=True), repeats=10)
+    drawing = learning.drawn(compared, "log_loss")
+    highest = max(float(mean(each).max()) for each in compared.curves.compared("log_loss")[:2])
+    assert highest > 2.1
+    assert f"cut off above 2.1; highest {highest:.1f}</text>" in drawing
+    lines = re.findall(r'<polyline points="([^"]*)"', drawing)
+    heights = [[float(point.split(",")[1]) for point in line.split()] for line in lines]
+    top = min(min(line) for line in heights)
+    assert all(line.count(top) <= 1 for line in heights)  # it leaves the drawing, without a plateau
+    assert "cut off" not in learning.drawn(compared, "error")

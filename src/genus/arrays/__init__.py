@@ -1,1 +1,1 @@
-"""Arrays and what their axes are called: labels, vocabularies, matrices by layout, options."""
+"""Arrays and the labels of their axes: labels, vocabularies, matrices by layout, options."""

@@ -1,4 +1,4 @@
-"""Arrow arrays from buffers: `pa.array` looks for pandas first, for a fifth of a second."""
+"""Arrow arrays from buffers, because `pa.array` imports pandas first, which takes 0.2 s."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def numbers(values: NDArray[Any]) -> Any:
-    """An Arrow array of numbers of the same type, without copying them.
+    """Return an Arrow array of numbers of the same type, without a copy.
 
     >>> numbers(np.array([1.5, 2.0])).to_pylist()
     [1.5, 2.0]
@@ -22,7 +22,7 @@ def numbers(values: NDArray[Any]) -> Any:
 
 
 def plain(values: Any, missing: float) -> NDArray[Any]:
-    """The numbers of an Arrow array or chunked array, with `missing` where there is none.
+    """Return the numbers of an Arrow array or chunked array, with `missing` where there is none.
 
     >>> plain(numbers(np.array([1.5, 2.0])), np.nan)
     array([1.5, 2. ])
@@ -39,7 +39,7 @@ def plain(values: Any, missing: float) -> NDArray[Any]:
 
 
 def strings(values: Sequence[str]) -> Any:
-    """An Arrow array of strings.
+    """Return an Arrow array of strings.
 
     >>> strings(["okapi", "", "żubr"]).to_pylist()
     ['okapi', '', 'żubr']
@@ -60,7 +60,7 @@ def is_text(type: Any) -> bool:
 
 
 def labels(values: NDArray[Any]) -> Any:
-    """An Arrow array of classes: text, numbers or truths."""
+    """Return an Arrow array of classes: text, numbers or truth values."""
     if values.dtype.kind in "iuf":
         return numbers(values)
     if values.dtype.kind in "UO" and all(isinstance(v, str) for v in values.tolist()):

@@ -1,4 +1,4 @@
-"""Hashes of 64 bits that are the same on every machine: rows are known again by them."""
+"""Hashes of 64 bits that are the same on every machine and identify rows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ SHIFT = 12  # of 52 bits of the mantissa 40 are kept, one more than any grid tel
 
 
 def mix(z: Hashes) -> Hashes:
-    """The finaliser of splitmix64 (Steele, Lea and Flood 2014): a bit changes half of all bits."""
+    """Apply the finaliser of splitmix64 (Steele, Lea and Flood 2014): a bit changes half of all
+    bits.
+    """
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
 
 
 def of_names(names: Iterable[str]) -> Hashes:
-    """The hash of each name, (V,).
+    """Return the hash of each name, (V,).
 
     >>> a, b = of_names(["okapi", "zebra"])
     >>> bool(a == of_names(["okapi"])[0]), bool(a == b)
@@ -34,10 +36,10 @@ def of_names(names: Iterable[str]) -> Hashes:
 
 
 def of_numbers(x: NDArray[np.float64]) -> Hashes:
-    """The hash of each number, (m,); 0 where it is missing.
+    """Return the hash of each number, (m,); 0 where it is missing.
 
-    Numbers of one hash share the cell of every grid: cells hold their lower end, so that the size
-    of a number below zero is taken just below it, as `Grid.keys` does.
+    Numbers with the same hash share the cell of every grid. Cells include their lower end, so the
+    magnitude of a negative number is taken just below it, as in `Grid.keys`.
 
     >>> of_numbers(np.array([0.0, 0.1, 3.0])) == of_numbers(np.array([-0.0, 0.1 + 1e-15, np.nan]))
     array([ True,  True, False])

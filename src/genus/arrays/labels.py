@@ -1,7 +1,7 @@
-"""Sorted axes of labels (classes, categories, words) and how two of them line up.
+"""Sorted axes of labels (classes, categories, words) and how to align two of them.
 
 An axis is a one-dimensional array of distinct labels in ascending order, or a vocabulary. Numbers
-line up with numbers and text with text; anything else is an error rather than a silent conversion.
+align with numbers and text with text; anything else is an error rather than a silent conversion.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ LARGEST_EXACT = 2**53  # whole numbers beyond it may be equal as floats
 
 
 def empty_axis() -> Axis:
-    """The axis with no labels; it lines up with every other."""
+    """Return the axis without labels; it aligns with every other."""
     return np.empty(0, dtype=np.int64)
 
 
 def show(label: Any) -> str:
-    """A label as a user would write it.
+    """Format a label as a user would write it.
 
     >>> show(np.int64(1)), show(np.str_("spam"))
     ('1', "'spam'")
@@ -34,7 +34,7 @@ def show(label: Any) -> str:
 
 
 def is_missing(item: Any) -> bool:
-    """None, NaN, NaT and pandas' NA."""
+    """Return whether an item is None, NaN, NaT or pandas' NA."""
     try:
         return item is None or bool(item != item)
     except TypeError:  # pandas.NA has no truth value
@@ -42,7 +42,7 @@ def is_missing(item: Any) -> bool:
 
 
 def kind(axis: Axis) -> str:
-    """What the labels of an axis are: 'number', 'text' or, for anything else, 'object'.
+    """Return what the labels of an axis are: 'number', 'text' or, for anything else, 'object'.
 
     >>> kind(np.array([True, False])), kind(np.array(["a"])), kind(np.array(["a"], dtype=object))
     ('number', 'text', 'text')
@@ -55,7 +55,7 @@ def kind(axis: Axis) -> str:
 
 
 def is_same(a: Keys, b: Keys) -> bool:
-    """Whether two axes hold the same labels."""
+    """Return whether two axes have the same labels."""
     if a is b:
         return True
     if isinstance(a, Vocabulary) or isinstance(b, Vocabulary):
@@ -66,7 +66,7 @@ def is_same(a: Keys, b: Keys) -> bool:
 
 
 def needs_care(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Whether NumPy would compare whole numbers as floats that do not tell them apart."""
+    """Return whether NumPy would compare whole numbers as floats and so confuse some."""
     if a.dtype == b.dtype or a.dtype.kind not in "iuf" or b.dtype.kind not in "iuf":
         return False
     if np.promote_types(a.dtype, b.dtype).kind != "f":
@@ -76,7 +76,7 @@ def needs_care(a: NDArray[Any], b: NDArray[Any]) -> bool:
 
 
 def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
-    """The distinct labels, ascending, and where each label stands among them (maybe `labels`).
+    """Return the distinct labels, ascending, and the position of each label (maybe `labels`).
 
     >>> factorize(np.array(["b", "a", "b"]))
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
@@ -114,14 +114,14 @@ def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
 
 
 def as_text(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels that are strings as an array of text, and not of objects, as scikit-learn has them."""
+    """Return string labels as an array of text instead of objects, as scikit-learn does."""
     items = labels.tolist() if labels.dtype.kind == "O" else []
     texts = bool(items) and all(isinstance(item, str) and "\0" not in item for item in items)
     return labels.astype(str) if texts else labels
 
 
 def union(a: Axis, b: Axis, what: str) -> Axis:
-    """All labels of both axes, ascending; `what` names them in the error.
+    """Return all labels of both axes, ascending; `what` names them in the error.
 
     >>> union(np.array([1, 3]), np.array([2, 3]), "classes")
     array([1, 2, 3])
@@ -153,14 +153,14 @@ def union(a: Axis, b: Axis, what: str) -> Axis:
 
 
 def positions(labels: Axis, axis: Axis) -> NDArray[np.intp]:
-    """Where each of `labels`, all of them on `axis`, stands there."""
+    """Return the position of each of `labels` on `axis`, which has all of them."""
     if is_same(labels, axis):
         return np.arange(len(axis))
     return find(labels, axis) if needs_care(labels, axis) else np.searchsorted(axis, labels)
 
 
 def merge(a: Keys, b: Keys, what: str) -> tuple[Keys, NDArray[np.intp], NDArray[np.intp]]:
-    """All labels of both axes, and where the labels of either stand among them."""
+    """Return all labels of both axes, and the positions of the labels of each."""
     if isinstance(a, Vocabulary) and isinstance(b, Vocabulary):
         return a.merge(b)
     if isinstance(a, Vocabulary) or isinstance(b, Vocabulary):
@@ -170,7 +170,7 @@ def merge(a: Keys, b: Keys, what: str) -> tuple[Keys, NDArray[np.intp], NDArray[
 
 
 def find(labels: NDArray[Any], axis: Axis) -> NDArray[np.intp]:
-    """Where each of `labels` stands on `axis`; -1 for those that are not on it.
+    """Return the position of each of `labels` on `axis`; -1 for those not on it.
 
     >>> find(np.array([7, 5, 6]), np.array([5, 7]))
     array([ 1,  0, -1])
@@ -193,7 +193,7 @@ def find(labels: NDArray[Any], axis: Axis) -> NDArray[np.intp]:
 def spread(
     values: NDArray[np.float64], index: NDArray[np.intp], size: int, axis: int = 0
 ) -> NDArray[np.float64]:
-    """Zeros of length `size` along `axis`, with `values` at `index`."""
+    """Return zeros of length `size` along `axis`, with `values` at `index`."""
     if len(index) == size and values.shape[axis] == size:
         return values
     shape = list(values.shape)

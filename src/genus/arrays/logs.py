@@ -1,7 +1,7 @@
 """Functions in log space that every prediction needs.
 
-SciPy has them, too. But to import `scipy.special` takes a quarter of a second, as long as all else
-that `genus predict` does with one row.
+SciPy has them, too, but importing `scipy.special` takes a quarter of a second, as long as the rest
+of `genus predict` on one row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def logsumexp(x: Array, axis: int, keepdims: bool = False) -> Array:
-    """log Σ exp x along an axis.
+    """Return log Σ exp x along an axis.
 
     >>> logsumexp(np.log([[1.0, 2.0], [3.0, 4.0]]), axis=1).round(6)
     array([1.098612, 1.94591 ])
@@ -28,12 +28,12 @@ def logsumexp(x: Array, axis: int, keepdims: bool = False) -> Array:
 
 
 def log_softmax(x: Array, axis: int) -> Array:
-    """x - log Σ exp x along an axis: logarithms of probabilities."""
+    """Return x - log Σ exp x along an axis: logarithms of probabilities."""
     return x - logsumexp(x, axis, keepdims=True)
 
 
 def log_gamma(x: Any) -> Any:
-    """log Γ(x), by SciPy when it is needed."""
+    """Return log Γ(x); imports SciPy when it is first called."""
     from scipy.special import gammaln
 
     return gammaln(x)

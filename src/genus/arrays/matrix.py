@@ -1,7 +1,7 @@
-"""A matrix in, sums by class or scores by row out: the kernel's calls, by layout of the matrix.
+"""Sums by class and scores by row of a matrix: the kernel's calls, by layout of the matrix.
 
 A matrix is a dense array of any real dtype and order, a SciPy CSR matrix, or some of its rows.
-Counting and scoring read it as it is, without a copy and in its own dtype.
+Counting and scoring read it without a copy and in its own dtype.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ PRODUCT_ROWS = 1024  # at least, in a chunk that is multiplied with itself
 
 
 class Share(threading.local):
-    """How many threads the caller may use, if it is one of several that share them."""
+    """The number of threads that the caller may use, if several callers share them."""
 
     size: int | None = None
 
@@ -62,9 +62,9 @@ SHARE = Share()
 
 
 def threads() -> int:
-    """How many threads to use: `GENUS_THREADS`, else the cores this process may use.
+    """Return how many threads to use: `GENUS_THREADS`, or the cores of this process.
 
-    Within `in_threads` and `in_order` it is a share of them, so that no more run in all.
+    Within `in_threads` and `in_order` it is a share of them, so that no more run in total.
     """
     if SHARE.size is not None:
         return SHARE.size
@@ -86,7 +86,7 @@ class SparseRows:
 
     @classmethod
     def of(cls, X: Matrix) -> SparseRows:
-        """All rows of a CSR matrix; the three arrays of indices get one type."""
+        """Return all rows of a CSR matrix; the three arrays of indices get one type."""
         if isinstance(X, SparseRows):
             return X
         indices, indptr = X.indices, X.indptr
@@ -104,7 +104,7 @@ class SparseRows:
 
     @property
     def parts(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """What the kernel reads."""
+        """The arrays that the kernel reads."""
         return self.data, self.indices, self.starts, self.ends
 
     def __getitem__(self, rows: Any) -> SparseRows:
@@ -116,7 +116,7 @@ class SparseRows:
         return replace(own, data=-own.data.astype(np.float64))
 
     def to_scipy(self) -> csr_array:
-        """A copy as a SciPy matrix."""
+        """Return a copy as a SciPy matrix."""
         lengths = self.ends - self.starts
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         entries = np.repeat(self.starts - indptr[:-1], lengths) + np.arange(indptr[-1])
@@ -127,27 +127,27 @@ class SparseRows:
 
 
 def is_sparse(X: Matrix) -> bool:
-    """Whether X is a SciPy sparse matrix or rows of one."""
+    """Return whether X is a SciPy sparse matrix or rows of one."""
     sparse = sys.modules.get("scipy.sparse")  # if nobody has imported it, X is none of its
     return isinstance(X, SparseRows) or (sparse is not None and bool(sparse.issparse(X)))
 
 
 def chunks(rows: int, width: int, size: int = CHUNK_BYTES) -> Iterator[slice]:
-    """Slices of rows that as float64 take `size` bytes, at least 256 rows each."""
+    """Yield slices of rows that take `size` bytes as float64, at least 256 rows each."""
     step = max(256, size // (8 * max(width, 1)))
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
 def product_rows(width: int) -> int:
-    """How many rows to multiply with themselves at a time: enough to pay for adding (n, n)."""
+    """Return how many rows to multiply at a time, enough to pay for adding (n, n)."""
     return max(min(CHUNK_BYTES // (8 * max(width, 1)), 8 * PRODUCT_ROWS), PRODUCT_ROWS)
 
 
 def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) -> list[Result]:
-    """Share tasks out to threads in contiguous runs; what each run gives, in their order.
+    """Run contiguous runs of tasks in threads; return the result of each run, in order.
 
-    For work in NumPy, which lets other threads go on meanwhile. BLAS gets one thread for each of
-    ours: its own would wait for each other at every chunk, for ever if the machine is busy.
+    This is for work in NumPy, which releases the interpreter's lock. BLAS gets one thread for each
+    of ours: its own threads would wait for each other at every chunk, on a busy machine for ever.
     """
     if len(tasks) <= 1:
         return [work(iter(tasks))]
@@ -161,7 +161,7 @@ def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) 
 
 
 def in_order(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-    """What work gives for each task, in their order; a few tasks are under way at once."""
+    """Yield the results of work on tasks, in order; a few tasks run at once."""
     count, tasks = threads(), iter(tasks)
     first = list(islice(tasks, 2))
     if count == 1 or len(first) < 2:  # a task that is alone has all threads
@@ -182,14 +182,14 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
 
 
 def sharing(count: int) -> ThreadPoolExecutor:
-    """So many threads, each with its share of those that the caller may use."""
+    """Return a pool of threads, each with its share of the threads that the caller may use."""
     share = max(1, threads() // count)
     return ThreadPoolExecutor(count, initializer=setattr, initargs=(SHARE, "size", share))
 
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Use one thread: in a process that is one of many, each with a core of its own."""
+    """Use one thread, in a process that is one of many with a core each."""
     before, SHARE.size = SHARE.size, 1
     try:
         with ONE_BLAS_THREAD:
@@ -199,9 +199,9 @@ def alone() -> Iterator[None]:
 
 
 class OneBlasThread:
-    """BLAS has one thread while anyone is inside: the first to come sets it, the last to go resets.
+    """A context in which BLAS has one thread: the first to enter sets it, the last to leave resets.
 
-    Limits that threads set and reset one by one would be left behind when these overlap.
+    If threads set and reset limits independently, overlapping ones would leave a limit behind.
     """
 
     def __init__(self) -> None:
@@ -227,19 +227,19 @@ ONE_BLAS_THREAD = OneBlasThread()
 
 @cache
 def blas() -> ThreadpoolController:
-    """The thread pools of the libraries loaded; looking for them takes a millisecond."""
+    """Return the thread pools of the loaded libraries; finding them takes a millisecond."""
     return ThreadpoolController()
 
 
 def class_weights(y: Codes, weight: Array | None, n_classes: int) -> Array:
-    """Σw by class, (K, 1)."""
+    """Return Σw by class, (K, 1)."""
     return np.bincount(y, weight, n_classes).astype(np.float64)[:, None]
 
 
 def sum_columns(
     X: Matrix, y: Codes, weight: Array | None, n_classes: int, *, nonnegative: bool
 ) -> tuple[Array, Array]:
-    """Σw x and the Σw of what is missing, by class and column, (K, n) each."""
+    """Return Σw x, and Σw of missing values, by class and column, (K, n) each."""
     if is_sparse(X):
         total, missing, invalid = sum_columns_csr(
             *SparseRows.of(X).parts, X.shape[1], y, weight, n_classes, nonnegative, threads()
@@ -253,7 +253,7 @@ def sum_columns(
 def count_above(
     X: Matrix, y: Codes, weight: Array | None, n_classes: int, threshold: float
 ) -> tuple[Array, Array]:
-    """Σw 1{x > threshold} and the Σw of what is missing, by class and column, (K, n) each."""
+    """Return Σw 1{x > threshold}, and Σw of missing values, by class and column, (K, n) each."""
     if is_sparse(X) and threshold >= 0:
         ones, missing, invalid = count_above_csr(
             *SparseRows.of(X).parts, X.shape[1], y, weight, n_classes, threshold, threads()
@@ -272,7 +272,7 @@ def count_above(
 
 
 def score_linear(X: Matrix, table: Array, missing: Array | None, *, nonnegative: bool) -> Array:
-    """Σ_j x_j table_j (m, K), with `missing_j`, or nothing, for a term whose x_j is missing."""
+    """Return Σ_j x_j table_j (m, K); a missing x_j adds `missing_j`, or nothing."""
     if is_sparse(X):
         parts = SparseRows.of(X).parts
         scores, invalid = score_linear_csr(*parts, table, missing, nonnegative, threads())
@@ -287,7 +287,7 @@ def score_linear(X: Matrix, table: Array, missing: Array | None, *, nonnegative:
 
 
 def score_above(X: Matrix, threshold: float, on: Array, missing: Array | None) -> Array:
-    """Σ_j 1{x_j > threshold} on_j (m, K), with `missing_j`, or nothing, where x_j is missing."""
+    """Return Σ_j 1{x_j > threshold} on_j (m, K); a missing x_j adds `missing_j`, or nothing."""
     if is_sparse(X) and threshold >= 0:
         scores, invalid = score_above_csr(
             *SparseRows.of(X).parts, threshold, on, missing, threads()
@@ -303,9 +303,9 @@ def score_above(X: Matrix, threshold: float, on: Array, missing: Array | None) -
 
 
 def touched_columns(X: Matrix) -> tuple[NDArray[np.intp], SparseRows] | None:
-    """The columns that sparse rows have entries in, and the rows with those alone.
+    """Return the columns in which sparse rows have entries, and the rows with those alone.
 
-    None if they are not few: then it is not worth it.
+    Return None if these are not few, because then it does not help.
     """
     if not is_sparse(X):
         return None
@@ -322,7 +322,7 @@ def touched_columns(X: Matrix) -> tuple[NDArray[np.intp], SparseRows] | None:
 
 @contextmanager
 def column_numbers(columns: NDArray[np.intp]) -> Iterator[None]:
-    """Let errors about some columns of a matrix speak of them by their numbers in it."""
+    """Make errors about some columns of a matrix name them by their numbers in it."""
     try:
         yield
     except InvalidValue as error:
@@ -331,14 +331,14 @@ def column_numbers(columns: NDArray[np.intp]) -> Iterator[None]:
 
 
 def rows(X: Matrix, part: slice) -> Matrix:
-    """Consecutive rows of X, without copying them."""
+    """Return consecutive rows of X, without a copy."""
     if part == slice(0, X.shape[0]):
         return X
     return SparseRows.of(X)[part] if is_sparse(X) else X[part]
 
 
 def take(X: Matrix, order: NDArray[np.intp]) -> Matrix:
-    """The rows of X in another order."""
+    """Return the rows of X in another order."""
     if is_sparse(X):
         return SparseRows.of(X)[order]
     if X.dtype.kind == "O" or not X.flags.c_contiguous:
@@ -352,19 +352,19 @@ def take(X: Matrix, order: NDArray[np.intp]) -> Matrix:
 
 
 def stable_order(codes: Codes) -> NDArray[np.intp]:
-    """What sorts codes and leaves equal ones in their order; small numbers sort by radix."""
+    """Return a stable sorting order of codes; small numbers are sorted by radix."""
     small = len(codes) and codes.max() < 1 << 16
     return np.argsort(codes.astype(np.uint16) if small else codes, kind="stable")
 
 
 def dense_rows(X: Matrix, rows: Any = slice(None)) -> Array:
-    """Some rows as float64."""
+    """Return some rows as float64."""
     part = SparseRows.of(X)[rows].to_scipy().toarray() if is_sparse(X) else X[rows]
     return np.asarray(part, dtype=np.float64)
 
 
 def refuse(X: Matrix, invalid: int, nonnegative: bool) -> None:
-    """Raise for the first value that the kernel would not take."""
+    """Raise an error for the first value that the kernel would refuse."""
     if invalid < 0:
         return
     row, column = divmod(invalid, X.shape[1])
@@ -373,24 +373,24 @@ def refuse(X: Matrix, invalid: int, nonnegative: bool) -> None:
 
 
 def refuse_infinite(X: Matrix) -> None:
-    """Raise if a matrix holds an infinite value."""
+    """Raise an error if a matrix has an infinite value."""
     if X.dtype.kind == "f":
         refuse_outside(X, -np.finfo(np.float64).max)
 
 
 def refuse_negative(X: Matrix) -> None:
-    """Raise if a matrix holds a negative or infinite value."""
+    """Raise an error if a matrix has a negative or infinite value."""
     if X.dtype.kind not in "bu":
         refuse_outside(X, 0.0)
 
 
 def refuse_nonpositive(X: Matrix) -> None:
-    """Raise if a matrix holds a value that is not positive, or an infinite one."""
+    """Raise an error if a matrix has a value that is not positive, or an infinite one."""
     refuse_outside(X, np.finfo(np.float64).smallest_subnormal)
 
 
 def refuse_outside(X: Matrix, least: float) -> None:
-    """Raise if a matrix holds a value below `least`, or an infinite one."""
+    """Raise an error if a matrix has a value below `least`, or an infinite one."""
     if is_sparse(X):
         minimum, maximum = value_range(X.data)
     else:
@@ -409,7 +409,7 @@ def refuse_outside(X: Matrix, least: float) -> None:
 
 
 def value_range(values: NDArray[Any]) -> tuple[float, float]:
-    """The least and the largest of the values that are there (∞ and -∞ if none is)."""
+    """Return the smallest and largest of the values that are present (∞ and -∞ if none is)."""
     if len(values) == 0:
         return np.inf, -np.inf
     with np.errstate(invalid="ignore"):
@@ -417,7 +417,7 @@ def value_range(values: NDArray[Any]) -> tuple[float, float]:
 
 
 class InvalidValue(ValueError):
-    """A value of X that a family cannot count: infinite, or too small for it."""
+    """A value of X that a family cannot count: infinite, or too small."""
 
     def __init__(self, row: int, column: int, value: float, too_small: bool) -> None:
         self.row, self.column, self.value, self.too_small = row, column, value, too_small
@@ -426,7 +426,7 @@ class InvalidValue(ValueError):
 
 @contextmanager
 def numbered(row_numbers: RowNumbers) -> Iterator[None]:
-    """Let errors about rows of a part of a matrix speak of them by these numbers."""
+    """Make errors about rows of a part of a matrix name them by these numbers."""
     try:
         yield
     except InvalidValue as error:
@@ -435,7 +435,7 @@ def numbered(row_numbers: RowNumbers) -> Iterator[None]:
 
 
 class InvalidColumn(ValueError):
-    """A column of X that no family can count; `problem` goes on where "Column 3" leaves off."""
+    """A column of X that no family can count; `problem` continues the sentence "Column 3 …"."""
 
     def __init__(self, column: int, problem: str) -> None:
         self.column, self.problem = column, problem

@@ -1,4 +1,4 @@
-"""How much memory is left, and how much values take: to stop before the system does it."""
+"""How much memory is free, and how much values take, to stop before the system runs out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def available() -> int | None:
 
 
 def free_of_machine() -> int | None:
-    """What the machine has left, as Linux estimates it."""
+    """Return what the machine has free, as Linux estimates it."""
     try:
         told = re.search(r"^MemAvailable:\s+(\d+) kB", MEMINFO.read_text(), re.M)
     except OSError:
@@ -31,7 +31,7 @@ def free_of_machine() -> int | None:
 
 
 def free_of_group() -> int | None:
-    """What the limit of a container leaves."""
+    """Return what the limit of a container leaves."""
     try:
         most = (CGROUP / "memory.max").read_text().strip()
         used = (CGROUP / "memory.current").read_text().strip()
@@ -43,7 +43,7 @@ def free_of_group() -> int | None:
 
 
 def file_cache() -> int:
-    """The bytes of files that a container keeps in memory until they are needed for more."""
+    """Return the bytes of cached files in a container, which can be freed."""
     try:
         told = re.search(r"^inactive_file (\d+)", (CGROUP / "memory.stat").read_text(), re.M)
     except OSError:

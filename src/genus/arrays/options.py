@@ -1,4 +1,4 @@
-"""Options from users: numbers that are numbers, or an error that names the option."""
+"""Options from users: checked, or an error that names the option."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OURS = ("genus", "sklearn", "contextlib")
 
 
 def warn(message: str | Warning) -> None:
-    """Warn, and say which line of the user's called for it: the first outside these libraries."""
+    """Warn at the user's own line: the first one outside these libraries."""
     depth, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
         depth, frame = depth + 1, frame.f_back
@@ -21,7 +21,7 @@ def warn(message: str | Warning) -> None:
 
 
 def number(name: str, value: Any, least: float = -np.inf, most: float = np.inf) -> float:
-    """A finite number from `least` to `most`.
+    """Return a finite number from `least` to `most`, or raise an error.
 
     >>> number("alpha", 0.5, least=0)
     0.5
@@ -41,7 +41,7 @@ def number(name: str, value: Any, least: float = -np.inf, most: float = np.inf) 
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """A whole number from `least` to `most`.
+    """Return a whole number from `least` to `most`, or raise an error.
 
     >>> whole("n_bins", 5, least=2)
     5
@@ -57,18 +57,18 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether this is an integer, and no True or False."""
+    """Return whether a value is an integer and not True or False."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def by_class(priors: Any) -> Any:
-    """Priors as they are, or those of a pandas Series as a dictionary by its index."""
+    """Return priors unchanged, or those of a pandas Series as a dictionary by its index."""
     is_series = hasattr(priors, "index") and hasattr(priors, "to_dict")
     return priors.to_dict() if is_series else priors
 
 
 def numbers(name: str, value: Any) -> NDArray[np.float64]:
-    """Finite numbers in any shape."""
+    """Return finite numbers in any shape, or raise an error."""
     try:
         if isinstance(value, str) or np.iscomplexobj(value):
             raise TypeError
@@ -81,7 +81,7 @@ def numbers(name: str, value: Any) -> NDArray[np.float64]:
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False, and nothing that only looks like it."""
+    """Return True or False, or raise an error for anything else."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} is True or False; got {value!r}.")
     return bool(value)

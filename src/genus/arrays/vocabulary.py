@@ -1,7 +1,7 @@
-"""Many words as one axis: different texts, ascending, in one array of UTF-8.
+"""Many words as one axis: distinct texts, ascending, in one array of UTF-8.
 
-Python keeps 50 bytes for each string, and NumPy the length of the longest for every one; here a
-word takes its bytes and a number.
+Python needs 50 bytes for each string, and NumPy the length of the longest for every one; here a
+word needs its own bytes and a number.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Words one after the other; word i ends at ends[i]. UTF-8 sorts as Python sorts texts.
+    """Words one after the other; word i ends at ends[i]. UTF-8 sorts like Python strings.
 
     >>> list(Vocabulary.of(["zebra", "okapi", "zebra"]))
     ['okapi', 'zebra']
@@ -37,7 +37,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Vocabulary:
-        """The vocabulary of some words."""
+        """Make the vocabulary of some words."""
         encoded = [encode(word) for word in sorted(set(words))]
         ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), ends)
@@ -50,7 +50,7 @@ class Vocabulary:
         return (decode(content[start:end]) for start, end in zip([0, *ends], ends, strict=False))
 
     def __getitem__(self, chosen: Any) -> Vocabulary:
-        """Some of the words, by a mask, a slice or numbers in ascending order."""
+        """Return some of the words, by a mask, a slice or numbers in ascending order."""
         starts, ends = self.starts[chosen], self.ends[chosen]
         places = np.concatenate([[0], np.cumsum(ends - starts)]).astype(np.int64)
         text = np.empty(places[-1], dtype=np.uint8)
@@ -62,22 +62,22 @@ class Vocabulary:
         return np.concatenate([[0], self.ends[:-1]]).astype(np.int64)[: len(self)]
 
     def with_empty(self) -> Vocabulary:
-        """The same after the empty word, which is the first of all."""
+        """Return the same words after the empty word, which comes first."""
         return Vocabulary(self.text, np.concatenate([[0], self.ends]))
 
     @cached_property
     def rest(self) -> Vocabulary:
-        """All words but the first; made once, so that `find` knows it again."""
+        """All words except the first; cached, so that `find` recognises it."""
         return self[1:]
 
     def word(self, i: int) -> str:
-        """One word, by its number."""
+        """Return one word, by its number."""
         start = self.ends[i - 1] if i else 0
         return decode(self.text[start : self.ends[i]].tobytes())
 
     @cached_property
     def runs(self) -> NDArray[np.bool_]:
-        """Which are runs of several words, with a space between, (V,)."""
+        """Which words are runs of several words, with a space between, (V,)."""
         at = np.flatnonzero(self.text == ord(" "))
         found = np.zeros(len(self), dtype=bool)
         found[np.searchsorted(self.ends, at, side="right")] = True
@@ -90,25 +90,25 @@ class Vocabulary:
 
     @cached_property
     def tokens(self) -> NDArray[np.uint32]:
-        """32 bits of the hashes, (V,), of which the lowest says whether it is a run of words."""
+        """32 bits of the hashes, (V,), of which the lowest marks a run of words."""
         high = (self.hashes >> np.uint64(32)).astype(np.uint32)
         return (high & ~np.uint32(1)) | self.runs.astype(np.uint32)
 
     @cached_property
     def digest(self) -> str:
-        """A short text that other words would not have."""
+        """A short text that identifies these words."""
         content = hashlib.blake2b(self.text.tobytes(), digest_size=16)
         content.update(self.ends.tobytes())
         return content.hexdigest()
 
     def is_same(self, other: Vocabulary) -> bool:
-        """Whether both hold the same words."""
+        """Return whether both have the same words."""
         return np.array_equal(self.ends, other.ends) and np.array_equal(self.text, other.text)
 
     def pieces(self, longest: int) -> tuple[NDArray[np.bytes_], Integers]:
-        """The words within runs of words, up to so many bytes, and the number of the run of each.
+        """Return the words within runs of words, up to `longest` bytes, and the run of each.
 
-        A longer piece is cut off after one byte more.
+        A longer word is cut after `longest` + 1 bytes.
         """
         spaces = np.flatnonzero(self.text == ord(" "))
         ends = np.sort(np.concatenate([spaces, self.ends]))
@@ -120,12 +120,12 @@ class Vocabulary:
         return np.ascontiguousarray(letters).view(f"S{longest + 1}")[:, 0], run
 
     def merge(self, other: Vocabulary) -> tuple[Vocabulary, Integers, Integers]:
-        """The words of both, and where the words of either stand among them."""
+        """Return the words of both, and the positions of the words of each among them."""
         words, left, right = merge_words(self.text, self.ends, other.text, other.ends)
         return Vocabulary(*words), left, right
 
     def find(self, other: Vocabulary) -> Integers:
-        """Where each of these words stands in another vocabulary; -1 for those not in it."""
+        """Return the position of each of these words in another vocabulary; -1 if not in it."""
         known, places = FOUND.get(self, (None, NOWHERE))
         if known is None or known() is not other:
             both, mine, theirs = self.merge(other)
@@ -137,12 +137,12 @@ class Vocabulary:
 
     @cached_property
     def index(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Bytes]:
-        """What the kernel needs to look words up: slots by hash, keys, and the text."""
+        """What the kernel needs to look up words: slots by hash, keys, and the text."""
         return *index_words(self.text, self.ends), self.text
 
     @property
     def is_sound(self) -> bool:
-        """Whether this can have been made from words: bytes of UTF-8 that ascend."""
+        """Whether this can have been made from words: ascending UTF-8."""
         last = self.ends[-1] if len(self.ends) else 0
         if last != len(self.text) or (np.diff(self.ends, prepend=0) < 0).any():
             return False
@@ -162,7 +162,7 @@ NOWHERE = np.zeros(0, dtype=np.int64)
 
 
 def encode(word: str) -> bytes:
-    """UTF-8; halves of surrogate pairs, which Python's strings may hold, are kept."""
+    """Encode as UTF-8; halves of surrogate pairs, which Python strings may contain, are kept."""
     return word.encode("utf-8", "surrogatepass")
 
 

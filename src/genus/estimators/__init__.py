@@ -1,4 +1,4 @@
-"""The scikit-learn surface: one file per classifier."""
+"""The scikit-learn interface: one file per classifier."""
 
 from genus.estimators.base import GenerativeClassifier
 from genus.estimators.bernoulli import BernoulliNB

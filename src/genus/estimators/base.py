@@ -1,8 +1,8 @@
-"""What every classifier has: the scikit-learn surface over a `Model`.
+"""The base of every classifier: the scikit-learn interface of a `Model`.
 
-A subclass says which parameters it takes (`__init__`) and which family they make (`_family`).
-What comes from users is checked at the door (`inputs`, `options`); what only the counting loop can
-see, such as an infinite value, is refused there with its row and column.
+A subclass declares its parameters (`__init__`) and makes a family from them (`_family`). Input from
+users is checked where it enters (`inputs`, `options`); what only the counting loop can see, such as
+an infinite value, is refused there with its row and column.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from genus.table.read.sources import repeated_in
 
 
 class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Model p(x|y) and p(y) by counting; decide by Bayes' rule."""
+    """The base class: models p(x|y) and p(y) by counting, and predicts by Bayes' rule."""
 
     model_: Model
     n_features_in_: int
@@ -66,11 +66,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     _reads = NUMBERS  # what columns of a table become
 
     def _family(self) -> Family:
-        """The family that the parameters describe; raises if they make no sense."""
+        """Return the family that the parameters describe; raise an error if they are invalid."""
         raise NotImplementedError(f"{type(self).__name__} does not say which family it is.")
 
     def _priors(self) -> Priors:
-        """The class priors that the parameters describe."""
+        """Return the class priors that the parameters describe."""
         return Priors(check_priors(getattr(self, "priors", None)))
 
     @property
@@ -78,7 +78,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return False
 
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        """X (and y) as arrays, with column names and number remembered or compared."""
+        """Return X (and y) as arrays; store or compare the names and number of columns."""
         checks: dict[str, Any] = {
             "accept_sparse": "csr" if self._accepts_sparse else False,
             "dtype": "numeric",
@@ -92,27 +92,27 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return tidy(X), y
 
     def _refuse_empty(self, X: Any, model: Model) -> None:
-        """Raise if there is nothing to learn from; X is None if the rows were read in parts."""
+        """Raise an error if there are no rows; X is None if they were read in parts."""
         if X is not None:
             refuse_empty_columns(X, self._named)
 
     def _refuse_unsolved(self, model: Model) -> None:
-        """Raise if options leave nothing to predict by."""
+        """Raise an error if the options leave nothing to predict from."""
 
     def _ready(
         self, X: Matrix, codes: Codes, classes: NDArray[Any], weight: Array | None
     ) -> Matrix:
-        """X as it is best counted, after choosing what is chosen before."""
+        """Return X in the form that is counted fastest, after any choices before counting."""
         return X
 
     def _for_rereading(self, X: Matrix, classes: int) -> Matrix:
-        """X, checked before, in the form that is read fastest more than once."""
+        """Return X, which is already checked, in the form that is fastest to read repeatedly."""
         return X
 
     def _look(self, rows: Any, target: str | None, classes: int, total: int | None) -> None:
-        """Decide which columns of a table are read by an Arrow table of some rows.
+        """Decide from an Arrow table of some rows which columns of a table are read.
 
-        There are about so many classes, and rows in `total`, if that is known.
+        `classes` is about the number of classes, and `total` the number of rows, if known.
         """
         self._follow(Columns.of(rows, self._reads, target))
         X = self._matrix(rows.slice(0, 1))
@@ -127,48 +127,48 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             self.feature_names_in_ = np.array(columns.names, dtype=object)
 
     def _matrix(self, rows: Any) -> Matrix:
-        """The rows of an Arrow table or batch, as they are counted."""
+        """Return the rows of an Arrow table or batch in the form in which they are counted."""
         X = matrix_of(rows, self._columns_known(rows))
         return tidy(X if self._accepts_sparse or not matrix.is_sparse(X) else X.toarray())
 
     def _outgrown(self, rows: Any, model: Model) -> bool:
-        """Whether rows, or what was counted so far, show that a first look has seen too little."""
+        """Return whether these rows, or the counts so far, show that the plan saw too little."""
         return False
 
     def _plan_options(self) -> dict[str, Any]:
-        """The parameters that decide how columns are read, as JSON has them."""
+        """Return the parameters that decide how columns are read, in a form for JSON."""
         return {}
 
     def _refuse_stream(self) -> None:
-        """Raise if options need all rows at once."""
+        """Raise an error if options need all rows at once."""
 
     def _closed(self, model: Model) -> Model:
-        """The model of all rows, without what options say is not to be kept."""
+        """Return the model of all rows, without what the options say is not kept."""
         return model
 
     def _shards(self, partitions: int) -> int:
-        """In how many parts the sums of as many partitions are added, each in a place of its own.
+        """Return into how many parts the sums of this many partitions are divided.
 
-        If more than one, `_divided`, `_reduced` and `_joined` say what they are.
+        If there is more than one, `_divided`, `_reduced` and `_joined` define the parts.
         """
         return 1
 
     def _divided(self, model: Model, shards: int) -> list[Model]:
-        """Sums in parts, each with keys of its own."""
+        """Divide sums into parts, each with its own keys."""
         raise NotImplementedError
 
     def _reduced(self, model: Model) -> Model:
-        """One of the parts, without keys that the model of all cannot use."""
+        """Return one of the parts, without keys that the whole model cannot use."""
         raise NotImplementedError
 
     def _joined(self, models: list[Model]) -> Model:
-        """The sums of which these are the parts."""
+        """Return the sums of which these are the parts."""
         (model,) = models
         return model
 
     @property
     def _target(self) -> str | None:
-        """The name of the column that has the classes, if the model was fitted from a table."""
+        """The name of the target column, if the model was fitted from a table."""
         columns = vars(self).get("columns_")
         return None if columns is None else columns.target
 
@@ -188,16 +188,16 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ) -> Self:
         """Count X (m, n) with labels y (m,), from nothing.
 
-        X may also be a table that holds the labels: a path, a folder, a query, a stream, or a
-        frame of any kind, also one of Spark, Dask, Ray or Ibis, which is counted where it is.
-        `target` names the column of classes, sample_weight one of weights, `columns` those to learn
-        from: all others, if it is left out. A table is read as a stream. Or X is an iterator of
-        batches: (X, y) or (X, y, sample_weight).
+        X may also be a table with a target column: a path, a folder, a query, a stream, or a frame
+        of any library. Frames of Spark, Dask, Ray or Ibis are counted where they are. `target`
+        names the column of classes, sample_weight a column of weights, and `columns` the columns to
+        learn from (by default all others). A table is read as a stream. X may also be an iterator
+        of batches: (X, y) or (X, y, sample_weight).
 
         With `like`, a fitted classifier, columns are read as in that model, so that the two can be
-        added; parameters are solved when they are first needed. `checkpoint` is a folder that
-        keeps what is counted of each file: if the work is interrupted, it goes on from there.
-        `progress` is called with the number of rows after each batch of a table.
+        added; parameters are solved when they are first needed. `checkpoint` is a folder that keeps
+        the counts of each file: if the work is interrupted, the same call continues it. `progress`
+        is called with the number of rows after each batch of a table.
         """
         X, y, target = paired(X, y, target)
         how = self._reading(y, sample_weight, target, columns, progress, checkpoint)
@@ -234,10 +234,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         like: Any = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Count more rows, the first ones as `fit` does.
+        """Count more rows; the first call works like `fit`.
 
-        New classes may appear at any time; `classes` may announce them. Nothing is solved before
-        it is needed, so that many small batches cost little.
+        New classes may appear at any time; `classes` may announce them. Nothing is solved before it
+        is needed, so many small batches cost little.
         """
         X, y, target = paired(X, y, target)
         X, is_pairs = pairs_in(X)
@@ -292,7 +292,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ) -> Self:
         """Decide how data like X is read, and count nothing.
 
-        What is fitted `like` the result, wherever that is, can be added exactly.
+        Models that are fitted `like` the result, on any machine, can be added exactly.
         """
         how = self._reading(y, None, target, columns)
         with self._unchanged_on_error():
@@ -313,7 +313,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         progress: Progress | None = None,
         checkpoint: Any = None,
     ) -> Reading | None:
-        """What is read of a table that has its labels in a column; None if y has them."""
+        """Return how to read a table with a target column; None if y has the labels."""
         target = y if target is None and isinstance(y, str) else target
         if target is None:
             given = {"columns": columns, "checkpoint": checkpoint}
@@ -334,12 +334,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return Reading(target, sample_weight, named_columns(columns), progress, checkpoint)
 
     def _learned_target(self, y: Any, target: str | None, is_pairs: bool) -> str | None:
-        """The column of classes of more rows: that of the first, if none is named."""
+        """Return the target column for more rows: by default that of the first rows."""
         unnamed = target is None and y is None and not is_pairs
         return self._target if unnamed and self.__sklearn_is_fitted__() else target
 
     def _start_over(self, like: Any = None) -> None:
-        """Forget all that was fitted before, and read data as another classifier does, if any."""
+        """Drop everything that was fitted, and read data as `like` does, if given."""
         if like is not None:
             if type(like) is not type(self):
                 raise TypeError(
@@ -419,7 +419,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return total.sum()
 
     def _looked_batches(self, batches: Iterator[Any]) -> tuple[Iterator[Any], bool]:
-        """The same batches, and whether the first of them still decides how data is read."""
+        """Return the same batches, and whether the first of them still decides how data is read."""
         return batches, True
 
     def _plan_arrays(self, X: Any, y: Any) -> None:
@@ -427,7 +427,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self._ready(X, codes, classes, weight)
 
     def _refuse_single_class(self, model: Model) -> None:
-        """Raise if there is one class only, and that is not enough."""
+        """Raise an error if there is only one class and the classifier needs more."""
         if len(model.classes) == 1 and self._target is not None:
             only = labels.show(model.classes[0])
             raise TableError(
@@ -436,7 +436,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
 
     def resolve(self, **options: Any) -> Self:
-        """A copy with other parameters, solved from the same statistics: no data needed."""
+        """Return a copy with other parameters, solved from the same statistics without the data."""
         check_is_fitted(self)
         copy = clone(self).set_params(**options)
         copy._adopt(self)
@@ -456,7 +456,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return mine._copy_with(merged)
 
     def __radd__(self, other: object) -> Self:
-        """0 + a, for sum()."""
+        """Return 0 + a, for sum()."""
         if not (isinstance(other, int) and other == 0):
             return NotImplemented
         check_is_fitted(self)
@@ -470,7 +470,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return copy
 
     def _alike(self, other: Any) -> tuple[Self, Any]:
-        """Both models, counted in a way that both can be."""
+        """Return both models in a form that can be added."""
         return self, other
 
     def __mul__(self, factor: float) -> Self:
@@ -484,10 +484,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     __rmul__ = __mul__
 
     def generative(self) -> GenerativeClassifier:
-        """The classifier by p(x|y) that this one stands on: itself, if its scores are a density.
+        """Return the classifier that models p(x|y): this one, if its scores are a density.
 
-        Where they are not, because they are weighed or a rule for deciding, this is a model of the
-        same counts whose predictions, `log_density` and `sample` are of one density.
+        If they are not, because they are weighted or a decision rule, this is a model of the same
+        counts whose predictions, `log_density` and `sample` belong to one density.
         """
         check_is_fitted(self)
         return self
@@ -495,10 +495,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     # Predicting
 
     def predict(self, X: Any) -> Any:
-        """The likeliest class of each row, (m,).
+        """Return the most probable class of each row, (m,).
 
-        X may be a path or any table with the names that were fitted. For a frame of Spark, Dask or
-        Ray, a frame comes back with a column `prediction` added.
+        X may be a path or any table with the column names that were fitted. For a frame of Spark,
+        Dask or Ray, the result is a frame with a column `prediction` added.
         """
         if is_elsewhere(X):
             return self._score_elsewhere(X, label=True, probabilities=False)
@@ -506,26 +506,26 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> Any:
-        """p(y|x), (m, K); to a frame of Spark, Dask or Ray columns `p(CLASS)` are added."""
+        """Return p(y|x), (m, K); for a frame of Spark, Dask or Ray, add columns `p(CLASS)`."""
         if is_elsewhere(X):
             return self._score_elsewhere(X, label=False, probabilities=True)
         return self._score(X, lambda model, X: model.posterior(X))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """log p(y|x), (m, K)."""
+        """Return log p(y|x), (m, K)."""
         return self._score(X, lambda model, X: model.log_posterior(X))
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """log p(x, y), (m, K)."""
+        """Return log p(x, y), (m, K)."""
         return self._score(X, lambda model, X: model.log_joint(X))
 
     def log_density(self, X: Any) -> Array:
-        """log p(x), (m,), of `generative()`: low for rows unlike anything seen."""
+        """Return log p(x), (m,), of `generative()`: low for rows unlike anything seen."""
         source = self.generative().model_
         return self._score(X, lambda _, X: source.log_density(X))
 
     def log_likelihood(self, X: Any, y: ArrayLike) -> float:
-        """ℓ = Σ_i log p(x_i, y_i) of rows under `generative()`."""
+        """Return ℓ = Σ_i log p(x_i, y_i) of rows under `generative()`."""
         check_is_fitted(self)
         truth = np.asarray(column_or_1d(y))
         source = self.generative().model_
@@ -543,9 +543,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """n new rows (n, columns) and their labels (n,), of class y or drawn by p(y).
+        """Draw n new rows (n, columns) and their labels (n,), of class y or by p(y).
 
-        Drawn from `generative()`.
+        They are drawn from `generative()`.
         """
         check_is_fitted(self)
         n = whole("n", n, least=0)
@@ -563,7 +563,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return source.sample(n, chosen, rng)
 
     def explain(self, X: Any, features: Sequence[str] | None = None) -> Explanation:
-        """What each column adds to log p(x, y) of each class; `features` names the columns."""
+        """Return each column's contribution to log p(x, y) of each class; `features` are names."""
         check_is_fitted(self)
         with self._named_errors():
             X, _ = self._as_matrix(X, reset=False)
@@ -581,7 +581,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     # Files
 
     def save(self, file: str | os.PathLike[str] | BinaryIO) -> None:
-        """Write the model to a path, or to a binary file that is open; `genus.load` reads it."""
+        """Write the model to a path or an open binary file; `genus.load` reads it."""
         check_is_fitted(self)
         if len(self.model_.classes):
             _ = self.model_.choice  # so that nobody who loads it has to wait for that
@@ -593,9 +593,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         files.write(file, to_tree(self))
 
     def to_bytes(self) -> bytes:
-        """Return the model as bytes, compressed; `genus.from_bytes` reads them.
+        """Return the model as compressed bytes; `genus.from_bytes` reads them.
 
-        Nothing is solved for it: what counts rows elsewhere sends its sums this way.
+        Nothing is solved for this: workers send their sums in this form.
         """
         check_is_fitted(self)
         return files.to_bytes(to_tree(self))
@@ -614,10 +614,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             return select(self.model_, dialect, table, names)
 
     def to_sklearn(self) -> BaseEstimator:
-        """Return the scikit-learn estimator of the same name, fitted, with the same answers.
+        """Return a fitted scikit-learn estimator of the same name that gives the same predictions.
 
-        So the model goes where only scikit-learn's own classes go, such as to ONNX. Classifiers
-        without a counterpart there raise a TypeError.
+        Use it where scikit-learn's own classes are required, such as for ONNX. Classifiers without
+        a counterpart there raise a TypeError.
         """
         check_is_fitted(self)
         from genus.estimators.twins import twin  # it knows all classifiers
@@ -641,7 +641,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     @property
     def class_count_(self) -> Array:
-        """How many rows of each class, (K,)."""
+        """The number of rows of each class, (K,)."""
         return self._fitted().class_weights.copy()
 
     @property
@@ -650,11 +650,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             return self._fitted().parameters
 
     def _option(self, name: str) -> Any:
-        """A parameter as it was when the model was solved, whatever it is set to now."""
+        """Return a parameter with the value that the model was solved with."""
         return vars(self).get("_solved_with", {}).get(name, getattr(self, name))
 
     def _fitted(self) -> Model:
-        """The model, or the AttributeError that hasattr() expects of an unfitted estimator."""
+        """Return the model, or raise the AttributeError that hasattr() expects if not fitted."""
         if "model_" not in vars(self):
             raise AttributeError(
                 f"This {type(self).__name__} is not fitted yet; it has no fitted attributes."
@@ -683,7 +683,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return Model.zero(self._family(), self.n_features_in_, **options)
 
     def _blank(self) -> Model:
-        """A model of no rows, which counts in the way that was counted so far."""
+        """Return a model of no rows that counts in the same way as this one."""
         if not self.__sklearn_is_fitted__():
             return self._empty()
         known = self._with_current_options(self.model_)
@@ -704,12 +704,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             return replace(like.count(X, codes, classes, weight), declared=labels.empty_axis())
 
     def _with_current_options(self, model: Model) -> Model:
-        """The same statistics under the parameters as they are now."""
+        """Return the same statistics under the current parameters."""
         model = model.with_family(self._family())
         return replace(model, priors=self._priors(), unexplained=self._unexplained())
 
     def _keep(self, model: Model) -> None:
-        """This is the model now, solved with the parameters as they are now.
+        """Store the model, solved with the current parameters.
 
         As in scikit-learn, set_params on a fitted estimator acts when it is fitted further.
         """
@@ -719,11 +719,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self._solved_with = deepcopy(self.get_params(deep=False))
 
     def _keep_rest(self, model: Model) -> None:
-        """This is the model now, after rows were forgotten."""
+        """Store the model that is left after rows were forgotten."""
         self._keep(model)
 
     def _solve(self, model: Model) -> None:
-        """Solve now, so that what cannot be solved is an error here and not at prediction."""
+        """Solve now, so that an error is raised here and not at prediction."""
         refuse_too_large(model)
         with self._named_errors():
             _ = model.prior, model.parameters
@@ -757,13 +757,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return source.read(scores)
 
     def _is_rows(self, X: Any) -> bool:
-        """Whether X is a table that is read by the names of its columns."""
+        """Return whether X is a table that is read by the names of its columns."""
         if "columns_" not in vars(self):
             return is_table(X) and names_table(X)
         return is_table(X) or set(self.columns_.names) <= set(getattr(X, "columns", ()))
 
     def _columns_known(self, rows: Any) -> Columns:
-        """The columns that are read of a table like `rows`: those that were fitted, by name."""
+        """Return the columns that are read from a table like `rows`: those fitted, by name."""
         if "columns_" in vars(self):
             return self.columns_
         named = getattr(self, "feature_names_in_", None)
@@ -780,7 +780,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _check(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool
     ) -> tuple[Matrix, Codes, NDArray[Any], Array | None]:
-        """X, codes of y, the classes they stand for, and weights."""
+        """Return X, codes of y, the classes they stand for, and weights."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -836,13 +836,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
 
     def _copy(self, **options: Any) -> Self:
-        """A copy with the parameters that it was solved with, or others; it has no model yet."""
+        """Return a copy without a model, with the parameters of the last solve, or others."""
         copy = clone(self).set_params(**deepcopy(self._solved_with) | options)
         copy._adopt(self)
         return copy
 
     def _part(self, model: Model | None = None) -> Self:
-        """A copy that reads data the same way, of what was counted of some rows, or of none."""
+        """Return a copy that reads data in the same way, with a model of some rows, or of none."""
         copy = clone(self)
         copy._adopt(self)
         copy._keep(self._blank() if model is None else model)
@@ -854,13 +854,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return copy
 
     def _resolved(self, **options: Any) -> Self:
-        """A copy with other parameters than those it was solved with, of the same counts."""
+        """Return a copy with the same counts and other parameters."""
         copy = self._copy(**options)
         copy._keep(copy._with_current_options(self.model_))
         return copy
 
     def _adopt(self, other: Any) -> None:
-        """Take over what is known of the columns."""
+        """Take over the columns of another classifier."""
         for name in ("n_features_in_", "feature_names_in_", "columns_", "unlabelled_"):
             if name in vars(other):
                 setattr(self, name, vars(other)[name])
@@ -879,12 +879,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise
 
     def _subject(self, column: int) -> str:
-        """A column, as a sentence begins with it."""
+        """Return a column's name as the beginning of a sentence."""
         return f"C{self._named(column)[1:]}"
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
-        """Say which column, by name, a bad value stands in."""
+        """Make errors about a bad value name its column."""
         try:
             yield
         except InvalidColumn as error:
@@ -905,13 +905,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             ) from None
 
     def _with_names(self, error: NoSolutionError) -> str:
-        """What an error says, and the names of the columns that it speaks of by number."""
+        """Return the message of an error, with names for the columns that it gives by number."""
         if not (hasattr(self, "feature_names_in_") and error.columns):
             return str(error)
         return f"{error} Here {', '.join(map(self._named, error.columns))}."
 
     def _named(self, column: int) -> str:
-        """A column by its number and, if it has one, its name."""
+        """Return a column's number and, if it has one, its name."""
         names = getattr(self, "feature_names_in_", None)
         return f"column {column}" + ("" if names is None else f" ({names[column]!r})")
 
@@ -919,7 +919,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
 
 def named_columns(columns: Any) -> tuple[str, ...] | None:
-    """The names of columns to learn from; raises if they are none."""
+    """Return the names of columns to learn from; raise an error if they are not names."""
     if columns is None:
         return None
     if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
@@ -931,7 +931,7 @@ def named_columns(columns: Any) -> tuple[str, ...] | None:
 
 
 def as_part(how: Reading | None, like: Any) -> Reading | None:
-    """How a table is read that is to be added to a classifier: its labels are as they are there."""
+    """Return how to read a table that is added to a classifier, with labels of its types."""
     if how is None or like is None or not like.__sklearn_is_fitted__():
         return how
     known = like.classes_
@@ -939,7 +939,7 @@ def as_part(how: Reading | None, like: Any) -> Reading | None:
 
 
 def pairs_in(X: Any) -> tuple[Any, bool]:
-    """X, and whether it is an iterator of pairs (X, y) and not of tables."""
+    """Return X, and whether it is an iterator of pairs (X, y) and not of tables."""
     if not isinstance(X, Iterator) or hasattr(X, "__arrow_c_stream__"):
         return X, False
     first = next(X, None)
@@ -950,7 +950,7 @@ def pairs_in(X: Any) -> tuple[Any, bool]:
 
 
 def batches_in(X: Any) -> tuple[Any, bool]:
-    """X, and whether it is an iterator of tables or arrays, and not of texts or a stream."""
+    """Return X, and whether it is an iterator of tables or arrays, not of texts or a stream."""
     if not isinstance(X, Iterator) or hasattr(X, "__arrow_c_stream__"):
         return X, False
     first = next(X, None)
@@ -960,7 +960,7 @@ def batches_in(X: Any) -> tuple[Any, bool]:
 
 
 def paired(X: Any, y: Any, target: str | None) -> tuple[Any, Any, str | None]:
-    """X and y, unless an engine keeps both: then one table of them, and the name of its labels."""
+    """Return X and y; if an engine keeps both, one table of them and the name of its target."""
     if not (is_elsewhere(X) and is_elsewhere(y)):
         return X, y, target
     if not (hasattr(X, "chunks") and hasattr(y, "chunks")):
@@ -971,7 +971,7 @@ def paired(X: Any, y: Any, target: str | None) -> tuple[Any, Any, str | None]:
 
 
 def refuse_single_class(classes: NDArray[Any]) -> None:
-    """Raise unless there are two classes or more."""
+    """Raise an error unless there are two classes or more."""
     if len(classes) < 2:
         raise ValueError(
             f"The number of classes has to be greater than one; got 1 class "
@@ -981,7 +981,7 @@ def refuse_single_class(classes: NDArray[Any]) -> None:
 
 
 def refuse_too_large(model: Model) -> None:
-    """Raise if sums have grown to where sums and products of them are no longer finite."""
+    """Raise an error if sums are so large that sums and products of them are not finite."""
     if not model.is_finite:
         raise ValueError(
             "The sums over the rows are too large to calculate with. Scale X, sample_weight or the "
@@ -990,7 +990,7 @@ def refuse_too_large(model: Model) -> None:
 
 
 def first_difference(mine: list[str], theirs: list[str]) -> str:
-    """The first columns in which two lists of names differ."""
+    """Return the first columns in which two lists of names differ."""
     if len(mine) != len(theirs):
         one, two = ("first", mine, set(theirs)), ("second", theirs, set(mine))
         extra = [
@@ -1004,12 +1004,12 @@ def first_difference(mine: list[str], theirs: list[str]) -> str:
 
 
 class UnsolvedError(AttributeError, ValueError):
-    """A fitted attribute that the statistics do not give: an AttributeError, as hasattr expects."""
+    """A fitted attribute that cannot be solved: an AttributeError, as hasattr expects."""
 
 
 @contextmanager
 def attributes() -> Iterator[None]:
-    """Let what cannot be solved be an attribute that is not there."""
+    """Turn errors of solving into missing attributes."""
     try:
         yield
     except (ValueError, np.linalg.LinAlgError) as error:

@@ -13,7 +13,7 @@ from genus.statistics import Array
 
 
 class BernoulliNB(LinearClassifier):
-    """Multivariate Bernoulli naive Bayes: does each feature occur? Absent ones speak too.
+    """Multivariate Bernoulli naive Bayes: does each feature occur? Absent ones contribute, too.
 
     binarize : a feature occurs if it is above this; None if X holds 0 and 1 already. For all other
         parameters see `DiscreteClassifier`.
@@ -60,7 +60,7 @@ class BernoulliNB(LinearClassifier):
 
     @property
     def feature_count_(self) -> Array:
-        """In how many rows of each class each feature occurred, (K, n)."""
+        """The number of rows of each class in which each feature occurred, (K, n)."""
         model = self._fitted()
         return model.statistics.align(model.classes, self.n_features_in_)["ones"]
 

@@ -24,12 +24,12 @@ FEW_VALUES = 10  # of a column of numbers that may well be categories
 
 
 def by_value(option: Any) -> bool:
-    """Whether an option is given for each value of each column."""
+    """Return whether an option is given for each value of each column."""
     return isinstance(option, list | tuple) and any(np.ndim(part) for part in option)
 
 
 def check_distribution(p: Array) -> Array:
-    """Guesses of probabilities, not negative; their sum is checked against the values later."""
+    """Check prior probabilities: not negative; their sum is checked against the values later."""
     if (p < 0).any():
         raise ValueError(f"p holds guesses of 0 or more; got {p.tolist()}.")
     return p
@@ -92,7 +92,7 @@ class CategoricalNB(DiscreteClassifier):
         self._warn_of_measurements(model)
 
     def _warn_of_measurements(self, model: Model) -> None:
-        """Say if columns of numbers that are not whole have about as many values as rows."""
+        """Warn if columns of fractional numbers have about as many values as rows."""
         keys, rows = model.statistics.keys or (), int(model.class_weights.sum())
         many = [
             j
@@ -150,7 +150,7 @@ class CategoricalNB(DiscreteClassifier):
         return super()._check_guess()
 
     def _each(self, name: str, given: Any, check: Callable[[Array], Array]) -> list[Array]:
-        """An option that has one number for each value of each column, checked by column."""
+        """Check an option that has one number for each value of each column, column by column."""
         if len(given) != self.n_features_in_:
             raise ValueError(
                 f"{name} has {len(given)} lists, which must be one for each of the "
@@ -175,7 +175,7 @@ class CategoricalNB(DiscreteClassifier):
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
-        """How many values each column has, (n,)."""
+        """The number of values of each column, (n,)."""
         return np.array([len(column.values) for column in self._columns_solved], dtype=np.int64)
 
     @property
@@ -191,7 +191,7 @@ class CategoricalNB(DiscreteClassifier):
 
     @property
     def category_count_(self) -> list[Array]:
-        """How often each value occurred in each class, (K, values) for each column."""
+        """The number of occurrences of each value in each class, (K, values) for each column."""
         return [column.counts for column in self._columns_solved]
 
     @property

@@ -1,13 +1,13 @@
-"""A folder of parts, so that counting that was interrupted goes on where it was.
+"""A folder of parts, so that an interrupted count can be continued.
 
     plan.genus          the classifier before it has counted anything: how columns are read
     job.json            which columns of a table are read, as classes, weights and values
-    HASH.genus          what was counted of a partition, named by a hash of the partition
-    HASH.rows           how many rows were read for it
+    HASH.genus          the counts of a partition, named by a hash of the partition
+    HASH.rows           the number of rows read for it
 
-A part is written whole or not at all, and a partition is known by its file, size, time of change
-and row groups. So the folder is consistent at any moment, and a finished part is never counted
-again.
+A part is written completely or not at all, and a partition is identified by its file, size,
+modification time and row groups. So the folder is consistent at any moment, and a finished part is
+never counted again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Checkpoint:
     @classmethod
     @contextmanager
     def opened(cls, folder: str | os.PathLike[str], source: Source) -> Iterator[Checkpoint]:
-        """Open a folder, or make it; raise if another process works with it."""
+        """Open a folder, or make it; raise an error if another process uses it."""
         if source.divided is None:
             raise ValueError(
                 "A checkpoint needs files, so that a later run can recognise its parts. Got "
@@ -64,7 +64,7 @@ class Checkpoint:
             yield cls(path, grouped(source.partitions))
 
     def plan(self, estimator: Any) -> Any:
-        """The classifier whose plan the parts were counted by; None in a new folder."""
+        """Return the classifier whose plan the parts were counted by; None in a new folder."""
         path = self.folder / PLAN
         if not path.exists():
             if any(self.folder.glob(f"*{PART}")):
@@ -78,7 +78,7 @@ class Checkpoint:
         return kept
 
     def begin(self, empty: Any, reading: Any) -> None:
-        """Keep the plan, or raise if there is another; and if there are parts of other data."""
+        """Store the plan; raise an error if there is another one, or if parts are of other data."""
         path, job = self.folder / PLAN, self.folder / JOB
         own = {
             "target": reading.target,
@@ -115,7 +115,7 @@ class Checkpoint:
             )
 
     def find(self, partition: Partition) -> tuple[Any, Passed] | None:
-        """The part of a partition and how many rows it is of; None if it has to be counted."""
+        """Return the part of a partition and its number of rows; None if it has to be counted."""
         rows, part = (self.folder / (self._name(partition) + end) for end in (ROWS, PART))
         if not (rows.exists() and part.exists()):
             return None
@@ -125,20 +125,20 @@ class Checkpoint:
             return None
 
     def keep(self, partition: Partition, part: Any, passed: Passed) -> None:
-        """Write what was counted of a partition; its number of rows comes last and completes it."""
+        """Write the counts of a partition; its number of rows comes last and completes it."""
         name = self._name(partition)
         write_whole(self.folder / (name + PART), part.to_bytes())
         told = f"{passed.rows} {passed.unlabelled}\n{partition.name}\n"
         write_whole(self.folder / (name + ROWS), told.encode())
 
     def clear(self) -> None:
-        """Remove the plan and all parts, to begin again by another plan."""
+        """Remove the plan and all parts, to begin again with another plan."""
         plan = [self.folder / JOB, self.folder / PLAN]
         for path in (*self._files(ROWS), *self._files(PART), *plan):  # the plan is the last to go
             path.unlink(missing_ok=True)
 
     def _files(self, suffix: str) -> list[Path]:
-        """The files of parts, by names that are hashes; all else in the folder is not ours."""
+        """Return the files of parts, whose names are hashes; other files are left alone."""
         found = self.folder.glob(f"*{suffix}")
         return sorted(path for path in found if NAME.fullmatch(path.stem))
 
@@ -154,7 +154,7 @@ class Checkpoint:
 
 
 def grouped(partitions: Sequence[Partition]) -> Sequence[Partition]:
-    """The partitions, some of them together if they are very many."""
+    """Return the partitions; if there are very many, several are combined into one."""
     size = -(-len(partitions) // MOST_PARTS)
     if size <= 1:
         return partitions
@@ -163,7 +163,7 @@ def grouped(partitions: Sequence[Partition]) -> Sequence[Partition]:
 
 
 def together(partitions: Sequence[Partition]) -> Partition:
-    """Several partitions as one."""
+    """Combine several partitions into one."""
     name = "; ".join(partition.name for partition in partitions)
     opened = [partition.opened for partition in partitions]
     return Partition(name, lambda: chain.from_iterable(one() for one in opened))

@@ -1,4 +1,4 @@
-"""Which columns of a table a classifier of numbers, categories or texts reads, and as what."""
+"""The columns of a table that a classifier of numbers, categories or texts reads."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SPARSE = 0  # the type of a sparse vector in Spark's structs
 class Columns:
     """The columns that are read, by name, and what they become (`kind`).
 
-    "numbers" and "values" become one column of a matrix each. "vector" is one column that holds a
-    vector of `width` numbers in every row, and "text" one column of texts.
+    "numbers" and "values" become one column of a matrix each. "vector" is one column with a vector
+    of `width` numbers in every row, and "text" is one column of texts.
     """
 
     names: tuple[str, ...]
@@ -34,7 +34,7 @@ class Columns:
 
     @classmethod
     def of(cls, rows: Any, kind: str, target: str | None) -> Columns:
-        """Choose the columns of a table by some rows, which do not hold the target."""
+        """Choose the columns of a table from some rows, which do not contain the target."""
         schema = rows.schema
         names = list(schema.names)
         if len(names) > MOST_COLUMNS:
@@ -61,7 +61,7 @@ class Columns:
 
     @classmethod
     def checked(cls, tree: dict[str, Any]) -> Columns:
-        """The columns that a file holds; raises if they make no sense."""
+        """Return the columns that a file stores; raise an error if they are invalid."""
         names, kind, target, width = (tree[key] for key in ("names", "kind", "target", "width"))
         texts = all(isinstance(name, str) for name in names) and isinstance(target, str | None)
         if not texts or kind not in (NUMBERS, VALUES, TEXT, VECTOR) or not 0 <= width < 1 << 31:
@@ -70,12 +70,12 @@ class Columns:
 
     @property
     def features(self) -> int:
-        """How many columns the matrix has."""
+        """The number of columns of the matrix."""
         return self.width if self.kind == VECTOR else len(self.names)
 
 
 def text_column(schema: Any, names: list[str]) -> str:
-    """The column of texts: the only one that holds strings."""
+    """Return the column of texts: the only one that contains strings."""
     import pyarrow.types as pt
 
     def is_text(kind: Any) -> bool:
@@ -91,7 +91,7 @@ def text_column(schema: Any, names: list[str]) -> str:
 
 
 def refuse_type(name: str, kind: Any, wanted: str) -> None:
-    """Raise if a column holds what cannot become numbers, or categories."""
+    """Raise an error if a column cannot be read as numbers, or as categories."""
     import pyarrow.types as pt
 
     number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind)
@@ -108,7 +108,7 @@ def refuse_type(name: str, kind: Any, wanted: str) -> None:
 
 
 def is_vector(kind: Any) -> bool:
-    """Whether a column holds a vector in every row: lists of numbers, or Spark's own structs."""
+    """Return whether a column holds a vector in every row: a list of numbers or Spark's structs."""
     import pyarrow.types as pt
 
     if pt.is_struct(kind):
@@ -118,7 +118,7 @@ def is_vector(kind: Any) -> bool:
 
 
 def matrix_of(rows: Any, columns: Columns) -> Any:
-    """The rows of an Arrow table or batch as a matrix, or as texts."""
+    """Return the rows of an Arrow table or batch as a matrix, or as texts."""
     missing = [name for name in columns.names if name not in rows.schema.names]
     if missing:
         listed = ", ".join(map(repr, missing[:10]))
@@ -146,7 +146,7 @@ def is_number(kind: Any) -> bool:
 
 
 def as_floats(values: Any, name: str) -> NDArray[np.float64]:
-    """A column of numbers as float64, NaN where it is missing."""
+    """Return a column of numbers as float64, NaN where it is missing."""
     import pyarrow as pa
 
     try:
@@ -158,7 +158,7 @@ def as_floats(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def texts_of(values: Any) -> Texts:
-    """A column of texts; a missing one is a text without words."""
+    """Return a column of texts; a missing one becomes a text without words."""
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -169,7 +169,7 @@ def texts_of(values: Any) -> Texts:
 
 
 def vectors_of(values: Any, columns: Columns) -> Any:
-    """Vectors as a matrix: dense, or CSR if they are Spark's and some of them are sparse."""
+    """Return vectors as a matrix: dense, or CSR if they are Spark's and some are sparse."""
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -197,7 +197,7 @@ def ragged(values: Any) -> bool:
 
 
 def spark_vectors(values: Any, columns: Columns) -> Any:
-    """The vectors of Spark's ML: dense ones have no indices, and sparse ones their size."""
+    """Read the vectors of Spark's ML: dense ones have no indices, and sparse ones have a size."""
     kinds = np.asarray(values.field("type"))
     dense = kinds != SPARSE
     numbers = values.field("values")

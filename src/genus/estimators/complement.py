@@ -18,7 +18,7 @@ from genus.statistics import Array
 
 
 class ComplementNB(LinearClassifier):
-    """Complement naive Bayes (Rennie et al. 2003): a class is what the others are not.
+    """Complement naive Bayes (Rennie et al. 2003): a class is scored by the counts of all others.
 
     norm : divide each class's weights by their sum.
     fit_prior : whether `class_log_prior_` has the shares of the classes; the scores never do, as in
@@ -69,7 +69,7 @@ class ComplementNB(LinearClassifier):
 
     @property
     def class_log_prior_(self) -> Array:
-        """log p(y), (K,): as given, or the shares of rows; only the former are in the scores."""
+        """log p(y), (K,): as given, or the shares of rows; only given priors are in the scores."""
         if self._option("priors") is not None or self._option("class_prior") is not None:
             return super().class_log_prior_
         model = self._fitted()
@@ -78,7 +78,7 @@ class ComplementNB(LinearClassifier):
             return np.log(priors.solve(model.class_weights, model.classes))
 
     def generative(self) -> MultinomialNB:
-        """The multinomial model of the same counts: complement scores are no density."""
+        """Return the multinomial model of the same counts; complement scores are not a density."""
         check_is_fitted(self)
         known = MultinomialNB().get_params()
         options = {name: value for name, value in self._solved_with.items() if name in known}
@@ -89,13 +89,13 @@ class ComplementNB(LinearClassifier):
 
     @property
     def feature_count_(self) -> Array:
-        """How often each thing occurred in each class, (K, n)."""
+        """The number of occurrences of each thing in each class, (K, n)."""
         model = self._fitted()
         return model.statistics.align(model.classes, self.n_features_in_)["count"]
 
     @property
     def feature_all_(self) -> Array:
-        """How often each thing occurred in all classes, (n,)."""
+        """The number of occurrences of each thing in all classes, (n,)."""
         return self.feature_count_.sum(axis=0)
 
     @property

@@ -1,4 +1,4 @@
-"""Counts that users bring: how often values or words occur, checked and made fit for a model."""
+"""Counts given by users: how often values or words occur, checked and converted for a model."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SHOWN = 40  # characters of a value in a message
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Classes, ascending, what their rows weigh (K,), and which place each class had (K,)."""
+    """Classes, ascending, the weight of their rows (K,), and the position of each as given (K,)."""
 
     classes: Axis
     weights: Array
     order: NDArray[np.intp]
 
     def codes(self, given: list[Any], where: str) -> Codes:
-        """Where classes that were given stand; raise for one that `rows` does not name."""
+        """Return the positions of given classes; raise an error for one that `rows` lacks."""
         named, codes = labels.factorize(np.asarray(given, dtype=object))
         at = labels.find(named, self.classes)
         if (at < 0).any():
@@ -78,12 +78,12 @@ def categories_of(estimator: Any, rows: Rows, counts: Any) -> Tally:
 
 
 def number_or_nan(count: Any) -> float:
-    """A number as a float; NaN for all else."""
+    """Return a number as a float; NaN for everything else."""
     return float(count) if isinstance(count, int | float | np.number) else np.nan
 
 
 def lines_of(counts: Any) -> tuple[list[str], list[tuple[str, Any, Any, float]]]:
-    """The columns, and lines of column, value, class and count."""
+    """Return the columns, and lines of column, value, class and count."""
     if isinstance(counts, Mapping) and all(isinstance(c, Mapping) for c in counts.values()):
         listed = []
         for name, values in counts.items():
@@ -110,7 +110,7 @@ def lines_of(counts: Any) -> tuple[list[str], list[tuple[str, Any, Any, float]]]
 
 
 def words_of(estimator: Any, rows: Rows, counts: Any) -> Compound:
-    """Make the tally of words, of which the first is empty: every document holds it once."""
+    """Make the tally of words; the first is the empty word, once in every document."""
     estimator.n_features_in_ = 1
     table = table_of(counts, ["word", "class", "occurrences", "documents"])
     listed = table["word"].to_pylist()
@@ -145,7 +145,7 @@ def words_of(estimator: Any, rows: Rows, counts: Any) -> Compound:
 
 
 def warn_of_strange_words(estimator: Any, words: Vocabulary) -> None:
-    """Say if words are not such as the classifier finds in a text."""
+    """Warn about words that the classifier would never find in a text."""
     tokenizer = estimator._tokenizer()
     if tokenizer.is_own or not len(words):
         return
@@ -166,7 +166,7 @@ def warn_of_strange_words(estimator: Any, words: Vocabulary) -> None:
 
 
 def table_of(counts: Any, names: list[str]) -> Any:
-    """A table with these columns, as Arrow."""
+    """Return a table with these columns, as Arrow."""
     source = open_table(counts)
     for name in names:
         if name not in source.columns:
@@ -178,7 +178,7 @@ def table_of(counts: Any, names: list[str]) -> Any:
 
 
 def classes_of(table: Any) -> list[Any]:
-    """The class of each line."""
+    """Return the class of each line."""
     axis, codes, there = labels_of(table["class"], "class")
     if not there.all():
         raise ValueError(f"counts has no class in line {int(np.argmin(there))}. Leave it out.")
@@ -186,7 +186,7 @@ def classes_of(table: Any) -> list[Any]:
 
 
 def measure(table: Any, name: str) -> Array:
-    """A column of counts, each a number of 0 or more."""
+    """Return a column of counts, each a number of 0 or more."""
     import pyarrow as pa
 
     try:
@@ -203,13 +203,13 @@ def measure(table: Any, name: str) -> Array:
 
 
 def table_by_class(y: Codes, column: Codes, weight: Array, shape: tuple[int, int]) -> Array:
-    """Sums of weights by class and column, (K, V)."""
+    """Return sums of weights by class and column, (K, V)."""
     flat = np.bincount(y * shape[1] + column, weight, shape[0] * shape[1])
     return flat.reshape(shape).astype(np.float64)
 
 
 def refuse_more_than_rows(counts: Array, rows: Rows, named: list[str]) -> None:
-    """Raise if more was counted, (K, V), than there are rows."""
+    """Raise an error if more was counted, (K, V), than there are rows."""
     above = counts > SLACK * rows.weights[:, None]
     if above.any():
         k, j = np.argwhere(above)[0].tolist()

@@ -1,7 +1,7 @@
-"""Count the rows of a table: read here as a stream, or where an engine or a database keeps them.
+"""Counting the rows of a table: as a stream here, or where an engine or a database keeps them.
 
-A table is looked at before it is counted, unless a classifier knows already how to read it. Then
-every batch of rows is counted by itself, and the sums are added. A part is what was counted of a
+Some rows of a table decide its plan before it is counted, unless the classifier already has one.
+Then every batch of rows is counted by itself, and the sums are added. A part is the counts of one
 partition: a classifier as bytes, which another process adds to others.
 """
 
@@ -47,17 +47,17 @@ Progress = Callable[[int], None]
 
 
 class Outgrown(Exception):
-    """A column holds more than nothing, or one value, which is all that a first look has shown."""
+    """A column that seemed empty or constant when the plan was made has other values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What is read of a table, and how.
+    """What to read from a table, and how.
 
-    `weights` names a column of weights, `columns` those to learn from, all others if None.
+    `weights` names a column of weights, `columns` the columns to learn from (None: all others).
     `progress` is called with the number of rows after each batch. `checkpoint` is a folder that
-    keeps the parts that are done. `known` are classes that labels are read as, if they are.
-    A table that `is_part` of others may have no rows.
+    keeps the finished parts. `known` are the classes as which labels are read, if given. A table
+    that `is_part` of others may have no rows.
     """
 
     target: str
@@ -69,7 +69,7 @@ class Reading:
     is_part: bool = False
 
     def labelled(self, rows: Any) -> Labelled:
-        """The labelled rows of an Arrow table or batch, of the columns to learn from."""
+        """Return the labelled rows of an Arrow table or batch, with the columns to learn from."""
         found = labelled_rows(rows, self.target, self.known, self.weights)
         return replace(found, rows=self.chosen(found.rows))
 
@@ -78,7 +78,7 @@ class Reading:
         return rows if self.columns is None else rows.select(list(self.columns))
 
     def require(self, source: Source) -> None:
-        """Raise unless a source has all columns that are named."""
+        """Raise an error unless a source has all columns that are named."""
         for name in (self.target, self.weights, *(self.columns or ())):
             if name is not None:
                 source.require(name)
@@ -130,12 +130,12 @@ def count_here(estimator: Any, source: Source, reading: Reading, first: bool) ->
 
 
 def batches_of(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelled]:
-    """The labelled rows of a source, some at a time."""
+    """Yield the labelled rows of a source, some at a time."""
     return map(reading.labelled, source.batches())
 
 
 def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelled]:
-    """The batches of a source that can be read once, after a look at the first of them."""
+    """Yield the batches of a source that can be read once, after planning from the first."""
     import pyarrow as pa
 
     batches = batches_of(estimator, source, reading)
@@ -156,7 +156,7 @@ def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelle
 
 
 def look_at_some(estimator: Any, source: Source, reading: Reading) -> None:
-    """Decide how columns are read by some rows of every partition."""
+    """Decide from some rows of every partition how columns are read."""
     reading.require(source)
     rows = source.look(LOOK)
     seen = reading.labelled(rows)
@@ -168,7 +168,7 @@ def look_at_some(estimator: Any, source: Source, reading: Reading) -> None:
 
 
 def look_at_all(estimator: Any, source: Source, reading: Reading) -> None:
-    """Decide how columns are read by rows from all over a source, in a pass of its own."""
+    """Decide how columns are read from rows all over a source, in an extra pass."""
     batches = (with_labels(batch, reading.target) for batch in source.batches())
     rows = scattered_rows(batches, LOOK)
     if rows.num_rows == 0:
@@ -185,7 +185,7 @@ def add_up(
     reading: Reading,
     restarts: bool = False,
 ) -> Model:
-    """Count batches; with `restarts`, raise Outgrown if the plan knows too little of them."""
+    """Count batches; with `restarts`, raise Outgrown if the plan does not fit them."""
     model, passed = count_batches(estimator, batches, reading.progress, restarts)
     return checked(estimator, model, passed, source.name, reading)
 
@@ -193,7 +193,7 @@ def add_up(
 def count_batches(
     estimator: Any, batches: Iterable[Labelled], progress: Progress | None, restarts: bool
 ) -> tuple[Model, Passed]:
-    """The sum of batches, some of which are counted at once, and how many rows they have."""
+    """Return the sum of batches, several of which are counted at once, and their rows."""
     empty, passed = estimator._blank(), Passed()
     total = Total(empty)
 
@@ -221,10 +221,10 @@ def count_batches(
 
 
 class Total:
-    """A sum of many models or classifiers, added in pairs of about one size.
+    """A sum of many models or classifiers, added in pairs of about equal size.
 
-    Each addition copies what it adds, such as all words; so one by one would take time that grows
-    with the square of their number.
+    Each addition copies what it adds, such as all words; adding one by one would take time that
+    grows with the square of their number.
     """
 
     def __init__(self, zero: Any) -> None:
@@ -247,7 +247,7 @@ class Total:
 
 
 def refuse_full_memory(total: Total, rows: int) -> None:
-    """Raise before sums fill the memory: to add them takes another copy, and to solve them more."""
+    """Raise an error before sums fill the memory: adding and solving them need more copies."""
     size = size_of([model.statistics for _, model in total.parts])
     if size < LITTLE_MEMORY:
         return
@@ -261,7 +261,7 @@ def refuse_full_memory(total: Total, rows: int) -> None:
 
 
 def numbered(batches: Iterable[Labelled]) -> Iterator[tuple[int, Labelled]]:
-    """The batches, and the number of the first row of each."""
+    """Yield the batches with the number of the first row of each."""
     rows = 0
     for own in batches:
         yield rows, own
@@ -269,7 +269,7 @@ def numbered(batches: Iterable[Labelled]) -> Iterator[tuple[int, Labelled]]:
 
 
 def checked(estimator: Any, model: Model, passed: Passed, name: str, reading: Reading) -> Model:
-    """The sum of all rows; say what is odd about the column of classes, or raise."""
+    """Return the sum of all rows; warn about the target column, or raise an error."""
     target = reading.target
     if len(model.classes) == 0 and (passed.rows or not reading.is_part):
         raise unlabelled(name, target, passed.rows)
@@ -288,7 +288,7 @@ def checked(estimator: Any, model: Model, passed: Passed, name: str, reading: Re
 
 
 def count_kept(estimator: Any, source: Source, reading: Reading, first: bool) -> Model:
-    """Count a source part by part; those that a checkpoint has already are not read again."""
+    """Count a source part by part; parts that a checkpoint already has are not read again."""
     assert reading.checkpoint is not None
     with Checkpoint.opened(reading.checkpoint, source) as kept:
         plan = kept.plan(estimator) if first else None
@@ -308,7 +308,7 @@ def count_kept(estimator: Any, source: Source, reading: Reading, first: bool) ->
 def count_parts(
     estimator: Any, source: Source, reading: Reading, kept: Checkpoint, restarts: bool
 ) -> tuple[Any, Passed]:
-    """The sum of the parts of a checkpoint, counted where they are missing, and their rows."""
+    """Return the sum of the parts of a checkpoint, counting missing ones, and their rows."""
     empty, passed = estimator._part(), Passed()
     total = Total(empty)
     kept.begin(empty, reading)
@@ -334,7 +334,7 @@ def count_parts(
 
 
 def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: bool) -> Model:
-    """Count the partitions of an engine where they are, and add up what they send."""
+    """Count the partitions of an engine where they are, and add up the parts."""
     if reading.checkpoint is not None:
         raise ValueError(
             f"checkpoint= is for files that this process reads; {engine.name} is kept by a program "
@@ -369,7 +369,7 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
 
 
 def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything: bool) -> None:
-    """Decide how columns are read by some rows of every partition, or by rows from all over."""
+    """Decide how columns are read, from some rows of every partition or from all over."""
     import pyarrow as pa
 
     reading.require(Source(engine.name, engine.schema, lambda: ()))
@@ -399,7 +399,7 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
 def part_of(
     template: bytes, reading: Reading, restarts: bool, shards: int, batches: Iterable[Any]
 ) -> list[bytes]:
-    """Count the rows of a partition by a classifier that has counted nothing; return its parts."""
+    """Count the rows of a partition with an empty classifier; return its parts."""
     estimator = from_bytes(template)
     rows = iter(batches)
     start = next(rows, None)
@@ -419,7 +419,7 @@ def part_of(
 
 
 def finished(part: bytes) -> bytes:
-    """Return a sum of parts without what cannot be in use in the model of all."""
+    """Return a sum of parts without what cannot be in use in the whole model."""
     if part[:1] != PART:
         return part
     passed, estimator = received(part)
@@ -427,7 +427,7 @@ def finished(part: bytes) -> bytes:
 
 
 def add_parts(parts: Iterable[bytes]) -> bytes:
-    """Return the sum of parts; what one of them refuses, all do."""
+    """Return the sum of parts; an error of one of them is the error of all."""
     kept = list(parts)
     odd = [part for part in kept if part[:1] != PART]
     if odd:
@@ -455,7 +455,7 @@ def scattered_of(target: str, rows: int, batches: Iterable[Any]) -> list[bytes]:
 
 
 def as_stream(table: Any) -> bytes:
-    """An Arrow table as bytes."""
+    """Return an Arrow table as bytes."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -465,12 +465,12 @@ def as_stream(table: Any) -> bytes:
 
 
 def sent(passed: Passed, part: Any) -> bytes:
-    """A part as bytes, and how many rows were read for it."""
+    """Return a part as bytes, with the number of rows read for it."""
     return PART + NUMBERS.pack(*passed) + part.to_bytes()
 
 
 def received(content: bytes) -> tuple[Passed, Any]:
-    """How many rows a part was made of, and the part; raises what it refuses."""
+    """Return the number of rows of a part, and the part; raise its error if it has one."""
     if content[:1] == REFUSED:
         raise TableError(content[1:].decode())
     end = 1 + NUMBERS.size

@@ -1,4 +1,4 @@
-"""What classifiers of counts and categories have in common: smoothing, scikit-learn's names."""
+"""What classifiers of counts and categories share: smoothing, and scikit-learn's names."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DiscreteClassifier(GenerativeClassifier):
         return Smoothing(m=m, p=None if self.p is None else self._check_guess())
 
     def _check_guess(self) -> Any:
-        """p, a guess of 0 or more for all columns or for each."""
+        """Return p, a prior of 0 or more for all columns or for each; raise an error if invalid."""
         p = numbers("p", self.p)
         if (p < 0).any() or (p > MOST_PSEUDO_COUNT).any():
             raise ValueError(
@@ -63,7 +63,7 @@ class DiscreteClassifier(GenerativeClassifier):
         return float(p) if p.ndim == 0 else per_column("p", p, self.n_features_in_)
 
     def _check_alpha(self) -> Any:
-        """alpha, not negative and, unless forced, not too small."""
+        """Return alpha, nonnegative and, unless forced, not too small."""
         if isinstance(self.alpha, str):
             if self.alpha != "auto":
                 raise ValueError(f'alpha is a number of 0 or more, or "auto"; got {self.alpha!r}.')
@@ -110,7 +110,7 @@ class DiscreteClassifier(GenerativeClassifier):
 
     @property
     def class_log_prior_(self) -> Array:
-        """log p(y), (K,); of a list `class_prior`, its logarithms as they are."""
+        """log p(y), (K,); for a list `class_prior`, the logarithms of the list itself."""
         model, given = self._fitted(), by_class(self._option("class_prior"))
         if given is None or isinstance(given, Mapping):
             return model.log_prior
@@ -127,13 +127,13 @@ class DiscreteClassifier(GenerativeClassifier):
 
 
 def one_distribution(p: Any, columns: int) -> Any:
-    """p, a guess of probabilities that add up to 1 over the columns."""
+    """Return p, prior probabilities that sum to 1 over the columns."""
     Smoothing(m=1.0, p=p).pseudo_counts(columns)
     return p
 
 
 class LinearClassifier(LogisticForm, DiscreteClassifier):
-    """One whose log p(y|x) is linear in x: a logistic or softmax regression."""
+    """A classifier whose log p(y|x) is linear in x: a logistic or softmax regression."""
 
     @property
     def _accepts_sparse(self) -> bool:

@@ -1,4 +1,4 @@
-"""Cut numbers into bins, for categorical naive Bayes or by itself."""
+"""A transformer that cuts numbers into bins, for categorical naive Bayes or by itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STRATEGIES = ("mdlp", "quantile", "uniform")
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turn numbers into the number of their bin: 1, 2, …
+    """Replace numbers by the number of their bin: 1, 2, …
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """The number of each value's bin, from 1; NaN where X is NaN."""
+        """Return the number of each value's bin, from 1; NaN where X is NaN."""
         check_is_fitted(self)
         X = table_of_numbers(X)
         X = validated(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)

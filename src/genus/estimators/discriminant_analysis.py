@@ -1,4 +1,4 @@
-"""Discriminant analysis by scikit-learn's names: `GDA` with its parameters, attributes and numbers.
+"""Discriminant analysis with scikit-learn's names: `GDA` with its parameters and attributes.
 
 Symbols: K classes, n columns, r the point that log p(x, y) is taken about.
 """
@@ -27,7 +27,7 @@ from genus.statistics import Array, Moments, Points
 
 
 class DiscriminantAnalysis(GDA):
-    """What both classifiers check, and how they count."""
+    """What both classifiers share: checks, and how they count."""
 
     diagonal, unbiased = False, False
 
@@ -39,7 +39,7 @@ class DiscriminantAnalysis(GDA):
     _solvers: tuple[str, ...] = ()
 
     def _checked_shrinkage(self) -> Any:
-        """The rule or number; raises where scikit-learn does."""
+        """Return the rule or number; raise an error where scikit-learn does."""
         if self.solver not in self._solvers:
             known = ", ".join(map(repr, self._solvers))
             raise ValueError(f"The solver is one of {known}; got {self.solver!r}.")
@@ -176,7 +176,7 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
         return super().explained_variance_ratio_
 
     def transform(self, X: Any) -> Array:
-        """Project on the axes that separate the classes most, (m, components)."""
+        """Project onto the axes that separate the classes most, (m, components)."""
         if self._option("solver") == "lsqr":
             raise NotImplementedError(
                 "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."
@@ -186,7 +186,7 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
         return self._project(X, 0.0, self.scalings_)
 
     def decision_function(self, X: Any) -> Array:
-        """θ x + b, (m, K); for two classes the log-odds, (m,)."""
+        """Return θ x + b, (m, K); for two classes the log-odds, (m,)."""
         decided = super().decision_function(X)
         if decided.ndim == 1:
             return decided
@@ -198,7 +198,7 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
         return decided - np.where(np.isnan(shift), 0.0, shift)[:, None]
 
     def _reference(self) -> Array:
-        """The point r: the mean of the classes with the solver "svd", and else zero."""
+        """Return the point r: the mean of the classes with the solver "svd", otherwise zero."""
         if self._option("solver") == "svd":
             return self.xbar_
         return np.zeros(self.n_features_in_)
@@ -212,7 +212,7 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
             return scikit_learn_form(slope, constant + self.model_.log_prior)
 
     def _eigen(self) -> tuple[Array, Array]:
-        """Solve Σ_between a = λ Σ a, where Σ_between is the covariance of all rows less Σ."""
+        """Solve Σ_between a = λ Σ a, where Σ_between is the covariance of all rows minus Σ."""
         model = self._fitted()
         family: Any = model.family
         everything = as_one_class(model.statistics)
@@ -322,13 +322,13 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
         return found
 
     def decision_function(self, X: Any) -> Array:
-        """log p(x, y) without n/2 log 2π, (m, K); for two classes the log-odds, (m,)."""
+        """Return log p(x, y) without n/2 log 2π, (m, K); for two classes the log-odds, (m,)."""
         decided = super().decision_function(X)
         return decided if decided.ndim == 1 else decided + self.n_features_in_ / 2 * LOG_2π
 
 
 def as_one_class(statistics: Moments | Points) -> Any:
-    """The statistics of all rows, whatever their class."""
+    """Return the statistics of all rows, whatever their class."""
     axis: NDArray[Any] = np.zeros(1, dtype=np.int64)
     if isinstance(statistics, Points):
         return replace(statistics, classes=axis, codes=np.zeros_like(statistics.codes))

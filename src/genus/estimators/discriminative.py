@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 def softmax_weights(model: Model) -> tuple[Array, Array]:
-    """θ (K, n) and b (K,) of a model that is linear."""
+    """Return θ (K, n) and b (K,) of a linear model."""
     slope, constant = linear_form(model.parameters)
     if not np.isfinite(slope).all():
         raise ValueError(
@@ -34,7 +34,7 @@ def softmax_weights(model: Model) -> tuple[Array, Array]:
 
 
 def linear_form(parameters: Any) -> tuple[Array, Array]:
-    """Slope (K, n) and constant (K,) of log p(x|y), up to what all classes share."""
+    """Return slope (K, n) and constant (K,) of log p(x|y), up to what all classes share."""
     match parameters:
         case FullParameters(is_shared=True):
             offset = parameters.mean - parameters.centre
@@ -52,7 +52,7 @@ def linear_form(parameters: Any) -> tuple[Array, Array]:
 
 
 def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Array]:
-    """Slope and constant with means about a centre c: the same for all classes is left out of θ.
+    """Return slope and constant with means relative to a centre c, which cancels in p(y|x).
 
     (x - c)ᵀ Σ⁻¹ (μ - c) - ½ (μ - c)ᵀ Σ⁻¹ (μ - c), which keeps its digits far from zero.
     """
@@ -60,7 +60,7 @@ def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Ar
 
 
 def scikit_learn_form(slope: Array, constant: Array) -> tuple[Array, Array]:
-    """θ and b as scikit-learn keeps them: for two classes the difference, (1, n) and (1,)."""
+    """Return θ and b in scikit-learn's form: for two classes the difference, (1, n) and (1,)."""
     if len(slope) < 2:
         raise ValueError("A logistic form tells classes apart, and there is only one. Learn more.")
     if len(slope) == 2:
@@ -69,7 +69,7 @@ def scikit_learn_form(slope: Array, constant: Array) -> tuple[Array, Array]:
 
 
 def to_logistic(model: Model, names: NDArray[Any] | None = None) -> LogisticRegression:
-    """A scikit-learn LogisticRegression with the θ of a fitted model; `names` are the columns'."""
+    """Return a scikit-learn LogisticRegression with the θ of a fitted model and column `names`."""
     slope, constant = scikit_learn_form(*softmax_weights(model))
     regression = LogisticRegression()
     regression.classes_ = model.classes

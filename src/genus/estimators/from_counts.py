@@ -1,4 +1,4 @@
-"""Fitted classifiers from sums that somebody else has added up: the door for any other engine."""
+"""Fitted classifiers from sums that another program has added up."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def from_counts(
     missing: Any = None,
     columns: Sequence[str] | None = None,
 ) -> Classifier:
-    """Return a fitted classifier that is made of sums, as `fit` makes it of the rows themselves.
+    """Return a fitted classifier made of sums; the same as `fit` makes from the rows.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def from_counts(
 
 
 def refuse_others(classifier: Any) -> None:
-    """Raise unless a classifier can be made of sums."""
+    """Raise an error unless the classifier can be made of sums."""
     if not isinstance(classifier, GenerativeClassifier):
         raise TypeError(f"classifier is one of genus, such as GaussianNB(); got {classifier!r}.")
     name = type(classifier).__name__
@@ -101,7 +101,7 @@ def refuse_others(classifier: Any) -> None:
 
 
 def refuse_given(classifier: Any, needed: str, given: Any, others: dict[str, Any]) -> None:
-    """Raise if what a classifier is made of is missing, or something else is given."""
+    """Raise an error if sums that a classifier needs are missing, or others are given."""
     name = type(classifier).__name__
     odd = [other for other, value in others.items() if value is not None]
     if odd:
@@ -111,7 +111,7 @@ def refuse_given(classifier: Any, needed: str, given: Any, others: dict[str, Any
 
 
 def rows_by_class(rows: Any) -> Rows:
-    """Read how many rows each class has; raise for what no class can have."""
+    """Read the number of rows of each class; raise an error if it is not possible."""
     if not hasattr(rows, "items"):
         raise ValueError(
             "rows has the number of rows of each class by class, such as {'no': 120, 'yes': 80}; "

@@ -1,4 +1,4 @@
-"""Fitted classifiers from parameters that are known already: means, variances, probabilities."""
+"""Fitted classifiers from given parameters: means, variances, probabilities."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def from_parameters(
     columns: Sequence[str] | None = None,
     rows: float = 1.0,
 ) -> Classifier:
-    """Return a fitted classifier that has the parameters given.
+    """Return a fitted classifier with the given parameters.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def from_parameters(
 
 
 def refuse_others(classifier: Any, given: Mapping[str, Any]) -> None:
-    """Raise if a classifier is not made of these parameters."""
+    """Raise an error if a classifier does not have these parameters."""
     name = type(classifier).__name__
     kinds = [kind for kind in NEEDED if isinstance(classifier, kind)]
     if not kinds:
@@ -143,7 +143,7 @@ def refuse_others(classifier: Any, given: Mapping[str, Any]) -> None:
 
 
 def shares_of(priors: Any) -> dict[Any, float]:
-    """p(y) by class."""
+    """Return p(y) by class."""
     if not hasattr(priors, "items") or not len(priors):
         raise ValueError(
             "priors has p(y) by class, such as {'no': 0.6, 'yes': 0.4}; got "
@@ -157,7 +157,7 @@ def shares_of(priors: Any) -> dict[Any, float]:
 
 
 def table(name: str, given: Any, K: int) -> Array:
-    """Numbers by class and column, (K, n)."""
+    """Return numbers by class and column, (K, n)."""
     values = numbers(name, given)
     if values.ndim != 2 or len(values) != K or values.shape[1] == 0:
         raise ValueError(f"{name} has a row for each of the {K} classes, got shape {values.shape}.")
@@ -165,7 +165,7 @@ def table(name: str, given: Any, K: int) -> Array:
 
 
 def squares_of_variances(given: Any, centres: Array, w: Array) -> Array:
-    """Σ (x - μ)² of w rows with these variances, (K, n)."""
+    """Return Σ (x - μ)² of w rows with these variances, (K, n)."""
     variances = numbers("variances", given)
     if variances.shape not in (centres.shape, centres.shape[1:]):
         raise ValueError(
@@ -178,7 +178,7 @@ def squares_of_variances(given: Any, centres: Array, w: Array) -> Array:
 
 
 def squares_of_covariance(given: Any, centres: Array, w: Array, shared: bool) -> Array:
-    """Σ (x - μ)(x - μ)ᵀ of w rows with this covariance, (n, n), or by class (K, n, n)."""
+    """Return Σ (x - μ)(x - μ)ᵀ of w rows with this covariance, (n, n), or by class (K, n, n)."""
     Σ = numbers("covariance", given)
     K, n = centres.shape
     if Σ.shape != ((n, n) if shared else (K, n, n)):
@@ -191,7 +191,7 @@ def squares_of_covariance(given: Any, centres: Array, w: Array, shared: bool) ->
 
 
 def weighed(probabilities: Any, weights: Mapping[Any, float]) -> dict[Any, dict[Any, Any]]:
-    """Counts of values by column and class, from their probabilities."""
+    """Return counts of values by column and class, from their probabilities."""
     try:
         counts = {
             column: {

@@ -1,4 +1,4 @@
-"""Gaussian discriminant analysis, and Gaussian naive Bayes as its diagonal, separate case."""
+"""Gaussian discriminant analysis, and Gaussian naive Bayes as its separate diagonal case."""
 
 from __future__ import annotations
 
@@ -171,14 +171,14 @@ class GDA(
         return True
 
     def decision_function(self, X: Any) -> Array:
-        """log p(x, y) up to what all classes share, (m, K); for two classes the log-odds, (m,)."""
+        """Return log p(x, y) up to a shared term, (m, K); for two classes the log-odds, (m,)."""
         joint = self._score(X, lambda model, X: model.log_joint(X, relative=True))
         return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint
 
     # Discriminant axes
 
     def transform(self, X: Any) -> Array:
-        """Project on the axes that separate the classes most, (m, components)."""
+        """Project onto the axes that separate the classes most, (m, components)."""
         check_is_fitted(self)
         return self._project(X, self.xbar_, self._axes()[1])
 
@@ -208,8 +208,8 @@ class GDA(
     def _axes(self) -> tuple[Array, Array]:
         """Solve Σ_between a = λ Σ a; largest λ first, at most min(K - 1, n) of them.
 
-        They are the left singular vectors of the whitened class means, turned back. Separate
-        covariances are averaged by their classes' priors.
+        The axes are the left singular vectors of the whitened class means, transformed back.
+        Separate covariances are averaged by their classes' priors.
         """
         parameters = self._parameters
         if isinstance(parameters, DiagonalParameters):
@@ -300,7 +300,7 @@ class GaussianNB(GenerativeClassifier):
 
     @property
     def epsilon_(self) -> Any:
-        """The least variance of each column, (n,), or what is added to every variance."""
+        """The smallest variance of each column, (n,), or what is added to every variance."""
         floor = self._parameters.floor
         return float(floor[0]) if self._option("smoothing") == "add" else floor
 

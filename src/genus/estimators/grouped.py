@@ -1,4 +1,4 @@
-"""Count a table where a database adds up its rows by class: no row is read.
+"""Counting a table inside a database, which adds up its rows by class: no row is read.
 
 Symbols: K classes, n columns.
 """
@@ -26,7 +26,7 @@ from genus.table import Source
 def count_grouped(
     estimator: Any, source: Source, reading: Any, first: bool
 ) -> tuple[Model, Passed] | None:
-    """Return what the rows of a database add up to and how many they are.
+    """Return the model of the rows of a database, and their number.
 
     Return None if the classifier needs the rows themselves.
     """
@@ -59,7 +59,7 @@ def count_grouped(
 
 
 def is_plain(kind: Any, texts: bool) -> bool:
-    """Whether a database and Arrow read a column as the same numbers, or texts."""
+    """Return whether a database and Arrow read a column as the same numbers, or texts."""
     import pyarrow.types as pt
 
     number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind)
@@ -105,12 +105,12 @@ def count_values(
 
 
 def passed(groups: Groups, there: NDArray[np.bool_]) -> Passed:
-    """How many rows all groups have, and those without a label."""
+    """Return the number of rows of all groups, and of those without a label."""
     return Passed(int(groups.rows.sum()), int(groups.rows[~there].sum()))
 
 
 def of_rows(estimator: Any, classes: Axis, weights: Array, statistics: Any) -> Model:
-    """A model of such statistics, and of rows of each class that weigh so much, (K,)."""
+    """Return a model of these statistics, with the weights of each class (K,)."""
     counted = Tally.of(classes, None, {"rows": weights[:, None]})
     # A class whose rows all weigh nothing is a class all the same.
     declared = classes[labels.find(classes, counted.classes) < 0]
@@ -120,7 +120,7 @@ def of_rows(estimator: Any, classes: Axis, weights: Array, statistics: Any) -> M
 def classes_of(
     estimator: Any, groups: Groups, reading: Any
 ) -> tuple[Axis, Codes, NDArray[np.bool_]]:
-    """The classes, those of the groups that have a label, and which groups these are."""
+    """Return the classes, the codes of labelled groups, and which groups are labelled."""
     import pyarrow as pa
 
     if reading.weights is not None:
@@ -132,7 +132,7 @@ def classes_of(
 
 
 def refuse_bounds(estimator: Any, bound: Array, nonnegative: bool) -> None:
-    """Raise if the least or the largest value of a column, (K, n), is not allowed."""
+    """Raise an error if the smallest or largest value of a column, (K, n), is not allowed."""
     odd = np.isinf(bound) | ((bound < 0) & nonnegative)
     if odd.any():
         k, j = np.argwhere(odd)[0].tolist()
@@ -140,13 +140,13 @@ def refuse_bounds(estimator: Any, bound: Array, nonnegative: bool) -> None:
 
 
 def invalid(estimator: Any, column: int, value: float) -> InvalidColumn:
-    """What to raise for a value in a column that the classifier does not take."""
+    """Return the error for a value that the classifier does not accept in a column."""
     hint = "Use NaN for what is missing." if np.isinf(value) else estimator._too_small_hint
     return InvalidColumn(column, f"holds {value:g}. {hint}")
 
 
 def refuse_infinite(sums: Sums) -> None:
-    """Raise if sums are no floats."""
+    """Raise an error if sums are not finite."""
     for part in (sums.sums, sums.squares):
         if part is not None and not np.isfinite(part).all():
             raise InvalidColumn(

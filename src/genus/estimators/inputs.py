@@ -1,7 +1,7 @@
-"""What users bring: tables, labels, weights, priors; checked at the door, made fit for counting.
+"""Input from users: tables, labels, weights, priors; checked and converted for counting.
 
-Everything here either returns what the families can read or raises an error that says what is
-wrong, in which row and column, and what to do. Nothing is copied that is fit as it is.
+Every function here either returns what the families can read or raises an error that says what is
+wrong, in which row and column, and what to do. Valid input is not copied.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AS_NUMBERS = "turn dates into numbers, for instance days since some day"
 
 
 def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
-    """X, or X and y, as arrays that scikit-learn has checked; names are kept or compared."""
+    """Return X, or X and y, as arrays checked by scikit-learn; names are stored or compared."""
     plain = checks.get("dtype") in ("numeric", None) and checks["ensure_all_finite"] is False
     if plain and is_plain(X, y, checks.get("accept_sparse", False)):
         if checks.get("reset", True):
@@ -46,7 +46,7 @@ def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
 
 
 def is_plain(X: Any, y: tuple[Any, ...], accept_sparse: Any) -> bool:
-    """Whether these are arrays in which scikit-learn would find nothing to refuse or to convert.
+    """Return whether scikit-learn would find nothing to refuse or to convert in these arrays.
 
     Its checks take longer than counting a few rows.
     """
@@ -64,7 +64,7 @@ FINDS_ALL_NAMES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 
 
 class Named:
-    """A Polars frame whose names an older scikit-learn finds: it asks for `__dataframe__`."""
+    """A Polars frame with `__dataframe__`, in which older scikit-learn versions look for names."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
@@ -84,7 +84,7 @@ class Named:
 
 
 def table_of_numbers(X: Any) -> Any:
-    """X with objects as numbers; text and dates are refused by row and column."""
+    """Return X with objects as numbers; text and dates are refused by row and column."""
     refuse_texts(X)
     X = table_without_dates(X)
     if is_frame(X):
@@ -100,14 +100,14 @@ def table_of_numbers(X: Any) -> Any:
 
 
 def refuse_texts(X: Any) -> None:
-    """Raise if X is a list of texts and not a table."""
+    """Raise an error if X is a list of texts and not a table."""
     flat = isinstance(X, list | tuple) or getattr(X, "ndim", 2) == 1
     if flat and not matrix.is_sparse(X) and len(X) and isinstance(next(iter(X)), str):
         raise ValueError("Expected 2D array, got a list of texts. Use TextClassifier for texts.")
 
 
 def table_of_categories(X: Any) -> Any:
-    """X with every value of the kind that it came as; dates are refused by column."""
+    """Return X with every value of its own type; dates are refused by column."""
     X = table_without_dates(X)
     if is_frame(X):
         dtypes = [str(dtype) for _, dtype in columns_of(X)]
@@ -122,7 +122,7 @@ def table_of_categories(X: Any) -> Any:
 
 
 def table_without_dates(X: Any) -> Any:
-    """X, masked values as NaN; a column of dates is refused."""
+    """Return X with masked values as NaN; a column of dates is refused."""
     if isinstance(X, np.ma.MaskedArray):
         hole: Any = None if X.dtype.kind in "OU" else np.nan
         X = np.where(np.ma.getmaskarray(X), hole, X.data)
@@ -139,25 +139,25 @@ def table_without_dates(X: Any) -> Any:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or Polars frame, or looks like one."""
+    """Return whether X is a pandas or Polars frame, or looks like one."""
     return hasattr(X, "columns") and hasattr(X, "dtypes") and not matrix.is_sparse(X)
 
 
 def columns_of(X: Any) -> list[tuple[Any, Any]]:
-    """Name and dtype of each column of a frame."""
+    """Return name and dtype of each column of a frame."""
     return list(zip(X.columns, list(X.dtypes), strict=True))
 
 
 def holds_objects(dtype: Any) -> bool:
-    """Whether a column of this dtype has to be read value by value."""
+    """Return whether a column of this dtype has to be read value by value."""
     kinds = ("object", "str", "categor", "enum", "decimal")
     return str(dtype).lower().startswith(kinds)
 
 
 def loses_digits(X: Any) -> bool:
-    """Whether different integers would become equal floats.
+    """Return whether different integers would become equal floats.
 
-    pandas makes floats of its nullable integers, and Polars of those with holes.
+    pandas converts its nullable integers to floats, and Polars those with missing values.
     """
     for j, (_, dtype) in enumerate(columns_of(X)):
         if isinstance(dtype, np.dtype) or not str(dtype).lower().startswith(("int64", "uint64")):
@@ -170,7 +170,7 @@ def loses_digits(X: Any) -> bool:
 
 
 def objects_of(X: Any) -> NDArray[Any]:
-    """The values of a frame as they are, (m, n)."""
+    """Return the values of a frame without conversion, (m, n)."""
     out = np.empty(X.shape, dtype=object)
     for j in range(X.shape[1]):
         out[:, j] = column_at(X, j).to_list()
@@ -178,19 +178,19 @@ def objects_of(X: Any) -> NDArray[Any]:
 
 
 def column_at(X: Any, j: int) -> Any:
-    """A column of a frame; in pandas names may repeat."""
+    """Return a column of a frame by position; in pandas names may repeat."""
     return X.iloc[:, j] if hasattr(X, "iloc") else X[X.columns[j]]
 
 
 def frame_like(X: Any, values: NDArray[Any], names: list[Any]) -> Any:
-    """A frame of the same kind and columns with other values."""
+    """Return a frame of the same kind and columns with other values."""
     if hasattr(X, "iloc"):
         return type(X)(values, columns=X.columns)
     return type(X)({name: values[:, j] for j, name in enumerate(names)}, strict=False)
 
 
 def array_of_objects(X: Any) -> Any:
-    """A list of rows as an array of objects if NumPy would lose what its values are, else X."""
+    """Return a list of rows as an array of objects if NumPy would change its values, else X."""
     try:
         as_array = np.asarray(X)
     except ValueError:  # rows of different lengths: scikit-learn says so
@@ -201,7 +201,7 @@ def array_of_objects(X: Any) -> Any:
 
 
 def numbers_of(X: NDArray[Any], names: list[Any] | None = None) -> Array:
-    """A table of objects as float64, NaN where missing."""
+    """Return a table of objects as float64, NaN where missing."""
     out = np.empty(X.shape)
     for j in range(X.shape[1]):
         for i, item in enumerate(X[:, j]):
@@ -217,7 +217,7 @@ def numbers_of(X: NDArray[Any], names: list[Any] | None = None) -> Array:
 
 
 def no_number(item: Any, where: str, number_like: bool) -> Exception:
-    """What to raise for a value that is no number, or one too large for a float."""
+    """Return the error for a value that is not a number, or is too large for a float."""
     if isinstance(item, dict | list | tuple | set):
         return TypeError(
             f"X, {where}: argument must be a string or a real number, not {type(item).__name__!r}."
@@ -232,7 +232,7 @@ def no_number(item: Any, where: str, number_like: bool) -> Exception:
 
 
 def tidy(X: Matrix) -> Matrix:
-    """X in a layout and dtype that the kernel reads."""
+    """Return X in a layout and dtype that the kernel reads."""
     if matrix.is_sparse(X):
         return tidy_sparse(X)
     if any(stride % X.itemsize for stride in X.strides):
@@ -243,7 +243,7 @@ def tidy(X: Matrix) -> Matrix:
 
 
 def tidy_sparse(X: Matrix) -> Matrix:
-    """A sound CSR matrix without duplicate entries."""
+    """Return a valid CSR matrix without duplicate entries."""
     try:
         X.check_format(full_check=True)
     except ValueError as error:
@@ -255,7 +255,7 @@ def tidy_sparse(X: Matrix) -> Matrix:
 
 
 def refuse_empty_columns(X: Matrix, named: Callable[[int], str]) -> None:
-    """Raise if a column holds no value at all; `named` tells what a column is called."""
+    """Raise an error if a column has no value at all; `named` gives the name of a column."""
     if matrix.is_sparse(X) or X.dtype.kind not in "fO":
         return
     for j in np.flatnonzero(np.isnan(X[0]) if X.dtype.kind == "f" else [*map(is_missing, X[0])]):
@@ -270,7 +270,7 @@ def refuse_empty_columns(X: Matrix, named: Callable[[int], str]) -> None:
 
 
 def refuse_missing_labels(y: Any) -> Any:
-    """y, unless a label is None or NaN."""
+    """Return y; raise an error if a label is None or NaN."""
     if isinstance(y, np.ma.MaskedArray):
         y = y if not np.ma.is_masked(y) else np.array(y.tolist(), dtype=object)
     as_array = np.asarray(y)
@@ -303,7 +303,7 @@ def refuse_missing_labels(y: Any) -> Any:
 
 
 def announced(classes: Any) -> NDArray[Any]:
-    """The classes that a user announces, ascending."""
+    """Return the classes that a user announces, ascending."""
     named = np.asarray(classes)
     if named.ndim != 1 or any(map(is_missing, named.tolist())):
         raise ValueError(f"classes is a 1d list of labels, none of them missing; got {classes!r}.")
@@ -314,7 +314,7 @@ def announced(classes: Any) -> NDArray[Any]:
 
 
 def check_weight(sample_weight: Any, rows: int) -> Array | None:
-    """Weights (m,), or None if all are 1."""
+    """Return weights (m,), or None if all are 1."""
     if sample_weight is None:
         return None
     try:
@@ -363,9 +363,9 @@ def check_weight(sample_weight: Any, rows: int) -> Array | None:
 
 
 def check_priors(priors: Any, normalise: bool = False, any_sum: bool = False) -> Any:
-    """Priors that are probabilities; their number is checked against the classes later.
+    """Return valid priors; their number is checked against the classes later.
 
-    If they do not add up to 1, `normalise` scales them with a warning, and `any_sum` without.
+    If they do not sum to 1, `normalise` scales them with a warning, and `any_sum` without.
     """
     if priors is None:
         return None
@@ -385,7 +385,7 @@ def check_priors(priors: Any, normalise: bool = False, any_sum: bool = False) ->
 
 
 def random_state_seed(random_state: Any) -> Any:
-    """What NumPy's default_rng takes, from what scikit-learn calls a random_state."""
+    """Convert scikit-learn's random_state for NumPy's default_rng."""
     if isinstance(random_state, np.random.RandomState):
         return random_state.randint(2**31)
     return random_state

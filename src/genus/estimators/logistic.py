@@ -14,22 +14,22 @@ from genus.statistics import Array
 
 
 def is_linear(estimator: Any) -> bool:
-    """Whether it has the form; raises an AttributeError that says why not."""
+    """Return whether it has this form; raise an AttributeError that says why not."""
     return bool(estimator._is_linear())
 
 
 class LogisticForm:
-    """θ and b of softmax(θ x + b), by scikit-learn's names."""
+    """θ and b of softmax(θ x + b), with scikit-learn's names."""
 
     def _is_linear(self) -> bool:
         return True
 
     @available_if(is_linear)  # type: ignore[untyped-decorator]
     def to_logistic(self) -> LogisticRegression:
-        """A fitted scikit-learn LogisticRegression with the same p(y|x).
+        """Return a fitted scikit-learn LogisticRegression with the same p(y|x).
 
-        BernoulliNB's is for columns of 0 and 1, which `binarize` makes of others; so are those of
-        texts as "boolean" and "bernoulli", where `vectorize` counts.
+        That of BernoulliNB expects columns of 0 and 1, such as `binarize` makes; so do those of
+        texts as "boolean" and "bernoulli", where `vectorize` returns counts.
         """
         check_is_fitted(self)
         return to_logistic(self.model_, getattr(self, "feature_names_in_", None))  # type: ignore[attr-defined]

@@ -49,7 +49,7 @@ class MultinomialNB(LinearClassifier):
 
     @property
     def feature_count_(self) -> Array:
-        """How often each thing occurred in each class, (K, n)."""
+        """The number of occurrences of each thing in each class, (K, n)."""
         model = self._fitted()
         return model.statistics.align(model.classes, self.n_features_in_)["count"]
 

@@ -1,4 +1,4 @@
-"""Sums of numbers that users bring, checked and made fit for a model.
+"""Sums of numbers given by users, checked and converted for a model.
 
 Symbols: K classes, n columns, z = x - origin.
 """
@@ -31,7 +31,7 @@ def statistics_of(
     missing: Any,
     columns: Sequence[str] | None,
 ) -> Any:
-    """Make the statistics of the classifier's family; raise for sums that no rows can have."""
+    """Make the statistics of the classifier's family; raise an error for impossible sums."""
     total = by_class("sums", sums, rows)
     if total.ndim != 2 or 0 in total.shape:
         raise ValueError(
@@ -71,14 +71,14 @@ def statistics_of(
 
 
 def follow(estimator: Any, names: list[str] | None, size: int) -> None:
-    """Let a classifier know its columns, by name if they have names."""
+    """Set the columns of a classifier, with their names if they have any."""
     estimator.n_features_in_ = size
     if names is not None:
         estimator._follow(Columns(tuple(names), NUMBERS))
 
 
 def names_of(sums: Any, columns: Sequence[str] | None, size: int) -> list[str] | None:
-    """The names of the columns: those that are given, or those of a data frame."""
+    """Return the names of the columns: those given, or those of a data frame."""
     own = list(map(str, sums.columns)) if hasattr(sums, "columns") else None
     if columns is None and own is None:
         return None
@@ -93,7 +93,7 @@ def names_of(sums: Any, columns: Sequence[str] | None, size: int) -> list[str] |
 
 
 def by_class(name: str, given: Any, rows: Rows) -> Array:
-    """Numbers by class, (K, …), in the order of the classes; those without such an axis as is.
+    """Return numbers by class, (K, …), in the order of the classes; others are unchanged.
 
     A data frame or a series of pandas has the classes as its index.
     """
@@ -117,7 +117,7 @@ def by_class(name: str, given: Any, rows: Rows) -> Array:
 
 
 def as_floats(name: str, given: Any) -> Array:
-    """Numbers as float64, all of them finite."""
+    """Return numbers as float64; raise an error unless all are finite."""
     try:
         found = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
@@ -132,7 +132,7 @@ def as_floats(name: str, given: Any) -> Array:
 
 
 def broadcast(name: str, found: Array, shape: tuple[int, ...]) -> Array:
-    """Numbers in a shape, from one for all, or one for each column."""
+    """Return numbers in a shape, from one for all, or one for each column."""
     try:
         return np.broadcast_to(found, shape).copy()
     except ValueError:
@@ -143,7 +143,7 @@ def broadcast(name: str, found: Array, shape: tuple[int, ...]) -> Array:
 class Given:
     """What sums are checked against: rows by class, and names of columns.
 
-    `pairs`: the squares are of pairs of columns, and of rows without a missing value.
+    `pairs`: the squares are those of pairs of columns, over the complete rows.
     """
 
     rows: Rows
@@ -156,19 +156,21 @@ class Given:
         return len(self.rows.classes), len(self.names)
 
     def refuse(self, name: str, values: Array, odd: NDArray[np.bool_], why: str) -> None:
-        """Raise for the first odd number, by class and, if there are any, column."""
+        """Raise an error for the first odd number, with its class and, if any, its column."""
         if not odd.any():
             return
         at = tuple(np.argwhere(odd)[0].tolist())
         raise ValueError(f"{name} has {values[at]:g} for {self.where(at)}. {why}")
 
     def where(self, at: tuple[int, ...]) -> str:
-        """A class and a column, for errors."""
+        """Return a class and a column as text, for errors."""
         column = "".join(f", column {j} ({self.names[j]!r})" for j in at[1:])
         return f"class {labels.show(self.rows.classes[at[0]])}{column}"
 
     def seen(self, missing: Any) -> Array:
-        """What the values that are there weigh, (K, n), or the complete rows, (K, 1)."""
+        """Return the weight of the values that are present, (K, n), or of the complete rows, (K,
+        1).
+        """
         K, n = self.shape
         absent = by_class("missing", 0.0 if missing is None else missing, self.rows)
         shape = (K,) if self.pairs else (K, n)
@@ -182,7 +184,7 @@ class Given:
         return seen[:, None] if self.pairs else seen
 
     def squares(self, given: Any, is_shared: bool) -> Array:
-        """Second powers in the shape that they need."""
+        """Return second powers in the shape that is needed."""
         K, n = self.shape
         wanted: list[tuple[int, ...]] = [(K, n, n)] if self.pairs else [(K, n)]
         if self.pairs and is_shared:
@@ -200,7 +202,7 @@ class Given:
         return found if found.ndim == 2 else by_class("squares", given, self.rows)
 
     def possible(self, moments: Moments) -> Moments:
-        """The moments, less what is only rounding; raise if a variance is negative."""
+        """Return the moments without rounding errors; raise an error if a variance is negative."""
         explained = divide(moments.sums, moments.weights) * moments.sums
         if moments.structure == "pooled":
             explained = explained.sum(axis=0)

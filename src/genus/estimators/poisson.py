@@ -12,7 +12,7 @@ from genus.statistics import Array
 
 
 class PoissonNB(LinearClassifier):
-    """Poisson naive Bayes: each column counts events at a rate of the class's own.
+    """Poisson naive Bayes: each column counts events, at a rate that depends on the class.
 
     alpha : how many rows' worth of the rate over all classes is added to each class, or, with
         `m` and `p`, m rows' worth of the rate p. For all other parameters see `DiscreteClassifier`.
@@ -50,12 +50,12 @@ class PoissonNB(LinearClassifier):
 
     @property
     def rate_(self) -> Array:
-        """λ, the events to expect, (K, n)."""
+        """λ, the expected number of events, (K, n)."""
         return self._parameters.rate
 
     @property
     def feature_count_(self) -> Array:
-        """How many events of each column in each class, (K, n)."""
+        """The number of events of each column in each class, (K, n)."""
         model = self._fitted()
         return model.statistics.align(model.classes, self.n_features_in_)["total"]
 

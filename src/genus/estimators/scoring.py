@@ -1,4 +1,4 @@
-"""Score the rows of a frame where an engine keeps them: columns are added to it."""
+"""Scoring the rows of a frame where an engine keeps them: columns are added to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genus.table.predictions import with_predictions
 
 
 def score_elsewhere(estimator: Any, engine: Engine, *, label: bool, probabilities: bool) -> Any:
-    """Return a frame like the engine's with the likeliest class, or probabilities, added."""
+    """Return a frame like the engine's with the most probable class, or probabilities, added."""
     _ = estimator.model_.choice  # made once, and not by every process
     score = partial(scored, estimator.to_bytes(), label, probabilities)
     frame = engine.map(score, score(engine.schema.empty_table()).schema)
@@ -24,7 +24,7 @@ def score_elsewhere(estimator: Any, engine: Engine, *, label: bool, probabilitie
 
 
 def scored(model: bytes, label: bool, probabilities: bool, rows: Any) -> Any:
-    """Rows of an Arrow table or batch, and what a model says of them."""
+    """Return the rows of an Arrow table or batch with the predictions of a model."""
     estimator = loaded(model)
     with matrix.alone():
         p = np.zeros((0, len(estimator.classes_)))
@@ -36,5 +36,5 @@ def scored(model: bytes, label: bool, probabilities: bool, rows: Any) -> Any:
 
 @lru_cache(maxsize=2)
 def loaded(model: bytes) -> Any:
-    """The classifier in some bytes; a process scores many batches by it."""
+    """Return the classifier in some bytes; cached, because a process scores many batches."""
     return from_bytes(model)

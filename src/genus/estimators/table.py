@@ -105,7 +105,7 @@ class TableClassifier(GenerativeClassifier):
     def _read_arrays(
         self, X: Any, y: Any, sample_weight: Any, first: bool, complete: bool
     ) -> Model:
-        """Count a table whose labels are given apart from it."""
+        """Count a table whose labels are given separately."""
 
         def count(source: Source) -> Model:
             table = source.table()
@@ -166,7 +166,7 @@ class TableClassifier(GenerativeClassifier):
         super()._refuse_single_class(model)
 
     def _apart(self, X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
-        """Rows and their labels, from a table that has both."""
+        """Return rows and their labels, from a table that has both."""
         target = y if target is None and isinstance(y, str) else target
         if target is None and y is None and self.__sklearn_is_fitted__():
             target = self.plan_.target
@@ -179,7 +179,7 @@ class TableClassifier(GenerativeClassifier):
     # The group: models whose plans were made apart have cells of their own
 
     def _alike(self, other: Any) -> tuple[Self, Any]:
-        """Both models, counted by the cells that both have."""
+        """Return both models, counted by the cells that both have."""
         if not isinstance(other, TableClassifier):
             return self, other
         check_is_fitted(self)
@@ -193,7 +193,7 @@ class TableClassifier(GenerativeClassifier):
         return self._moved(common), other._moved(common)
 
     def _moved(self, how: Counting) -> Self:
-        """The same model, counted another way."""
+        """Return the same model, counted in another way."""
         family: Any = self.model_.family
         smaller = {"sample_size": how.sample} if self._option("calibrate") else {}
         copy = self._copy(**smaller)
@@ -237,9 +237,9 @@ class TableClassifier(GenerativeClassifier):
         return self.classes_[rule.decide(self.predict_proba(X))]
 
     def explain(self, X: Any, features: Any = None) -> TableExplanation:
-        """What each column, and each word of a text, adds to the log-odds of each class.
+        """Explain the contribution of each column, and each word of a text, to each class.
 
-        X is one row, as a dictionary by column, or a table of some. Contributions are Shapley
+        X is one row, as a dictionary by column, or a table of rows. Contributions are Shapley
         values: they add up to the log-odds of `predict_log_proba` over those of the class shares.
         """
         check_is_fitted(self)
@@ -297,7 +297,7 @@ class TableClassifier(GenerativeClassifier):
         return found
 
     def summary(self) -> Summary:
-        """What was learned: columns and their families, what they gain, and what all is worth."""
+        """Return a summary: columns, their families and gains, the experts, and the scores."""
         check_is_fitted(self)
         return Summary.of(self)
 
@@ -321,9 +321,9 @@ class TableClassifier(GenerativeClassifier):
         return cautions(self)
 
     def adapt(self, X: Any) -> Self:
-        """A copy with the priors of rows whose classes are not known.
+        """Return a copy with priors estimated from rows whose classes are not known.
 
-        Expectation maximisation of p(y), where p(x|y) is as it was (Saerens et al. 2002).
+        Expectation maximisation of p(y), where p(x|y) stays the same (Saerens et al. 2002).
         """
         check_is_fitted(self)
         p = self.predict_proba(X)
@@ -361,11 +361,11 @@ class TableClassifier(GenerativeClassifier):
         return Drift(table.num_rows, tuple(columns), unlike, RARE)
 
     def generative(self) -> TableClassifier:
-        """The same counts as a density: each column given the class and one other column.
+        """Return the same counts as a density: each column given the class and one other column.
 
-        Probabilities that are weighed come from many models and are no density of rows. This is
-        `TableClassifier(calibrate=False, dependence="tree")`: predictions, `log_density` and
-        `sample` are of one model.
+        Weighted probabilities come from several models and are not a density of rows. This is
+        `TableClassifier(calibrate=False, dependence="tree")`: its predictions, `log_density` and
+        `sample` belong to one model.
         """
         check_is_fitted(self)
         if not self._option("calibrate"):
@@ -373,7 +373,7 @@ class TableClassifier(GenerativeClassifier):
         return self._resolved(calibrate=False, dependence="tree")
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """log p(x, y), (m, K): log p(y|x), and log p(x) of `generative()`."""
+        """Return log p(x, y), (m, K): log p(y|x), and log p(x) of `generative()`."""
         check_is_fitted(self)
         if not self._option("calibrate"):
             return super().predict_joint_log_proba(X)
@@ -383,10 +383,10 @@ class TableClassifier(GenerativeClassifier):
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None
     ) -> tuple[Any, NDArray[Any]]:
-        """n new rows, as an Arrow table of the columns' own types, and their labels.
+        """Draw n new rows, as an Arrow table of the columns' own types, and their labels.
 
-        Drawn from `generative()`. Texts are words drawn one by one, and no text of a row; other
-        values are those of rows. A sample is like the rows, and no protection of who is in them.
+        They are drawn from `generative()`. Texts are words drawn one by one, and no text of a row;
+        other values are those of rows. A sample does not protect the people that rows describe.
         """
         rng = np.random.default_rng(random_state)
         X, drawn = super().sample(n, y, rng)
@@ -401,7 +401,7 @@ class TableClassifier(GenerativeClassifier):
 
     @property
     def weighing_(self) -> Weighing:
-        """What each expert counts for, and what all is worth out of fold."""
+        """The weights of the experts, and the out-of-fold scores."""
         weighing = self._fitted().choice
         if weighing is None:
             raise AttributeError("calibrate=False weighs nothing: the product of families decides.")
@@ -411,7 +411,7 @@ class TableClassifier(GenerativeClassifier):
         return build(self.plan_, self.families, self.dependence, self.calibrate, self.sample_size)
 
     def _look(self, rows: Any, target: str | None, classes: int, total: int | None) -> None:
-        """Decide what columns hold, and by which cells they are counted."""
+        """Decide what columns hold, and in which cells they are counted."""
         if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
             raise ValueError(f"ignore is a list of columns; got {self.ignore!r}.")
         families = asked_families(self.families)
@@ -444,7 +444,7 @@ class TableClassifier(GenerativeClassifier):
         return {"ignore": ignored, "families": sorted([str(n), str(f)] for n, f in asked.items())}
 
     def _outgrown(self, rows: Any, model: Model) -> bool:
-        """Whether rows, or the cells counted so far, hold what the plan leaves out."""
+        """Return whether rows, or the cells counted so far, contain what the plan leaves out."""
         for column in self.plan_.left_out if rows is not None else ():
             if column.unseen and column.name in rows.schema.names:
                 values = rows.column(column.name)
@@ -461,7 +461,7 @@ class TableClassifier(GenerativeClassifier):
         return rows is None and self._beyond(plain, cells)
 
     def _beyond(self, columns: Sequence[Column], cells: Tally) -> bool:
-        """Whether some column has many numbers beyond all that were looked at."""
+        """Return whether some column has many numbers outside the range of the plan."""
         looked = vars(self).get("_looked")
         if not looked or not cells.keys:
             return False
@@ -493,7 +493,7 @@ class TableClassifier(GenerativeClassifier):
         return super()._check(X, y, sample_weight, reset=reset)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose likeliest class is their own; y may be the name of a column."""
+        """Return the accuracy; y may be the name of a column."""
         X, y = self._apart(X, y, None)
         return float(super().score(X, y, sample_weight))
 
@@ -579,7 +579,7 @@ def is_text(category: str) -> bool:
 
 
 def some_rows(table: Any) -> Any:
-    """The rows of a table that its columns are looked at by; raises if there are none."""
+    """Return the rows from which a table is planned; raise an error if there are none."""
     if table.num_rows == 0:
         raise TableError("There are no rows to learn from.")
     rows = some_of(table.num_rows, LOOK)
@@ -587,7 +587,7 @@ def some_rows(table: Any) -> Any:
 
 
 def is_numeric(table: Any, name: str) -> bool:
-    """Whether a column holds numbers; of one that is not there `look` says so."""
+    """Return whether a column holds numbers; if it is missing, `look` raises the error."""
     import pyarrow.types as pt
 
     if name not in table.column_names:

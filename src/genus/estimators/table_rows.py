@@ -1,4 +1,4 @@
-"""Rows of a table on their way to be counted: labels, and a sample of what has passed."""
+"""Rows of a table before they are counted: labels, and a sample of the rows read so far."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL_TOLD = object()
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """The rows that have a label, without it: what is to be told is no column to tell it by.
+    """The rows that have a label, without the target column.
 
     `rows` is an Arrow table or batch, `classes[codes]` are its labels, and `there` says which of
     all rows these are.
@@ -43,23 +43,23 @@ class Labelled:
 
     @property
     def unlabelled(self) -> int:
-        """How many rows have no label."""
+        """The number of rows without a label."""
         return len(self.there) - len(self.codes)
 
 
 class Passed(NamedTuple):
-    """How many rows were read, and how many of them have no label."""
+    """The number of rows read, and of those without a label."""
 
     rows: int = 0
     unlabelled: int = 0
 
     def and_more(self, other: Passed) -> Passed:
-        """Those and others."""
+        """Return the sum of both."""
         return Passed(self.rows + other.rows, self.unlabelled + other.unlabelled)
 
 
 def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled:
-    """All rows of a source that have a label, as `known` classes have it; raises if none has."""
+    """Return all labelled rows of a source, with labels like `known`; raise an error if none is."""
     source.require(target)
     found = labelled_rows(source.table(), target, known)
     if len(found.codes) == 0:
@@ -68,7 +68,7 @@ def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled
 
 
 def batches_of(table: Any, classes: Axis, codes: Codes, weight: Array | None) -> Iterator[Labelled]:
-    """The rows of an Arrow table with labels and weights of their own, some at a time."""
+    """Yield the rows of an Arrow table with labels and weights of their own, some at a time."""
     for start in range(0, table.num_rows, BATCH):
         part = slice(start, start + BATCH)
         own = None if weight is None else weight[part]
@@ -93,7 +93,7 @@ def labelled_rows(
 
 
 def weights_of(column: Any, name: str) -> Array:
-    """The weights in a column; raises if one is no number of 0 or more."""
+    """Return the weights in a column; raise an error unless all are numbers of 0 or more."""
     import pyarrow as pa
 
     try:
@@ -109,9 +109,9 @@ def weights_of(column: Any, name: str) -> Array:
 
 
 def as_known(classes: Axis, known: Axis) -> NDArray[Any]:
-    """Classes as a model knows them that read them from elsewhere, if it knows all of them.
+    """Convert classes to those of a model that read them from elsewhere, if it has all of them.
 
-    A file of text may say true or 1 where another holds truths or numbers.
+    A text file may contain true or 1 where another source has truth values or numbers.
 
     >>> as_known(np.array([False, True]), np.array(["false", "true"]))
     array(['false', 'true'], dtype='<U5')
@@ -124,20 +124,20 @@ def as_known(classes: Axis, known: Axis) -> NDArray[Any]:
 
 
 def as_text(label: Any) -> str:
-    """A label as a file of text would have it."""
+    """Return a label as a text file would contain it."""
     text = str(label)
     return text.lower() if text.lower() in ("true", "false") else text
 
 
 def unlabelled(name: str, target: str, rows: int) -> TableError:
-    """What to raise for a table of which no row has a label."""
+    """Return the error for a table in which no row has a label."""
     if rows == 0:
         return TableError(f"{name} has names of columns, but no rows.")
     return TableError(f"The target {target!r} is empty in every row of {name}.")
 
 
 def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
-    """The classes, ascending, those of rows that have a label, and which rows these are."""
+    """Return the classes, ascending, the codes of labelled rows, and which rows these are."""
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -194,10 +194,10 @@ def refuse_many(classes: Axis, rows: int, name: str) -> None:
 
 
 def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:
-    """Where those are of rows with such numbers that are one in `step`, a power of two.
+    """Return the positions of one in `step` of the rows with these numbers, at random.
 
-    By a hash of the number (Steele et al. 2014), whatever is periodic among rows, and each is among
-    those of half the step.
+    `step` is a power of two. Rows are chosen by a hash of the number (Steele et al. 2014), so
+    periodic data does no harm, and each chosen row is also chosen for half the step.
     """
     if step == 1:
         return np.arange(len(numbers))
@@ -206,7 +206,7 @@ def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:
 
 
 def with_labels(rows: Any, target: str) -> Any:
-    """The rows of an Arrow batch that have a label, and all columns."""
+    """Return the rows of an Arrow batch that have a label, with all columns."""
     import pyarrow as pa
 
     _, _, there = labels_of(rows.column(target), target)
@@ -216,8 +216,8 @@ def with_labels(rows: Any, target: str) -> Any:
 def scattered_rows(batches: Iterable[Any], size: int) -> Any:
     """Return some rows from all over a stream of Arrow batches, at most about twice `size`.
 
-    As more rows come, every other row that was kept goes. The first rows that show what a column
-    holds, and that it holds more than one value, stay.
+    As more rows come, every other kept row is dropped. The first rows that show what a column
+    holds, and that it holds more than one value, are kept.
     """
     import pyarrow as pa
 
@@ -243,7 +243,7 @@ def scattered_rows(batches: Iterable[Any], size: int) -> Any:
 
 
 def rows_that_tell(rows: Any, first: dict[str, Any]) -> list[int]:
-    """Which rows are the first to hold a value of a column, or another one than the first.
+    """Return which rows are the first with a value in a column, or with a second value.
 
     `first` has the first value of each column, and ALL_TOLD once there is another.
     """
@@ -271,7 +271,7 @@ def rows_that_tell(rows: Any, first: dict[str, Any]) -> list[int]:
 
 
 def some_of(rows: int, size: int) -> NDArray[np.intp]:
-    """The numbers of at most twice `size` of so many rows, scattered; all if these are no more."""
+    """Return the numbers of at most twice `size` of the rows, at random; all if there are few."""
     numbers, step = np.arange(rows), 1
     while len(chosen := scattered(numbers, step)) > 2 * size:
         step *= 2

@@ -1,4 +1,4 @@
-"""What a classifier of tables has learned, in lines that fit a terminal."""
+"""Summary of a classifier of tables, in lines that fit a terminal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FEW = 1000  # rows, of which scores out of fold are better than those of new row
 
 @dataclass(frozen=True, eq=False)
 class ColumnSummary:
-    """A column: its family, importance, what it gains in bits a row, what others would, and notes.
+    """A column: its family, importance, gain in bits per row, gains of other families, and notes.
 
-    The importance is that of `feature_importances_`: how far it moves the odds in the mean.
+    The importance is that of `feature_importances_`: how far it moves the log-odds on average.
     """
 
     name: str
@@ -31,7 +31,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Rows, classes, columns by their importance, what is left out, experts, worth."""
+    """Rows, classes, columns by importance, columns left out, experts, and scores."""
 
     rows: float
     classes: dict[Any, float]
@@ -138,5 +138,5 @@ class Summary:
 
 
 def flat(name: str) -> str:
-    """A name in one line."""
+    """Return a name in one line."""
     return " ".join(name.split()) or repr(name)

@@ -1,4 +1,4 @@
-"""A classifier of texts: raw strings in, classes out, in one pass."""
+"""A classifier of texts: takes raw strings and counts them in one pass."""
 
 from __future__ import annotations
 
@@ -202,15 +202,15 @@ class TextClassifier(LinearClassifier):
     def drop_unused(self) -> Self:
         """Return a copy without the words that min_documents, max_features or stop_words leave out.
 
-        Its vocabulary is closed: further texts are counted by the words that it has. The sum of two
-        models with closed vocabularies counts the words that both have.
+        Its vocabulary is closed: only its words are counted in further texts. The sum of two models
+        with closed vocabularies counts the words that both have.
         """
         check_is_fitted(self)
         family: Any = self.model_.family
         return self._within(family.used(self.model_.statistics))
 
     def _within(self, words: Vocabulary) -> Self:
-        """A copy that counts these words alone, the first of which is the empty one."""
+        """Return a copy that counts only these words, the first of which is the empty one."""
         copy = self._copy()
         copy._counted_words = words
         copy._keep(copy._restricted(self.model_))
@@ -228,7 +228,7 @@ class TextClassifier(LinearClassifier):
         self._refuse_to_drop("In partial_fit")
 
     def _refuse_to_drop(self, where: str) -> None:
-        """Raise if words are to be dropped before all texts are counted."""
+        """Raise an error if words would be dropped before all texts are counted."""
         if not flag("keep_unused", self.keep_unused):
             raise ValueError(
                 f"{where} more texts may come, and a word may be in them: keep_unused=False is for "
@@ -271,7 +271,7 @@ class TextClassifier(LinearClassifier):
     # The group: what only one of two models has counted, runs of words or words, both do without
 
     def _alike(self, other: Any) -> tuple[Self, Any]:
-        """Both models, of the words that both have counted."""
+        """Return both models, with the words that both have counted."""
         both = (self, other)
         if not all(isinstance(one, TextClassifier) and hasattr(one, "model_") for one in both):
             return self, other
@@ -318,7 +318,7 @@ class TextClassifier(LinearClassifier):
 
     @property
     def choice_(self) -> Choice:
-        """What "auto" or `calibrate` has chosen; print it to see what from, and why."""
+        """The choice of "auto" or `calibrate`; print it to see the candidates and their scores."""
         choice = self._fitted().choice
         if choice is None:
             raise AttributeError("Nothing was chosen: the event model and its options are given.")
@@ -330,12 +330,12 @@ class TextClassifier(LinearClassifier):
 
     @property
     def _tally(self) -> Tally:
-        """What was counted of words."""
+        """The counts of words."""
         return self._fitted().statistics["words"]
 
     @property
     def _counted_by(self) -> Tokenizer:
-        """The tokenizer of what was counted, whatever is set now."""
+        """The tokenizer that the texts were counted with, whatever is set now."""
         family: Any = self.model_.family
         return family.tokenizer
 
@@ -371,9 +371,9 @@ class TextClassifier(LinearClassifier):
     # What texts are made of
 
     def vectorize(self, X: Any) -> scipy.sparse.csr_matrix:
-        """How often each word in use occurs in each text, (m, V); the words are in order.
+        """Return the occurrences of each word in use in each text, (m, V); the words are in order.
 
-        As from scikit-learn's CountVectorizer with these words.
+        The same as scikit-learn's CountVectorizer with these words.
         """
         check_is_fitted(self)
         documents = self._counted_by.encode_known(Texts.of(X), self._parameters.words)
@@ -383,7 +383,7 @@ class TextClassifier(LinearClassifier):
         return scipy.sparse.csr_matrix(parts, shape=rows.shape)
 
     def explain(self, X: Any, features: Any = None) -> TextExplanation:
-        """The words that speak for and against each class in a text, or in each of some texts."""
+        """Return the words that contribute for and against each class, by text."""
         check_is_fitted(self)
         if features is not None:
             raise ValueError("features names columns, and words name themselves: leave it out.")
@@ -415,9 +415,10 @@ class TextClassifier(LinearClassifier):
         )
 
     def top_words(self, label: Any, n: int = 10) -> list[tuple[str, float]]:
-        """The words that tell most of a class, with their log-odds for it against the others.
+        """Return the most typical words of a class, with their log-odds for it against the others.
 
-        What a word tells is its log-odds times the share of the class's documents that hold it.
+        Words are ranked by their log-odds times the share of the class's documents that contain
+        them.
         """
         check_is_fitted(self)
         k = -1 if np.ndim(label) else int(labels.find(np.asarray([label]), self.classes_)[0])
@@ -440,12 +441,14 @@ class TextClassifier(LinearClassifier):
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """n texts (n,), words in no order, and their labels (n,), of class y or drawn by p(y)."""
+        """Draw n texts (n,), words in arbitrary order, and their labels (n,), of class y or by
+        p(y).
+        """
         X, drawn = super().sample(n, y, random_state)
         return X[:, 0], drawn
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The words in use, in order."""
+        """Return the words in use, in order."""
         return np.array([*self._parameters.words, None], dtype=object)[:-1]
 
     def _is_linear(self) -> bool:
@@ -460,7 +463,7 @@ class TextClassifier(LinearClassifier):
 
     @property
     def alpha_(self) -> Any:
-        """The pseudo-count in use, the chosen one if alpha is "auto"; None of a mixture of many."""
+        """The pseudo-count in use; the chosen one if alpha is "auto"; None for a mixture."""
         family: Any = self._fitted().family
         if not family.chooses:
             return super().alpha_
@@ -474,19 +477,19 @@ class TextClassifier(LinearClassifier):
 
     @property
     def word_count_(self) -> Array:
-        """How often each word in use occurs in each class, (K, V)."""
+        """The occurrences of each word in use in each class, (K, V)."""
         return self._parameters.counts["occurrences"].copy()
 
     @property
     def document_count_(self) -> Array:
-        """How many documents of each class hold each word in use, (K, V)."""
+        """The number of documents of each class that contain each word in use, (K, V)."""
         return self._parameters.counts["documents"].copy()
 
     def generative(self) -> TextClassifier:
-        """The same counts under an event model that is a density.
+        """Return the same counts under an event model that is a density.
 
-        Scores of "complement", and those that are chosen or calibrated, are none: then it is the
-        multinomial model, unless another is named.
+        Scores of "complement", and those that are chosen or calibrated, are not a density; then it
+        is the multinomial model, unless another one is named.
         """
         check_is_fitted(self)
         family: Any = self.model_.family
@@ -631,7 +634,7 @@ class TextClassifier(LinearClassifier):
         return X
 
     def _encoded(self, X: Texts, texts: int, classes: int) -> Documents:
-        """X, which stands for so many texts, read by words and, unless these are too many, runs."""
+        """Return X, with `texts` texts, as counts of words and, unless too many, of runs."""
         documents = self._tokenizer().encode(X)
         asked = check_ngrams(self.ngrams)
         if "_counted_ngrams" in vars(self) or asked == self._tokenizer().ngrams:

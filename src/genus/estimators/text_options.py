@@ -1,4 +1,4 @@
-"""What users bring beside texts: n-grams, patterns, stop words, labels that may be missing."""
+"""Options of text classifiers: n-grams, patterns, stop words, labels that may be missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_NGRAM = 32
 
 
 def listed_labels(y: Any) -> list[Any]:
-    """Labels one by one, from a column of any kind; masked ones are None."""
+    """Return labels one by one, from a column of any kind; masked ones are None."""
     if hasattr(y, "num_columns") or hasattr(y, "dtypes"):
         y = single_column(y)
     if hasattr(y, "ndim") and hasattr(y, "reshape") and y.ndim == 2 and y.shape[1] == 1:
@@ -30,12 +30,12 @@ def listed_labels(y: Any) -> list[Any]:
 
 
 def missing_labels(y: Any) -> NDArray[np.bool_]:
-    """Which labels are None or NaN, (m,)."""
+    """Return which labels are None or NaN, (m,)."""
     return np.array([labels.is_missing(label) for label in listed_labels(y)], dtype=bool)
 
 
 def check_ngrams(ngrams: Any) -> tuple[int, int]:
-    """The least and the largest n, from 1 on."""
+    """Return the smallest and the largest n, from 1 on; raise an error if invalid."""
     try:
         least, largest = ngrams
     except (TypeError, ValueError):
@@ -48,7 +48,7 @@ def check_ngrams(ngrams: Any) -> tuple[int, int]:
 
 
 def check_buckets(buckets: Any) -> int:
-    """How many bits number the buckets that words are hashed into; 0 if they are not."""
+    """Return the number of bits of the buckets that words are hashed into; 0 if they are not."""
     if buckets is None:
         return 0
     size = whole("buckets", buckets, least=1 << 10, most=1 << 30)
@@ -58,7 +58,7 @@ def check_buckets(buckets: Any) -> int:
 
 
 def check_pattern(pattern: Any) -> str | None:
-    """A regular expression for tokens."""
+    """Return a valid regular expression for tokens, or raise an error."""
     if pattern is None or pattern == DEFAULT_PATTERN:
         return None
     try:
@@ -78,7 +78,7 @@ def check_pattern(pattern: Any) -> str | None:
 
 
 def check_stop_words(stop_words: Any, lowercase: bool = False) -> frozenset[str]:
-    """The words to leave out; warns of those that texts in lower case cannot hold."""
+    """Return the words to leave out; warn of those that texts in lower case cannot contain."""
     if stop_words is None:
         return frozenset()
     if isinstance(stop_words, str):

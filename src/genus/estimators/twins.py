@@ -1,4 +1,4 @@
-"""The scikit-learn estimator that says the same as a fitted classifier: its twin."""
+"""The scikit-learn estimator that gives the same predictions as a fitted classifier."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def twin(model: Any) -> BaseEstimator:
 
 
 def listed(model: Any, name: str) -> Any:
-    """Priors in the order of the classes, if the model was given some."""
+    """Return priors in the order of the classes, if the model was given any."""
     given = model._option(name)
     return None if given is None else model.model_.prior.tolist()
 
@@ -96,13 +96,13 @@ def discrete_twin(model: DiscreteClassifier) -> Any:
 
 
 def type_name(model: Any) -> str:
-    """The name of the classifier, also of classes derived from it."""
+    """Return the name of the classifier, also for classes derived from it."""
     kinds = (BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB)
     return next(kind.__name__ for kind in kinds if isinstance(model, kind))
 
 
 def refuse_names(model: CategoricalNB) -> None:
-    """Raise unless the values of each column are 0, 1, 2 and so on, as scikit-learn has them."""
+    """Raise an error unless the values of each column are 0, 1, 2, …, as in scikit-learn."""
     for j, values in enumerate(model.categories_):
         codes = np.arange(len(values))
         binned = model.bin_edges_[j] is not None

@@ -1,4 +1,4 @@
-"""What models are worth: cross-validation by subtraction, tuning, comparison with regression."""
+"""Evaluation: cross-validation by subtraction, tuning, and comparison with logistic regression."""
 
 from genus.evaluate.cross_validation import Tuning, cross_validate, tune
 

@@ -1,8 +1,8 @@
-"""Cross-validation by subtraction: count every row once, leave folds out of the sum.
+"""Cross-validation by subtraction: count every row once, subtract each fold from the sum.
 
-Whatever is chosen from data (alpha, bins, shrinkage) is chosen again from each fold's statistics.
-Leave-one-out uses closed forms where there are any and keeps what "auto" options chose from all
-rows.
+Whatever is chosen from data (alpha, bins, shrinkage) is chosen again from the statistics without
+each fold. Leave-one-out uses closed forms if there are any, and keeps what "auto" options chose
+from all rows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def cross_validate(
     progress: Callable[[int], object] | None = None,
     chosen: Any = None,
 ) -> CrossValidation:
-    """Predict each row from the statistics of rows in other folds; nothing is fitted twice.
+    """Predict each row from the statistics of the other folds; nothing is fitted twice.
 
     `folds` is a number (stratified and shuffled by `random_state`), "loo" for leave-one-out, a
     scikit-learn splitter, or an iterable of (train, test) row numbers whose tests do not overlap.
@@ -55,8 +55,8 @@ def cross_validate(
     every fold is predicted from rows before it alone, and the earliest rows are only learned from.
     Both are given for each row, or as the name of a column; that of the groups is then left out.
 
-    `progress` is called with the number of rows after each fold. `chosen` takes the place of what
-    each fold would choose by itself: the `weighing_` or `choice_` of a model.
+    `progress` is called with the number of rows after each fold. `chosen` is the `weighing_` or
+    `choice_` of a model, to be used in every fold instead of the fold's own choice.
 
     >>> from sklearn.datasets import load_iris
     >>> from genus import GDA
@@ -161,7 +161,7 @@ def is_fold_numbers(folds: Any) -> bool:
 def checked(
     estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[GenerativeClassifier, Matrix, Codes, NDArray[Any], Array | None]:
-    """A fresh copy of the estimator, X to be read many times, codes of y, classes and weights."""
+    """Return a fresh copy of the estimator, a rereadable X, codes of y, classes and weights."""
     if isinstance(estimator, type):
         raise TypeError(
             f"Cross-validation needs a classifier, got the class {estimator.__name__}. Make one: "
@@ -180,7 +180,7 @@ def checked(
 
 
 def refuse_single(classes: NDArray[Any]) -> None:
-    """Raise unless there are two classes or more to tell apart."""
+    """Raise an error unless there are at least two classes."""
     if len(classes) < 2:
         raise ValueError(
             f"There is only one class, {labels.show(classes[0])}; nothing can be told apart."
@@ -189,7 +189,7 @@ def refuse_single(classes: NDArray[Any]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """What every setting is worth out of fold, and the model of all rows under the best.
+    """The out-of-fold scores of every setting, and the model of all rows with the best setting.
 
     `scores` (settings, 3) are accuracy, log loss and Brier score.
     """
@@ -200,7 +200,7 @@ class Tuning:
     model: Any
 
     def __str__(self) -> str:
-        """The settings, the best by log loss first."""
+        """Return the settings as text, the best by log loss first."""
         order = np.argsort(self.scores[:, 1], kind="stable")
         names = [told(self.settings[i]) for i in order]
         width = max(map(len, names), default=0)
@@ -216,7 +216,7 @@ class Tuning:
 
 
 def told(setting: Mapping[str, Any]) -> str:
-    """Options and their values, as a call would have them."""
+    """Format options and their values as in a call."""
     return ", ".join(f"{name}={value!r}" for name, value in setting.items())
 
 
@@ -231,10 +231,10 @@ def tune(
     sample_weight: ArrayLike | None = None,
     random_state: int | None = 0,
 ) -> Tuning:
-    """Cross-validate many settings of options that act in `solve`, from rows that are read once.
+    """Cross-validate many settings of options that act in `solve`, reading the rows once.
 
-    `settings` are dictionaries of options, or one of lists, of which every combination is tried.
-    `by` is "log_loss", "accuracy" or "brier".
+    `settings` are dictionaries of options, or one dictionary of lists, of which every combination
+    is tried. `by` is "log_loss", "accuracy" or "brier".
 
     >>> from sklearn.datasets import load_iris
     >>> from genus import GDA
@@ -281,7 +281,7 @@ def tune(
 def serving_all(
     estimators: Sequence[GenerativeClassifier], settings: Sequence[Mapping[str, Any]]
 ) -> GenerativeClassifier:
-    """The first of some estimators whose counts all of them can be solved from."""
+    """Return the first of the estimators whose counts suffice to solve all of them."""
     families = [estimator._family() for estimator in estimators]
     for base in families:
         try:
@@ -306,7 +306,7 @@ def out_of_fold(
     chosen: Any = None,
     splits: Iterator[tuple[NDArray[np.intp], Model]] | None = None,
 ) -> list[Array]:
-    """p(y|x), (m, K), of every row by each estimator, solved without the row's fold."""
+    """Return p(y|x), (m, K), of every row for each estimator, solved without the row's fold."""
     found = [np.zeros((len(folds.y), len(folds.classes))) for _ in estimators]
     for test, rest in folds.left_out() if splits is None else splits:
         columns = labels.positions(rest.classes, folds.classes)  # a class may be in one fold only
@@ -324,7 +324,7 @@ def out_of_fold(
 
 
 def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> Codes:
-    """The fold that each row is tested in, 0, 1, …, (m,)."""
+    """Return the fold in which each row is tested, 0, 1, …, (m,)."""
     if isinstance(folds, int | np.integer):
         if not 2 <= folds <= len(codes):
             raise ValueError(
@@ -361,7 +361,7 @@ def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> 
 
 
 def row_numbers(rows: Any, size: int) -> NDArray[np.intp]:
-    """The rows that a mask or a list of numbers names."""
+    """Return the rows that a mask or a list of numbers selects."""
     given = np.asarray(rows)
     if given.dtype == bool:
         given = np.flatnonzero(given)

@@ -1,6 +1,7 @@
-"""Multivariate Bernoulli: does each feature occur? Absent features speak too.
+"""Multivariate Bernoulli: does each feature occur? Absent features contribute, too.
 
-log p(x|k) = Σ_j x_j log φ_jk + (1 - x_j) log(1 - φ_jk),   φ_jk = (n_jk1 + a_1) / (n_jk + a_0 + a_1)
+    log p(x|k) = Σ_j x_j log φ_jk + (1 - x_j) log(1 - φ_jk),   φ_jk = (n_jk1 + a_1) / (n_jk + a_0 +
+a_1)
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Array = NDArray[np.float64]
 class BernoulliParameters:
     """Ones and rows (K, n) and their pseudo-counts; `alpha` is the pseudo-count that was used.
 
-    What follows from them is made when it is needed.
+    Everything else is computed from them when it is needed.
     """
 
     ones: Array
@@ -70,7 +71,7 @@ class BernoulliParameters:
 
 
 class Scorer:
-    """Σ_j x_j (on - off)_j + Σ_j off_j, less off_j where x_j is missing, from log φ, log(1 - φ)."""
+    """Σ_j x_j (on - off)_j + Σ_j off_j, without off_j where x_j is missing; on is log φ."""
 
     def __init__(self, log_on: Array, log_off: Array) -> None:
         on, never_on = finite_part(np.ascontiguousarray(log_on.T))
@@ -98,7 +99,7 @@ class Scorer:
 
 @dataclass(frozen=True, eq=False)
 class Bernoulli:
-    """x_j is 1 if it is above `threshold`."""
+    """The Bernoulli family: x_j is 1 if it is above `threshold`."""
 
     threshold: float = 0.0
     smoothing: Smoothing = field(default_factory=Smoothing)
@@ -186,7 +187,7 @@ class Bernoulli:
 
 
 def tables(ones: Array, seen: Array, on: Array, off: Array) -> tuple[Array, Array]:
-    """log φ and log(1 - φ), (K, n) each, from counts and pseudo-counts."""
+    """Return log φ and log(1 - φ), (K, n) each, from counts and pseudo-counts."""
     pseudo = on + off
     uniform = len(pseudo) > 0 and bool((pseudo == pseudo[0]).all())
     total = slim(seen) + pseudo[0] if uniform else seen + pseudo

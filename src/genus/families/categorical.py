@@ -34,10 +34,10 @@ TABLE = 1 << 20  # cells of a table that is counted by direct look-up, whatever 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """What a column can hold: its `values`, or bins between `edges`, and counts (K, values).
+    """The possible values of a column: its `values`, or bins between `edges`; counts (K, values).
 
-    `is_code`: the values are 0, 1, … and number themselves. `cells` and `weights` say where within
-    the bins the numbers were.
+    With `is_code`, the values are 0, 1, … and equal their positions. `cells` and `weights` say
+    where within the bins the numbers were.
     """
 
     values: Axis
@@ -52,8 +52,8 @@ class Column:
 class CategoricalParameters:
     """The columns, and their tables one below the other.
 
-    Column j's values stand in `table` (T, K) from `offsets[j]` on as log φ, and after them one row
-    for all that were never seen. `pseudo` (T,) are their pseudo-counts.
+    The values of column j are in `table` (T, K) from `offsets[j]` on as log φ, followed by one row
+    for all unseen values. `pseudo` (T,) are their pseudo-counts.
     """
 
     columns: tuple[Column, ...]
@@ -63,17 +63,17 @@ class CategoricalParameters:
     alpha: float | None = None
 
     def rows(self, j: int) -> slice:
-        """Where the values of column j stand in the table, the unseen last."""
+        """Return the rows of column j in the table; the last is for unseen values."""
         return slice(int(self.offsets[j]), int(self.offsets[j + 1]))
 
 
 @dataclass(frozen=True, eq=False)
 class Categorical:
-    """Columns of categories; with `bins`, columns of numbers.
+    """The categorical family: columns of categories or, with `bins`, of numbers.
 
-    A column of whole numbers from 0 on is taken as codes 0 … largest, as scikit-learn does, and
-    has at least `min_categories` of them, unless numbers `are_names`. `unseen`: "ignore" leaves a
-    value never seen out of the product, "smooth" gives it the probability of a count of zero.
+    A column of whole numbers from 0 on is read as codes 0 … largest, as in scikit-learn, and has at
+    least `min_categories` codes, unless numbers `are_names`. `unseen`: "ignore" leaves an unseen
+    value out of the product, "smooth" gives it the probability of a count of zero.
     """
 
     smoothing: Smoothing = field(default_factory=Smoothing)
@@ -83,11 +83,11 @@ class Categorical:
     are_names: bool = False
 
     def on(self, grid: Grid) -> Categorical:
-        """The same options for numbers that are counted by the cells of a grid."""
+        """Return the same options for numbers that are counted by the cells of a grid."""
         return self if self.bins is None else replace(self, bins=replace(self.bins, grid=grid))
 
     def of_bins(self, parameters: CategoricalParameters) -> Categorical:
-        """The same options for the bins that were solved: all of them known, by their numbers."""
+        """Return the same options for solved bins, whose numbers are the only values."""
         sizes = [len(column.values) for column in parameters.columns]
         return replace(self, bins=None, min_categories=sizes)
 
@@ -107,7 +107,7 @@ class Categorical:
 
     @property
     def needs(self) -> Needs | None:
-        """Values; numbers in bins have too many of them."""
+        """The counts of values; numbers in bins have too many values."""
         return Needs(values=True) if self.bins is None else None
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> CategoricalParameters:
@@ -211,7 +211,7 @@ class Categorical:
         return table
 
     def _column(self, j: int, axis: Axis, counts: Array) -> Column:
-        """The values of a column: its bins, its codes or what was seen."""
+        """Return the values of a column: its bins, its codes or the values seen."""
         if self.bins is not None:
             edges = self.bins.solve(axis, counts, j)
             at = self.bins.merge(axis, edges, j)
@@ -229,7 +229,7 @@ class Categorical:
         return Column(np.arange(size), labels.spread(counts, index, size, axis=1), True)
 
     def _log_probability(self, counts: Array, pseudo: Array) -> Array:
-        """log φ, (values + 1, K)."""
+        """Return log φ, (values + 1, K)."""
         counts = np.hstack([counts, np.zeros((len(counts), 1))])
         total = counts.sum(axis=1, keepdims=True) + pseudo[:-1].sum()
         table = log_ratio(counts + pseudo, total).T
@@ -240,7 +240,7 @@ class Categorical:
     def _is_single(
         self, column: Column, j: int, at: NDArray[np.intp], w: Array
     ) -> NDArray[np.bool_]:
-        """Whether a value would no longer be known without a row of weight w, (m,)."""
+        """Return whether a value would be unseen without a row of weight w, (m,)."""
         if column.edges is not None:
             return np.zeros(len(at), dtype=bool)
         single = column.counts.sum(axis=0)[at] <= w
@@ -250,7 +250,7 @@ class Categorical:
         return single
 
     def _encode(self, X: Matrix, n_classes: int) -> tuple[NDArray[Any], tuple[Axis, ...]]:
-        """Codes (m, n), -1 or NaN for missing, and the keys that they stand for."""
+        """Return codes (m, n), -1 or NaN for missing, and the keys that they stand for."""
         m, n = X.shape
         if self.bins is not None:
             columns = [bin_keys(self.bins, X, j) for j in range(n)]
@@ -267,7 +267,7 @@ class Categorical:
         return codes, tuple(axis for axis, _ in columns)
 
     def _codes(self, parameters: CategoricalParameters, X: Matrix) -> NDArray[Any]:
-        """Where each value stands in its column: -1 or NaN if missing, last if never seen."""
+        """Return the position of each value in its column: -1 or NaN if missing, last if unseen."""
         numeric = X.dtype.kind in "biuf"
         if self.bins is None and numeric:
             if all(column.is_code for column in parameters.columns) and self.unseen == "ignore":
@@ -291,7 +291,7 @@ class Categorical:
 def score(
     parameters: CategoricalParameters, table: Array, codes: NDArray[Any], raw: bool = False
 ) -> Array:
-    """Σ_j table[value of column j], (m, K); `raw` codes, of a user, may be negative by mistake."""
+    """Return Σ_j table[value of column j], (m, K); `raw` codes come from users and are checked."""
     finite, never = finite_part(table)
     scores, known = gather_scores(codes, finite, parameters.offsets, threads())
     if raw and not known:
@@ -303,12 +303,12 @@ def score(
 
 
 def with_unseen(pseudo: Array) -> Array:
-    """Pseudo-counts with one more, their mean, for what was never seen."""
+    """Return the pseudo-counts and one more, their mean, for unseen values."""
     return np.append(pseudo, pseudo.mean() if len(pseudo) else 1.0)
 
 
 def refuse_other_kind(asked: Axis, learned: Axis, j: int) -> None:
-    """Raise if text is asked of a column of numbers, or numbers of one of text."""
+    """Raise an error if text is looked up in a column of numbers, or numbers in one of text."""
     if len(asked) and len(learned) and labels.kind(asked) != labels.kind(learned):
         raise InvalidColumn(
             j,
@@ -318,14 +318,14 @@ def refuse_other_kind(asked: Axis, learned: Axis, j: int) -> None:
 
 
 def is_code(axis: Axis) -> bool:
-    """Whether all keys are whole numbers from 0 on."""
+    """Return whether all keys are whole numbers from 0 on."""
     if axis.dtype.kind not in "biuf":
         return False
     return bool((axis == np.floor(axis)).all() and (axis < MOST_CODES).all())
 
 
 def whole_range(X: Matrix) -> tuple[Array, Array]:
-    """Least and largest value by column, the largest infinite where not all are whole numbers.
+    """Return the smallest and largest value by column; infinite unless all are whole numbers.
 
     Negative and infinite values are refused.
     """
@@ -336,7 +336,7 @@ def whole_range(X: Matrix) -> tuple[Array, Array]:
 
 
 def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
-    """The distinct values of a column, ascending, and where each row's stands; -1 if missing."""
+    """Return the distinct values of a column, ascending, and each row's position; -1 if missing."""
     if column.dtype == np.uint64 and len(column) and column.max() > np.iinfo(np.int64).max:
         return labels.factorize(column)
     if column.dtype.kind in "biu":
@@ -387,7 +387,7 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
 
 
 def factorize_whole(items: list[Any], distinct: set[Any], j: int) -> tuple[Axis, Codes]:
-    """Whole numbers of any size, which a float may not tell apart, and where each item stands."""
+    """Factorise whole numbers of any size, which floats may not distinguish."""
     ordered = sorted(map(int, distinct))
     if ordered[0] < 0:
         row = next(i for i, item in enumerate(items) if not is_missing(item) and item < 0)
@@ -401,7 +401,7 @@ def factorize_whole(items: list[Any], distinct: set[Any], j: int) -> tuple[Axis,
 
 
 def refuse_containers(items: list[Any], j: int) -> None:
-    """Raise if a value is a list of values."""
+    """Raise an error if a value is a list of values."""
     containers = {list, tuple, dict, set, np.ndarray} & set(map(type, items))
     if containers:
         item = next(item for item in items if type(item) in containers)
@@ -411,7 +411,7 @@ def refuse_containers(items: list[Any], j: int) -> None:
 
 
 def as_numbers(X: Matrix, j: int) -> Array:
-    """Column j as float64, NaN where missing."""
+    """Return column j as float64, NaN where missing."""
     column = X[:, j]
     try:
         if column.dtype.kind == "O":
@@ -433,7 +433,7 @@ def as_numbers(X: Matrix, j: int) -> Array:
 
 
 def bin_keys(bins: Bins, X: Matrix, j: int) -> tuple[Axis, NDArray[np.int64]]:
-    """The distinct grid keys of a column of numbers, and where each row's stands."""
+    """Return the distinct grid keys of a column of numbers, and each row's position among them."""
     x = as_numbers(X, j)
     there = ~np.isnan(x)
     codes = np.full(len(x), -1, dtype=np.int64)
@@ -444,9 +444,9 @@ def bin_keys(bins: Bins, X: Matrix, j: int) -> tuple[Axis, NDArray[np.int64]]:
 def numbers(
     bins: Bins, column: Column, bin_of_row: NDArray[np.intp], rng: np.random.Generator
 ) -> Array:
-    """A number for each drawn bin, spread over it as all were, or evenly if that is unknown.
+    """Return a number for each drawn bin, distributed as the counted ones, or evenly if unknown.
 
-    Of a grid's cell it is the least number, so that whole numbers stay whole.
+    It is the smallest number of a cell of the grid, so that whole numbers stay whole.
     """
     edges = column.edges
     assert edges is not None
@@ -469,5 +469,5 @@ def numbers(
 
 
 def in_bins() -> Categorical:
-    """Numbers in bins that are cut where the classes change."""
+    """Return the family of numbers in bins that are cut where the classes change."""
     return Categorical(bins=Bins("mdlp"))

@@ -1,9 +1,9 @@
-"""Complement naive Bayes: a class is what the other classes are not (Rennie et al. 2003).
+"""Complement naive Bayes: a class is scored by the counts of all others (Rennie et al. 2003).
 
-score_k = - Σ_v x_v log θ_vk,   θ_vk = (N_v - N_vk + a_v) / Σ_v (N_v - N_vk + a_v)
+    score_k = - Σ_v x_v log θ_vk,   θ_vk = (N_v - N_vk + a_v) / Σ_v (N_v - N_vk + a_v)
 
-A rule for deciding, made from the counts of the multinomial model, and not a density: likelihood,
-density and samples are those of that model.
+This is a decision rule from the counts of the multinomial model, not a density: likelihood, density
+and samples are those of the multinomial model.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 class ComplementParameters:
     """The multinomial model of the counts, their sums over classes (n,) and columns (K, 1).
 
-    `norm` as in `Complement`. What follows from them is made when it is needed.
+    `norm` as in `Complement`. Everything else is computed from them when it is needed.
     """
 
     multinomial: MultinomialParameters
@@ -52,11 +52,11 @@ class ComplementParameters:
 
     @cached_property
     def table(self) -> LinearTable:
-        """The weights by column and class with their sign turned, (n, K)."""
+        """The negated weights by column and class, (n, K)."""
         return LinearTable(self._normed if self.norm else self._logarithms)
 
     def _logarithms(self, columns: Columns) -> Array:
-        """log θ of some columns, (V, K)."""
+        """Return log θ of some columns, (V, K)."""
         model = self.multinomial
         others = self.every[columns] - model.count[:, columns] + model.pseudo[columns]
         return log_ratio(others, self.total).T
@@ -81,7 +81,7 @@ class ComplementParameters:
 
 @dataclass(frozen=True, eq=False)
 class Complement:
-    """`norm` divides each class's weights by their sum (the second normalisation of the paper)."""
+    """The complement family; `norm` divides each class's weights by their sum, as in the paper."""
 
     smoothing: Smoothing = field(default_factory=Smoothing)
     norm: bool = False

@@ -1,6 +1,7 @@
-"""Gamma: each column is a positive number, with a shape and a mean of the class's own.
+"""Gamma: each column is a positive number, with a shape and a mean for each class.
 
-log p(x|k) = Σ_j a log(a/μ) - log Γ(a) + (a - 1) log x - a x/μ,   shape a_jk, mean μ_jk, rate a/μ
+    log p(x|k) = Σ_j a log(a/μ) - log Γ(a) + (a - 1) log x - a x/μ,   shape a_jk, mean μ_jk, rate
+a/μ
 
 Maximum likelihood: μ is the mean of the column, and a solves log a - ψ(a) = s with the spread
 s = log(mean of x) - mean of log x. s is not negative, and zero if all values are the same; then
@@ -70,7 +71,7 @@ class GammaParameters:
 
 @dataclass(frozen=True, eq=False)
 class Gamma:
-    """Positive numbers: sizes, durations, prices. `alpha` is the prior's weight, in rows."""
+    """The Gamma family: sizes, durations, prices. `alpha` is the weight of the prior, in rows."""
 
     alpha: float = 1.0
 
@@ -92,11 +93,11 @@ class Gamma:
         )
 
     def settled(self, rest: Tally, before: Tally) -> Tally:
-        """Return what is left of `before` after forgetting, judged by the rows and Σlog x.
+        """Return what is left of `before` after forgetting, based on the rows and Σlog x.
 
-        A large x that came and went leaves its rounding in Σx, which may exceed what the small ones
-        add up to. Logarithms are of moderate size, so their sums keep their digits; and the mean of
-        x is never less than exp(mean of log x).
+        Adding and subtracting a large x leaves a rounding error in Σx, which may exceed the sum of
+        the small values. Logarithms are of moderate size, so their sums keep their digits; and the
+        mean of x is never less than exp(mean of log x).
         """
         classes = labels.union(before.classes, rest.classes, "classes")
         was, now = (tally.align(classes, before.width) for tally in (before, rest))
@@ -238,7 +239,7 @@ def sum_logarithms(
 
 
 def less(sums: Sequence[Array], row: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """Subtract what each of some rows, alone, has added to the rows seen, Σx and Σlog₂ x."""
+    """Subtract from the sums what each of some rows has added: rows seen, Σx and Σlog₂ x."""
     seen, total, logs = (before - added for before, added in zip(sums, row, strict=True))
     return settle(seen, sums[0]), total, logs
 
@@ -248,8 +249,8 @@ def averages(
 ) -> Averages:
     """Average x and log₂ x, with `alpha` more rows that have the averages of the prior.
 
-    Where nothing was seen, return those of the prior. A mean of x below the geometric mean can only
-    be rounding, and is raised to it.
+    Without data, return those of the prior. A mean of x below the geometric mean can only be a
+    rounding error, and is raised to it.
     """
     rows = seen + alpha
     known = rows > 0

@@ -1,4 +1,4 @@
-"""Scores that are linear in x: Σ_j x_j t_jk, from a table that is made once, or as far as needed.
+"""Scores that are linear in x: Σ_j x_j t_jk, from a table that is made once, or in parts.
 
 Symbols: n columns, K classes.
 """
@@ -26,9 +26,9 @@ EVERY = slice(None)
 
 @dataclass(frozen=True, eq=False)
 class LinearTable:
-    """`of` makes the part (V, K) of the table for some columns; -inf is where x_j must be 0.
+    """A table whose parts (V, K) the function `of` makes; -inf means that x_j must be 0.
 
-    Rows that hold few columns, as sparse ones do, need no more of it than those.
+    Rows with few nonzero columns, such as sparse ones, need only the part for those columns.
     """
 
     of: Callable[[Columns], Array]
@@ -53,7 +53,7 @@ class LinearTable:
             return score(rows, *finite_part(np.ascontiguousarray(self.of(columns))), columns)
 
     def score(self, X: Matrix) -> Array:
-        """Σ_j x_j t_j, (m, K), for x of 0 or more; -inf if an x_j that must be 0 is not."""
+        """Return Σ_j x_j t_j, (m, K), for x of 0 or more; -inf if an x_j that must be 0 is not."""
 
         def score(X: Matrix, table: Array, never: Array | None, _: Columns) -> Array:
             scores = matrix.score_linear(X, table, None, nonnegative=True)

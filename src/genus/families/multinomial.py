@@ -1,9 +1,9 @@
 """Multinomial event model: a row is how often each of n things occurred, in any order.
 
-log p(x|k) = Σ_v x_v log φ_vk,   φ_vk = (N_vk + a_v) / (N_k + Σ_v a_v)
+    log p(x|k) = Σ_v x_v log φ_vk,   φ_vk = (N_vk + a_v) / (N_k + Σ_v a_v)
 
-That is the probability of the row as a list of things, one after the other; how many lists give
-the same counts is the same for every class and left out.
+This is the probability of the row as a list of things in order. The number of lists with the same
+counts is the same for every class and is left out.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MultinomialParameters:
-    """Counts and the rows asked for them (K, n), pseudo-counts (n,), and the counts' totals (K, 1).
+    """Counts and weights of the counted rows (K, n), pseudo-counts (n,), and totals (K, 1).
 
-    What follows from them is made when it is needed.
+    Everything else is computed from them when it is needed.
     """
 
     count: Array
@@ -67,7 +67,7 @@ class MultinomialParameters:
 
 
 def count_things(X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
-    """Occurrences by class and column, and the rows that were asked for them."""
+    """Return occurrences by class and column, and the weights of the counted rows."""
     count, missing = matrix.sum_columns(X, y, weight, len(classes), nonnegative=True)
     seen = seen_weights(y, weight, len(classes), missing)
     return Tally.of(classes, None, {"count": count, "seen": seen})
@@ -75,7 +75,7 @@ def count_things(X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Ta
 
 @dataclass(frozen=True, eq=False)
 class Multinomial:
-    """Counts, or any weights that are not negative."""
+    """The multinomial family: counts, or any nonnegative weights."""
 
     smoothing: Smoothing = field(default_factory=Smoothing)
 
@@ -163,7 +163,7 @@ class Multinomial:
 
 
 def entries(X: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
-    """Row, column and value of every entry that is neither zero nor missing."""
+    """Return row, column and value of every entry that is neither zero nor missing."""
     if matrix.is_sparse(X):
         coo = scipy.sparse.coo_matrix(X)
         row, column, x = coo.row, coo.col, coo.data.astype(np.float64)

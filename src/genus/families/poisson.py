@@ -1,9 +1,9 @@
-"""Poisson: each column counts events at a rate of the class's own.
+"""Poisson: each column counts events, at a rate that depends on the class.
 
-log p(x|k) = Σ_j x_j log λ_jk - λ_jk - log x_j!,   λ_jk = (S_jk + a p_j) / (N_k + a)
+    log p(x|k) = Σ_j x_j log λ_jk - λ_jk - log x_j!,   λ_jk = (S_jk + a p_j) / (N_k + a)
 
-The prior is Gamma(a p_j, a): as if `a` rows had been seen at the rate p_j, which, unless given,
-is the rate over all classes.
+The prior is Gamma(a p_j, a): as if `a` rows had been seen with the rate p_j, which is the pooled
+rate unless it is given.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class PoissonParameters:
 
 @dataclass(frozen=True, eq=False)
 class Poisson:
-    """Numbers of events: whole numbers in theory, anything that is not negative in practice."""
+    """The Poisson family: numbers of events, usually whole; any nonnegative number is accepted."""
 
     smoothing: Smoothing = field(default_factory=Smoothing)
 
@@ -163,21 +163,21 @@ class Poisson:
 
 
 def pooled_rate(total: Array, seen: Array, a: Array) -> Array:
-    """The rate over all classes, (n,); 1 before any data."""
+    """Return the pooled rate, (n,); 1 without data."""
     return divide(total.sum(axis=0) + a, seen.sum(axis=0) + a)
 
 
 def rates(total: Array, seen: Array, a: Array, guess: Array | None) -> Array:
-    """(S + a p) / (N + a), (K, n); 0 where nothing is known."""
+    """Return (S + a p) / (N + a), (K, n); 0 without data."""
     p = pooled_rate(total, seen, a) if guess is None else guess
     return divide(total + a * p, seen + a)
 
 
 def best_alpha(total: Array, seen: Array) -> float:
-    """The pseudo-count of the largest evidence p(S | N, a) of the Gamma-Poisson model.
+    """Return the pseudo-count with the largest marginal likelihood of the Gamma-Poisson model.
 
-    Leaving rows out one by one would need the histogram of every column; the evidence, which
-    predicts each row from those before it, needs the sums only.
+    Leave-one-out would need the histogram of every column. The marginal likelihood p(S | N, a),
+    which predicts each row from those before it, needs the sums only.
     """
 
     def score(log_a: float) -> float:
@@ -190,7 +190,7 @@ def best_alpha(total: Array, seen: Array) -> float:
 
 
 def log_factorials(X: Matrix) -> Array:
-    """Σ_j log x_j! of each row, (m,), over what is there."""
+    """Return Σ_j log x_j! of each row, (m,), over the values that are present."""
     if matrix.is_sparse(X):
         values = matrix.SparseRows.of(X).to_scipy().astype(np.float64)
         values.data = np.nan_to_num(log_gamma(values.data + 1))

@@ -1,7 +1,7 @@
-"""What a family is: functions between data, statistics, parameters and scores.
+"""The protocol of a family: functions between data, statistics, parameters and scores.
 
-A family is frozen and holds options only. It learns from data in `count` alone; options act in
-`solve`, except those that `counting` names.
+A family is frozen and holds options only. Only `count` sees data; options act in `solve`, except
+those that `counting` names.
 
 Symbols: m rows, n columns, K classes.
 """
@@ -23,10 +23,10 @@ Array = NDArray[np.float64]
 
 
 def seen_weights(y: Codes, weight: Array | None, n_classes: int, missing: Array) -> Array:
-    """Σw of the rows of each class in which a column is not missing, (K, n).
+    """Return Σw of the rows of each class in which a column is not missing, (K, n).
 
-    If nothing is missing (`missing` has no rows), all columns are one, which a view repeats. Both
-    sums may round, one by rows and the other by threads: where nothing is left, it is zero.
+    If nothing is missing (`missing` has no rows), all columns are a view of one. Both sums may be
+    rounded, one by rows and the other by threads; a difference within rounding is set to zero.
     """
     rows = matrix.class_weights(y, weight, n_classes)
     if len(missing) == 0:
@@ -39,45 +39,46 @@ class Family(Protocol):
 
     @property
     def counting(self) -> Mapping[str, Any]:
-        """The options that counting depends on; statistics merge only where these are equal."""
+        """The options that decide what is counted; statistics merge only if these are equal."""
         ...
 
     def zero(self) -> Any:
-        """The statistics of no rows."""
+        """Return the statistics of no rows."""
         ...
 
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Any:
-        """The statistics of rows X (m, n) with classes[y] and weights (m,)."""
+        """Return the statistics of rows X (m, n) with classes[y] and weights (m,)."""
         ...
 
     def solve(self, statistics: Any, classes: Axis, width: int) -> Any:
-        """Parameters for these classes and `width` columns: smooth, shrink, factorise."""
+        """Return parameters for these classes and `width` columns: smooth, shrink, factorise."""
         ...
 
     def log_likelihood(self, parameters: Any, X: Matrix, relative: bool = False) -> Array:
-        """log p(x|y), (m, K); `relative`: up to a term that is the same for all classes."""
+        """Return log p(x|y), (m, K); if `relative`, up to a term that all classes share."""
         ...
 
     def contributions(self, parameters: Any, X: Matrix) -> tuple[Array, Array]:
-        """The summands of log p(x|y): by column, (m, n, K), and those of no column, (m, K)."""
+        """Return the terms of log p(x|y): by column, (m, n, K), and those of no column, (m, K)."""
         ...
 
     def leave_one_out(
         self, statistics: Any, parameters: Any, X: Matrix, y: Codes, weight: Array | None
     ) -> Array | None:
-        """log p(x|y), (m, K), of each row as if it had not been counted.
+        """Return log p(x|y), (m, K), of each row by a model without that row.
 
-        None if there is no closed form for these options; then the caller subtracts and solves.
+        Return None if there is no closed form for these options; the caller then subtracts and
+        solves.
         """
         ...
 
     def sample(self, parameters: Any, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
-        """n rows of class k, (n, columns)."""
+        """Draw n rows of class k, (n, columns)."""
         ...
 
 
 def by_weight(weight: Array | None) -> Iterator[tuple[float, NDArray[np.intp] | slice]]:
-    """Each distinct weight with the rows that have it: what one row takes away when it leaves."""
+    """Yield each distinct weight with the rows that have it."""
     if weight is None:
         yield 1.0, slice(None)
         return
@@ -91,12 +92,12 @@ def by_weight(weight: Array | None) -> Iterator[tuple[float, NDArray[np.intp] | 
 def replace_own(
     scores: Array, without: Array, y: Codes, rows: NDArray[np.intp] | slice = slice(None)
 ) -> None:
-    """In `rows` of `scores` (m, K) take each row's own class from `without`, in place."""
+    """Replace the scores of each row's own class in `rows` by those of `without`, in place."""
     own = y[rows]
     scores[np.arange(len(y))[rows], own] = without[np.arange(len(own)), own]
 
 
 def exclude_impossible(scores: Array, hits: Array) -> Array:
-    """-inf where a row holds a value that the class gives no probability (`hits` > 0)."""
+    """Return scores with -inf where a row has a value of probability zero (`hits` > 0)."""
     scores[hits > 0.5] = -np.inf
     return scores

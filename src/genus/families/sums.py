@@ -1,7 +1,7 @@
-"""Sums by class that another program has added up, such as a database, and which of them suffice.
+"""Sums by class that another program has computed, such as a database, and which are needed.
 
-A family with `needs` can be made of such sums without a row: `of_sums` makes its statistics. A
-family of categories needs how often each value occurs, and counts the values themselves.
+A family with `needs` can be made of such sums without rows: `of_sums` makes its statistics. A
+family of categories needs how often each value occurs.
 
 Symbols: K classes, n columns, w weights, z = x - origin.
 """
@@ -18,10 +18,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Needs:
-    """Which sums a family is made of.
+    """The sums that a family needs.
 
-    `above`: a value counts as 1 above this and else as 0; None counts it as it is. `squares`:
-    "columns" for Σwz² of each column, "pairs" for Σwzzᵀ of the rows without a missing value.
+    `above`: a value above this counts as 1, otherwise as 0; None counts the value itself.
+    `squares`: "columns" for Σwz² of each column, "pairs" for Σwzzᵀ of the complete rows.
     `nonnegative`: no value may be below zero. `values`: not sums, but how often each value occurs.
     """
 
@@ -35,9 +35,9 @@ class Needs:
 class Sums:
     """Sums over the rows of each class.
 
-    `seen` is Σw of the values that are there, (K, n), or with pairs of the rows without a missing
-    value, (K, 1). `sums` is Σwz, (K, n). `squares` is Σwz², (K, n), or Σwzzᵀ, (K, n, n) or over all
-    classes (n, n). The `origin` is (K, n), and 0 where there are no squares.
+    `seen` is Σw of the values that are present, (K, n), or with pairs of the complete rows, (K, 1).
+    `sums` is Σwz, (K, n). `squares` is Σwz², (K, n), or Σwzzᵀ, (K, n, n) or over all classes (n,
+    n). The `origin` is (K, n), and 0 if there are no squares.
     """
 
     seen: Array

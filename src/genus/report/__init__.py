@@ -1,4 +1,4 @@
-"""A report on a model as one HTML file that needs no network and runs nothing."""
+"""Report on a model: one HTML file that needs no network and runs no scripts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def write(
     target: str | None,
     path: str | os.PathLike[str],
 ) -> None:
-    """Write a report on a classifier of tables, whole or not at all.
+    """Write a report on a classifier of tables, completely or not at all.
 
-    Without a model, or with one that is not fitted, one is fitted to the data, and judged by rows
-    out of fold. With one that is, `data` are rows that are new to it, and their labels; without
-    data the report has what the model itself knows. `data` is anything that TableClassifier reads,
-    and `target` the column of the classes.
+    Without a model, or with one that is not fitted, it fits one to the data and judges it by
+    out-of-fold rows. With a fitted model, `data` are rows that it has not seen, with their labels;
+    without data the report shows only the model itself. `data` is anything that TableClassifier
+    reads, and `target` is the name of the target column.
 
     >>> import tempfile
     >>> rows = {"age": [22, 25, 47, 52, 46, 56], "job": ["a", "b", "a", "c", "c", "c"],

@@ -1,4 +1,4 @@
-"""The same rows by logistic regression, out of the same folds."""
+"""Comparison with logistic regression on the same rows and folds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DOUBTS = (ValueError, np.linalg.LinAlgError, MemoryError, FloatingPointError)
 
 @dataclass(frozen=True)
 class Line:
-    """One of both: what it is called, and what it is worth."""
+    """One of the two models: its name and its scores."""
 
     name: str
     accuracy: float
@@ -36,16 +36,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A sentence or some, and a line for each of both, unless there was nothing to compare."""
+    """The result in a sentence or two, and a line for each model unless nothing was compared."""
 
     told: str
     lines: tuple[Line, ...] = ()
 
 
 def compared(judged: Judged) -> Comparison:
-    """genus and logistic regression, judged by the same rows out of the same folds."""
+    """Compare genus with logistic regression on the same rows and folds."""
     if judged.rows is None or judged.outcome is None:
-        return Comparison("There are no rows to compare with logistic regression by.")
+        return Comparison("There are no rows on which to compare with logistic regression.")
     try:
         ours, seconds = (
             (judged.outcome, judged.seconds) if judged.is_fresh else learned_anew(judged)
@@ -53,9 +53,9 @@ def compared(judged: Judged) -> Comparison:
         theirs, rows, took, note = regression(judged, ours)
     except DOUBTS as error:
         why = " ".join(str(error).split())[:200]
-        return Comparison(f"Logistic regression could not be compared with: {why}")
+        return Comparison(f"Logistic regression could not be fitted: {why}")
     if not judged.is_fresh:
-        note = "Both learned anew from the rows given here. " + note
+        note = "Both models were fitted anew to the rows given here. " + note
     ours = part(ours, rows)
     lines = (
         Line("genus", ours.accuracy, ours.log_loss, seconds),
@@ -65,7 +65,7 @@ def compared(judged: Judged) -> Comparison:
 
 
 def learned_anew(judged: Judged) -> tuple[CrossValidation, float]:
-    """What a model with the same options says out of fold of rows, and how long it takes to fit."""
+    """Return out-of-fold probabilities of a model with these options, and the seconds of a fit."""
     assert judged.rows is not None
     rows, fresh = judged.rows, clone(judged.model)
     started = time.perf_counter()
@@ -75,7 +75,7 @@ def learned_anew(judged: Judged) -> tuple[CrossValidation, float]:
 
 
 def part(outcome: CrossValidation, rows: NDArray[np.intp]) -> CrossValidation:
-    """Some of the rows."""
+    """Return the results of some of the rows."""
     return CrossValidation(
         outcome.probabilities[rows],
         outcome.classes,
@@ -86,27 +86,27 @@ def part(outcome: CrossValidation, rows: NDArray[np.intp]) -> CrossValidation:
 
 
 def told(ours: CrossValidation, theirs: CrossValidation) -> str:
-    """Which is ahead, by how much, and whether chance may be why."""
+    """Say which model has the lower log loss, by how much, and whether it may be chance."""
     each = own_loss(theirs) - own_loss(ours)  # above zero where genus is ahead
     gap = float(each.mean())
     error = SURE * float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.inf
     ahead, behind = ("genus", "logistic regression")[:: 1 if gap >= 0 else -1]
     first, second = sorted((ours.log_loss, theirs.log_loss))
-    chance = "more than chance explains" if abs(gap) > error else "which chance may explain"
+    chance = "more than by chance" if abs(gap) > error else "which may be chance"
     points = 100 * (ours.accuracy - theirs.accuracy)
     told = (
-        f"{ahead[0].upper() if ahead != 'genus' else 'g'}{ahead[1:]} is ahead of {behind} in log "
-        f"loss, {first:.4f} against {second:.4f}: a difference of {abs(gap):.4f} ± {error:.4f}, "
-        f"{chance}."
+        f"{ahead[0].upper() if ahead != 'genus' else 'g'}{ahead[1:]} has a lower log loss than "
+        f"{behind}, {first:.4f} against {second:.4f}: a difference of {abs(gap):.4f} ± "
+        f"{error:.4f}, {chance}."
     )
     if round(abs(points), 1) == 0:
-        return f"{told} Both are right about equally often."
-    more = "genus" if points > 0 else "Logistic regression"
-    return f"{told} {more} is right in {abs(points):.1f} % of rows more."
+        return f"{told} Both have about the same accuracy."
+    more = "genus" if points > 0 else "logistic regression"
+    return f"{told} The accuracy of {more} is {abs(points):.1f} percentage points higher."
 
 
 def own_loss(outcome: CrossValidation) -> NDArray[np.float64]:
-    """-log p of each row's own class."""
+    """Return -log p of each row's own class."""
     own = outcome.probabilities[np.arange(len(outcome.y)), outcome.y]
     return -np.log(np.maximum(own, np.finfo(float).eps))
 
@@ -114,7 +114,7 @@ def own_loss(outcome: CrossValidation) -> NDArray[np.float64]:
 def regression(
     judged: Judged, ours: CrossValidation
 ) -> tuple[CrossValidation, NDArray[np.intp], float, str]:
-    """Out-of-fold probabilities, of which rows, the seconds that one fit takes, and notes."""
+    """Return out-of-fold probabilities, their rows, the seconds of one fit, and notes."""
     assert judged.rows is not None
     X = Frame.of(judged.rows.table, judged.model.plan_)
     p = np.zeros_like(ours.probabilities)
@@ -136,16 +136,16 @@ def regression(
     if stopped:
         notes.append(
             f"Logistic regression did not converge within {MOST_STEPS} steps in {stopped} of "
-            f"{count(done, 'fold')}; its figures are of where it stopped."
+            f"{count(done, 'fold')}; its figures are those of the last step."
         )
     if done < folds:
-        notes.append(f"To save time only {done} of {folds} folds are compared.")
+        notes.append(f"To save time, only {done} of {folds} folds are compared.")
     rows = np.flatnonzero(ours.fold < done)
     outcome = CrossValidation(p, ours.classes, ours.y, ours.weight, ours.fold)
     return part(outcome, rows), rows, took / done, " ".join(notes)
 
 
 def fitted(X: Frame, y: NDArray[Any]) -> tuple[OfTables, LogisticRegression, bool]:
-    """Columns made numbers, a regression on them, and whether it converged."""
+    """Fit an encoding and a regression; return both, and whether it converged."""
     encoder, model = OfTables().fit(X), LogisticRegression(max_iter=MOST_STEPS)
     return encoder, model, converges(model, encoder.transform(X), y)

@@ -1,7 +1,7 @@
-"""A column as a picture has it: p(x|k) of each class, over what was counted or is given.
+"""The distribution of a column: p(x|k) of each class, over a histogram of rows.
 
-Numbers have curves over bars of equal width, or, where the family is one of whole numbers or of
-values, a share for each value. Categories have shares of their values.
+Numbers have curves over bars of equal width. If the family is one of whole numbers or of single
+values, they have a share for each value. Categories have shares of their values.
 
 Symbols: K classes, m points, S values.
 """
@@ -30,7 +30,7 @@ TRIMMED = 0.005  # of the values at either end, where they stretch the picture
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """The values of a column that are there, and their weights."""
+    """The values of a column that are present, and their weights."""
 
     values: NDArray[Any]
     weight: Array
@@ -40,7 +40,7 @@ class Observed:
         return max(float(self.weight.sum()), 1e-300)
 
     def quantile(self, q: float) -> float:
-        """The number below which a share q of the weight lies."""
+        """Return the number below which a share q of the weight lies."""
         order = np.argsort(self.values)
         reached = np.cumsum(self.weight[order]) / self.total
         at = min(int(np.searchsorted(reached, q)), len(order) - 1)
@@ -51,7 +51,7 @@ class Observed:
 class Curves:
     """p(x|k), (K, m), at points x (m,), over bars between edges.
 
-    `is_shares`: x are the only values there are, and p and bars are shares instead of densities.
+    If `is_shares`, x are the only possible values, and p and bars are shares instead of densities.
     `beyond` is the share of values left and right of the picture.
     """
 
@@ -67,7 +67,7 @@ class Curves:
     beyond: float = 0.0
 
     def told(self, value: float) -> str:
-        """A number of this column as one reads it."""
+        """Format a number of this column."""
         return shown.date(value) if self.is_date else shown.number(value)
 
 
@@ -75,7 +75,7 @@ class Curves:
 class Shares:
     """p(value|k), (S, K), and the share of each value in the data (S,), the commonest first.
 
-    `more` is how many values there are besides.
+    `more` is the number of further values.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Shares:
 
 
 def density(model: Any, column: str, rows: Frame | None = None) -> Curves | Shares:
-    """What a fitted classifier of tables holds of a column, over its own counts or some rows."""
+    """Return the distribution of a column in a fitted model, over its own counts or some rows."""
     j, own = position(model, column)
     marginal = model.model_.parameters.marginals[j]
     if marginal is None:
@@ -102,7 +102,7 @@ def density(model: Any, column: str, rows: Frame | None = None) -> Curves | Shar
 
 
 def position(model: Any, name: str) -> tuple[int, Column]:
-    """Where a column stands among those in use."""
+    """Return the position of a column among those in use, and the column."""
     used = model.plan_.used
     for j, column in enumerate(used):
         if column.name == name:
@@ -117,7 +117,7 @@ def holds_dates(column: Column) -> bool:
 
 
 def counted(model: Any, j: int) -> Observed:
-    """What the model has counted of a column."""
+    """Return what the model has counted of a column."""
     own = of_columns(model.plan_, model.model_.statistics, model.classes_, model.class_count_)[j]
     assert own is not None
     values = own.values
@@ -125,7 +125,7 @@ def counted(model: Any, j: int) -> Observed:
 
 
 def given(values: Any) -> Observed:
-    """What some rows hold; of many, evenly spread ones."""
+    """Return the values of some rows; if there are many, evenly spaced ones."""
     step = -(-max(len(values), 1) // MOST_ROWS)
     if isinstance(values, Values):
         codes = values.codes[::step]
@@ -137,7 +137,7 @@ def given(values: Any) -> Observed:
 
 
 def curves(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> Curves:
-    """A column of numbers."""
+    """Return the curves of a column of numbers."""
     family = marginal.spread
     assert family is not None
     low, high = span(family, len(classes), seen)
@@ -192,7 +192,7 @@ def of_zeros_and_ones(
 
 
 def shares(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> Shares:
-    """A column of categories."""
+    """Return the shares of a column of categories."""
     table = marginal.spread
     assert isinstance(table, marginals.Values)
     at = {str(value): i for i, value in enumerate(table.axis.tolist())}
@@ -209,19 +209,19 @@ def shares(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> 
 
 
 def has_shares(family: Distribution) -> bool:
-    """Whether single values have a probability, and not a density."""
+    """Return whether single values have a probability instead of a density."""
     return isinstance(family, marginals.Values) or FAMILIES[family.name].whole
 
 
 def likelihood(family: Distribution, x: Array) -> Array:
-    """p(x|k), (K, m)."""
+    """Return p(x|k), (K, m)."""
     return np.exp(family.score(x) + family.common(x)[:, None]).T
 
 
 def span(family: Distribution, classes: int, seen: Observed) -> tuple[float, float]:
-    """From where to where to draw: where values are, but for the few that are far off.
+    """Return the range to draw: that of the values, without a few outliers.
 
-    If none is known, it is where the model expects some.
+    If no values are known, it is the range that the model expects.
     """
     if len(seen.values) == 0:
         rng = np.random.default_rng(0)
@@ -239,7 +239,7 @@ def span(family: Distribution, classes: int, seen: Observed) -> tuple[float, flo
 
 
 def whole_values(family: Distribution, low: float, high: float) -> Array:
-    """The values that have shares, within what is drawn."""
+    """Return the values that have shares, within the range that is drawn."""
     if isinstance(family, marginals.Values):
         axis = np.asarray(family.axis, dtype=np.float64)
         inside = axis[(axis >= low) & (axis <= high)]
@@ -249,7 +249,7 @@ def whole_values(family: Distribution, low: float, high: float) -> Array:
 
 
 def between(x: Array) -> Array:
-    """Edges of bars about points: half the least step to either side of the ends."""
+    """Return edges of bars around points; the end bars extend by half the smallest step."""
     if len(x) < 2:
         return np.array([x[0] - 0.5, x[0] + 0.5]) if len(x) else np.array([0.0, 1.0])
     half = np.diff(x).min() / 2
@@ -257,7 +257,7 @@ def between(x: Array) -> Array:
 
 
 def bar_edges(seen: Observed, low: float, high: float) -> Array:
-    """Edges of equal bars: about a whole number each, or as wide as Freedman and Diaconis say."""
+    """Return edges of equal bars: around whole numbers, or by the Freedman-Diaconis rule."""
     values = seen.values
     if len(values) and high - low <= MOST_BARS and np.all(values == np.floor(values)):
         return np.arange(np.floor(low) - 0.5, np.ceil(high) + 1)
@@ -268,7 +268,7 @@ def bar_edges(seen: Observed, low: float, high: float) -> Array:
 
 
 def share_of(seen: Observed, edges: Array) -> Array:
-    """The share of the values between edges."""
+    """Return the share of the values between edges."""
     if len(seen.values) == 0:
         return np.zeros(len(edges) - 1)
     return np.histogram(seen.values, edges, weights=seen.weight)[0] / seen.total

@@ -1,4 +1,4 @@
-"""What speaks for classes: columns, single values, words; and where that went wrong.
+"""The strongest evidence of columns, values and words, and the worst mistakes.
 
 Symbols: m rows, n columns, K classes.
 """
@@ -31,7 +31,7 @@ WORDS = 10  # of a class
 
 @dataclass(frozen=True)
 class Piece:
-    """A column, the value it had, what that adds to the log-odds, and against which class."""
+    """A column, its value, its contribution to the log-odds, and against which class."""
 
     column: str
     value: str
@@ -41,9 +41,9 @@ class Piece:
 
 @dataclass(frozen=True)
 class Strongest:
-    """Columns by the evidence they give in the mean, and the strongest pieces for each class.
+    """Columns by their mean contribution, and the largest contributions for each class.
 
-    `is_drawn`: the rows explained were drawn from the model.
+    If `is_drawn`, the explained rows were drawn from the model.
     """
 
     columns: list[tuple[str, float]]
@@ -53,7 +53,7 @@ class Strongest:
 
 
 def strongest(model: Any, rows: Rows | None) -> Strongest:
-    """What the likeliest class has for it against the next, over rows, or rows of the model."""
+    """Return the contributions for the most probable class against the next, over rows."""
     n, K = len(model.plan_), len(model.classes_)
     most = int(np.clip(MOST_TERMS // (n * n * K), 20, MOST_EXPLAINED))
     if rows is None:
@@ -77,7 +77,7 @@ def strongest(model: Any, rows: Rows | None) -> Strongest:
 
 
 def value(plan: Plan, told: Explanation, row: int, j: int) -> str:
-    """A value of a row that is explained."""
+    """Format a value of an explained row."""
     own = told.values[row, j]
     return date(own) if own is not None and holds_dates(plan.used[j]) else name(own)
 
@@ -85,7 +85,7 @@ def value(plan: Plan, told: Explanation, row: int, j: int) -> str:
 def pieces_for(
     plan: Plan, told: Explanation, terms: Any, second: Any, rows: NDArray[np.intp]
 ) -> list[Piece]:
-    """The strongest value of each of the columns that speak loudest in some rows."""
+    """Return the largest contributions in some rows, one value for each column."""
     if len(rows) == 0:
         return []
     at = rows[terms[rows].argmax(axis=0)]  # the row of each column
@@ -105,7 +105,7 @@ def pieces_for(
 
 @dataclass(frozen=True)
 class Mistake:
-    """A row by its number: its class, the class it was taken for, how surely, and why."""
+    """A misclassified row: its number, its class, the predicted class, its probability, and why."""
 
     row: int
     truth: Any
@@ -115,9 +115,10 @@ class Mistake:
 
 
 def mistakes(model: Any, rows: Rows, outcome: CrossValidation) -> list[Mistake]:
-    """The rows that were taken for another class most surely.
+    """Return the rows that were misclassified with the highest probability.
 
-    Why is by the model of all rows: what speaks for the class taken against the row's own.
+    The reasons are contributions of the model of all rows for the predicted class against the row's
+    own class.
     """
     guess = likeliest(outcome)
     sure = outcome.probabilities[np.arange(len(guess)), guess]
@@ -143,9 +144,9 @@ def mistakes(model: Any, rows: Rows, outcome: CrossValidation) -> list[Mistake]:
 
 
 def top_words(model: Any, j: int) -> list[tuple[Any, list[tuple[str, float]]]]:
-    """The words of a column of texts that tell most of each class, with their log-odds.
+    """Return the most typical words of each class in a column of texts, with their log-odds.
 
-    What a word tells is its log-odds times the share of the class's texts that hold it.
+    Words are ranked by their log-odds times the share of the class's texts that contain them.
     """
     parameters = model.model_.parameters.texts[j]
     slope, _ = parameters.linear
@@ -164,5 +165,5 @@ def top_words(model: Any, j: int) -> list[tuple[Any, list[tuple[str, float]]]]:
 
 
 def some(total: int, most: int) -> NDArray[np.intp]:
-    """Numbers of evenly spread rows."""
+    """Return the numbers of evenly spaced rows."""
     return np.unique(np.linspace(0, total - 1, min(most, total)).astype(np.intp))

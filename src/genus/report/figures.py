@@ -21,7 +21,7 @@ MOST_DOTS = 30  # values that are marked on a line
 
 
 class Colours:
-    """Which classes have a colour of their own: the commonest."""
+    """The classes that have a colour of their own: the commonest."""
 
     def __init__(self, counts: Any) -> None:
         order = np.argsort(-np.asarray(counts), kind="stable").tolist()
@@ -42,17 +42,17 @@ class Colours:
         return DASHES[i] if i < COLOURS else ""
 
     def order(self, ks: Any) -> list[int]:
-        """Classes so that the commonest are drawn last, on top."""
+        """Return classes in the order of drawing: the commonest last, on top."""
         return sorted(ks, key=lambda k: -self.place[k])
 
     def swatch(self, k: int) -> Markup:
-        """A class's line, for a legend; what it stands for is written beside it."""
+        """Return a sample of a class's line, for a legend."""
         drawn = element("path", d="M1 6H27", class_=self.line(k), stroke_dasharray=self.dash(k))
         return element("svg", drawn, viewBox="0 0 28 12", class_="swatch", aria_hidden="true")
 
 
 def density(drawn: Curves | Shares, colours: Colours) -> Markup:
-    """What a column is like in each class, over all rows."""
+    """Draw the distribution of a column in each class, over a histogram of all rows."""
     return curves(drawn, colours) if isinstance(drawn, Curves) else shares(drawn, colours)
 
 
@@ -80,7 +80,7 @@ def curves(drawn: Curves, colours: Colours) -> Markup:
 
 
 def shares(drawn: Shares, colours: Colours) -> Markup:
-    """A line of the page for each value: a bar for all rows, a dot for each class."""
+    """Draw a line for each value: a bar for all rows, a dot for each class."""
     right = max(float(drawn.p.max(initial=0.0)), float(drawn.bars.max(initial=0.0)), 1e-9) * 1.03
     height = LINE * max(len(drawn.values), 1) + 46
     plane = Plane(0.0, right, 0.0, 1.0, height, (4, 14, 40, 8))
@@ -103,7 +103,7 @@ def shares(drawn: Shares, colours: Colours) -> Markup:
 
 
 def across(plane: Plane, base: float, label: str) -> Markup:
-    """The axis below a list."""
+    """Draw the axis below a list."""
     parts = [element("path", d=f"M8 {short(base)}H{WIDTH - 14}", class_="x")]
     for value in ticks(plane.left, plane.right):
         x = float(plane.x(value))
@@ -120,13 +120,13 @@ def most_of(drawn: Shares, k: int) -> list[str]:
 
 
 def commonest(classes: Any, colours: Colours) -> list[tuple[Any, int]]:
-    """The classes that a description speaks of."""
+    """Return the classes that a description names."""
     ks = sorted(range(len(classes)), key=lambda k: colours.place[k])[:COLOURS]
     return [(classes[k], k) for k in ks]
 
 
 def reliability(steps: Sequence[Step], whose: str) -> Markup:
-    """How often what was said came true, against what was said."""
+    """Draw how often predictions came true against their probability."""
     plane = Plane.about(0.0, 1.0, 1.0, 330)
     most = max((step.rows for step in steps), default=1)
     x, y = (np.array([getattr(s, part) for s in steps]) for part in ("probability", "share"))
@@ -141,14 +141,15 @@ def reliability(steps: Sequence[Step], whose: str) -> Markup:
     radius = [3 + 5 * np.sqrt(step.rows / most) for step in steps]
     parts += [plane.line(x, y, "l c0"), plane.dots(x, y, radius, "d c0")]
     told = "; ".join(
-        f"said {percent(s.probability)}, came true in {percent(s.share)} of {count(s.rows, 'row')}"
+        f"predicted {percent(s.probability)}, came true in {percent(s.share)} of "
+        f"{count(s.rows, 'row')}"
         for s in steps
     )
     return figure("Reliability of the probabilities", f"{told}.", plane.height, *parts)
 
 
 def roc(curves: Sequence[Roc], classes: Any, colours: Colours) -> Markup:
-    """True against false positives, of each class against the others."""
+    """Draw true against false positives, for each class against the others."""
     plane = Plane.about(0.0, 1.0, 1.0, 330)
     ends = np.array([0.0, 1.0])
     parts = [
@@ -208,7 +209,7 @@ def dependence(drawn: Dependence, colours: Colours) -> Markup:
 
 
 def strengths(columns: Sequence[tuple[str, float]]) -> Markup:
-    """Columns and the evidence that they give in the mean."""
+    """Draw the mean contribution of each column."""
     height = LINE * max(len(columns), 1) + 46
     right = max((weight for _, weight in columns), default=1.0) * 1.03
     plane = Plane(0.0, right, 0.0, 1.0, height, (4, 14, 40, 8))
@@ -220,4 +221,4 @@ def strengths(columns: Sequence[tuple[str, float]]) -> Markup:
         parts.append(element("text", f"{name(column, 38)}  {weight:.2f}", x=8, y=y + 11))
     parts.append(across(plane, height - 40, "mean evidence, log-odds"))
     told = "; ".join(f"{name(column, 32)} {weight:.2f}" for column, weight in columns)
-    return figure("Columns by the evidence they give", f"{told}.", height, *parts)
+    return figure("Columns by their mean contribution", f"{told}.", height, *parts)

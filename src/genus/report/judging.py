@@ -1,4 +1,4 @@
-"""The rows that a model is judged by, and what it says of rows that it has not seen."""
+"""The rows that a model is judged by, and its out-of-fold predictions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FOLDS = 5
 class Rows:
     """Labelled rows of a table (Arrow, without its target), and their numbers from 1 on.
 
-    `total` is how many there were, and `unlabelled` how many had no label.
+    `total` is the number of all rows, and `unlabelled` the number of rows without a label.
     """
 
     table: Any
@@ -37,16 +37,16 @@ class Rows:
     unlabelled: int
 
     def some(self, most: int) -> Rows:
-        """So many of them, at random."""
+        """Return `most` of the rows, at random."""
         at = np.sort(np.random.default_rng(0).choice(len(self.y), most, replace=False))
         return replace(self, table=self.table.take(at), y=self.y[at], numbers=self.numbers[at])
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A fitted model, rows to judge it by, what it said of them, and how that came about.
+    """A fitted model, the rows it is judged by, its predictions, and how they were made.
 
-    `seconds` is how long it took to fit, if it was fitted here; `is_fresh` says so.
+    `seconds` is the time of fitting, if the model was fitted here; `is_fresh` says whether it was.
     """
 
     model: TableClassifier
@@ -58,16 +58,16 @@ class Judged:
 
 
 def judged(model: TableClassifier | None, data: Any, target: str | None) -> Judged:
-    """Fit a model if there is none, and let it say what rows are that it has not seen."""
+    """Fit a model if there is none, and predict rows that it has not seen."""
     fresh = TableClassifier() if model is None else model
     is_fitted = fresh.__sklearn_is_fitted__()
     if data is None:
         if not is_fitted:
-            raise ValueError("There is nothing to report on: give a fitted model, data, or both.")
+            raise ValueError("The report needs a fitted model, data, or both; got neither.")
         return by_itself(fresh)
     target = fresh.plan_.target if target is None and is_fitted else target
     if target is None:
-        raise ValueError("The report needs the name of the column that has the classes: target=.")
+        raise ValueError("The report needs the name of the target column: target=.")
     source = reopenable(open_table(data))
     source.require(target)
     if is_fitted:
@@ -76,20 +76,20 @@ def judged(model: TableClassifier | None, data: Any, target: str | None) -> Judg
 
 
 def by_itself(model: TableClassifier) -> Judged:
-    """What a model knows of its own worth, without any rows."""
+    """Return the scores that a model stores itself, without any rows."""
     weighing = model.model_.choice
     outcome = None if weighing is None else weighing.outcome
     how = (
-        "No rows were given to judge the model by."
+        "No rows were given to test the model on."
         if outcome is None
-        else "No rows were given to judge the model by; these are its own probabilities of rows "
-        "out of fold, of the sample that it keeps."
+        else "No rows were given to test the model on. These scores are its out-of-fold scores on "
+        "the sample of rows that it keeps."
     )
     return Judged(model, None, outcome, how)
 
 
 def by_new_rows(model: TableClassifier, rows: Rows) -> Judged:
-    """What a fitted model says of rows that are new to it."""
+    """Predict rows that are new to a fitted model."""
     own, codes = labels.factorize(rows.y)
     classes = labels.union(model.classes_, own, "classes")
     y = labels.positions(own, classes)[codes].astype(np.int64)
@@ -100,41 +100,43 @@ def by_new_rows(model: TableClassifier, rows: Rows) -> Judged:
         axis=1,
     )
     new = CrossValidation(p, classes, y, np.ones(len(y)), np.zeros(len(y), dtype=np.int64))
-    how = "The model was fitted before; the rows given here are taken to be new to it."
+    how = "The model was fitted before; the report assumes that it has not seen the rows here."
     strange = classes[labels.find(classes, model.classes_) < 0]
     if len(strange):
         told = ", ".join(map(str, strange[:5].tolist()))
-        how += f" It does not know {len(strange)} of the classes in them ({told})."
+        were = "class of theirs was" if len(strange) == 1 else "classes of theirs were"
+        how += f" {len(strange)} {were} not in its training rows ({told})."
     return Judged(model, rows, new, how)
 
 
 def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
-    """A model of all rows, and what models without them say of some."""
+    """Fit a model of all rows, and predict some of them out of fold."""
     started = time.perf_counter()
     model = clone(fresh).fit(source, target=target)
     seconds = time.perf_counter() - started
     rows = source.read(lambda s: read(s, target))
     judge = model
-    how = "Every row is judged by the counts of other folds, and by weights learned from a sample "
-    how += "of all rows; of few rows figures may be too good."
+    how = "Every row is predicted from the counts of the other folds, with weights learned from a "
+    how += "sample of all rows. With few rows these scores may be optimistic."
     if len(rows.y) < rows.total:
         started = time.perf_counter()
         judge = clone(fresh).fit(rows.table, rows.y)
         seconds = time.perf_counter() - started
-        how = f"Judged are {len(rows.y):,} of {rows.total:,} rows, drawn at random, by models of "
-        how += "these alone; the model of all rows may be better."
+        how = f"The scores are for {len(rows.y):,} of {rows.total:,} rows, drawn at random, and "
+        how += "for models of these rows alone; the model of all rows may be better."
     outcome, anew = out_of_fold_of(judge, rows)
     if anew:
         folds = min(FOLDS, len(rows.y))
-        how = f"Every row is judged by a model of the rows of {folds - 1} of {folds} folds, "
-        how += "which had no part of it, neither in its counts nor in its weights."
+        how = f"Every row is predicted by a model of {folds - 1} of {folds} folds, which used it "
+        how += "neither for its counts nor for its weights."
     return Judged(model, rows, outcome, how, True, seconds)
 
 
 def out_of_fold_of(model: TableClassifier, rows: Rows) -> tuple[CrossValidation, bool]:
-    """What models like a fitted one say of rows out of fold, and whether all is learned anew.
+    """Return out-of-fold predictions by models like this one, and whether all was learned anew.
 
-    Of many rows or columns the weights are those of the model, which were learned from a sample.
+    With many rows or columns the folds use the weights of the model, which were learned from a
+    sample.
     """
     anew = len(rows.y) <= FEW_ROWS and len(model.plan_) <= MANY_COLUMNS
     chosen = None if anew else model.model_.choice
@@ -143,7 +145,7 @@ def out_of_fold_of(model: TableClassifier, rows: Rows) -> tuple[CrossValidation,
 
 
 def read(source: Source, target: str, known: NDArray[Any] | None = None) -> Rows:
-    """The rows that have a label, or some of many."""
+    """Return the labelled rows, or a sample of them if there are many."""
     import pyarrow as pa
 
     step, labelled, seen = 1, 0, 0
@@ -175,12 +177,12 @@ Kept = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any], Any]
 
 
 def thinned(part: Kept, step: int) -> Kept:
-    """One in so many of the labelled rows, scattered."""
+    """Return one in `step` of the labelled rows, at random."""
     order, numbers, y, batch = part
     at = scattered(order, step)
     return part if len(at) == len(order) else (order[at], numbers[at], y[at], batch.take(at))
 
 
 def reopenable(source: Source) -> Source:
-    """A source that can be read twice."""
+    """Return a source that can be read twice."""
     return open_table(source.table()) if source.once else source

@@ -1,4 +1,4 @@
-"""Learning curves of a plain generative model beside logistic regression, for the page."""
+"""Learning curves of a plain generative model beside logistic regression, for the report."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from genus.evaluate.comparing import Comparison, compare
 from genus.evaluate.comparing.verdict import mean
 from genus.report.figures import Colours
 from genus.report.judging import Judged
-from genus.report.svg import Plane, figure
+from genus.report.svg import WIDTH, Plane, element, figure
 
 FEWEST, MOST = 50, 2000  # rows
 PATIENCE = 10.0
+HIGHEST = 2.0  # log loss, above which a curve is cut off
 COLOURS = Colours(range(3, 0, -1))  # of the lines
 NAMES = {"error": "share of rows wrong", "log_loss": "log loss"}
 
 
 @dataclass(frozen=True, eq=False)
 class Learning:
-    """Which to use, in sentences, and a figure for error and one for log loss."""
+    """The advice in sentences, a figure for error and one for log loss."""
 
     told: str
     figures: tuple[Markup, ...] = ()
@@ -33,7 +34,7 @@ class Learning:
 
 
 def learning(found: Judged) -> Learning:
-    """The curves of the rows that a model is judged by, or of some of them."""
+    """Make the curves from the rows that a model is judged by, or from a sample of them."""
     if found.rows is None or len(found.rows.y) < FEWEST:
         return Learning(f"Learning curves take {FEWEST} rows or more.")
     rows = found.rows if len(found.rows.y) <= MOST else found.rows.some(MOST)
@@ -55,11 +56,12 @@ def learning(found: Judged) -> Learning:
 
 
 def drawn(compared: Comparison, measure: str) -> Markup:
-    """Means by number of rows, the numbers on a logarithmic axis."""
+    """Draw the means by number of rows, on a logarithmic axis."""
     sizes = np.log10(compared.curves.sizes)
     means = [mean(values) for values in compared.curves.compared(measure)]
     shown = [each for each in means if not np.isnan(each).all()]
-    top = max(1.05 * min(max(float(np.nanmax(each)) for each in shown), 2.0), 0.01)
+    most = max(float(np.nanmax(each)) for each in shown)
+    top = max(1.05 * min(most, HIGHEST), 0.01)
     plane = Plane.about(float(sizes[0]), float(sizes[-1]) + 1e-9, top, 240)
     parts = [plane.axes("rows learned from", NAMES[measure], lambda x: f"{10**x:,.0f}", 3)]
     said = []
@@ -68,5 +70,9 @@ def drawn(compared: Comparison, measure: str) -> Markup:
         if there.any():
             parts.append(plane.line(sizes[there], own[there], COLOURS.line(k), COLOURS.dash(k)))
             told = percent(float(own[there][-1])) if measure == "error" else f"{own[there][-1]:.3f}"
-            said.append(f"{line.name} {told} in the end")
+            said.append(f"{line.name} {told} with all rows")
+    if most > top:
+        cut = f"cut off above {top:.1f}; highest {most:.1f}"
+        parts.append(element("text", cut, x=WIDTH - 14, y=22, text_anchor="end"))
+        said.append(cut)
     return figure(f"{NAMES[measure]} by rows", f"{'; '.join(said)}.", plane.height, *parts)

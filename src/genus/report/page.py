@@ -1,4 +1,4 @@
-"""The page: everything that its template says, and the template filled."""
+"""The HTML page: the values of its template, and the filled template."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONFUSED = 20  # pairs of classes, where there are more
 
 
 def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
-    """The whole page."""
+    """Return the whole page."""
     found = judged(model, data, target)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -65,7 +65,7 @@ def data_name(data: Any) -> str:
 
 
 def context(found: Judged, target: str | None) -> dict[str, Any]:
-    """What the template speaks of."""
+    """Return the values of the template."""
     model, rows, outcome = found.model, found.rows, found.outcome
     colours = figures.Colours(model.class_count_)
     summary = model.summary()
@@ -97,7 +97,7 @@ def context(found: Judged, target: str | None) -> dict[str, Any]:
 
 
 def legend(model: TableClassifier, colours: figures.Colours) -> list[dict[str, Any]]:
-    """The classes that have a colour, the commonest first."""
+    """Return the classes that have a colour, the commonest first."""
     order = sorted(range(len(model.classes_)), key=lambda k: colours.place[k])
     total = max(float(model.class_count_.sum()), 1e-300)
     return [
@@ -113,14 +113,14 @@ def legend(model: TableClassifier, colours: figures.Colours) -> list[dict[str, A
 def detail(
     model: TableClassifier, own: Any, seen: Frame | None, colours: figures.Colours
 ) -> dict[str, Any]:
-    """A column: why its family, and its figure or its words."""
+    """Describe a column: the reason for its family, and its figure or its words."""
     j, column = densities.position(model, own.name)
     if column.kind == "text":
         return {"own": own, "why": "", "figure": "", "words": evidence.top_words(model, j)}
     drawn = densities.density(model, own.name, seen)
     notes = []
     if isinstance(drawn, densities.Curves) and drawn.beyond > 1e-9:
-        notes.append(f"{shown.percent(drawn.beyond)} of the values lie beyond the figure.")
+        notes.append(f"{shown.percent(drawn.beyond)} of the values are outside the figure.")
     if isinstance(drawn, densities.Shares) and drawn.more:
         notes.append(f"{shown.count(drawn.more, 'rarer value')} not shown.")
     return {
@@ -133,27 +133,27 @@ def detail(
 
 
 def note(text: str) -> str:
-    """What is to be said of a column, as a sentence or some."""
+    """Return the notes on a column as sentences."""
     text = text.replace("missing, evidence", "missing, which is evidence")
     parts = [shown.name(part, 120) for part in text.split("; ")]
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if text)
 
 
 def why(own: Any) -> str:
-    """Why a column has its family, in a sentence."""
+    """Say in a sentence why a column has its family."""
     others = sorted(own.others.items(), key=lambda item: -item[1])
     listed = ", ".join(f"{family} {shown.bits(gain)}" for family, gain in others)
     if own.family == ALONE_NOTHING:
-        least = f": others would gain {listed} bits a row" if others else ""
+        least = f": other families would gain {listed} bits per row" if others else ""
         return f"Left out of the product of families{least}."
-    told = f"{own.family.capitalize()}: {shown.bits(own.gain)} bits a row"
+    told = f"{own.family.capitalize()} gains {shown.bits(own.gain)} bits per row"
     if own.gain < NOTHING:
         told += ", next to nothing"
-    return f"{told}; {listed} would be less." if others else f"{told}."
+    return f"{told}; other families gain less: {listed}." if others else f"{told}."
 
 
 def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
-    """All that is said of how good the probabilities are."""
+    """Return the scores of the probabilities, with their figures."""
     outcome = found.outcome
     assert outcome is not None
     classes = outcome.classes
@@ -193,7 +193,7 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
 
 
 def matrix(cells: Any, classes: Any) -> list[dict[str, Any]]:
-    """The confusion matrix by rows, each cell with its shade: right or wrong, from 0 to 3."""
+    """Return the confusion matrix by rows; each cell has a shade from 0 to 3, right or wrong."""
     share = cells / np.maximum(cells.sum(axis=1, keepdims=True), 1)
     shade = np.where(cells > 0, np.clip(np.ceil(share * 3), 1, 3), 0).astype(int)
     return [
@@ -215,7 +215,7 @@ def matrix(cells: Any, classes: Any) -> list[dict[str, Any]]:
 
 
 def strongest(model: TableClassifier, rows: Any) -> dict[str, Any]:
-    """The strongest evidence, and its figure."""
+    """Return the strongest evidence, and its figure."""
     found = evidence.strongest(model, rows)
     return {
         "found": found,

@@ -1,4 +1,4 @@
-"""What probabilities are worth, as tables and figures have it.
+"""Scores of probabilities for tables and figures.
 
 Symbols: m rows, K classes.
 """
@@ -21,19 +21,19 @@ MOST_POINTS = 200
 
 
 def likeliest(outcome: CrossValidation) -> NDArray[np.intp]:
-    """The position of the likeliest class of each row, (m,)."""
+    """Return the position of the most probable class of each row, (m,)."""
     return outcome.probabilities.argmax(axis=1)
 
 
 def confusion(outcome: CrossValidation) -> NDArray[np.int64]:
-    """Rows by their class and the class they are taken for, (K, K)."""
+    """Count rows by their class and their predicted class, (K, K)."""
     K = len(outcome.classes)
     cells = np.bincount(outcome.y * K + outcome.decided, minlength=K * K)
     return cells.reshape(K, K).astype(np.int64)
 
 
 def confused(cells: NDArray[np.int64], most: int) -> list[tuple[int, int, int]]:
-    """The classes that are most often taken for others: which, for which, how often.
+    """Return the classes that are most often confused: which, with which, how often.
 
     >>> confused(np.array([[5, 1], [3, 7]]), 2)
     [(1, 0, 3), (0, 1, 1)]
@@ -46,7 +46,7 @@ def confused(cells: NDArray[np.int64], most: int) -> list[tuple[int, int, int]]:
 
 
 def wilson(share: float, n: float) -> tuple[float, float]:
-    """Between what a share lies with 95 % (Wilson 1927).
+    """Return the 95 % confidence interval of a share (Wilson 1927).
 
     >>> [round(end, 3) for end in wilson(0.9, 100)]
     [0.826, 0.945]
@@ -61,7 +61,7 @@ def wilson(share: float, n: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Step:
-    """Rows of about one probability: its mean, how often it came true, of how many, ± what."""
+    """Rows of similar probability: its mean, the share that came true, their number, ± error."""
 
     probability: float
     share: float
@@ -71,7 +71,8 @@ class Step:
 
 
 def reliability(outcome: CrossValidation) -> list[Step]:
-    """What probabilities came to, in equal steps: of the second of two classes, or the likeliest.
+    """Return the reliability of probabilities in equal steps: of the second class of two, or the
+    predicted class.
 
     The same as scikit-learn's calibration_curve.
     """
@@ -94,7 +95,7 @@ def reliability(outcome: CrossValidation) -> list[Step]:
 
 @dataclass(frozen=True, eq=False)
 class Roc:
-    """Of one class against all others: false and true positives as shares, and their area."""
+    """The ROC curve of one class against all others: false and true positives, and the area."""
 
     k: int
     false: Array
@@ -103,7 +104,7 @@ class Roc:
 
 
 def rocs(outcome: CrossValidation) -> list[Roc]:
-    """A curve for the second of two classes, or for each of more; none where it has no meaning."""
+    """Return a curve for the second of two classes, or for each of more, where it is defined."""
     classes = [1] if len(outcome.classes) == 2 else range(len(outcome.classes))
     found = []
     for k in classes:
@@ -118,13 +119,13 @@ def rocs(outcome: CrossValidation) -> list[Roc]:
 
 
 def mean_area(curves: list[Roc]) -> float | None:
-    """The area under the curve; of more than two classes the mean, each against the rest."""
+    """Return the area under the curve; with more than two classes, the mean over the classes."""
     return float(np.mean([curve.area for curve in curves])) if curves else None
 
 
 @dataclass(frozen=True)
 class ClassScore:
-    """A class: rows, the share of them found, the share right of those taken for it, areas."""
+    """A class: its rows, recall, precision, F1 and areas."""
 
     k: int
     rows: int
@@ -136,7 +137,7 @@ class ClassScore:
 
 
 def by_class(outcome: CrossValidation, curves: list[Roc], found: Metrics) -> list[ClassScore]:
-    """How well each class is told; F1 and the area under the precision-recall curve are `found`."""
+    """Return the scores of each class; F1 and the precision-recall area are `found`."""
     cells = confusion(outcome)
     rows, taken, right = cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)
     area = {roc.k: roc.area for roc in curves}

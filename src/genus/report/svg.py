@@ -1,12 +1,13 @@
-"""Figures as SVG, written by hand: a small plane with ticks, and lines, bars and dots on it.
+"""SVG figures, written by hand: a small plane with ticks, and lines, bars and dots on it.
 
-Drawn 360 wide, so that letters are still read on a phone. Colours are classes of the style sheet.
+They are 360 wide, so that text is readable on a phone. Colours are classes of the style sheet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ LETTER = 7.4  # about as wide as a digit is
 
 
 def element(tag: str, *inside: Any, **attributes: Any) -> Markup:
-    """An element; what is not Markup is escaped, and `_` in names of attributes is `-`.
+    """Make an element; text that is not Markup is escaped, and `_` in attribute names is `-`.
 
     >>> element("text", "a < b", x=1.25, text_anchor="end")
     Markup('<text x="1.25" text-anchor="end">a &lt; b</text>')
@@ -35,7 +36,7 @@ def element(tag: str, *inside: Any, **attributes: Any) -> Markup:
 
 
 def short(value: Any) -> Any:
-    """Numbers to a hundredth of a unit."""
+    """Round numbers to a hundredth of a unit."""
     return f"{float(value):.2f}".rstrip("0").rstrip(".") if is_number(value) else value
 
 
@@ -44,7 +45,7 @@ def is_number(value: Any) -> bool:
 
 
 def figure(title: str, description: str, height: float, *parts: Any) -> Markup:
-    """A whole drawing, with what a screen reader says of it."""
+    """Make a whole drawing, with a description for screen readers."""
     return element(
         "svg",
         element("title", title),
@@ -57,7 +58,7 @@ def figure(title: str, description: str, height: float, *parts: Any) -> Markup:
 
 
 def ticks(low: float, high: float, most: int = 5) -> Array:
-    """Round numbers from low to high, about as many as there is room for.
+    """Return round numbers from low to high, about `most` of them.
 
     >>> ticks(0, 1), ticks(3, 48)
     (array([0. , 0.2, 0.4, 0.6, 0.8, 1. ]), array([10., 20., 30., 40.]))
@@ -71,9 +72,28 @@ def ticks(low: float, high: float, most: int = 5) -> Array:
     return np.arange(first, last + 1) * step + 0.0  # -0.0 becomes 0.0
 
 
+def below(x: Array, y: Array, top: float) -> Iterator[tuple[Array, Array]]:
+    """Yield the parts of a line through points that are not above `top`, with their ends on it.
+
+    >>> [(a.tolist(), b.tolist()) for a, b in below(np.arange(3.0), np.array([4.0, 0.0, 1.0]), 2)]
+    [([0.5, 1.0, 2.0], [2.0, 0.0, 1.0])]
+    """
+    over = y > top
+    turns = np.flatnonzero(over[:-1] != over[1:])
+    with np.errstate(invalid="ignore"):
+        at = x[turns] + (x[turns + 1] - x[turns]) * (top - y[turns]) / (y[turns + 1] - y[turns])
+    at = np.where(np.isfinite(at), at, np.where(over[turns], x[turns + 1], x[turns]))
+    x, y = np.insert(x, turns + 1, at), np.insert(y, turns + 1, top)
+    over = np.insert(over, turns + 1, False)
+    for inside, run in groupby(range(len(x)), key=lambda i: not over[i]):
+        if inside:
+            rows = list(run)
+            yield x[rows], y[rows]
+
+
 @dataclass(frozen=True)
 class Plane:
-    """Where numbers stand in a drawing: x from `left`, y from `bottom`, within margins."""
+    """A coordinate system for a drawing: x from `left`, y from `bottom`, within margins."""
 
     left: float
     right: float
@@ -84,17 +104,17 @@ class Plane:
 
     @classmethod
     def about(cls, left: float, right: float, top: float, height: float = 220) -> Plane:
-        """A plane from zero to a top, with room for the numbers to its left."""
+        """Make a plane from zero to a top, with room for the numbers on its left."""
         longest = max(len(number(float(value))) for value in ticks(0.0, top))
         return cls(left, right, 0.0, top, height, (10, 12, 40, 24 + LETTER * longest))
 
     def x(self, value: Any) -> Any:
-        """Across, in units of the drawing."""
+        """Return the horizontal position in units of the drawing."""
         start, end = self.margin[3], WIDTH - self.margin[1]
         return start + (np.asarray(value) - self.left) / (self.right - self.left) * (end - start)
 
     def y(self, value: Any) -> Any:
-        """Down."""
+        """Return the vertical position in units of the drawing."""
         start, end = self.height - self.margin[2], self.margin[0]
         return start + (np.asarray(value) - self.bottom) / (self.top - self.bottom) * (end - start)
 
@@ -105,7 +125,7 @@ class Plane:
         told: Callable[[float], str] = number,
         most: int = 5,
     ) -> Markup:
-        """Ticks, faint lines across, and what both axes stand for."""
+        """Draw ticks, faint horizontal lines, and the labels of both axes."""
         base, start, end = self.y(self.bottom), self.margin[3], WIDTH - self.margin[1]
         parts = []
         for value in ticks(self.bottom, self.top):
@@ -130,13 +150,16 @@ class Plane:
         return Markup("").join(parts)
 
     def line(self, x: Array, y: Array, style: str, dash: str = "") -> Markup:
-        """A line through points; what is above the top runs along it."""
-        at_x, at_y = self.x(x), self.y(np.clip(y, self.bottom, self.top))
-        points = " ".join(f"{short(a)},{short(b)}" for a, b in zip(at_x, at_y, strict=True))
-        return element("polyline", points=points, class_=style, stroke_dasharray=dash)
+        """Draw a line through points; it leaves the drawing where it crosses the top."""
+        drawn = []
+        for run_x, run_y in below(np.asarray(x, float), np.asarray(y, float), self.top):
+            at_x, at_y = self.x(run_x), self.y(np.maximum(run_y, self.bottom))
+            points = " ".join(f"{short(a)},{short(b)}" for a, b in zip(at_x, at_y, strict=True))
+            drawn.append(element("polyline", points=points, class_=style, stroke_dasharray=dash))
+        return Markup("").join(drawn)
 
     def bars(self, edges: Array, heights: Array, style: str) -> Markup:
-        """Bars between edges."""
+        """Draw bars between edges."""
         base = self.y(self.bottom)
         return Markup("").join(
             element(
@@ -152,7 +175,7 @@ class Plane:
         )
 
     def dots(self, x: Array, y: Array, radius: Any, style: str) -> Markup:
-        """Dots at points."""
+        """Draw dots at points."""
         sizes = np.broadcast_to(radius, np.shape(x))
         return Markup("").join(
             element("circle", cx=self.x(a), cy=self.y(b), r=r, class_=style)

@@ -1,1 +1,1 @@
-"""From sums to parameters: smoothing, shrinkage, priors, bins, the normal distribution."""
+"""Parameters from sums: smoothing, shrinkage, priors, bins, the normal distribution."""

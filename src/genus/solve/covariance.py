@@ -1,4 +1,4 @@
-"""A covariance as it is estimated: a table, or rows whose products it is.
+"""An estimated covariance: a matrix, or rows whose cross-product it is.
 
 Symbols: n columns, r rows.
 """
@@ -31,7 +31,7 @@ class Table:
         return float(np.sum((self.matrix / scale[:, None] / scale) ** 2))
 
     def plus(self, share: float, diagonal: Array) -> Table:
-        """`share` times Σ, and `diagonal` (n,) added to its diagonal."""
+        """Return `share` times Σ with `diagonal` (n,) added to its diagonal."""
         return Table(share * self.matrix + np.diag(diagonal))
 
     def of_columns(self, columns: NDArray[np.bool_]) -> Table:
@@ -39,13 +39,13 @@ class Table:
         return Table(self.matrix[np.ix_(columns, columns)])
 
     def factor(self, whose: str = "") -> Factor:
-        """Factorise Σ, or raise an error that blames columns."""
+        """Factorise Σ, or raise an error that names the columns responsible."""
         return Factor.of(self.matrix, "", whose)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Σ = AᵀA + diag(t): fewer rows A (r, n) than columns, and t (n,), the diagonal."""
+    """Σ = AᵀA + diag(t), with fewer rows A (r, n) than columns, and t (n,) on the diagonal."""
 
     rows: Array
     diagonal: Array
@@ -61,12 +61,14 @@ class Rows:
         return np.einsum("ij,ij->j", self.rows, self.rows) + self.diagonal
 
     def square(self, scale: Array) -> float:
-        """The sum of the squares of Σ_jl / (scale_j scale_l), where t is 0: |AAᵀ|² is |AᵀA|²."""
+        """Return the sum of the squares of Σ_jl / (scale_j scale_l), where t is 0: |AAᵀ|² is
+        |AᵀA|².
+        """
         scaled = self.rows / scale
         return float(np.sum((scaled @ scaled.T) ** 2))
 
     def plus(self, share: float, diagonal: Array) -> Rows:
-        """`share` times Σ, and `diagonal` (n,) added to its diagonal."""
+        """Return `share` times Σ with `diagonal` (n,) added to its diagonal."""
         return Rows(np.sqrt(share) * self.rows, share * self.diagonal + diagonal)
 
     def of_columns(self, columns: NDArray[np.bool_]) -> Rows:
@@ -74,7 +76,7 @@ class Rows:
         return Rows(self.rows[:, columns], self.diagonal[columns])
 
     def factor(self, whose: str = "") -> RowFactor:
-        """Factorise Σ, or raise an error that blames the rows."""
+        """Factorise Σ, or raise an error about the lack of rows."""
         if not (self.diagonal > 0).all():
             raise SingularCovarianceError(
                 f"The covariance matrix{whose} is not full rank: it is of {len(self.rows)} rows "
@@ -87,7 +89,7 @@ Covariance = Table | Rows
 
 
 def average(parts: Sequence[Covariance], shares: Array) -> Covariance:
-    """The mean of covariances, weighed by `shares`."""
+    """Return the mean of covariances, weighted by `shares`."""
     rows = [
         (np.sqrt(share) * part.rows, share * part.diagonal)
         for part, share in zip(parts, shares, strict=True)
@@ -124,23 +126,23 @@ class RowFactor:
         return cls(root, values, axes, np.sqrt(covariance.variance))
 
     def whiten(self, z: Array) -> Array:
-        """Σ^(-½) of rows z (m, n), as (n, m)."""
+        """Return Σ^(-½) z for rows z (m, n), as (n, m)."""
         return self._scaled(z / self.root, 1 / np.sqrt(1 + self.values)).T
 
     def unwhiten(self, w: Array) -> Array:
-        """The transpose of `whiten`, of columns w (n, m), as rows (m, n)."""
+        """Return the transpose of `whiten` for columns w (n, m), as rows (m, n)."""
         return self._scaled(w.T, 1 / np.sqrt(1 + self.values)) / self.root
 
     def solve(self, z: Array) -> Array:
-        """Σ⁻¹ z for rows z (m, n), as (m, n)."""
+        """Return Σ⁻¹ z for rows z (m, n), as (m, n)."""
         return self._scaled(z / self.root, 1 / (1 + self.values)) / self.root
 
     def colour(self, noise: Array) -> Array:
-        """Rows of standard normal numbers (m, n) as rows with covariance Σ."""
+        """Turn rows of standard normal numbers (m, n) into rows with covariance Σ."""
         return self._scaled(noise, np.sqrt(1 + self.values)) * self.root
 
     def _scaled(self, z: Array, by: Array) -> Array:
-        """Rows z with their parts along V scaled, each by its number."""
+        """Return rows z with each of their components along V scaled."""
         along = z @ self.vectors
         return z + (along * (by - 1)) @ self.vectors.T
 

@@ -1,4 +1,4 @@
-"""Statistics that no parameters follow from."""
+"""Errors about statistics from which no parameters can be solved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 class NoSolutionError(ValueError):
     """A family cannot be solved from its statistics.
 
-    `columns` are those that the message speaks of by number.
+    `columns` are the numbers of the columns that the message names.
     """
 
     def __init__(self, message: str, columns: Sequence[int] = ()) -> None:

@@ -1,10 +1,10 @@
-"""Numbers into bins: count once on a fine grid, choose the bins when solving.
+"""Bins of numbers: counted once on a fine grid, chosen when solving.
 
-A number's cell is given by the leading bits of its float: an integer that ascends with the number
-and does not depend on any data, so that counts by cell merge and can be forgotten. Cells are
-narrower than 0.05 % of the number, or of its distance from an origin. Bins are runs of cells: equal
-widths, quantiles, or Fayyad and Irani's minimum description length (MDLP). Edges given beforehand
-are counted exactly, not to the nearest cell.
+The leading bits of a float give the cell of a number: an integer that increases with the number and
+does not depend on any data, so counts by cell can be merged and forgotten. Cells are narrower than
+0.05 % of the number, or of its distance from an origin. Bins are runs of cells: equal widths,
+quantiles, or Fayyad and Irani's minimum description length (MDLP). Given edges are counted exactly,
+not to the nearest cell.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FINEST = 2.0**-12  # cells of a number's own size, for they are to say little of
 
 
 def cells(x: Array) -> Cells:
-    """The cell of each number; ascending, the same for equal numbers.
+    """Return the cell of each number; cells increase with the numbers.
 
     >>> cells(np.array([-1.0, 0.0, 1.0, 1.0001, 1.1])) - cells(np.array([1.0]))
     array([-4190209, -2095104,        0,        0,      204])
@@ -53,7 +53,7 @@ def lower_bounds(cell: Cells) -> Array:
 
 
 def representatives(cell: Cells) -> Array:
-    """The number of each cell that is nearest to zero: of whole numbers, these themselves.
+    """Return the number of each cell that is nearest to zero; for whole numbers, the number itself.
 
     >>> representatives(cells(np.array([-3.0, 0.0, 890.0])))
     array([ -3.,   0., 890.])
@@ -63,10 +63,10 @@ def representatives(cell: Cells) -> Array:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells of numbers: `step` wide near zero, and far from it 2^-bits of the number or less.
+    """Cells of numbers: `step` wide near zero, and at most 2^-bits of the number far from it.
 
-    Every edge is a number of few binary digits, so that of two grids one cuts the cells of the
-    other: counts by cells move to a coarser grid exactly (`common`).
+    Every edge is a number with few binary digits, so of two grids one divides the cells of the
+    other: counts by cell move to a coarser grid exactly (`common`).
 
     >>> grid = Grid(0.25)
     >>> grid.values(grid.keys(np.array([-1.1, -1.0, 0.0, 0.3, 100.1, 10001.0])))
@@ -78,7 +78,7 @@ class Grid:
 
     @classmethod
     def around(cls, x: Array) -> Grid:
-        """A grid for numbers like these, rounded so much that others alike give the same.
+        """Make a grid for numbers like these, rounded so that similar numbers give the same grid.
 
         >>> Grid.around(np.arange(9.0)), Grid.around(np.array([19990.0, 20030.0, 20070.5]))
         (Grid(step=0.00048828125, bits=11), Grid(step=0.0078125, bits=23))
@@ -96,7 +96,7 @@ class Grid:
         return cls(float(np.exp2(np.clip(scale - BITS, -400, 400))), min(bits, MOST_BITS))
 
     def common(self, other: Grid) -> Grid:
-        """The finest grid that both can be moved to.
+        """Return the finest grid to which the counts of both can move.
 
         >>> Grid(0.25, 11).common(Grid(1.0, 15))
         Grid(step=1.0, bits=11)
@@ -104,7 +104,7 @@ class Grid:
         return Grid(max(self.step, other.step), min(self.bits, other.bits))
 
     def keys(self, x: Array) -> Cells:
-        """The cell of each number, ascending with it."""
+        """Return the cell of each number; cells increase with the numbers."""
         x = np.asarray(x, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
         negative = x < 0
         size = np.where(negative, np.nextafter(-x, 0.0), x)  # cells hold their lower end
@@ -117,7 +117,7 @@ class Grid:
         return np.where(negative, -1 - key, key)
 
     def values(self, keys: Cells) -> Array:
-        """The least number of each cell."""
+        """Return the smallest number of each cell."""
         size = np.abs(keys)
         e = np.maximum((size >> self.bits) - 1, 0)  # beyond 2^(bits + 1) steps, octave by octave
         leading = np.where(e > 0, (size & ((1 << self.bits) - 1)) + (1 << self.bits), size)
@@ -127,12 +127,12 @@ class Grid:
 
     @property
     def is_sound(self) -> bool:
-        """Whether there can be such a grid."""
+        """Whether such a grid can exist."""
         known = isinstance(self.bits, int) and 0 <= self.bits <= MOST_BITS
         return known and self.step > 0 and bool(np.frexp(self.step)[0] == 0.5)
 
     def holds(self, x: Array) -> NDArray[np.bool_]:
-        """Which numbers are edges of cells."""
+        """Return which numbers are edges of cells."""
         return np.asarray(self.values(self.keys(x)) == x)
 
     @property
@@ -145,7 +145,7 @@ class Grid:
 class Bins:
     """How to cut numbers into bins: `edges` (one list, or one per column), or a `strategy`.
 
-    Numbers are counted by their leading bits about the `origin`, or by the cells of a `grid`.
+    Numbers are counted by their leading bits relative to the `origin`, or by the cells of a `grid`.
     """
 
     strategy: str = "mdlp"
@@ -156,18 +156,18 @@ class Bins:
 
     @property
     def counting(self) -> dict[str, Any]:
-        """What decides under which keys numbers are counted."""
+        """The options that decide the keys under which numbers are counted."""
         if self.edges is None:
             return {"origin": self.origin}
         return {"edges": [np.asarray(part).tolist() for part in self.edges]}
 
     @property
     def shift(self) -> float:
-        """What to add to solved edges: those that are not given are relative to the origin."""
+        """The number to add to solved edges, which are relative to the origin unless given."""
         return self.origin if self.edges is None else 0.0
 
     def check_columns(self, columns: int) -> None:
-        """Raise unless edges given by column are given for each."""
+        """Raise an error unless edges by column are given for every column."""
         if self.edges and np.ndim(self.edges[0]) == 1 and len(self.edges) != columns:
             raise ValueError(
                 f"edges has lists for {len(self.edges)} columns, but there are {columns} columns. "
@@ -182,18 +182,18 @@ class Bins:
         return np.asarray(self.edges[column] if per_column else self.edges, dtype=np.float64)
 
     def keys(self, x: Array, column: int) -> Cells:
-        """The key that a number is counted under: its cell, or its bin if edges are given."""
+        """Return the key of a number: its cell, or its bin if edges are given."""
         edges = self.given(column)
         if edges is not None:
             return np.searchsorted(edges, x, side="right")
         return cells(x - self.origin) if self.grid is None else self.grid.keys(x)
 
     def bounds(self, keys: Cells) -> Array:
-        """The least number of each cell, relative to the origin."""
+        """Return the smallest number of each cell, relative to the origin."""
         return lower_bounds(keys) if self.grid is None else self.grid.values(keys)
 
     def solve(self, keys: Cells, counts: Array, column: int) -> Array:
-        """Inner edges, ascending, from counts by class and key (K, V), keys ascending.
+        """Return inner edges, ascending, from counts by class and key (K, V), keys ascending.
 
         Edges that are not given are relative to the origin.
         """
@@ -213,7 +213,7 @@ class Bins:
         return (low + high) / 2
 
     def assign(self, x: Array, edges: Array) -> NDArray[np.intp]:
-        """The bin of each number, counted from 0."""
+        """Return the bin of each number, counted from 0."""
         return np.searchsorted(edges, x - self.shift, side="right")
 
     def merge(self, keys: Cells, edges: Array, column: int) -> NDArray[np.intp]:
@@ -224,7 +224,7 @@ class Bins:
 
 
 def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
-    """Before which keys to cut so that the bins weigh about the same."""
+    """Return the keys before which to cut so that the bins have about the same weight."""
     below = np.cumsum(weight)
     wanted = below[-1] * np.arange(1, count) / count
     cuts = np.unique(np.searchsorted(below, wanted * (1 - ROUNDING), side="left") + 1)
@@ -232,10 +232,10 @@ def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
 
 
 def dyadic_edges(x: Array, share: float, weight: Array | None = None) -> Array:
-    """Edges of cells that hold at most a `share` of the numbers each, and some beyond them.
+    """Return edges of cells that contain at most a `share` of the numbers each, and some beyond.
 
-    Cells are halved until they hold no more than that, or one value only. So edges are numbers of
-    few binary digits, say little of single numbers, and are mostly the same for other rows alike.
+    Cells are halved until they contain no more than that, or a single value. So edges have few
+    binary digits, reveal little about single numbers, and are mostly the same for similar rows.
 
     >>> dyadic_edges(np.array([1.0, 2.0, 2.0, 3.0]), 0.3)
     array([-2.,  0.,  2.,  3.,  4.,  6.])
@@ -267,7 +267,7 @@ def dyadic_edges(x: Array, share: float, weight: Array | None = None) -> Array:
 
 
 def uniform_cuts(at: Array, count: int) -> NDArray[np.intp]:
-    """Before which of some ascending numbers to cut so that the bins are about equally wide."""
+    """Return where to cut ascending numbers so that the bins are about equally wide."""
     share = np.arange(1, count) / count
     wanted = at[0] * (1 - share) + at[-1] * share
     cuts = np.unique(np.searchsorted(at, wanted, side="left"))
@@ -275,16 +275,16 @@ def uniform_cuts(at: Array, count: int) -> NDArray[np.intp]:
 
 
 def mdlp(counts: Array) -> NDArray[np.intp]:
-    """Before which of the ordered keys to cut, from counts by key and class (V, K).
+    """Return the ordered keys before which to cut, from counts by key and class (V, K).
 
-    Cut where the class entropy falls most, as long as the fall pays for describing the cut
-    (Fayyad and Irani 1993).
+    It cuts where the class entropy falls most, as long as the fall exceeds the cost of describing
+    the cut (Fayyad and Irani 1993).
     """
     return kernel_mdlp(np.ascontiguousarray(counts))
 
 
 def check_edges(edges: Any) -> tuple[Any, ...]:
-    """Edges as a tuple of numbers, or of one tuple per column, ascending."""
+    """Return edges as a tuple of numbers, or as one tuple per column, ascending."""
     try:
         if isinstance(edges, str):
             raise TypeError

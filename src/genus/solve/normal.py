@@ -26,14 +26,14 @@ LOG_2π = float(np.log(2 * np.pi))
 
 
 class SingularCovarianceError(NoSolutionError, np.linalg.LinAlgError):
-    """A covariance matrix without an inverse (a ValueError, as NumPy's LinAlgError is).
+    """A covariance matrix has no inverse (a ValueError, as NumPy's LinAlgError is).
 
-    `columns` are those that the message speaks of by number.
+    `columns` are the numbers of the columns that the message names.
     """
 
 
 class SingularCovarianceWarning(UserWarning):
-    """A covariance matrix had no inverse and was shrunk until it had: by `shrinkage`."""
+    """A covariance matrix had no inverse and was shrunk until it had one, by `shrinkage`."""
 
     def __init__(self, message: str, shrinkage: float) -> None:
         super().__init__(message)
@@ -49,7 +49,9 @@ class Factor:
 
     @classmethod
     def of(cls, covariance: Array, hint: str, whose: str = "") -> Factor:
-        """Factorise Σ, or say which columns make it singular and what to do (`hint`)."""
+        """Factorise Σ, or raise an error that names the columns that make it singular, and a
+        `hint`.
+        """
         variance = np.diagonal(covariance)
         if not (variance > 0).all():
             constant = np.flatnonzero(~(variance > 0)).tolist()
@@ -74,29 +76,29 @@ class Factor:
         return cls(scale, lower)
 
     def whiten(self, z: Array) -> Array:
-        """L⁻¹ D⁻¹ zᵀ for rows z (m, n), as (n, m)."""
+        """Return L⁻¹ D⁻¹ zᵀ for rows z (m, n), as (n, m)."""
         if z.shape[1] == 0:  # which SciPy took for an error before 1.14
             return np.empty((0, len(z)))
         return solve_triangular(self.lower, (z / self.scale).T, lower=True, check_finite=False)
 
     def solve(self, z: Array) -> Array:
-        """Σ⁻¹ z for rows z (m, n), as (m, n)."""
+        """Return Σ⁻¹ z for rows z (m, n), as (m, n)."""
         return self.unwhiten(self.whiten(z))
 
     def unwhiten(self, w: Array) -> Array:
-        """D⁻¹ L⁻ᵀ w for columns w (n, m), as rows (m, n)."""
+        """Return D⁻¹ L⁻ᵀ w for columns w (n, m), as rows (m, n)."""
         if len(w) == 0:
             return np.empty((w.shape[1], 0))
         back = solve_triangular(self.lower, w, lower=True, trans=1, check_finite=False)
         return back.T / self.scale
 
     def colour(self, noise: Array) -> Array:
-        """Rows of standard normal numbers (m, n) as rows with covariance Σ."""
+        """Turn rows of standard normal numbers (m, n) into rows with covariance Σ."""
         return (noise @ self.lower.T) * self.scale
 
     @cached_property
     def inverse(self) -> Array:
-        """D⁻¹ L⁻ᵀ (n, n): z times it is what `whiten` gives, and faster for many rows."""
+        """D⁻¹ L⁻ᵀ (n, n): z times this matrix equals `whiten`, and is faster for many rows."""
         return np.ascontiguousarray(self.whiten(np.eye(len(self.scale))).T)
 
     @property
@@ -105,7 +107,7 @@ class Factor:
 
 
 def blame(correlation: Array) -> tuple[str, list[int]]:
-    """What is wrong with a matrix that has no Cholesky factor, and the columns to blame."""
+    """Return why a matrix has no Cholesky factor, and the columns responsible."""
     values, vectors = np.linalg.eigh(correlation)
     if values[0] < -1e-8 * len(values):
         least = f"its smallest correlation eigenvalue is {values[0]:.2g}"
@@ -119,12 +121,12 @@ def blame(correlation: Array) -> tuple[str, list[int]]:
 
 
 def some(items: Sequence[object], most: int = MOST_NAMED) -> str:
-    """The first few of a list, for a message."""
+    """List the first few items for a message."""
     return ", ".join(map(str, items[:most])) + (", …" if len(items) > most else "")
 
 
 class MultivariateNormal:
-    """N(μ, Σ) in n dimensions; numbers for `mean` and `covariance` make the univariate one.
+    """N(μ, Σ) in n dimensions; plain numbers for `mean` and `covariance` give the univariate one.
 
     >>> standard = MultivariateNormal([0, 0], [[1, 0], [0, 1]])
     >>> print(round(standard.density([0, 0]), 6))
@@ -162,7 +164,7 @@ class MultivariateNormal:
         return len(self.mean)
 
     def log_density(self, x: ArrayLike) -> Any:
-        """log p(x) of one point (n,) or of each row (…, n)."""
+        """Return log p(x) of one point (n,) or of each row (…, n)."""
         points = self._points(x)
         if np.isnan(points).any():
             raise ValueError("A point holds NaN; leave its column out with marginal().")
@@ -174,24 +176,24 @@ class MultivariateNormal:
         return np.where(far, -np.inf, result.reshape(far.shape))[()]
 
     def density(self, x: ArrayLike) -> Any:
-        """p(x) of one point (n,) or of each row (…, n)."""
+        """Return p(x) of one point (n,) or of each row (…, n)."""
         return np.exp(self.log_density(x))
 
     def sample(self, n: int, random_state: Any = None) -> Array:
-        """n draws, (n, dimension). `random_state` is a seed or a NumPy generator."""
+        """Draw n points, (n, dimension). `random_state` is a seed or a NumPy generator."""
         rng = np.random.default_rng(random_state)
         noise = rng.standard_normal((whole("n", n, least=0), self.dimension))
         return self.mean + self._factor.colour(noise)
 
     def marginal(self, columns: Sequence[int]) -> MultivariateNormal:
-        """The distribution of some of the columns."""
+        """Return the distribution of some of the columns."""
         keep = self._columns(columns)
         return MultivariateNormal(self.mean[keep], self.covariance[np.ix_(keep, keep)])
 
     def conditional(self, given: Mapping[int, float]) -> MultivariateNormal:
-        """The distribution of the other columns once those in `given` are known.
+        """Return the distribution of the other columns, given the values in `given`.
 
-        μ_a + Σ_ab Σ_bb⁻¹ (x_b - μ_b) and Σ_aa - Σ_ab Σ_bb⁻¹ Σ_ba
+        Its mean is μ_a + Σ_ab Σ_bb⁻¹ (x_b - μ_b), and its covariance Σ_aa - Σ_ab Σ_bb⁻¹ Σ_ba.
         """
         if not isinstance(given, Mapping):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""p(y): how likely each class is before a row is looked at."""
+"""Priors: p(y), the probability of each class before anything is known of a row."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from genus.statistics import Array, divide
 
 @dataclass(frozen=True, eq=False)
 class Priors:
-    """p(y): `given`, by class or in the order of the classes; else shares of the rows.
+    """p(y): `given`, by class or in the order of the classes; otherwise the shares of the rows.
 
-    `fit` False makes all classes equally likely. `alpha` smooths the shares. `class_weight` is what
-    each row of a class counts for, by class, or "balanced": as if all classes had as many rows.
+    If `fit` is False, all classes are equally probable. `alpha` smooths the shares. `class_weight`
+    is the weight of each row of a class, by class, or "balanced": as if classes had as many rows.
     """
 
     given: Any = None
@@ -26,7 +26,7 @@ class Priors:
     class_weight: Any = None
 
     def solve(self, weights: Array, classes: Axis) -> Array:
-        """p(y) of each class, (…, K), from the weights of the classes (…, K)."""
+        """Return p(y) of each class, (…, K), from the weights of the classes (…, K)."""
         if self.class_weight is not None:
             plain = replace(self, class_weight=None)
             balanced = isinstance(self.class_weight, str)

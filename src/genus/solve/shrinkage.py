@@ -1,8 +1,8 @@
-"""Shrinking a covariance matrix towards something simpler.
+"""Shrinkage of a covariance matrix towards a simpler one.
 
 A number γ shrinks towards a multiple of the identity, (1-γ)Σ + γ tr(Σ)/n I, or the identity itself.
 The rules that choose γ themselves, "oas" (Chen et al. 2010) and "ledoit-wolf" (2004), work on
-correlations, so that the units of the columns do not matter: (1-γ)Σ + γ diag(Σ).
+correlations, so the units of the columns do not matter: (1-γ)Σ + γ diag(Σ).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def shrink(
     shrinkage: float | str | None,
     identity: bool = False,
 ) -> tuple[Covariance, float]:
-    """The shrunk Σ of class k, or of all if None, and the γ that was used.
+    """Return the shrunk Σ of class k, or of all classes if None, and the γ that was used.
 
-    `identity`: a number shrinks towards the identity, whatever the variances.
+    With `identity`, a number shrinks towards the identity, whatever the variances are.
     """
     variance = covariance.variance
     if shrinkage is None:
@@ -47,10 +47,10 @@ def shrink(
 
 
 def least_variance(statistics: Moments | Points, rows: float) -> Array:
-    """A variance for columns without one, (n,): as if one row had been off by the column's size.
+    """Return a variance (n,) for columns without one, as if one row deviated by the column's scale.
 
-    That is what it has in other classes; else, the same for all, what it has between them, or the
-    square of its mean.
+    The scale is that of the column in other classes; if it has none, its spread between classes; if
+    it has none either, its mean.
     """
     weights, mean = statistics.weights, statistics.mean()
     pooled = statistics.variance()
@@ -63,7 +63,7 @@ def least_variance(statistics: Moments | Points, rows: float) -> Array:
 
 
 def fourth_power(statistics: Moments | Points, k: int | None, varies: NDArray[np.bool_]) -> float:
-    """Σ_i w_i |z_i|⁴ over the rows of class k, or of all, with z standardised by the columns."""
+    """Return Σ_i w_i |z_i|⁴ over the rows of class k, or of all, with z standardised by column."""
     chosen = slice(None) if k is None else [k]
     rows = float(statistics.weights[chosen].sum())
     if isinstance(statistics, Points):
@@ -79,7 +79,7 @@ def fourth_power(statistics: Moments | Points, k: int | None, varies: NDArray[np
 
 
 def oas(square: float, n: int, rows: float) -> float:
-    """Oracle approximating shrinkage: from tr(R²) = `square` and tr(R) = n alone."""
+    """Return the γ of oracle approximating shrinkage from tr(R²) = `square` and tr(R) = n."""
     if n == 0:
         return 1.0
     mean_square = square / n**2
@@ -88,7 +88,7 @@ def oas(square: float, n: int, rows: float) -> float:
 
 
 def ledoit_wolf(square: float, fourth: float, n: int, rows: float) -> float:
-    """The share of ‖R - I‖² that is estimation error, from tr(R²) and the mean of |z|⁴."""
+    """Return the share of ‖R - I‖² that is estimation error, from tr(R²) and the mean of |z|⁴."""
     if n == 0:
         return 1.0
     error = (fourth - square) / (n * rows)

@@ -1,8 +1,8 @@
-"""Pseudo-counts: Laplace's rule, Lidstone's λ and the m-estimate are one thing.
+"""Pseudo-counts: Laplace's rule, Lidstone's λ and the m-estimate are the same thing.
 
-A Dirichlet prior with parameters a_v turns counts n_v into (n_v + a_v) / (n + Σa). With a_v = 1
-that is Laplace's rule, with a_v = λ Lidstone's, with a_v = m·p_v the m-estimate. Counts are never
-smoothed; this acts when a family is solved.
+A Dirichlet prior with parameters a_v turns counts n_v into shares (n_v + a_v) / (n + Σa). With a_v
+= 1 that is Laplace's rule, with a_v = λ Lidstone's, with a_v = m·p_v the m-estimate. Counts are
+never smoothed; smoothing acts when a family is solved.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Smoothing:
-    """How much is added to a count: `alpha` to each value's, or m·p if `m` is given.
+    """The pseudo-counts: `alpha` for each value, or m·p if `m` is given.
 
-    `alpha` is a number, one number per column, "auto" or, for categories, one array per column.
-    `p` is the guess of the probability (for Poisson: of the rate) before any data.
+    `alpha` is a number, one number per column, "auto" or, for categories, one array per column. `p`
+    is the prior probability (for Poisson: the prior rate).
     """
 
     alpha: Any = 1.0
@@ -34,7 +34,7 @@ class Smoothing:
         return self.m is None and isinstance(self.alpha, str)
 
     def pseudo_counts(self, size: int, column: int | None = None) -> Array:
-        """What to add to the counts of a distribution over `size` values, (size,).
+        """Return the pseudo-counts of a distribution over `size` values, (size,).
 
         >>> Smoothing(alpha=1).pseudo_counts(3)
         array([1., 1., 1.])
@@ -66,7 +66,7 @@ class Smoothing:
 
 
 def per_column(name: str, value: Any, width: int) -> Array:
-    """A number for each column, from one for all or one each."""
+    """Return a number for each column, from one number for all or one for each."""
     numbers = np.asarray(value, dtype=np.float64)
     if numbers.shape not in ((), (width,)):
         raise ValueError(
@@ -77,7 +77,7 @@ def per_column(name: str, value: Any, width: int) -> Array:
 
 
 def of_column(option: Any, column: int | None) -> Any:
-    """The part of an option that concerns one column, if it is given by column."""
+    """Return the part of an option that is for one column, if it is given by column."""
     return option if column is None or not hasattr(option, "__len__") else option[column]
 
 
@@ -86,10 +86,10 @@ def where(column: int | None) -> str:
 
 
 def leave_one_out_alpha(tables: Iterable[Array]) -> float:
-    """The λ under which each observation is likeliest given all others.
+    """Return the λ that maximises the leave-one-out likelihood.
 
-    Maximises Σ_v n_v log((n_v - 1 + λ) / (n - 1 + λk)) over tables of counts (K, k), a row each
-    a distribution over k values. The counts are all it needs.
+    Maximises Σ_v n_v log((n_v - 1 + λ) / (n - 1 + λk)) over tables of counts (K, k), in which each
+    row is a distribution over k values. Only the counts are needed.
 
     >>> round(leave_one_out_alpha([np.array([[60.0, 40.0], [35.0, 65.0]])]), 2)
     9.42
@@ -119,7 +119,7 @@ def leave_one_out_alpha(tables: Iterable[Array]) -> float:
 
 
 def maximise(score: Callable[[float], float]) -> float:
-    """exp of the argument in log 1e-10 … log 1e4 that scores best."""
+    """Return exp of the argument in log 1e-10 … log 1e4 with the best score."""
     from scipy.optimize import minimize_scalar  # takes a quarter of a second
 
     grid = np.linspace(np.log(1e-10), np.log(1e4), 57)
@@ -131,7 +131,7 @@ def maximise(score: Callable[[float], float]) -> float:
 
 
 def log_ratio(counts: Array, totals: Array) -> Array:
-    """log(counts / totals); log 0 is -inf and so is 0/0, without a warning."""
+    """Return log(counts / totals); log 0 and log 0/0 are -inf, without a warning."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(counts)
         ratio -= np.log(totals)
@@ -142,9 +142,9 @@ def log_ratio(counts: Array, totals: Array) -> Array:
 
 
 def finite_part(log_probability: Array) -> tuple[Array, Array | None]:
-    """A table (V, K) of log-probabilities without its -inf, and where they were (or None).
+    """Return a table (V, K) of log-probabilities without its -inf, and where they were (or None).
 
-    A value that no class can explain is left out of the product: its row is 0 throughout.
+    A value that no class can explain is left out of the product: its row is 0 in all classes.
     """
     impossible = np.isneginf(log_probability)
     if not impossible.any():

@@ -1,1 +1,1 @@
-"""One probability from several scores, learned from rows that had no part in the counts."""
+"""Stacking: one probability from several scores, with weights learned out of fold."""

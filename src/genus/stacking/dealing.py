@@ -1,7 +1,7 @@
-"""Rows dealt into folds, and what was counted of all rows but those of a fold.
+"""Rows dealt into folds, and the statistics of all rows without a fold.
 
-The statistics of all rows less those of a fold are a difference, so that nothing is counted twice,
-and whatever is solved from it has not seen the fold.
+The statistics of all rows minus those of a fold are a difference, so nothing is counted twice, and
+whatever is solved from it does not depend on the fold.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from genus.statistics.group import GATHERED
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """Rows X of classes[y] with weights, the fold of each, and statistics of all and of each fold.
+    """Rows X of classes[y] with weights and folds; the statistics of all rows and of each fold.
 
-    `whole` may be of more rows than these.
+    `whole` may contain more rows than these.
     """
 
     X: Any
@@ -36,7 +36,7 @@ class Dealt:
     parts: Sequence[Any]
 
     def left_out(self) -> Iterator[tuple[NDArray[np.intp], Any]]:
-        """The rows of each fold, and the statistics of all other rows."""
+        """Yield the rows of each fold, and the statistics of all other rows."""
         ends = np.cumsum(np.bincount(self.fold, minlength=len(self.parts)))[:-1]
         tests = np.split(matrix.stable_order(self.fold), ends)
         for test, part in zip(tests, self.parts, strict=True):
@@ -44,9 +44,9 @@ class Dealt:
 
 
 def floored(statistics: Any) -> Any:
-    """Counts without those below nothing, and those that are no more than rounding.
+    """Set counts that are negative, or no more than rounding errors, to zero.
 
-    A count is below nothing where two words or categories share a hash.
+    A count can be negative if two words or categories share a hash.
     """
     if isinstance(statistics, Compound):
         return Compound({name: floored(part) for name, part in statistics.parts.items()})
@@ -59,15 +59,15 @@ def floored(statistics: Any) -> Any:
 
 
 def above_rounding(counts: Array) -> Array:
-    """The same counts, zero where they are less than rounding of the largest."""
+    """Return the counts with zero where they are below the rounding error of the largest."""
     return np.where(counts > GATHERED * counts.max(initial=0.0), counts, 0.0)
 
 
 def deal(y: Codes, weight: Array, folds: int, most: int) -> tuple[NDArray[np.intp], Codes, Array]:
-    """The number, the fold and the weight of rows, each class spread over all folds.
+    """Return the numbers, folds and weights of rows, with each class spread over all folds.
 
-    Rows are given in an order that means nothing. One of weight w stands for so many that are
-    alike, and goes into as many folds, by equal parts; all together are `most` rows or a few more.
+    The order of the rows must be arbitrary. A row of weight w stands for w equal rows and goes into
+    as many folds, in equal parts. The result has about `most` rows.
 
     >>> deal(np.array([0, 0, 1]), np.array([1.0, 2.0, 5.0]), 2, 99)
     (array([0, 1, 1, 2, 2]), array([0, 1, 0, 0, 1]), array([1. , 1. , 1. , 2.5, 2.5]))

@@ -1,7 +1,7 @@
-"""Folds by subtraction: every row is counted once, and a fold is left out of the sum.
+"""Folds by subtraction: every row is counted once, and each fold is subtracted from the sum.
 
-The statistics of all folds but one are the statistics of all less those of the one. Whatever is
-chosen from data (alpha, bins, shrinkage, words) is chosen again when these are solved.
+Whatever is chosen from data (alpha, bins, shrinkage, words) is chosen again when the difference is
+solved.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from genus.statistics import Array
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Rows X of classes[y], their weights, the fold of each, and the model of each fold alone."""
+    """Rows X of classes[y], their weights and folds, and a model of each fold."""
 
     X: Matrix
     y: Codes
@@ -46,7 +46,7 @@ class Folds:
         return reduce(add, self.parts)
 
     def left_out(self) -> Iterator[tuple[NDArray[np.intp], Model]]:
-        """The rows of each fold, and the model of all others."""
+        """Yield the rows of each fold, and the model of all other rows."""
         ends = np.cumsum(np.bincount(self.fold))[:-1]
         tests = np.split(matrix.stable_order(self.fold), ends)
         for test, part in zip(tests, self.parts, strict=True):
@@ -96,7 +96,7 @@ def in_time(folds: int, time: Array) -> Codes:
 
 
 def stratified(folds: int, codes: Codes, random_state: int | None) -> Codes:
-    """Folds with about the same share of every class; rare classes are spread as far as they go."""
+    """Deal rows into folds with similar class shares; rare classes go into as many as possible."""
     order = np.random.default_rng(random_state).permutation(len(codes))
     order = order[matrix.stable_order(codes[order])]
     fold = np.empty(len(codes), dtype=np.int64)

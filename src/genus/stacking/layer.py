@@ -1,10 +1,10 @@
-"""A few weights that make scores into probabilities: softmax regression with shared weights.
+"""A few weights that turn scores into probabilities: softmax regression with shared weights.
 
     p(k|i) = softmax_k(Σ_g w_g F_ikg + b_k)
 
-F are scores (m, K, G) of m rows by G kinds of evidence, from counts that the rows had no part in.
-The weights are those of the least Σ weight · -log p - log prior(w, b), by Newton's method. Tables,
-texts and mail all get their weights here, each by a `Prior` of its own.
+F are scores (m, K, G) of m rows by G kinds of evidence, from counts that do not include the rows.
+The weights minimise Σ weight · -log p - log prior(w, b), by Newton's method. Tables, texts and mail
+all learn their weights here, each with its own `Prior`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SMALLEST_GAIN = 1e-12  # the relative gain for which evidence left out does not 
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """What weights θ = (w, b) cost in nats: by rows F (m, K, G) of classes y, and by the prior."""
+    """The loss of weights θ = (w, b) in nats, on rows F (m, K, G) of classes y, with the prior."""
 
     F: Array
     y: Codes
@@ -55,7 +55,7 @@ class Loss:
         return rows + 0.5 * float((θ - mean) @ pull), slope + pull, curvature + precision
 
     def minimum(self, guess: Solution | None = None) -> Solution:
-        """Return the weights of the least loss, of any sign; `guess` is where to begin."""
+        """Return the weights with the least loss, of any sign; the search starts at `guess`."""
         θ, G = self._normal[0] if guess is None else np.concatenate(guess), self.F.shape[2]
         for _ in range(MOST_STEPS):
             before, slope, curvature = self.derivatives(θ)
@@ -71,7 +71,7 @@ class Loss:
         return θ[:G], θ[G:]
 
     def minimum_of(self, used: NDArray[np.bool_]) -> Solution:
-        """Return the weights of the least loss if only evidence that is `used` has any."""
+        """Return the weights with the least loss if only the `used` evidence may have any."""
         w = np.zeros(len(used))
         F = np.ascontiguousarray(self.F[:, :, used])
         w[used], b = replace(self, F=F, prior=self.prior.given_zero(~used)).minimum()
@@ -79,10 +79,11 @@ class Loss:
 
 
 def fit(F: Array, y: Codes, weight: Array, prior: Prior, guess: Solution | None = None) -> Solution:
-    """Return the best w (G,) and b (K,) for rows of `weight` (m,), w of the signs that it may have.
+    """Return the best w (G,) and b (K,) for rows of `weight` (m,), with the allowed signs of w.
 
-    Evidence whose weight must not be negative and is gets left out, with what refines it, and the
-    rest is fitted again, until there is none. `guess` is where to begin, if not at the prior.
+    If a weight is negative but must not be, its evidence is left out together with its refinements,
+    and the rest is fitted again, until no such weight is left. The search starts at `guess`, or at
+    the prior.
     """
     loss = Loss(np.ascontiguousarray(F), y, weight, prior)
     w, b = loss.minimum(guess)
@@ -94,13 +95,13 @@ def fit(F: Array, y: Codes, weight: Array, prior: Prior, guess: Solution | None 
 
 
 def returned(loss: Loss, solution: Solution, used: NDArray[np.bool_]) -> Solution:
-    """Return the best weights, of some that are allowed and the evidence that is `used` for them.
+    """Return the best weights after trying to bring back evidence that was left out.
 
     Evidence may have been left out only because of other evidence that was left out with it. It is
-    used again if a positive weight lowers the loss, which is then the least of all weights allowed:
-    the active set method of Lawson and Hanson (1974, chapter 23), in which the loss always falls,
-    so that no set of evidence comes twice. That needs a convex set, which the weights of refined
-    evidence are not: it stays left out.
+    used again if a positive weight lowers the loss, which is then the minimum over all allowed
+    weights: the active set method of Lawson and Hanson (1974, chapter 23). The loss always falls,
+    so no set of evidence comes twice. The method needs a convex set, which the weights of refined
+    evidence are not: those stay left out.
     """
     (w, b), G, prior, before = solution, len(used), loss.prior, np.inf
     stays_out = ~prior.nonnegative | prior.is_refined | (prior.refines >= 0)
@@ -124,10 +125,11 @@ def returned(loss: Loss, solution: Solution, used: NDArray[np.bool_]) -> Solutio
 
 
 def fit_groups(F: Array, y: Codes, weight: Array, prior: Prior) -> tuple[Solution, Prior]:
-    """Return w (G,) and b (K,), and the prior with the precision that its groups turn out to have.
+    """Return w (G,) and b (K,), and the prior with the learned precision of its groups.
 
-    It is learned from the weights themselves (MacKay 1992): γ of a group are told by the rows, and
-    their precision is that of γ weights of their size, and of one more at what was given.
+    The precision is learned from the weights themselves (MacKay 1992). If the rows determine γ
+    weights of a group, its precision is that of γ weights of this size and of one more at the given
+    precision.
     """
     F, given, guess = np.ascontiguousarray(F), np.diag(prior.precision), None
     groups = [np.flatnonzero(prior.group == g) for g in np.unique(prior.group[prior.group >= 0])]

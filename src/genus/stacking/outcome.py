@@ -1,4 +1,4 @@
-"""What probabilities of rows out of fold are worth."""
+"""Scores of out-of-fold probabilities."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from genus.statistics import Array
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """Out-of-fold probabilities, row by row, and what they are worth.
+    """Out-of-fold probabilities, row by row, and their scores.
 
-    `y` are positions in `classes`, and `fold` is the number of the fold that each row was in.
+    `y` has positions in `classes`, and `fold` the number of each row's fold.
     """
 
     probabilities: Array
@@ -44,7 +44,7 @@ class CrossValidation:
 
     @property
     def predictions(self) -> NDArray[Any]:
-        """The class that is decided for in each row, (m,): the likeliest unless costs say else."""
+        """The class that is decided for in each row, (m,): the most probable, unless costs say."""
         return self.classes[self.decided]
 
     @property
@@ -67,13 +67,15 @@ class CrossValidation:
 
     @property
     def log_loss(self) -> float:
-        """The mean of -log p(y|x); as in scikit-learn, p is at least 2e-16, a float's precision."""
+        """The mean of -log p(y|x), where p is at least 2e-16, a float's precision, as in
+        scikit-learn.
+        """
         own = self.probabilities[np.arange(len(self.y)), self.y]
         return self._mean(-np.log(np.maximum(own, np.finfo(float).eps)))
 
     @property
     def brier(self) -> float:
-        """The mean squared error of the probabilities; halved for two classes, as is custom."""
+        """The mean squared error of the probabilities; halved for two classes, as is usual."""
         truth = np.zeros_like(self.probabilities)
         truth[np.arange(len(self.y)), self.y] = 1.0
         squared = ((self.probabilities - truth) ** 2).sum(axis=1)
@@ -81,9 +83,10 @@ class CrossValidation:
 
     @property
     def calibration_error(self) -> float:
-        """How far probabilities of the likeliest class are from how often it is right.
+        """The difference between the probability of the predicted class and how often it is right.
 
-        The expected calibration error: the mean distance over 15 equal steps of probability.
+        This is the expected calibration error: the mean difference over 15 equal steps of
+        probability.
         """
         sure = self.probabilities[np.arange(len(self.y)), self._likeliest]
         step = np.minimum((sure * 15).astype(int), 14)

@@ -1,16 +1,16 @@
-"""What weights of evidence are before any row is seen: one normal distribution for every stacker.
+"""The prior of the weights of evidence: one normal distribution for every stacker.
 
     w ~ N(start, precision⁻¹),        b_k ~ N(centre_k, 1 / constant_ridge)
 
 Its negative logarithm is added to the loss of the rows, which is a sum of nats. So a precision is
-in nats, too: a weight that is one away from its start costs precision / 2. A row tells as much of
-a weight as its evidence varies over the classes by p(k|x). If the evidence for two classes differs
-by one, that is 1/4 for a row that is undecided, and less for all others: a precision of r is worth
-at least 4r rows.
+in nats, too: a weight at distance one from its start costs precision / 2. The information of a row
+about a weight is the variance of its evidence over the classes, by p(k|x). If the evidence for two
+classes differs by one, that is 1/4 for a row with even odds, and less for all others: a precision
+of r is worth at least 4r rows.
 
-Why a normal distribution: the loss stays convex and its minimum unique, so that the answer does not
-depend on where the search begins; weights that no row tells anything about stay where they start;
-and Newton's method needs few steps.
+The reasons for a normal distribution: the loss stays convex and its minimum unique, so the result
+does not depend on where the search begins; weights about which the rows have no information stay
+where they start; and Newton's method needs few steps.
 
 Symbols: K classes, G kinds of evidence.
 """
@@ -29,14 +29,15 @@ Array = NDArray[np.float64]
 class Prior:
     """A normal distribution of weights w (G,) and constants b (K,), and which weights may be < 0.
 
-    `precision` (G, G) is the inverse covariance of w. Weights of the same `group` (0, 1, …) share
-    a precision that is learned from them; they are independent, and those of group -1 keep theirs.
+    `precision` (G, G) is the inverse covariance of w. Weights of the same `group` (0, 1, …) are
+    independent and share a precision that is learned from them; weights of group -1 keep theirs.
 
-    Evidence that is `nonnegative` gets no weight rather than a negative one: that would say that
-    the evidence is misread, which some rows suggest by chance. Evidence g that `refines[g]` other
-    evidence (-1 for none) corrects it, with any sign, and gets no weight if that gets none.
+    Evidence that is `nonnegative` gets weight zero rather than a negative one. A negative weight
+    would reverse the evidence, which some rows suggest by chance. Evidence g that refines other
+    evidence `refines[g]` (-1 for none) corrects it with any sign, and gets no weight if the other
+    gets none.
 
-    A `constant_ridge` of 0 leaves the constants to the rows.
+    If `constant_ridge` is 0, only the rows determine the constants.
     """
 
     start: Array
@@ -59,7 +60,7 @@ class Prior:
         refines: NDArray[np.intp] | None = None,
         constant_ridge: float = 1.0,
     ) -> Prior:
-        """Make a prior; a `precision` (G,) is that of weights that are independent.
+        """Make a prior; a `precision` (G,) means that the weights are independent.
 
         >>> Prior.of(np.ones(2), np.array([1.0, 4.0]), np.zeros(3)).precision
         array([[1., 0.],
@@ -85,8 +86,9 @@ class Prior:
     def whole_precision(self) -> Array:
         """The inverse covariance of w and b, (G + K, G + K).
 
-        A shift of all b alike changes no probability. It is held at nothing, so that there is one
-        solution even if `constant_ridge` is 0; if that is more, no shift is best anyway.
+        Adding the same number to all b changes no probability. This sum is fixed at zero, so that
+        there is one solution even if `constant_ridge` is 0; if it is positive, zero is the best
+        anyway.
         """
         G, K = len(self.start), len(self.centre)
         whole = np.zeros((G + K, G + K))
@@ -97,8 +99,8 @@ class Prior:
     def given_zero(self, out: NDArray[np.bool_]) -> Prior:
         """Return the distribution of the other weights, given that the weights `out` are zero.
 
-        A normal distribution again: its precision is the block of those that are left, and its mean
-        moves by what the weights left out had in common with them.
+        It is normal again: its precision is the block of the remaining weights, and its mean shifts
+        according to their covariance with the weights left out.
         """
         left = ~out
         precision = self.precision[np.ix_(left, left)]
@@ -107,24 +109,24 @@ class Prior:
         return Prior.of(start, precision, self.centre, constant_ridge=self.constant_ridge)
 
     def with_refinements(self, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the evidence `out`, and what refines it."""
+        """Return the evidence `out` together with its refinements."""
         return out | np.append(out, False)[self.refines]
 
     @property
     def is_refined(self) -> NDArray[np.bool_]:
-        """Whether other evidence refines it, (G,)."""
+        """Whether other evidence refines this one, (G,)."""
         return np.isin(np.arange(len(self.start)), self.refines)
 
 
 def around_multiple(
     direction: Array, factor: float, ridge: float, factor_ridge: float
 ) -> tuple[Array, Array]:
-    """Return start (G,) and precision (G, G) of weights whose proportions are known beforehand.
+    """Return start (G,) and precision (G, G) for weights with known proportions.
 
     w = t · direction + δ with t ~ N(factor, 1 / factor_ridge) and δ_g ~ N(0, 1 / ridge): the
-    proportions of w are roughly those of `direction`, and how large they all are is another
-    question. So the covariance of w is I / ridge + direction directionᵀ / factor_ridge, and its
-    inverse follows by Sherman and Morrison's formula.
+    proportions of w are roughly those of `direction`, and their common factor is less certain. So
+    the covariance of w is I / ridge + direction directionᵀ / factor_ridge, and its inverse follows
+    from the Sherman-Morrison formula.
 
     >>> start, precision = around_multiple(np.array([3.0, 1.0]), 2.0, 5.0, 4.0)
     >>> start

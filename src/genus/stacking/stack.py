@@ -1,9 +1,9 @@
-"""One probability from what several experts say, learned from rows that they have not seen.
+"""One probability from the scores of several experts, learned out of fold.
 
     p(k|x) = (1 - ε) softmax_k(Σ_g w_g F_kg(x) + b_k) + ε share_k
 
-F are scores of every class by every kind of evidence, out of fold. The weights are drawn to a
-`Prior`; the doubt ε says how many rows are not what they seem.
+F are scores of every class by every kind of evidence, out of fold. The weights are shrunk towards a
+`Prior`. The doubt ε is the share of rows that may be mislabelled.
 
 Symbols: m rows, K classes, G kinds of evidence.
 """
@@ -40,7 +40,7 @@ class Stacked:
 def stack(
     F: Array, y: Codes, weight: Array, fold: Codes, prior: Prior, taught: NDArray[np.bool_]
 ) -> Stacked:
-    """Learn weights from the rows that are `taught`, and judge all of them out of fold."""
+    """Learn weights from the rows that are `taught`, and score all rows out of fold."""
     solved, learned = layer.fit_groups(F[taught], y[taught], weight[taught], prior)
     w, b = supported(F[taught], y[taught], weight[taught], solved, learned)
     log_p = np.empty(F.shape[:2])
@@ -61,7 +61,7 @@ def stack(
 def supported(
     F: Array, y: Codes, weight: Array, solved: layer.Solution, prior: Prior
 ) -> layer.Solution:
-    """Return weights and constants if the rows support them, else the best constants alone."""
+    """Return weights and constants if the rows support them, else only the best constants."""
     if is_told(F, y, weight, solved, prior):
         return solved
     nothing = np.zeros(F.shape[2], dtype=bool)
@@ -69,16 +69,16 @@ def supported(
 
 
 def shares(y: Codes, weight: Array, classes: int) -> Array:
-    """How common each class is, with one more row of each, (K,)."""
+    """Return the share of each class, with one more row of each class, (K,)."""
     share = matrix.class_weights(y, weight, classes)[:, 0] + 1.0
     return share / share.sum()
 
 
 def is_told(F: Array, y: Codes, weight: Array, solved: layer.Solution, prior: Prior) -> bool:
-    """Whether the rows gain more by weights than by chance: one nat for each weight they tell.
+    """Return whether the weights gain more than chance: one nat for each effective weight.
 
-    Akaike's criterion, by the effective number of weights, tr(I - precision · covariance). Rows
-    that are noise say something out of fold, too, for each fold is unlike what is left without it.
+    This is Akaike's criterion with the effective number of weights, tr(I - precision · covariance).
+    Even noise seems informative out of fold, because each fold differs from the rest of the rows.
     """
     G, K = F.shape[2], F.shape[1]
     loss, _, curvature = layer_sums(
@@ -91,10 +91,11 @@ def is_told(F: Array, y: Codes, weight: Array, solved: layer.Solution, prior: Pr
 
 
 def doubted(own: Array, share: Array, weight: Array) -> float:
-    """The share of rows that are not what they seem, and of any class: at least one in all.
+    """Return the share of mislabelled rows, which may be of any class; at least one row in all.
 
-    Expectation maximisation of Σ log((1 - ε) p + ε share), with one such row beforehand. So no
-    probability is surer than the rows can tell, and one strange row no reason for endless regret.
+    Expectation maximisation of Σ log((1 - ε) p + ε share), with one such row added beforehand. So
+    no probability is more confident than the number of rows allows, and one odd row does not cost
+    an unbounded loss.
     """
     total = weight.sum()
     ε = 1 / (total + 2)

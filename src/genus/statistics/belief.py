@@ -1,9 +1,9 @@
-"""What rows tell of weights, without the rows: a normal distribution that adds up.
+"""The information of rows about weights, without the rows: a normal distribution that adds up.
 
-Near its best weights θ a log-likelihood is that of a normal distribution of precision Λ, its
-curvature. Of independent rows the curvatures add up, and so do Λθ: from the two sums the weights of
-all rows are Λ⁻¹ Λθ. They are not those of one fit to all rows, for each part was judged by its own
-counts; but they add in any order, and can be taken away again.
+Near its best weights θ, a log-likelihood is that of a normal distribution whose precision Λ is its
+curvature. For independent rows the curvatures add up, and so do Λθ: from the two sums the weights
+of all rows are Λ⁻¹ Λθ. They are not exactly those of one fit to all rows, because each part used
+its own counts; but they can be added in any order and subtracted again.
 
 Symbols: P weights, known by their names.
 """
@@ -40,7 +40,7 @@ class Belief:
 
     @classmethod
     def of(cls, names: Sequence[str], weights: Array, precision: Array) -> Belief:
-        """What rows tell whose best weights are these, and the curvature there."""
+        """Return the information of rows with these best weights and this curvature."""
         order = np.argsort(names)
         sorted_names = tuple(names[i] for i in order)
         inner = precision[np.ix_(order, order)]
@@ -48,7 +48,7 @@ class Belief:
 
     @property
     def classes(self) -> Axis:
-        """None: it is of no class by itself."""
+        """No classes: weights do not belong to a class."""
         return labels.empty_axis()
 
     def __add__(self, other: Belief) -> Belief:
@@ -77,23 +77,23 @@ class Belief:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all sums can be calculated with."""
+        """Whether all sums are finite."""
         return bool(np.abs(self.precision).max(initial=0) <= MOST_COUNT)
 
     @property
     def is_possible(self) -> bool:
-        """Whether rows can have given this: no curvature is negative."""
+        """Whether rows can produce these sums: no curvature is negative."""
         return bool((np.diag(self.precision) >= 0).all())
 
     def under(self, own: Axis, classes: Axis) -> Belief:
-        """All of it, unless no class is left."""
+        """Return the same, or nothing if no class is left."""
         return self if len(own) else Belief()
 
     def settled(self, before: Belief) -> Belief:
-        """What is left after forgetting.
+        """Return what is left after forgetting.
 
-        What rows tell depends on the rows that they were learned with, so that more may be taken
-        away than was given. Where no curvature is left nothing is told.
+        The information of rows depends on the rows that they were learned with, so more may be
+        subtracted than was added. Where no curvature is left, there is no information.
         """
         if len(self.names) == 0:
             return self
@@ -104,7 +104,7 @@ class Belief:
         return Belief(self.names, (precision + precision.T) / 2, kept @ (kept.T @ self.shift))
 
     def solve(self, names: Sequence[str], start: Array, ridge: Array) -> Array:
-        """The weights of some names (P,), drawn to `start` by `ridge`."""
+        """Return the weights of some names (P,), shrunk towards `start` by `ridge`."""
         at = {name: i for i, name in enumerate(names)}
         known = [i for i, name in enumerate(self.names) if name in at]
         place = [at[self.names[i]] for i in known]

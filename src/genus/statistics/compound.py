@@ -1,4 +1,4 @@
-"""Several statistics of the same rows, as one."""
+"""Several statistics of the same rows, as one value."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from genus.statistics.group import freeze
 
 @dataclass(frozen=True, eq=False)
 class Compound:
-    """Statistics by name; every operation is that of each part.
+    """Statistics by name; every operation applies to each part.
 
-    If no rows are left, every part is as if there had never been any: a sample may then hold every
-    row again.
+    If no rows are left, every part is reset: a sample may then hold every row again.
     """
 
     parts: Mapping[str, Any]
@@ -57,20 +56,22 @@ class Compound:
 
     @property
     def is_finite(self) -> bool:
-        """Whether no sum has grown beyond what can be calculated with."""
+        """Whether all sums are finite."""
         return all(part.is_finite for part in self.parts.values())
 
     @property
     def is_possible(self) -> bool:
-        """Whether rows can have given these sums."""
+        """Whether rows can produce these sums."""
         return all(part.is_possible for part in self.parts.values())
 
     def under(self, own: Axis, classes: Axis) -> Compound:
-        """What was counted of the classes `own`, under other names."""
+        """Return the statistics of the classes `own`, under other names."""
         return self._each(lambda _, part: part.under(own, classes))
 
     def settled(self, before: Compound) -> Compound:
-        """What is left of `before` after forgetting; ImpossibleError if it was not in it."""
+        """Return what is left of `before` after forgetting; raise ImpossibleError if it was not in
+        it.
+        """
         return self._each(lambda name, part: part.settled(before[name]))
 
     def _each(self, operation: Callable[[str, Any], Any]) -> Compound:

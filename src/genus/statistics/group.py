@@ -1,4 +1,4 @@
-"""What both statistics share: the group that they form, and how exact its sums are."""
+"""What all statistics share: their group operations, and how exact their sums are."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ GATHERED = 1e-9
 
 
 class ImpossibleError(ValueError):
-    """More was to be forgotten than was learned: no rows can have left that behind.
+    """More was forgotten than was learned: no rows can produce the result.
 
-    `of_other_rows`: as many as were learned, but not the same.
+    With `of_other_rows`, as many rows as were learned, but not the same rows.
     """
 
     def __init__(self, of_other_rows: bool = False) -> None:
@@ -34,7 +34,7 @@ class ImpossibleError(ValueError):
 
 
 class Statistics(Protocol):
-    """What every family counts into."""
+    """The protocol of statistics, which every family counts into."""
 
     @property
     def classes(self) -> Axis: ...
@@ -42,45 +42,47 @@ class Statistics(Protocol):
     def __sub__(self, other: Self, /) -> Self: ...
     def __mul__(self, factor: float, /) -> Self: ...
     def under(self, own: Axis, classes: Axis) -> Self:
-        """What was counted of the classes `own`, under other names."""
+        """Return the statistics of the classes `own`, under other names."""
 
     def settled(self, before: Self) -> Self:
-        """What is left of `before` after forgetting; ImpossibleError if it was not in it."""
+        """Return what is left of `before` after forgetting; raise ImpossibleError if it was not in
+        it.
+        """
 
     @property
     def is_finite(self) -> bool:
-        """Whether no sum has grown beyond what can be calculated with."""
+        """Whether all sums are finite."""
 
     @property
     def is_possible(self) -> bool:
-        """Whether rows can have given these sums."""
+        """Whether rows can produce these sums."""
 
 
 def difference(a: Array, b: Array) -> Array:
-    """a - b, exactly zero where the two agree to rounding; whole numbers need no rounding."""
+    """Return a - b, exactly zero where both agree up to rounding; whole numbers are exact."""
     if a.shape != b.shape:
         a, b = np.broadcast_arrays(a, b)
     return subtract(a.reshape(-1), b.reshape(-1), ROUNDING, threads()).reshape(a.shape)
 
 
 def settle(rest: Array, before: Array) -> Array:
-    """What is left of `before` after forgetting: no more than rounding of it is nothing.
+    """Return what is left of `before` after forgetting; a rest within rounding becomes zero.
 
-    Sums of whole numbers are exact; of others the error of many operations may have gathered.
+    Sums of whole numbers are exact; in other sums the errors of many operations may accumulate.
     """
     whole = (rest == np.floor(rest)) & (before == np.floor(before))
     return np.where((np.abs(rest) <= GATHERED * np.abs(before)) & ~whole, 0.0, rest)
 
 
 def divide(a: Array, b: Array) -> Array:
-    """a / b, zero where b is zero."""
+    """Return a / b, zero where b is zero."""
     if np.all(b):
         return np.asarray(a / b)
     return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b != 0)
 
 
 def freeze(value: Any) -> Any:
-    """A value, made of dataclasses, tuples and dictionaries, with arrays that cannot be written."""
+    """Return a value of dataclasses, tuples and dictionaries with its arrays made read-only."""
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
         return value
@@ -94,5 +96,5 @@ def freeze(value: Any) -> Any:
 
 @cache
 def field_names(kind: type) -> tuple[str, ...]:
-    """The fields of a dataclass; none of another type."""
+    """Return the fields of a dataclass; none for another type."""
     return tuple(part.name for part in fields(kind)) if is_dataclass(kind) else ()

@@ -26,10 +26,10 @@ from genus.statistics.group import (
 class Moments:
     """Sums of powers of z = x - origin by class: Σw, Σwz and Σwz² or Σwzzᵀ.
 
-    The origin of a class is its mean on a coarse grid. Raw sums (origin 0) lose their digits when
-    the mean is large against the spread; (n, mean, M2) is no group. Sums about an origin are, and
-    moving it is exact algebra. It is set anew after every operation from what the sums then hold,
-    so that nothing of what was forgotten survives in it.
+    The origin of a class is its mean on a coarse grid. Raw sums (origin 0) lose their digits if the
+    mean is large compared with the spread; (n, mean, M2) is not a group. Sums about an origin are a
+    group, and moving the origin is exact algebra. The origin is computed again from the sums after
+    every operation, so that it contains nothing of what was forgotten.
 
     `structure` says which second powers are kept:
     - "diagonal": Σwz² by class and column, (K, n), with weights (K, n): holes are left out singly
@@ -56,7 +56,7 @@ class Moments:
 
     @classmethod
     def zero(cls, structure: str, quartic: bool = False) -> Moments:
-        """The sums over no rows."""
+        """Return the sums over no rows."""
         none = np.zeros((0, 0))
         cube = np.zeros((0, 0, 0))
         squares = cube if structure == "separate" else none
@@ -76,7 +76,7 @@ class Moments:
         third: Array | None = None,
         fourth: Array | None = None,
     ) -> Moments:
-        """Sums fresh from the rows, right to the rounding of a sum."""
+        """Make sums that were just computed from rows, exact up to the rounding of a sum."""
         second = squares if structure == "diagonal" else diagonal(squares)
         noise = ROUNDING * second
         return cls(structure, classes, origin, weights, sums, squares, noise, third, fourth)
@@ -84,7 +84,7 @@ class Moments:
     @property
     @np.errstate(over="ignore", invalid="ignore")
     def is_possible(self) -> bool:
-        """Whether rows can have given these sums: no weight or variance is negative."""
+        """Whether rows can produce these sums: no weight or variance is negative."""
         return bool((self.weights >= 0).all() and (self.variance() >= 0).all())
 
     @property
@@ -99,7 +99,7 @@ class Moments:
 
     @property
     def moments(self) -> Moments:
-        """The sums, which these are: `Points` may become some."""
+        """The sums themselves; `Points` has the same property."""
         return self
 
     def __add__(self, other: Moments) -> Moments:
@@ -137,7 +137,7 @@ class Moments:
     __hash__ = None  # type: ignore[assignment]
 
     def align(self, classes: Axis, width: int) -> Moments:
-        """The same sums with one row per class of `classes`; zeros for those not counted."""
+        """Return the same sums for the classes `classes`; zeros for those not counted."""
         if labels.is_same(self.classes, classes) and self.width == width:
             return self
         index, size = labels.positions(self.classes, classes), len(classes)
@@ -159,7 +159,7 @@ class Moments:
         return self._by_class(classes, lambda sums: labels.spread(sums, index, size))
 
     def of_columns(self, columns: NDArray[np.intp]) -> Moments:
-        """The sums of some columns in another order, diagonal ones only; nothing for -1."""
+        """Return the sums of some columns in another order, diagonal ones only; zeros for -1."""
         if len(self.classes) == 0:
             return self
 
@@ -180,7 +180,7 @@ class Moments:
         return kept if there.all() else kept._by_class(classes, lambda sums: sums[there])
 
     def about(self, origin: Array) -> Moments:
-        """The same sums about another origin: z' = z + δ with δ = old origin - new origin."""
+        """Return the same sums about another origin: z' = z + δ, δ = old origin - new origin."""
         δ = self.origin - origin
         if not δ.any():
             return self
@@ -223,11 +223,11 @@ class Moments:
         )
 
     def mean(self) -> Array:
-        """Class means (K, n); the origin where nothing was counted."""
+        """Return class means (K, n); the origin where nothing was counted."""
         return self.origin + self._offset()
 
     def scatter(self) -> Array:
-        """Σw(x - mean)(x - mean)ᵀ in the shape of `squares`."""
+        """Return Σw(x - mean)(x - mean)ᵀ in the shape of `squares`."""
         d = self._offset()
         if self.structure == "diagonal":
             return self._resolved(self.squares - d * self.sums, self.squares)
@@ -240,7 +240,7 @@ class Moments:
         return np.where(constant[..., :, None] | constant[..., None, :], 0.0, scatter)
 
     def variance(self) -> Array:
-        """Within-class variances, 1/Σw: (K, n), or (n,) if pooled. Rounding noise counts as 0."""
+        """Return within-class variances, 1/Σw: (K, n), or (n,) if pooled; 0 if within the noise."""
         second = self._second()
         explained = self._offset() * self.sums
         if self.structure != "pooled":
@@ -265,7 +265,7 @@ class Moments:
         return kept.about(kept.centred_origin())
 
     def centred_origin(self) -> Array:
-        """Each class's mean on a grid as wide as its spread; 0 where nothing was counted."""
+        """Return each class's mean on a grid as wide as its spread; 0 where nothing was counted."""
         variance = np.broadcast_to(self.variance(), self.origin.shape)
         origin = grid_point(self.mean(), np.sqrt(np.maximum(variance, 0)))
         # Formal differences, which no rows can have given, stay where they are.
@@ -306,10 +306,10 @@ class Moments:
         return Moments(self.structure, classes, origin, w, s, S, noise, third, fourth).canonical()
 
     def settled(self, before: Moments) -> Moments:
-        """What is left of `before` after forgetting, less what is only rounding.
+        """Return what is left of `before` after forgetting, without rounding errors.
 
-        Nothing is left of a class without weight. A variance so small, or so little below zero,
-        that the digits of `before` do not tell it from zero is zero.
+        Nothing is left of a class without weight. A variance becomes zero if the digits of `before`
+        do not distinguish it from zero.
         """
         before = before.moments
         if len(self.classes) == 0:
@@ -333,10 +333,10 @@ class Moments:
         return rest.without_noise() if len(rest.classes) else rest
 
     def _has_remains(self, there: NDArray[np.bool_], before: Array) -> bool:
-        """Whether sums are left of classes without weight: other rows were taken out than put in.
+        """Return whether sums are left of classes without weight: then other rows were forgotten.
 
-        `noise` is at least ROUNDING times all squares that came and went, S, so that of sums that
-        cancel no more than GATHERED S is left of Σwz², and by Cauchy of (Σwz)² / Σw.
+        `noise` is at least ROUNDING times all squares that were added and subtracted, S. So of sums
+        that cancel, no more than GATHERED S is left of Σwz², and by Cauchy of (Σwz)² / Σw.
         """
         limit = GATHERED / ROUNDING * self.noise
         if self.structure == "pooled":
@@ -348,7 +348,7 @@ class Moments:
         return bool((remains & ~there).any())
 
     def without_noise(self) -> Moments:
-        """The same sums, with variances that are no more than noise, or below zero by it, at zero.
+        """Return the same sums with variances set to zero if they are within the noise.
 
         Raises ImpossibleError if a weight is negative, or a variance in any direction.
         """
@@ -369,7 +369,7 @@ class Moments:
         return replace(self, squares=squares)
 
     def describe(self) -> str:
-        """What was counted, for errors."""
+        """Describe what was counted, for errors."""
         kept = {
             "diagonal": "one variance per class and column",
             "pooled": "one covariance of all classes",
@@ -381,7 +381,7 @@ class Moments:
         return self.weights, self.sums, self.squares, self.third, self.fourth
 
     def _by_class(self, classes: Axis, change: Callable[[Array], Array]) -> Moments:
-        """Other classes: `change` every array with a class axis (pooled squares have none)."""
+        """Apply `change` to every array with a class axis (pooled squares have none)."""
         return replace(
             self,
             classes=classes,
@@ -395,16 +395,16 @@ class Moments:
         )
 
     def under(self, own: Axis, classes: Axis) -> Moments:
-        """The sums of the classes `own`, some of which may be missing, under other names.
+        """Return the sums of the classes `own`, some of which may be missing, under other names.
 
-        Not for pooled squares, which are of all classes together.
+        Pooled squares are not supported, because they belong to all classes together.
         """
         at = labels.find(own, self.classes)
         there = at >= 0
         return self._by_class(classes[there], lambda sums: sums[at[there]]).canonical()
 
     def _blank(self) -> NDArray[np.bool_]:
-        """Where nothing was counted and the origin means nothing, (K, n) or, by class, (K, 1)."""
+        """Return where nothing was counted and the origin is arbitrary, (K, n) or (K, 1)."""
         if self.structure == "diagonal":
             return (self.weights == 0) & (self.sums == 0) & (self.squares == 0)
         some = self.sums.any(axis=1, keepdims=True)
@@ -413,31 +413,31 @@ class Moments:
         return (self.weights == 0) & ~some
 
     def _second(self) -> Array:
-        """The diagonal of the squares, in the shape of `variance()`."""
+        """Return the diagonal of the squares, in the shape of `variance()`."""
         return self.squares if self.structure == "diagonal" else diagonal(self.squares)
 
     def _offset(self) -> Array:
-        """Mean minus origin, (K, n)."""
+        """Return mean minus origin, (K, n)."""
         return divide(self.sums, self.weights)
 
     @staticmethod
     def _resolved(scatter: Array, second: Array) -> Array:
-        """The scatter, zero where the subtraction left nothing but rounding."""
+        """Return the scatter, zero where the subtraction left nothing but rounding errors."""
         return np.where(np.abs(scatter) <= 8 * ROUNDING * np.abs(second), 0.0, scatter)
 
 
 def same_array(a: Array | None, b: Array | None) -> bool:
-    """Whether two arrays are equal, or both absent."""
+    """Return whether two arrays are equal, or both absent."""
     return a is b if a is None or b is None else np.array_equal(a, b)
 
 
 def diagonal(matrices: Array) -> Array:
-    """The diagonals of (stacked) matrices (…, n, n), as a view that can be written to."""
+    """Return the diagonals of (stacked) matrices (…, n, n), as a writable view."""
     return np.einsum("...jj->...j", matrices)
 
 
 def is_positive(matrices: Array, slack: Array) -> bool:
-    """Whether (stacked) matrices (…, n, n) with `slack` (…, n) on the diagonal are positive."""
+    """Return whether (stacked) matrices (…, n, n) plus `slack` (…, n) are positive definite."""
     raised = matrices.copy()
     diagonal(raised)[...] += slack
     variance = diagonal(raised)
@@ -454,19 +454,19 @@ def is_positive(matrices: Array, slack: Array) -> bool:
 
 
 def outer(a: Array, b: Array) -> Array:
-    """Outer products class by class, (K, n, n)."""
+    """Return outer products class by class, (K, n, n)."""
     return a[:, :, None] * b[:, None, :]
 
 
 def symmetric(matrix: Array) -> Array:
-    """The symmetric part, which is the matrix but for rounding."""
+    """Return the symmetric part, which equals the matrix up to rounding."""
     return (matrix + matrix.swapaxes(-1, -2)) / 2
 
 
 def grid_point(mean: Array, spread: Array) -> Array:
-    """The mean rounded to a power of two about as large as the spread.
+    """Return the mean rounded to a power of two about as large as the spread.
 
-    Powers of two keep whole numbers whole: sums of z over integers are exact. With no spread the
+    Powers of two keep whole numbers whole: sums of z over integers are exact. Without spread the
     grid is |mean| / 2²⁰, and never finer than |mean| / 2³⁰.
 
     >>> grid_point(np.array([100_000_003.2]), np.array([0.9]))

@@ -1,4 +1,4 @@
-"""Counts by class of what two columns hold together, for every pair of columns."""
+"""Joint counts by class of the values of two columns, for every pair of columns."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from genus.statistics.tally import MOST_COUNT, Tally, same_keys
 class Pairs:
     """Σw by class, key of one column and key of another: `counts` (K, V, V), symmetric.
 
-    `keys` holds one axis per column. The V slots are the columns' side by side, and the first slot
-    of every column is for rows where it is missing. With a column itself a key is counted with
-    itself alone, so the diagonal holds what a tally would. The counts are the second moments of
-    the slots as ones and zeros.
+    `keys` has one axis per column. The V slots are those of the columns side by side; the first
+    slot of every column is for rows in which it is missing. Paired with itself, a column counts
+    each key with itself only, so the diagonal equals a tally. The counts are the second moments of
+    the slots as indicators.
     """
 
     classes: Axis = field(default_factory=labels.empty_axis)
@@ -38,7 +38,7 @@ class Pairs:
 
     @classmethod
     def of(cls, classes: Axis, keys: tuple[Axis, ...], counts: Array) -> Pairs:
-        """Counts less every class and key that is zero throughout."""
+        """Make pairs without classes and keys that are zero throughout."""
         present = counts.any(axis=(1, 2))
         if not present.any():
             return cls()
@@ -89,21 +89,21 @@ class Pairs:
 
     @property
     def is_possible(self) -> bool:
-        """Whether rows can have given these counts: none is negative."""
+        """Whether rows can produce these counts: none is negative."""
         return bool((self.counts >= 0).all())
 
     def align(self, classes: Axis) -> Array:
-        """The counts with one table per class of `classes`; zeros for those not counted."""
+        """Return the counts for the classes `classes`; zeros for those not counted."""
         return labels.spread(self.counts, labels.positions(self.classes, classes), len(classes))
 
     def under(self, own: Axis, classes: Axis) -> Pairs:
-        """The counts of the classes `own`, some of which may be missing, under other names."""
+        """Return the counts of the classes `own`, if present, under other names."""
         at = labels.find(own, self.classes)
         there = at >= 0
         return Pairs.of(classes[there], self.keys, self.counts[at[there]])
 
     def settled(self, before: Pairs) -> Pairs:
-        """What is left of `before` after forgetting, less what is only rounding."""
+        """Return what is left of `before` after forgetting, without rounding errors."""
         if len(self.classes) == 0:
             return self
         keys, mine, _ = merge_slots(self, before)
@@ -117,7 +117,7 @@ class Pairs:
         raise ImpossibleError
 
     def regrouped(self, keys: tuple[Axis, ...], place: NDArray[np.intp]) -> Pairs:
-        """The counts by other keys: slot v becomes place[v], or goes if that is negative."""
+        """Return the counts by other keys: slot v becomes place[v], or is dropped if negative."""
         size = int(slots(keys)[-1])
         there = np.flatnonzero(place >= 0)
         group = np.zeros((len(there), size))
@@ -126,7 +126,7 @@ class Pairs:
         return Pairs.of(self.classes, keys, np.stack([group.T @ c @ group for c in own]))
 
     def with_missing(self, slots: list[int], rows: Tally) -> Pairs:
-        """The counts with columns that are missing in every row: at `slots`, which are empty."""
+        """Return the counts with columns added that are missing in every row, at empty `slots`."""
         counts = self.counts.copy()
         single = np.einsum("kvv->kv", counts)
         weights = rows.align(self.classes, 1)["rows"]
@@ -159,12 +159,12 @@ class Pairs:
 
 
 def slots(keys: tuple[Axis, ...]) -> NDArray[np.int64]:
-    """Where the slots of each column begin, and the end."""
+    """Return where the slots of each column begin, and the end."""
     return np.cumsum([0, *(1 + len(axis) for axis in keys)], dtype=np.int64)
 
 
 def merge_slots(a: Pairs, b: Pairs) -> tuple[tuple[Axis, ...], NDArray[np.intp], NDArray[np.intp]]:
-    """The keys of both, and where the slots of either stand among all slots."""
+    """Return the keys of both, and the positions of the slots of each among all slots."""
     if len(a.classes) == 0 or len(b.classes) == 0 or same_keys(a.keys, b.keys):
         keys = b.keys if len(a.classes) == 0 else a.keys
         return keys, np.arange(slots(a.keys)[-1]), np.arange(slots(b.keys)[-1])

@@ -1,4 +1,4 @@
-"""Rows of numbers by class, for as long as they take less room than the sums over them."""
+"""Rows of numbers by class, kept while they take less room than the sums over them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows x (r, n) with their classes and weights: the factor of the sums Σwxxᵀ.
+    """Rows x (r, n) with their classes and weights: a factor of the sums Σwxxᵀ.
 
-    Weighted rows form a group as sums do, and exactly: `+` puts two lists together, `-` takes
-    equal rows off each other, `×` scales the weights. From `limit` rows on they become `moments`,
-    the sums in the form of `structure` and `quartic` (see `Moments`), and so does every result
-    with sums on one side. Two lists are equal if their sums are.
+    Weighted rows form a group as sums do, and exactly: `+` concatenates two lists, `-` cancels
+    equal rows, `×` scales the weights. From `limit` rows on they become `moments`, the sums in the
+    form of `structure` and `quartic` (see `Moments`), and so does every result with sums on one
+    side. Two lists are equal if their sums are.
     """
 
     structure: str
@@ -53,7 +53,7 @@ class Points:
 
     @property
     def is_possible(self) -> bool:
-        """Whether rows can have given this: no weight is negative."""
+        """Whether rows can produce this: no weight is negative."""
         return bool((self.weight >= 0).all())
 
     @property
@@ -93,7 +93,7 @@ class Points:
     __hash__ = None  # type: ignore[assignment]
 
     def zero(self) -> Moments:
-        """The sums over no rows."""
+        """Return the sums over no rows."""
         return Moments.zero(self.structure, self.quartic)
 
     def _combine(self, other: Any, sign: float) -> Any:
@@ -112,7 +112,7 @@ class Points:
         return left if fits else self.moments - other.moments
 
     def _listed(self, other: Points, sign: float) -> Any:
-        """Both lists in one; equal rows are taken together if some weights are negative."""
+        """Return both lists in one; equal rows are combined if some weights are negative."""
         classes = labels.union(self.classes, other.classes, "classes")
         codes = [
             labels.positions(one.classes, classes)[one.codes].astype(np.int64)
@@ -128,7 +128,7 @@ class Points:
         return both if both.is_possible else both.cancelled()
 
     def cancelled(self) -> Any:
-        """Equal rows taken together, and those that weigh nothing left out."""
+        """Combine equal rows, and drop those without weight."""
         keys = np.column_stack([self.codes.astype(np.float64), self.x + 0.0])  # -0.0 is 0.0
         as_bytes = keys.view(np.dtype((np.void, keys.itemsize * keys.shape[1])))[:, 0]
         _, first, which = np.unique(as_bytes, return_index=True, return_inverse=True)
@@ -140,7 +140,7 @@ class Points:
         return replace(self, codes=self.codes[rows], weight=weight[kept], x=self.x[rows]).present()
 
     def present(self) -> Any:
-        """Without classes that have no rows."""
+        """Drop classes without rows."""
         there = np.bincount(self.codes, minlength=len(self.classes)) > 0
         if not there.any():
             return self.zero()
@@ -151,7 +151,7 @@ class Points:
         return len(self.x)
 
     def settled(self, before: Any) -> Any:
-        """What is left of `before` after forgetting; ImpossibleError if rows were not in it."""
+        """Return what is left of `before` after forgetting; raise ImpossibleError if not in it."""
         most = np.abs(before.weight).max() if isinstance(before, Points) else 0.0
         heavy = np.abs(self.weight) > GATHERED * most
         rest = replace(self, codes=self.codes[heavy], weight=self.weight[heavy], x=self.x[heavy])
@@ -161,7 +161,7 @@ class Points:
         return rest.present()
 
     def under(self, own: Axis, classes: Axis) -> Any:
-        """The rows of the classes `own`, some of which may be missing, under other names."""
+        """Return the rows of the classes `own`, some of which may be missing, under other names."""
         at = labels.find(self.classes, own)
         kept = at[self.codes] >= 0
         codes = at[self.codes[kept]].astype(np.int64)
@@ -169,7 +169,7 @@ class Points:
         return replace(self, classes=classes, codes=codes, weight=weight, x=x).present()
 
     def align(self, classes: Axis, width: int) -> Points:
-        """The same rows on another axis of classes."""
+        """Return the same rows on another axis of classes."""
         if labels.is_same(self.classes, classes):
             return self
         codes = labels.positions(self.classes, classes)[self.codes].astype(np.int64)
@@ -183,11 +183,11 @@ class Points:
         return summed(self.codes, self.weight, len(self.classes))[:, None]
 
     def mean(self) -> Array:
-        """Class means (K, n); zero where nothing was counted."""
+        """Return class means (K, n); zero where nothing was counted."""
         return self._centred[0].copy()
 
     def variance(self) -> Array:
-        """Within-class variances (K, n)."""
+        """Return within-class variances (K, n)."""
         return self._variance
 
     @cached_property
@@ -196,7 +196,7 @@ class Points:
         return divide(self._by_class(self.weight[:, None] * z * z), self.weights)
 
     def spread(self, k: int | None) -> Array:
-        """√w (x - mean) of the rows of class k, or of all: the factor of the scatter."""
+        """Return √w (x - mean) of the rows of class k, or of all: a factor of the scatter."""
         rows = slice(None) if k is None else self.codes == k
         return np.sqrt(self.weight[rows])[:, None] * self._centred[1][rows]
 
@@ -210,7 +210,7 @@ class Points:
         return mean, np.where(np.abs(z) <= ROUNDING * np.abs(mean[self.codes]), 0.0, z)
 
     def _by_class(self, values: Array) -> Array:
-        """Sums of rows by class, (K, n)."""
+        """Return sums of rows by class, (K, n)."""
         out = np.zeros((len(self.classes), values.shape[1]))
         for k in range(len(self.classes)):
             out[k] = values[self.codes == k].sum(axis=0)
@@ -248,10 +248,10 @@ class Points:
         return found.canonical()
 
     def describe(self) -> str:
-        """What was counted, for errors."""
+        """Describe what was counted, for errors."""
         return self.moments.describe()
 
 
 def summed(codes: NDArray[np.intp], weight: Array, size: int = 0) -> Array:
-    """The weights of each code, (size,)."""
+    """Return the total weight of each code, (size,)."""
     return np.bincount(codes, weight, size).astype(np.float64)

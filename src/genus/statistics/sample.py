@@ -1,12 +1,12 @@
 """Some of the rows, encoded: a statistic for what has to be learned from single rows.
 
-A row is kept if the hash of its content is small (a bottom-k sketch: Cohen and Kaplan 2007). So
-the sample of all rows is made from the samples of any parts of them, in any order, and a row can
-be taken out again. Rows that are alike carry one weight. A row is encoded: cells of a grid and
-hashes of categories and words, never the values themselves.
+A row is kept if the hash of its content is small (a bottom-k sketch: Cohen and Kaplan 2007). So the
+sample of all rows can be made from the samples of any parts of them, in any order, and a row can be
+taken out again. Equal rows are stored once, with their total weight. A row is encoded as cells of a
+grid and hashes of categories and words; it never contains the values themselves.
 
 At most 2k rows are kept, and choices are made from the k smallest. So forgetting is exact, as if
-the rows had never been there, until so many are gone that of a longer table fewer than k are left.
+the rows had never been counted, until fewer than k rows of a longer table are left.
 
 Symbols: s rows of the sample, n columns, k rows to choose from.
 """
@@ -34,7 +34,7 @@ MISSING = np.iinfo(np.int64).min  # the cell of a value that is missing
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Tokens without their order: row i has `tokens` up to ends[i], each so many `times`."""
+    """Unordered tokens: row i has `tokens` up to ends[i], each `times` times."""
 
     ends: NDArray[np.int64]
     tokens: NDArray[np.uint32]
@@ -45,24 +45,24 @@ class Bags:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """How many different tokens each row has, (s,)."""
+        """The number of different tokens of each row, (s,)."""
         return np.diff(self.ends, prepend=0)
 
     def take(self, rows: NDArray[np.intp]) -> Bags:
-        """Some of the rows."""
+        """Return some of the rows."""
         sizes = self.sizes[rows]
         ends = np.cumsum(sizes)
         at = np.repeat(self.ends[rows] - ends, sizes) + np.arange(sizes.sum())
         return Bags(ends, self.tokens[at], self.times[at])
 
     def where(self, chosen: NDArray[np.bool_]) -> Bags:
-        """All rows, with some of their tokens."""
+        """Return all rows, with some of their tokens."""
         ends = np.append(0, np.cumsum(chosen))[self.ends]
         return Bags(ends, self.tokens[chosen], self.times[chosen])
 
     @staticmethod
     def joined(parts: Sequence[Bags]) -> Bags:
-        """Rows one after the other."""
+        """Concatenate rows."""
         starts = np.cumsum([0, *(len(part.tokens) for part in parts)])
         return Bags(
             np.concatenate([part.ends + start for part, start in zip(parts, starts, strict=False)]),
@@ -107,7 +107,7 @@ class Sample:
         hashes: Hashes,
         encode: Encode,
     ) -> Sample:
-        """The sample of rows with these hashes (m,); `encode` gives cells and bags of some rows."""
+        """Make the sample of rows with these hashes (m,); `encode` gives cells and bags of rows."""
         hashes = np.minimum(hashes, np.uint64(EVERY - 1))
         if weight is not None:
             hashes = np.where(weight == 0, np.uint64(EVERY), hashes)
@@ -158,23 +158,25 @@ class Sample:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all weights can be calculated with."""
+        """Whether all weights are finite."""
         return bool(np.abs(self.weights).max(initial=0) <= MOST_COUNT)
 
     @property
     def is_possible(self) -> bool:
-        """Whether rows can have given these weights: none is negative."""
+        """Whether rows can produce these weights: none is negative."""
         return bool((self.weights >= 0).all())
 
     def under(self, own: Axis, classes: Axis) -> Sample:
-        """The rows of the classes `own`, some of which may be missing, under other names."""
+        """Return the rows of the classes `own`, some of which may be missing, under other names."""
         at = labels.find(self.classes, own)
         kept = np.flatnonzero(at[self.codes] >= 0)
         part = self._rows(kept)
         return replace(part, classes=classes, codes=at[part.codes])._canonical()
 
     def settled(self, before: Sample) -> Sample:
-        """What is left of `before` after forgetting; ImpossibleError if it was not in it."""
+        """Return what is left of `before` after forgetting; raise ImpossibleError if it was not in
+        it.
+        """
         here = np.zeros(len(self))
         known, mine, theirs = np.intersect1d(
             self._keys(before.classes), before._keys(before.classes), return_indices=True
@@ -188,7 +190,7 @@ class Sample:
         return rest
 
     def _keys(self, classes: Axis) -> NDArray[np.void]:
-        """Hash and class of each row as one value."""
+        """Return hash and class of each row as one value."""
         keys = np.empty(len(self), dtype=[("hash", np.uint64), ("code", np.int64)])
         keys["hash"] = self.hashes
         keys["code"] = labels.find(self.classes, classes)[self.codes]
@@ -222,7 +224,7 @@ class Sample:
         return joined._canonical(positive=np.arange(len(joined)) < len(self) if sign < 0 else None)
 
     def rehashed(self, hashes: Hashes, bags: tuple[Bags, ...]) -> Sample:
-        """The same rows with other contents, and so other hashes; of a part of them, some go."""
+        """Return the same rows with other contents and so other hashes; rows above the limit go."""
         own = np.minimum(hashes, np.uint64(EVERY - 1))
         return replace(self, hashes=own, bags=bags)._canonical()
 
@@ -237,9 +239,9 @@ class Sample:
         )
 
     def _canonical(self, positive: NDArray[np.bool_] | None = None) -> Sample:
-        """Rows in order, equal ones as one, without those of no weight, and classes without rows.
+        """Sort rows, combine equal ones, and drop rows without weight and classes without rows.
 
-        `positive` says which rows are added, where the others are taken away.
+        `positive` says which rows are added; the others are subtracted.
         """
         order = np.lexsort((self.codes, self.hashes))
         hashes, codes = self.hashes[order], self.codes[order]
@@ -264,7 +266,7 @@ class Sample:
         return replace(kept, classes=kept.classes[used], codes=at.astype(np.int64))._cut()
 
     def _cut(self) -> Sample:
-        """The same with a limit that leaves 2k rows and MOST_TOKENS tokens at most."""
+        """Return the same with a limit that leaves at most 2k rows and MOST_TOKENS tokens."""
         limit = min(self.limit, limit_of(self.hashes, self._tokens(), self.size))
         end = int(np.searchsorted(self.hashes, np.uint64(limit), side="left"))
         if end == len(self):
@@ -278,7 +280,7 @@ class Sample:
 
     @property
     def is_sound(self) -> bool:
-        """Whether rows can have given this: in order, below the limit, and all of one length."""
+        """Whether rows can produce this: sorted, below the limit, and all of one length."""
         rows = len(self)
         lengths = {len(self.codes), len(self.weights), len(self.cells), *map(len, self.bags)}
         if lengths != {rows} or not 0 <= self.limit <= EVERY or self.size < 0:
@@ -309,11 +311,11 @@ class Sample:
 
     @property
     def total(self) -> float:
-        """What all rows weigh together."""
+        """The total weight of all rows."""
         return float(self.weights.sum())
 
     def smallest(self, most: int) -> Sample:
-        """The rows of the smallest hashes: at most so many different ones, and at most k."""
+        """Return the rows with the smallest hashes: at most `most` different ones, at most k."""
         different = np.cumsum(np.append(True, self.hashes[1:] != self.hashes[:-1])[: len(self)])
         within = different <= min(most, self.size)
         within &= np.cumsum(self._tokens()) <= max(MOST_TOKENS // 2, self._tokens()[:1].sum())
@@ -321,9 +323,10 @@ class Sample:
 
 
 def limit_of(hashes: Hashes, tokens: NDArray[np.int64], size: int) -> int:
-    """The largest limit of few binary digits below which there are 2k rows or fewer.
+    """Return the largest limit with few binary digits that leaves 2k rows or fewer below it.
 
-    `hashes` ascend, and each row has so many tokens. Of few digits, so that it is no hash of a row.
+    `hashes` are ascending, and `tokens` are numbers of tokens by row. With few digits, the limit is
+    not the hash of a row.
     """
     different = np.cumsum(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
     beyond = (different > 2 * size) | (np.cumsum(tokens) > MOST_TOKENS)

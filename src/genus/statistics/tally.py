@@ -19,8 +19,8 @@ MOST_COUNT = 1e200  # sums and products of counts stay far from what a float can
 class Tally:
     """Counts by class and key, one table (K, V) per measure.
 
-    `keys` is None if the V keys are the columns of a matrix. Otherwise it holds one axis of keys
-    per column, and the tables hold the columns' keys side by side.
+    `keys` is None if the V keys are the columns of a matrix. Otherwise it has one axis of keys per
+    column, and the tables hold the columns' keys side by side.
     """
 
     classes: Axis = field(default_factory=labels.empty_axis)
@@ -31,7 +31,7 @@ class Tally:
         freeze(self)
 
     def __getstate__(self) -> dict[str, object]:
-        """What it is, without what families have noted on it."""
+        """Return the state without what families have cached on it."""
         return {"classes": self.classes, "keys": self.keys, "counts": self.counts}
 
     def __getitem__(self, measure: str) -> Array:
@@ -77,7 +77,7 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]
 
     def align(self, classes: Axis, width: int | None = None) -> dict[str, Array]:
-        """The tables with one row per class of `classes` (K, V); zeros for those not counted."""
+        """Return the tables for the classes `classes` (K, V); zeros for those not counted."""
         width = self.width if self.width or width is None else width
         index = labels.positions(self.classes, classes)
         size = len(classes)
@@ -89,7 +89,7 @@ class Tally:
         }
 
     def under(self, own: Axis, classes: Axis) -> Tally:
-        """The counts of the classes `own`, some of which may be missing, under other names."""
+        """Return the counts of the classes `own`, if present, under other names."""
         at = labels.find(own, self.classes)
         there = at >= 0
         return Tally.of(
@@ -105,7 +105,7 @@ class Tally:
         return Tally.of(self.classes, (axis[kept],), counts)
 
     def settled(self, before: Tally) -> Tally:
-        """What is left of `before` after forgetting, less what is only rounding."""
+        """Return what is left of `before` after forgetting, without rounding errors."""
         if len(self.classes) == 0:
             return self
         if not before.counts:
@@ -126,7 +126,7 @@ class Tally:
 
     @property
     def is_possible(self) -> bool:
-        """Whether rows can have given these counts: none is negative."""
+        """Whether rows can produce these counts: none is negative."""
         return all(bool((slim(table) >= 0).all()) for table in self.counts.values())
 
     @property
@@ -170,7 +170,7 @@ class Tally:
 
     @classmethod
     def of(cls, classes: Axis, keys: tuple[Keys, ...] | None, counts: Mapping[str, Array]) -> Tally:
-        """A tally less every class and named key that is zero throughout."""
+        """Make a tally without classes and named keys that are zero throughout."""
         present = np.zeros(len(classes), dtype=bool)
         for table in counts.values():
             present |= np.einsum("kv,kv->k", slim(table), slim(table)) > 0
@@ -195,22 +195,22 @@ class Tally:
 
 
 def is_slim(table: Array) -> bool:
-    """Whether all columns of a table (K, V) are one, which a view repeats."""
+    """Return whether all columns of a table (K, V) are views of one."""
     return table.shape[1] > 1 and table.strides[1] == 0
 
 
 def slim(table: Array) -> Array:
-    """A table without the columns that are only repeated."""
+    """Return a table without the repeated columns."""
     return table[:, :1] if is_slim(table) else table
 
 
 def wide(table: Array, width: int) -> Array:
-    """A table with its one column repeated, if it has one of many."""
+    """Return a table with its single column repeated, if there should be more."""
     return table if table.shape[1] == width else np.broadcast_to(table, (len(table), width))
 
 
 def same_keys(a: tuple[Keys, ...] | None, b: tuple[Keys, ...] | None) -> bool:
-    """Whether two tallies count by the same keys."""
+    """Return whether two tallies count by the same keys."""
     if a is None or b is None:
         return a is b
     return len(a) == len(b) and all(labels.is_same(s, t) for s, t in zip(a, b, strict=True))
@@ -219,7 +219,7 @@ def same_keys(a: tuple[Keys, ...] | None, b: tuple[Keys, ...] | None) -> bool:
 def merge_keys(
     a: Tally, b: Tally
 ) -> tuple[tuple[Keys, ...] | None, NDArray[np.intp], NDArray[np.intp]]:
-    """The keys of both, and where the keys of either stand among them."""
+    """Return the keys of both, and the positions of the keys of each among them."""
     if len(a.classes) == 0 or len(b.classes) == 0 or same_keys(a.keys, b.keys):
         known = b if len(a.classes) == 0 else a
         if len(a.classes) and len(b.classes) and a.width != b.width:

@@ -1,6 +1,7 @@
-"""Texts: where they come from, how they become tokens, and documents as counts of words.
+"""Texts: their sources, their tokens, and documents as counts of words.
 
-Names are imported when they are used: mail needs the kernel's words and pages, and not SciPy.
+Names are imported when they are used, because mail needs the kernel's words and pages but not
+SciPy.
 """
 
 from importlib import import_module

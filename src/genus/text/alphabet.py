@@ -1,6 +1,6 @@
-"""What Python says of every character: what it is in lower case, and whether it is in a word.
+"""Python's properties of every character: its lower case, and whether it is part of a word.
 
-The kernel reads texts by this table, so that its tokens are those of Python's `re` and `str.lower`,
+The kernel reads texts by this table, so its tokens are those of Python's `re` and `str.lower`,
 whatever version of Unicode this Python has.
 """
 
@@ -21,7 +21,7 @@ WITH_CASE = np.r_[0:0x20000, 0xE0000:0xE1000].astype(np.uint32)
 
 @cache
 def alphabet(lowercase: bool) -> Entries:
-    """An entry for each code point: its lower case, if asked for, and flags of what that is."""
+    """Return an entry for each code point: its lower case, if asked for, and its flags."""
     code = np.arange(SIZE, dtype=np.uint32)
     if lowercase:
         # Two capitals depend on more than themselves, and the kernel knows them: Σ, which is ς at
@@ -37,14 +37,14 @@ def alphabet(lowercase: bool) -> Entries:
 
 
 def casing(code: Entries) -> Entries:
-    """Which code points have a case, and which are overlooked, when Σ looks for the word's end."""
+    """Return which code points have a case, and which Σ ignores to find the end of a word."""
     before = lowered_sigma(code, "AΣ", "")  # σ if a cased letter follows
     through = lowered_sigma(code, "AΣ", "A")  # σ if one does, or may be looked through to A
     return before * CASED | (through & ~before) * IGNORABLE
 
 
 def lowered_sigma(code: Entries, left: str, right: str) -> NDArray[np.bool_]:
-    """Whether Σ is σ in left + character + right, apart from all else."""
+    """Return whether Σ becomes σ in left + character + right."""
     width = len(left) + 1 + len(right) + 1
     # İ is left out, which would become two characters; any cased letter may stand for it.
     table = np.empty((len(code), width), dtype=np.uint32)
@@ -55,7 +55,7 @@ def lowered_sigma(code: Entries, left: str, right: str) -> NDArray[np.bool_]:
 
 
 def where(pattern: str, text: str) -> NDArray[np.bool_]:
-    """Which characters are part of a match."""
+    """Return which characters are part of a match."""
     found = np.zeros(len(text), dtype=bool)
     for match in re.finditer(pattern, text):
         found[match.start() : match.end()] = True

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Texts that were read once, to be counted and scored many times."""
+    """Texts that are read once and then counted and scored many times."""
 
     words: Vocabulary
     rows: SparseRows
@@ -36,7 +36,7 @@ class Documents:
         indices: NDArray[np.int32],
         counts: NDArray[np.int32],
     ) -> Documents:
-        """Text i counts the words indices[starts[i]:starts[i + 1]], ascending."""
+        """Make documents: text i has the words indices[starts[i]:starts[i + 1]], ascending."""
         wide = len(indices) > np.iinfo(np.int32).max
         index = np.int64 if wide else np.int32
         at = starts.astype(index)
@@ -60,7 +60,7 @@ class Documents:
 
     @cached_property
     def present(self) -> NDArray[np.bool_]:
-        """Which words occur at all in these texts, (V,)."""
+        """Which words occur in these texts, (V,)."""
         found = np.zeros(self.width, dtype=bool)
         for start, end in zip(self.rows.starts.tolist(), self.rows.ends.tolist(), strict=True):
             found[self.rows.indices[start:end]] = True
@@ -68,11 +68,11 @@ class Documents:
 
     @cached_property
     def hashes(self) -> Hashes:
-        """A hash of each text, (m,), as `Tokenizer.hashes` has it."""
+        """A hash of each text, (m,), equal to `Tokenizer.hashes`."""
         return hashes_of(self.bags())
 
     def bags(self) -> Bags:
-        """Each text as a bag of hashes of its words."""
+        """Return each text as a bag of hashes of its words."""
         sizes = (self.rows.ends - self.rows.starts).astype(np.int64)
         ends = np.cumsum(sizes)
         at = np.repeat(self.rows.starts - (ends - sizes), sizes) + np.arange(sizes.sum())
@@ -81,7 +81,7 @@ class Documents:
 
     @classmethod
     def from_bags(cls, bags: Bags, words: Vocabulary) -> Documents:
-        """Texts from the hashes of their words, as far as `words` knows them."""
+        """Return texts from the hashes of their words; words not in `words` are dropped."""
         order = np.argsort(words.tokens, kind="stable")
         known = words.tokens[order]
         at = np.minimum(np.searchsorted(known, bags.tokens), max(len(known) - 1, 0))
@@ -92,13 +92,13 @@ class Documents:
         return cls.of(words, sparse.indptr.astype(np.int64), sparse.indices, sparse.data)
 
     def count(self, y: Codes, weight: Array | None, n_classes: int) -> tuple[Array, Array]:
-        """Occurrences and documents of each word by class, (K, V) each."""
+        """Return occurrences and documents of each word by class, (K, V) each."""
         occurrences, _ = matrix.sum_columns(self.rows, y, weight, n_classes, nonnegative=True)
         documents, _ = matrix.count_above(self.rows, y, weight, n_classes, 0.0)
         return occurrences, documents
 
     def weighed(self, weighting: str) -> Documents:
-        """The same with x_v in place of how often word v occurs."""
+        """Return the same with x_v in place of the number of occurrences of word v."""
         if weighting == "occurrences":
             return self
         return self._once if weighting == "once" else self._logarithm
@@ -112,7 +112,7 @@ class Documents:
         return replace(self, rows=replace(self.rows, data=np.log2(1.0 + self.rows.data)))
 
     def score(self, words: Vocabulary, table: Array, power: float = 0.0) -> Array:
-        """Σ x_v table_v / (Σ x_v)^power, (m, K), over the words v of each text in `words`."""
+        """Return Σ x_v table_v / (Σ x_v)^power, (m, K), over the words of each text in `words`."""
         terms = np.column_stack([table, np.ones(len(table))]) if power else table
         nothing = np.zeros((1, terms.shape[1]))  # for words that are not known, at -1
         own = np.concatenate([terms, nothing])[self.words.find(words)]
@@ -120,7 +120,7 @@ class Documents:
         return divided(scores[:, :-1], scores[:, -1], power) if power else scores
 
     def entries(self, words: Vocabulary) -> Entries:
-        """The entries whose words are in `words`."""
+        """Return the entries whose words are in `words`."""
         place = self.words.find(words)
         lengths = self.rows.ends - self.rows.starts
         first = np.concatenate([[0], np.cumsum(lengths)])
@@ -132,14 +132,14 @@ class Documents:
 
 
 def hashes_of(bags: Bags) -> Hashes:
-    """A hash of each text, (m,): Σ over its words."""
+    """Return a hash of each text, (m,): Σ over its words."""
     each = bags.times.astype(np.uint64) * mix(bags.tokens.astype(np.uint64))
     total = np.append(np.uint64(0), np.cumsum(each, dtype=np.uint64))
     return total[bags.ends] - total[bags.ends - bags.sizes]
 
 
 def divided(scores: Array, lengths: Array, power: float) -> Array:
-    """Scores (m, K) over lengths (m,) to a power; texts of less than one word are left alone."""
+    """Divide scores (m, K) by a power of lengths (m,), if these are at least 1."""
     return scores / np.maximum(lengths, 1.0)[:, None] ** power
 
 
@@ -154,9 +154,9 @@ class Entries:
 
     @cached_property
     def lengths(self) -> Array:
-        """How many words each text has, (m,)."""
+        """The number of words of each text, (m,)."""
         return self.sum(self.times)
 
     def sum(self, values: Array) -> Array:
-        """Sums of values, one for each entry, over the entries of each text (m,)."""
+        """Sum values, one for each entry, over the entries of each text (m,)."""
         return np.bincount(self.row, values, self.rows).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Texts to hashes of their words and of pairs of them: 32 bits, of which 4 say what kind it is."""
+"""Hashes of the words of texts and of pairs of words: 32 bits, of which 4 are the kind."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 @dataclass(frozen=True)
 class WordPlan:
-    """The kinds that words, capitals, marks, pairs, and the opening words get; -1 for none.
+    """The kinds of words, capitals, marks, pairs, and opening words; -1 for none.
 
     Pairs are of neighbours, and the opening is the first `opening_size` words. `mixed` is the kind
-    of a token for all words in which Latin letters stand beside others that look like them.
+    of one token for all words that mix Latin letters with others that look like them.
     """
 
     word: int
@@ -33,7 +33,7 @@ class WordPlan:
     mixed: int = -1
 
     def ids(self, text: str) -> Ids:
-        """The ids of a text's tokens, in their order.
+        """Return the ids of a text's tokens, in order.
 
         >>> plan = WordPlan(0, 0, 0, 1)
         >>> plan.ids("Free money").tolist() == plan.ids("free MONEY").tolist()[:3]
@@ -42,7 +42,9 @@ class WordPlan:
         return hash_words(self._bytes(text), self._kinds, self.opening_size, False)
 
     def places(self, text: str) -> tuple[bytes, Ids]:
-        """The text as it was read, and ids with where each token starts and ends there, (n, 3)."""
+        """Return the text as it was read, and ids with the start and end of each token in it, (n,
+        3).
+        """
         read = self._bytes(text)
         return read, hash_words(read, self._kinds, self.opening_size, True)
 
@@ -58,7 +60,7 @@ class WordPlan:
 
 
 def ids_of(tokens: Sequence[str]) -> Ids:
-    """The ids of tokens, each after a letter for its kind: A for 0, B for 1 …
+    """Return the ids of tokens, each after a letter for its kind: A for 0, B for 1 …
 
     >>> [id % KINDS for id in ids_of(["Ahello", "Bhello"]).tolist()]
     [0, 1]

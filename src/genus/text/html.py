@@ -1,4 +1,4 @@
-"""HTML as a reader sees it: text, text that cannot be seen, and what the page is built of."""
+"""HTML as a reader sees it: visible text, hidden text, and the elements of the page."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def from_utf8(text: bytes) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """What is seen and what is hidden; tags, attributes and addresses; how many comments.
+    """Visible and hidden text; tags, attributes and addresses; the number of comments.
 
-    `marks` are <tag, tag.attribute, attribute=value, and =URL. `lost` characters that are seen
-    were too many to be kept.
+    `marks` are <tag, tag.attribute, attribute=value, and =URL. `lost` is the number of visible
+    characters that were too many to be kept.
     """
 
     seen: str
@@ -38,10 +38,10 @@ class Page:
         most: int = 1 << 30,
         decode: Callable[[bytes], str] = from_utf8,
     ) -> Page:
-        """Read a page, however broken; of what is seen the first so many bytes.
+        """Read a page, however broken; keep the first `most` bytes of its visible text.
 
-        Of more than that, runs of nine blanks and more become one first. Bytes are taken as they
-        are, and decoded when tags are gone: of a character set in which ASCII is ASCII.
+        If there are more, runs of nine blanks or more first become one blank. Bytes are decoded
+        after the tags are removed; the character set must contain ASCII.
 
         >>> page = Page.read("<p>V<!-- x -->iagra<font color=white>noon</font> &lt;now&gt;")
         >>> page.seen.strip(), page.hidden
@@ -54,5 +54,5 @@ class Page:
 
 
 def resolved(text: str) -> str:
-    """Text with its character references resolved."""
+    """Return text with its character references resolved."""
     return html.unescape(TOO_LARGE.sub("\ufffd", text))

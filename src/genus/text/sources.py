@@ -1,4 +1,4 @@
-"""Columns of texts as users have them: lists, arrays, whatever speaks Arrow; without a copy."""
+"""Columns of texts from users: lists, arrays, anything that exports Arrow; without a copy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 40  # characters of a value that is no text
 
 
 class NoText(ValueError):
-    """A row that holds no text."""
+    """A row that contains no text."""
 
     def __init__(self, row: int, found: Any) -> None:
         kind = type(found).__name__
@@ -39,7 +39,7 @@ class Texts:
 
     @classmethod
     def of(cls, X: Any) -> Texts:
-        """The texts of a list, an array, or a column of pandas, Polars or Arrow."""
+        """Return the texts of a list, an array, or a column of pandas, Polars or Arrow."""
         return X if isinstance(X, Texts) else cls.from_chunks(chunks_of(X))
 
     @classmethod
@@ -56,7 +56,7 @@ class Texts:
         return self.starts[-1]
 
     def __getitem__(self, rows: slice) -> Texts:
-        """Consecutive texts."""
+        """Return consecutive texts."""
         begin, end, step = rows.indices(len(self))
         if step != 1:
             raise IndexError(f"Texts are taken in their order, not by steps of {step}.")
@@ -67,7 +67,7 @@ class Texts:
         )
 
     def take(self, rows: NDArray[np.intp]) -> Texts:
-        """Some texts, by their numbers in ascending order."""
+        """Return some texts, by their numbers in ascending order."""
         ends = np.searchsorted(rows, self.starts)
         return Texts.from_chunks(
             taken(chunk, rows[begin:end] - start)
@@ -78,13 +78,13 @@ class Texts:
         )
 
     def strings(self) -> Iterator[str]:
-        """The texts, one after the other; UnicodeDecodeError where bytes are no UTF-8."""
+        """Yield the texts in order; raise UnicodeDecodeError if bytes are not UTF-8."""
         for chunk in self.chunks:
             yield from strings_of(chunk)
 
 
 def chunks_of(X: Any) -> list[Chunk]:
-    """X as chunks that the kernel reads; raises where it is no column of texts."""
+    """Return X as chunks that the kernel reads; raise an error if it is not a column of texts."""
     X = single_column(X)
     if isinstance(X, str | bytes):
         raise ValueError(
@@ -112,7 +112,7 @@ def chunks_of(X: Any) -> list[Chunk]:
 
 
 def chunks_of_batches(items: Iterable[Any]) -> list[Chunk]:
-    """The chunks of batches of texts; rows that are none are numbered through."""
+    """Return the chunks of batches of texts; rows in errors are numbered across batches."""
     found: list[Chunk] = []
     rows = 0
     for item in items:
@@ -126,7 +126,7 @@ def chunks_of_batches(items: Iterable[Any]) -> list[Chunk]:
 
 
 def batches(items: Iterator[Any]) -> Iterator[Any]:
-    """Batches of texts, from an iterator of batches or of texts."""
+    """Yield batches of texts, from an iterator of batches or of texts."""
     single: list[Any] = []
     for item in items:
         if isinstance(item, str | bytes) or not hasattr(item, "__iter__"):
@@ -141,7 +141,7 @@ def batches(items: Iterator[Any]) -> Iterator[Any]:
 
 
 def listed(X: Any) -> Any:
-    """The values of a column as Python has them."""
+    """Return the values of a column as Python objects."""
     for name in ("to_pylist", "to_list", "tolist"):
         if hasattr(X, name):
             return getattr(X, name)()
@@ -149,7 +149,7 @@ def listed(X: Any) -> Any:
 
 
 def single_column(X: Any) -> Any:
-    """The only column of a table of one."""
+    """Return the only column of a table with one column."""
     numbers = isinstance(X, np.ndarray) and X.ndim > 1 and X.dtype.kind in "biufc"
     if matrix.is_sparse(X) or numbers:
         raise ValueError(
@@ -182,7 +182,7 @@ def single_column(X: Any) -> Any:
 
 
 def arrow_chunks(X: Any) -> list[Chunk] | None:
-    """The chunks of an Arrow array or stream; None if X is better read value by value."""
+    """Return the chunks of an Arrow array or stream; None if X is better read value by value."""
     if str(getattr(X, "dtype", "")) == "object":
         return None
     try:
@@ -207,7 +207,7 @@ def arrow_chunks(X: Any) -> list[Chunk] | None:
 
 
 def size_of(chunk: Chunk) -> int:
-    """How many texts are in a chunk."""
+    """Return the number of texts in a chunk."""
     match chunk:
         case ("strings", texts):
             return len(texts)
@@ -221,7 +221,7 @@ def size_of(chunk: Chunk) -> int:
 
 
 def part_of(chunk: Chunk, begin: int, end: int) -> Chunk:
-    """Consecutive texts of a chunk."""
+    """Return consecutive texts of a chunk."""
     match chunk:
         case ("strings", texts):
             return "strings", texts[begin:end]
@@ -235,7 +235,7 @@ def part_of(chunk: Chunk, begin: int, end: int) -> Chunk:
 
 
 def taken(chunk: Chunk, rows: NDArray[np.intp]) -> Chunk:
-    """Some texts of a chunk."""
+    """Return some texts of a chunk."""
     match chunk:
         case ("strings", texts):
             return "strings", tuple(texts[i] for i in rows.tolist())
@@ -251,7 +251,7 @@ def taken(chunk: Chunk, rows: NDArray[np.intp]) -> Chunk:
 
 
 def strings_of(chunk: Chunk) -> Iterator[str]:
-    """The texts of a chunk as Python strings."""
+    """Yield the texts of a chunk as Python strings."""
     match chunk:
         case ("strings", texts):
             for text in texts:

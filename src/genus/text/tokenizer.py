@@ -1,7 +1,7 @@
-"""Texts to tokens, and what is counted of them: the kernel's calls, by tokenizer.
+"""The tokens of texts and their counts: the kernel's calls, by tokenizer.
 
-Tokens are, by default, exactly those of scikit-learn's CountVectorizer: the text in lower case, and
-of it the runs of two or more word characters.
+By default tokens are exactly those of scikit-learn's CountVectorizer: runs of two or more word
+characters of the text in lower case.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Tokenizer:
     """How texts become tokens.
 
     `analyzer` is "word", or "char_wb" for n-grams of the characters of words. `ngrams` are the
-    least and the largest n. `token_pattern` or `split`, a function from a text to its tokens, take
-    the place of the kernel's own tokens. With `bits`, a token is the name of one of 2^bits buckets
-    that it hashes to: their number is bounded, and they have no names that people know.
+    smallest and the largest n. `token_pattern`, or `split`, a function from a text to its tokens,
+    replaces the kernel's own tokens. With `bits`, a token is hashed to one of 2^bits buckets: their
+    number is bounded, but their names are not readable.
     """
 
     analyzer: str = "word"
@@ -51,7 +51,7 @@ class Tokenizer:
 
     @property
     def counting(self) -> dict[str, Any]:
-        """What decides which tokens are counted."""
+        """The options that decide which tokens are counted."""
         name = None if self.split is None else function_name(self.split)
         options = {
             "analyzer": self.analyzer,
@@ -64,7 +64,7 @@ class Tokenizer:
 
     @property
     def is_own(self) -> bool:
-        """Whether tokens are not found by the kernel."""
+        """Whether tokens are found by a pattern or function instead of the kernel."""
         return self.split is not None or self.token_pattern not in (None, DEFAULT_PATTERN)
 
     @property
@@ -75,9 +75,11 @@ class Tokenizer:
     def count(
         self, texts: Texts, y: Codes, weight: Array | None, n_classes: int
     ) -> tuple[Vocabulary, Array, Array]:
-        """Occurrences and documents (K, V) by class and word; the first word is the empty one.
+        """Return occurrences and documents (K, V) by class and word; the first word is the empty
+        one.
 
-        Every document holds the empty word once and it never occurs: its documents are all.
+        Every document contains the empty word once, and it has no occurrences, so it counts all
+        documents.
         """
         # Sums of whole numbers are the same in any order, others only on one thread.
         whole = weight is None or bool((weight == np.floor(weight)).all())
@@ -88,13 +90,13 @@ class Tokenizer:
         return Vocabulary(*words), occurrences, documents
 
     def encode(self, texts: Texts) -> Documents:
-        """Each text as counts of its words, and all words there are."""
+        """Return each text as counts of its words, with the vocabulary of all texts."""
         words, starts, indices, counts, problem = encode_texts(*self._input(texts), self._threads)
         refuse(problem, texts)
         return Documents.of(Vocabulary(*words), starts, indices, counts)
 
     def hashes(self, texts: Texts | Documents) -> Hashes:
-        """A hash of each text, (m,): the sum of those of its tokens."""
+        """Return a hash of each text, (m,): the sum of the hashes of its tokens."""
         if isinstance(texts, Documents):
             return texts.hashes
         found, problem = hash_texts(*self._input(texts), self._threads)
@@ -102,7 +104,7 @@ class Tokenizer:
         return found
 
     def encode_known(self, texts: Texts, words: Vocabulary) -> Documents:
-        """Each text as counts of those of its words that are known."""
+        """Return each text as counts of its known words."""
         _, starts, indices, counts, problem = encode_known(
             *self._input(texts), words.index, self._threads
         )
@@ -112,7 +114,7 @@ class Tokenizer:
     def score(
         self, texts: Texts, words: Vocabulary, table: Array, weighting: str, power: float
     ) -> Array:
-        """Σ x_v table_v / (Σ x_v)^power, (m, K), over the known words v of each text."""
+        """Return Σ x_v table_v / (Σ x_v)^power, (m, K), over the known words v of each text."""
         scores, problem = score_texts(
             *self._input(texts), words.index, table, weighting, power, self._threads
         )
@@ -130,7 +132,7 @@ class Tokenizer:
         return chunks, how
 
     def _tokens(self, texts: Texts) -> Iterator[Chunk]:
-        """The tokens that a pattern or a function finds, some texts at a time."""
+        """Yield the tokens that a pattern or a function finds, some texts at a time."""
         split = self.split or pattern_tokens(self.token_pattern or DEFAULT_PATTERN)
         strings = decoded(texts)
         row = 0
@@ -153,7 +155,7 @@ class Tokenizer:
 
 
 def decoded(texts: Texts) -> Iterator[str]:
-    """The texts as strings, or the error for the one that is none."""
+    """Yield the texts as strings; raise an error for a text that is not valid."""
     strings, row = texts.strings(), 0
     while True:
         try:
@@ -166,7 +168,9 @@ def decoded(texts: Texts) -> Iterator[str]:
 
 
 def checked(tokens: Any, row: int) -> Iterator[bytes]:
-    """Tokens as UTF-8; raises for what is no text, or no list."""
+    """Yield tokens as UTF-8; raise an error for a token that is not text, or a result that is no
+    list.
+    """
     if isinstance(tokens, str):
         raise ValueError(
             f"The tokenizer returned one text for row {row}, {tokens[:SHOWN]!r}, and no list of "
@@ -188,12 +192,12 @@ def checked(tokens: Any, row: int) -> Iterator[bytes]:
 
 
 def pattern_tokens(pattern: str) -> Callable[[str], list[str]]:
-    """A function that finds all matches of a pattern, or of its only group."""
+    """Return a function that finds all matches of a pattern, or of its only group."""
     return re.compile(pattern).findall
 
 
 def function_name(function: Callable[..., Any]) -> str:
-    """A function by its module and name."""
+    """Return a function's module and name."""
     named = getattr(function, "__qualname__", type(function).__qualname__)
     code = getattr(function, "__code__", None)
     if code is not None and "<" in named:  # a lambda is nothing but what it does
@@ -203,13 +207,13 @@ def function_name(function: Callable[..., Any]) -> str:
 
 
 def constants(code: Any) -> str:
-    """The constants of a function's code, without where they are in memory."""
+    """Return the constants of a function's code, without their addresses in memory."""
     inner = (constants(c) if hasattr(c, "co_consts") else repr(c) for c in code.co_consts)
     return f"({', '.join(inner)})"
 
 
 def refuse(problem: tuple[int, int], texts: Texts) -> None:
-    """Raise for the first text that the kernel would not take."""
+    """Raise an error for the first text that the kernel would refuse."""
     row, place = problem
     if row < 0:
         return

@@ -1,4 +1,4 @@
-"""Which one should I use? A generative model and its discriminative twins on the same rows."""
+"""Comparison of a generative model with logistic regression and the perceptron on the same rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Learning curves, which to use, and why.
+    """The learning curves, the advice which model to use, and the reasons.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class Comparison:
 
     @property
     def lines(self) -> dict[str, Line]:
-        """The learners, by name."""
+        """The curves of the models, by name."""
         return {line.name: line for line in self.curves.lines}
 
     @property
     def why(self) -> list[str]:
-        """Sentences on what holds for these rows, and what does not."""
+        """Sentences about the assumptions that hold for these rows, and those that do not."""
         return self.reasons.sentences(self.curves.lines[0].name)
 
     @cached_property
@@ -99,35 +99,35 @@ class Comparison:
 
     @property
     def beyond(self) -> str:
-        """What `genus fit` would make of these rows, beside the plain models compared here."""
+        """A sentence on the scores of `TableClassifier`, for comparison with the plain models."""
         if self.weighed is None or self.is_weighed_better:
             return ""
         return (
-            "These are plain models. What genus fit makes of rows (TableClassifier), which weighs "
-            f"evidence, is wrong in {percent(self.weighed.error)} of them, with a log loss of "
-            f"{self.weighed.log_loss:.3f}{self.weighed.of_rows}."
+            "These are plain models. TableClassifier, which genus fit uses and which combines "
+            f"several models, is wrong in {percent(self.weighed.error)} of rows, with a log loss "
+            f"of {self.weighed.log_loss:.3f}{self.weighed.of_rows}."
         )
 
     @property
     def crossings(self) -> str:
-        """Where the curves cross, or that they do not."""
+        """Sentences that say where the curves cross, or that they do not."""
         told = {
             measure: told_crossing(self.curves, measure, found)
             for measure, found in self.advice.crossings.items()
         }
         if len(set(told.values())) == 1:
-            return f"In error and in log loss {told.popitem()[1]}"
-        return " ".join(f"In {MEASURES[measure]} {each}" for measure, each in told.items())
+            return f"In error and in log loss, {told.popitem()[1]}"
+        return " ".join(f"In {MEASURES[measure]}, {each}" for measure, each in told.items())
 
     def __str__(self) -> str:
-        """The sentence, where the curves cross, the curves as a table, and why."""
+        """Return the advice, the crossings, the curves as a table, and the reasons, as text."""
         parts = [self.sentence, self.beyond, self.crossings, self.table(), self.costs()]
         parts += ["\n".join(f"- {sentence}" for sentence in self.why)]
         parts += ["\n".join(self.notes)]
         return "\n\n".join(part for part in parts if part)
 
     def table(self) -> str:
-        """Mean error and log loss by number of rows."""
+        """Return a table of the mean error and log loss by number of rows."""
         names = [line.name for line in self.curves.lines]
         head = f"{'rows':>9}" + "".join(f"  {name:>25}" for name in names)
         lines = [head]
@@ -135,10 +135,11 @@ class Comparison:
             both = shared(self.curves.lines, s)
             cells = "".join(f"  {cell(line, s, both):>25}" for line in self.curves.lines)
             lines.append(f"{size:>9,}{cells}")
-        return "\n".join([*lines, f"{'':9}  wrong, and log loss; ± is the deviation of repeats"])
+        told = "error and log loss; ± is the standard deviation over repeats"
+        return "\n".join([*lines, f"{'':9}  {told}"])
 
     def costs(self) -> str:
-        """Seconds and memory of a fit, and what counting once saves."""
+        """Return the time and memory of a fit, and the time saved by counting once, as text."""
         told = []
         for line in self.curves.lines:
             known = np.flatnonzero(~np.isnan(line.seconds))
@@ -153,10 +154,10 @@ class Comparison:
         points = len(c.sizes) * c.lines[0].error.shape[1]
         if c.counting > 0 and not np.isnan(c.lines[0].error).all():
             times = c.refitting / c.counting
-            longer = f"{times:.1f} times as long" if times > 1.2 else "as long with so few rows"
+            longer = f"{times:.1f} times as long" if times > 1.2 else "no longer with so few rows"
             told.append(
-                f"The {points:,} points of {c.lines[0].name} took {c.counting:.2g} s, as counts "
-                f"add; fitting each anew takes {longer}"
+                f"The {points:,} points of {c.lines[0].name} took {c.counting:.2g} s, because "
+                f"counts add up; fitting each point anew takes {longer}"
             )
         return "\n".join(f"{one}." for one in told)
 
@@ -184,11 +185,11 @@ def compare(
 ) -> Comparison:
     """Compare a generative model with logistic regression and the perceptron on your rows.
 
-    X is a matrix, a list of texts, or whatever TableClassifier reads, and y its labels, or the name
-    of the column that has them. The model is GDA for numbers and naive Bayes for everything else,
-    unless one is given; columns named in `ignore` are left out. `repeats` is how often rows are
-    split, and `patience` how many seconds either of the others may take; `progress` is called with
-    numbers of points: those done since, and all.
+    X is a matrix, a list of texts, or anything that TableClassifier reads; y has its labels, or is
+    the name of the target column. By default the model is GDA for numbers and naive Bayes for
+    everything else. Columns named in `ignore` are left out. `repeats` is the number of splits.
+    `patience` is the number of seconds that each of the other models may take. `progress` is called
+    with the number of points finished since the last call, and the number of all points.
 
     >>> from sklearn.datasets import load_iris
     >>> found = compare(*load_iris(return_X_y=True), repeats=10)

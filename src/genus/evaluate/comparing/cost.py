@@ -1,4 +1,4 @@
-"""What a piece of work takes: seconds, and the peak of memory above what there was before."""
+"""Measurement of the seconds and the peak memory of a piece of work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def measured(work: Callable[[], T]) -> tuple[T, float, int | None]:
-    """What the work gives, its seconds, and its bytes; None where they cannot be told."""
+    """Run the work; return its result, its seconds, and its bytes (None if not measurable)."""
     before = reset_peak()
     start = perf_counter()
     result = work()
@@ -22,7 +22,7 @@ def measured(work: Callable[[], T]) -> tuple[T, float, int | None]:
 
 
 def reset_peak() -> int | None:
-    """Let the peak be what is in memory now, which is returned; None where this is not Linux."""
+    """Reset the peak of memory and return the memory now in use; None if this is not Linux."""
     gc.collect(1)  # what is older was there before, and looking at it takes longest
     try:
         ctypes.CDLL(None).malloc_trim(0)  # else what was freed before is used again unseen
@@ -33,6 +33,6 @@ def reset_peak() -> int | None:
 
 
 def memory(name: str) -> int:
-    """A line of /proc/self/status, in bytes."""
+    """Return a line of /proc/self/status, in bytes."""
     lines = Path("/proc/self/status").read_text("ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(name)) * 1024

@@ -1,4 +1,4 @@
-"""The line of a generative model, whose points are sums of what was counted once."""
+"""The learning curve of a generative model, whose points are sums of blocks counted once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def generative(
     patience: float,
     told: Callable[[int], None],
 ) -> tuple[Line, float, float]:
-    """The line of the generative model, the seconds it took, and those of fitting each anew."""
+    """Return the curve of the generative model, its seconds, and the seconds of refitting each
+    point.
+    """
     error, loss = np.full((2, len(at), len(dealt)), np.nan)
     problems: list[str] = []
     notes: list[str] = []
@@ -87,7 +89,7 @@ def generative(
 
 
 def blocks_of(given: Material, deal: Deal) -> list[Model]:
-    """The model of each block alone: every row is counted once."""
+    """Count every row once and return the model of each block."""
     empty = given.estimator._empty()
     with given.estimator._named_errors():
         return empty.count_groups(
@@ -96,7 +98,7 @@ def blocks_of(given: Material, deal: Deal) -> list[Model]:
 
 
 def nested(given: Material, at: Sizes, deal: Deal, blocks: Sequence[Model]) -> Iterator[Model]:
-    """The model at each size, each the sum of the one before and of what is new."""
+    """Yield the model at each size: the sum of the model before and of the new rows."""
     empty = given.estimator._empty()
     model, seen = empty, 0
     for size, number in at:
@@ -115,26 +117,26 @@ def nested(given: Material, at: Sizes, deal: Deal, blocks: Sequence[Model]) -> I
 
 
 def count(given: Material, empty: Model, rows: NDArray[np.intp]) -> Model:
-    """The model of some rows."""
+    """Count some rows and return their model."""
     return given.estimator._count(
         empty, matrix.take(given.X, rows), given.y[rows], given.classes, None
     )
 
 
 def solve(given: Material, model: Model) -> Model:
-    """The same model, its parameters computed."""
+    """Return the same model with its parameters computed."""
     solved = given.estimator._with_current_options(model)
     given.estimator._solve(solved)
     return solved
 
 
 def fit_alone(given: Material, rows: NDArray[np.intp]) -> Model:
-    """A fit as it is without anything counted before."""
+    """Fit a model to rows from scratch, without using counted blocks."""
     return solve(given, count(given, given.estimator._empty(), rows))
 
 
 def posterior(given: Material, model: Model, X: Any) -> Array:
-    """p(y|x) of all classes, zero for those that the model has not seen."""
+    """Return p(y|x) for all classes; zero for classes that the model has not seen."""
     columns = labels.positions(model.classes, given.classes)
     with given.estimator._named_errors():
         return labels.spread(model.posterior(X), columns, len(given.classes), axis=1)

@@ -1,9 +1,10 @@
-"""Learning curves: what is got wrong after so many rows, over and over.
+"""Learning curves: error and log loss by number of rows, over many repeats.
 
-Rows are dealt into ten blocks. Each block is once what models are judged by; the others are learned
-from in random order, so that the sets of rows are nested: parts of the first block, then one block,
-two, … nine. A generative model of so many blocks is a sum of models of one block each, and these
-are counted once, however many points all curves have. A discriminative one is fitted at each point.
+The rows are dealt into ten blocks. Each block serves once as test rows. The models are fitted to
+the other blocks in random order, so that the sets of rows are nested: parts of the first block,
+then one block, two, … nine. A generative model of several blocks is the sum of the models of single
+blocks, which are counted once for all points of all curves. A discriminative model is fitted at
+each point.
 
 Symbols: S sizes, R repeats, K classes.
 """
@@ -29,7 +30,7 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Guess:
-    """What it is worth to name the commonest class, and to say how common each is."""
+    """The error of always predicting the commonest class, and the log loss of the class shares."""
 
     error: float
     log_loss: float
@@ -43,10 +44,11 @@ class Guess:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Sizes (S,), the lines, how many rows are tested in a repeat, and what counting once saves.
+    """The sizes (S,), the curves, the number of test rows in a repeat, and the time of counting
+    once.
 
-    `counting` are the seconds that all points of the generative line took, and `refitting` what
-    they would have taken without adding, by those of one repeat.
+    `counting` is the time in seconds of all points of the generative curve; `refitting` is the time
+    without adding counts, extrapolated from one repeat.
     """
 
     sizes: NDArray[np.int64]
@@ -58,7 +60,7 @@ class Curves:
     guess: Guess | None = None
 
     def compared(self, measure: str) -> list[Array]:
-        """Error or log loss of each line, (S, R), where all lines have been fitted."""
+        """Return the error or log loss of each model, (S, R); NaN where one is not fitted."""
         both = np.array([shared(self.lines, s) for s in range(len(self.sizes))])
         return [np.where(both, getattr(line, measure), np.nan) for line in self.lines]
 
@@ -70,7 +72,7 @@ def curves(
     seed: int | None = 0,
     progress: Progress | None = None,
 ) -> Curves:
-    """The curves of the generative model, of logistic regression, and of the perceptron."""
+    """Return the curves of the generative model, of logistic regression, and of the perceptron."""
     rows = len(given.y)
     if isinstance(patience, bool) or not patience > 0:
         raise ValueError(f"patience is a number of seconds above 0, got {patience!r}.")
@@ -103,7 +105,7 @@ def curves(
 
 
 def repeats_to_times(repeats: int | None, rows: int, blocks: int) -> int:
-    """How often rows are dealt."""
+    """Return how often to deal the rows into blocks."""
     if repeats is None:
         return 3 if rows <= MANY_ROWS else 1
     if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:

@@ -1,4 +1,4 @@
-"""What is compared: rows, the generative model that fits their kind, and what each side reads."""
+"""The data to compare on: rows, a generative model for their kind, and the input of each model."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ MANY_CLASSES = 50
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """m labelled rows for two: `X` as the generative model counts them, `raw` to be encoded.
+    """m labelled rows: `X` for the generative model, `raw` to be encoded for the others.
 
-    `estimator` is a fresh copy that knows the columns, and is called `name`; `kind` is "numbers",
-    "table" or "texts". `notes` say what was left out.
+    `estimator` is an unfitted copy that has the plan of the columns, and `name` is its name. `kind`
+    is "numbers", "table" or "texts". `notes` say what was left out.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Material:
     is_usual: bool = True  # a model that was chosen here
 
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Any]:
-        """Some rows, in ascending order, for both."""
+        """Return some rows, in ascending order, as `X` and as `raw`."""
         raw = self.raw[rows] if isinstance(self.raw, Frame | np.ndarray) else None
         if raw is None:
             raw = matrix.take(self.raw, rows)
@@ -66,7 +66,7 @@ def material(
     model: GenerativeClassifier | None,
     ignore: Collection[str] = (),
 ) -> Material:
-    """What X and y hold, and a model of their kind unless one is given."""
+    """Return the rows of X and y, with a model for their kind unless one is given."""
     if target is not None and y is not None:
         raise ValueError("Give the labels as y, or the name of their column as target; not both.")
     target = y if isinstance(y, str) else target
@@ -104,7 +104,7 @@ def material(
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A table of numbers only: a matrix, and what its columns are called."""
+    """A table of numbers only: its matrix, and the names of its columns."""
 
     values: NDArray[np.float64]
     names: tuple[str, ...]
@@ -113,7 +113,7 @@ class Numbers:
 def read(
     X: Any, y: Any, target: str | None, ignore: Collection[str]
 ) -> tuple[Any, Any, Any, list[str]]:
-    """Rows that a classifier takes, their labels, the plan of a table, and notes."""
+    """Return the rows, their labels, the plan if they are a table, and notes."""
     if target is None and y is None:
         raise ValueError("The labels are missing: give y, or the name of their column, target=.")
     is_matrix = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim == 2
@@ -150,14 +150,14 @@ def read(
 
 
 def categories(rows: Any, plan: Any) -> NDArray[Any]:
-    """Rows as a matrix of objects, each a category."""
+    """Return rows as a matrix of objects, each a category."""
     if isinstance(rows, Numbers):
         return np.array(rows.values, dtype=object)
     return Frame.of(rows, plan).values() if hasattr(rows, "schema") else np.asarray(rows, object)
 
 
 def one_label_each(y: Any) -> NDArray[Any]:
-    """y as it is given, one label for each row."""
+    """Return y with one label for each row, or raise an error."""
     y = np.asarray(refuse_missing_labels(y))
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -167,7 +167,7 @@ def one_label_each(y: Any) -> NDArray[Any]:
 
 
 def without_empty(rows: Any) -> tuple[Any, list[str]]:
-    """Numbers without the columns that have none."""
+    """Return numbers without the columns that have no values, and notes."""
     if not isinstance(rows, Numbers):
         return rows, []
     empty = np.atleast_1d(np.isnan(rows.values).all(axis=0))
@@ -180,7 +180,7 @@ def without_empty(rows: Any) -> tuple[Any, list[str]]:
 
 
 def many_classes(y: NDArray[Any]) -> list[str]:
-    """What to say of labels that may be none."""
+    """Return a note if the labels look like numbers rather than classes."""
     number = len(labels.factorize(y)[0])
     if number <= max(MANY_CLASSES, len(y) / 10):
         return []
@@ -188,7 +188,7 @@ def many_classes(y: NDArray[Any]) -> list[str]:
 
 
 def is_texts(X: Any) -> bool:
-    """Whether rows are strings."""
+    """Return whether rows are strings."""
     if getattr(X, "ndim", 0) == 1 and hasattr(X, "to_numpy"):  # a column of pandas or polars
         X = X.to_numpy()
         return X.dtype.kind in "OU" and all(isinstance(text, str) for text in X[:100])
@@ -200,7 +200,7 @@ def is_texts(X: Any) -> bool:
 
 
 def without_single(rows: Any, y: Any) -> tuple[Any, Any, list[str]]:
-    """Rows of classes that have two or more: one row cannot be learned from and judged by."""
+    """Leave out classes with a single row, which cannot be both learned and tested."""
     y = np.asarray(y)
     classes, codes = labels.factorize(y)
     number = np.bincount(codes, minlength=len(classes))
@@ -227,10 +227,10 @@ def some(rows: Any, kept: NDArray[np.intp]) -> Any:
 
 
 def usual(rows: Any, plan: Any, ignore: Collection[str]) -> GenerativeClassifier:
-    """GDA for numbers, naive Bayes for categories and mixed columns, and for texts and counts.
+    """Return GDA for numbers, and naive Bayes for everything else.
 
-    And for numbers of many columns, whose Σ would take long, or with many holes: GDA learns from
-    rows without any.
+    Numbers with very many columns also get naive Bayes, because their Σ would take long, and so do
+    numbers with many missing values, because GDA learns from complete rows only.
     """
     if isinstance(rows, Numbers):
         whole = np.mean(~np.isnan(rows.values).any(axis=1))
@@ -244,7 +244,7 @@ def usual(rows: Any, plan: Any, ignore: Collection[str]) -> GenerativeClassifier
 
 
 def encodable(rows: Any, own: Any, fresh: GenerativeClassifier) -> tuple[Any, str, tuple[str, ...]]:
-    """The rows as an encoding takes them, of what kind they are, and the columns' names."""
+    """Return the rows to encode, their kind, and the names of their columns."""
     if isinstance(rows, Numbers):
         return rows.values, "numbers", rows.names
     if isinstance(rows, np.ndarray) and rows.ndim == 1:
@@ -258,5 +258,5 @@ def encodable(rows: Any, own: Any, fresh: GenerativeClassifier) -> tuple[Any, st
 
 
 def named(model: GenerativeClassifier) -> str:
-    """What people call a model that `usual` chose."""
+    """Return the usual name of a model that `usual` chose."""
     return "GDA" if isinstance(model, GDA) else "naive Bayes"

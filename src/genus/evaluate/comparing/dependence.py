@@ -1,6 +1,6 @@
-"""Are columns independent given the class?
+"""Tests of whether columns are independent given the class.
 
-The mutual information of two columns given the class, by their bins, and a χ² test of it.
+They use the mutual information of two binned columns given the class, and a χ² test of it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Pair:
-    """Two columns, and what each tells of the other where the class is known, in bits."""
+    """Two columns, and their mutual information given the class, in bits."""
 
     first: str
     second: str
@@ -36,7 +36,7 @@ class Pair:
 
 
 def pairs(raw: Any, y: NDArray[Any], given: Material) -> tuple[tuple[Pair, ...], int]:
-    """The pairs of columns that depend on each other most, and how many were compared."""
+    """Return the pairs of columns that depend on each other most, and how many were compared."""
     bins = bins_for(len(y), len(given.classes))
     if bins < 2:
         return (), 0
@@ -52,12 +52,12 @@ def pairs(raw: Any, y: NDArray[Any], given: Material) -> tuple[tuple[Pair, ...],
 
 
 def bins_for(rows: int, classes: int) -> int:
-    """Bins of a column, so that there are ten rows for each freedom of a test; 0 if none is."""
+    """Return a number of bins that leaves ten rows per degree of freedom; 0 if none does."""
     return next((b for b in (BINS, 3, 2) if rows >= 10 * classes * (b - 1) ** 2), 0)
 
 
 def columns_in_bins(raw: Any, names: tuple[str, ...], bins: int) -> dict[str, NDArray[np.int64]]:
-    """Codes from 0 on of each column of numbers and categories; none of texts."""
+    """Return codes from 0 for each column of numbers or categories; texts are left out."""
     if isinstance(raw, Frame):
         kinds = zip(raw.columns, (column.name for column in raw.plan.used), strict=True)
         columns = {
@@ -72,7 +72,7 @@ def columns_in_bins(raw: Any, names: tuple[str, ...], bins: int) -> dict[str, ND
 
 
 def in_bins(values: Any, bins: int) -> NDArray[np.int64]:
-    """Numbers by their quantiles, the commonest categories by themselves, others together."""
+    """Cut numbers at quantiles; keep the commonest categories and pool the others."""
     if isinstance(values, Values) or values.dtype.kind == "O":
         codes = values.codes + 1 if isinstance(values, Values) else labels.factorize(values)[1]
         common = np.argsort(-np.bincount(codes), kind="stable")[: bins - 1]
@@ -89,16 +89,16 @@ def in_bins(values: Any, bins: int) -> NDArray[np.int64]:
 
 
 def information(codes: NDArray[np.int64], y: NDArray[Any]) -> float:
-    """Mutual information of a column and the class, in bits."""
+    """Return the mutual information of a column and the class, in bits."""
     return conditional_information(codes, y, np.zeros_like(codes), 1)[0]
 
 
 def conditional_information(
     a: NDArray[np.int64], b: NDArray[np.int64], y: NDArray[Any], K: int
 ) -> tuple[float, float]:
-    """I(a; b | y) in bits without what chance brings, and the p-value of a χ² test.
+    """Return I(a; b | y) in bits, corrected for chance, and the p-value of a χ² test.
 
-    Of few rows in a class, χ² is Pearson's times (N - 1)/N, whose mean is right.
+    χ² is Pearson's times (N - 1)/N, which has the right mean if a class has few rows.
     """
     rows, wide, high = len(y), int(a.max()) + 1, int(b.max()) + 1
     table = np.bincount((y * wide + a) * high + b, minlength=K * wide * high)
@@ -122,14 +122,14 @@ def conditional_information(
 def of_pairs(found: tuple[Pair, ...], compared: int, generative: str) -> str:
     if not found:
         return (
-            f"No pair of columns, of {compared:,}, depends on each other given the class by more "
-            f"than {BITS} bits."
+            f"None of the {compared:,} pairs of columns shares more than {BITS} bits of "
+            "information given the class."
         )
     listed = ", ".join(
         f"{pair.first!r} and {pair.second!r} ({pair.bits:.2f} bits)" for pair in found[:SHOWN]
     )
     naive = generative != "GDA"
-    so = "naive Bayes counts what they share twice" if naive else "Σ takes care of what is linear"
+    so = "naive Bayes counts shared information twice" if naive else "Σ models linear dependence"
     return (
         f"{len(found):,} of {compared:,} pairs of columns depend on each other given the class: "
         f"{listed}; {so}."

@@ -1,4 +1,4 @@
-"""Rows as logistic regression and the perceptron take them: a matrix of numbers about zero."""
+"""Rows encoded for logistic regression and the perceptron: a matrix of scaled numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CELLS = 20_000_000  # of a matrix that is not sparse
 
 
 class Encoding(Protocol):
-    """What is learned of rows so that they, and others, can be made numbers."""
+    """An encoding that is fitted to some rows and converts rows to numbers."""
 
     def fit(self, X: Any) -> Encoding: ...
 
@@ -26,7 +26,7 @@ class Encoding(Protocol):
 
 
 def encoding_for(X: Any) -> Encoding:
-    """The way to encode rows such as these: of a table, strings, or a matrix."""
+    """Return an encoding for rows of this kind: a table, strings, or a matrix."""
     if isinstance(X, Frame):
         return OfTables()
     if isinstance(X, np.ndarray) and X.ndim == 1:
@@ -37,13 +37,13 @@ def encoding_for(X: Any) -> Encoding:
 
 
 def filled_and_scaled() -> Any:
-    """Numbers without holes: the median stands in for them, and a column says so."""
+    """Return a step that imputes the median, adds an indicator of missing values, and scales."""
     fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     return make_pipeline(fill, StandardScaler())
 
 
 class OfNumbers:
-    """A matrix: scaled, and filled if it has holes; of a sparse one zeros stay zeros."""
+    """The encoding of a matrix of numbers: scaled and imputed; sparse zeros stay zeros."""
 
     def fit(self, X: Any) -> OfNumbers:
         self.step = MaxAbsScaler() if is_sparse(X) else filled_and_scaled()
@@ -55,7 +55,7 @@ class OfNumbers:
 
 
 def plain(X: Any) -> Any:
-    """A sparse matrix as scikit-learn has it: its perceptron takes indices of 32 bits only."""
+    """Return a sparse matrix with 32-bit indices, which scikit-learn's perceptron requires."""
     if not is_sparse(X):
         return X
     made = SparseRows.of(X).to_scipy()
@@ -64,7 +64,7 @@ def plain(X: Any) -> Any:
 
 
 class OfCategories:
-    """A matrix of categories: a column for each of them."""
+    """The encoding of a matrix of categories: an indicator column for each category."""
 
     def fit(self, X: Any) -> OfCategories:
         self.step = one_by_one().fit(X)
@@ -79,7 +79,7 @@ def one_by_one() -> Any:
 
 
 class OfTexts:
-    """Strings: their words, by tf-idf."""
+    """The encoding of strings: the tf-idf of their words."""
 
     def fit(self, X: Any) -> OfTexts:
         self.step = TfidfVectorizer(sublinear_tf=True).fit(X)
@@ -90,7 +90,9 @@ class OfTexts:
 
 
 class OfTables:
-    """Numbers filled by the median and scaled, categories one by one, texts by tf-idf."""
+    """The encoding of a table: numbers imputed and scaled, categories as indicators, texts as
+    tf-idf.
+    """
 
     def fit(self, X: Frame) -> OfTables:
         self.steps: list[Any] = []
@@ -105,7 +107,7 @@ class OfTables:
         return self
 
     def transform(self, X: Frame) -> Any:
-        """All columns as one matrix, sparse if it is large."""
+        """Return all columns as one matrix, sparse if it is large."""
         columns = zip(self.steps, X.columns, X.plan.used, strict=True)
         parts = [step.transform(raw(values, column.kind)) for step, values, column in columns]
         if any(map(scipy.sparse.issparse, parts)):
@@ -115,7 +117,7 @@ class OfTables:
 
 
 def raw(values: Any, kind: str) -> Any:
-    """A column as scikit-learn takes it."""
+    """Return a column in the form that scikit-learn takes."""
     if kind == "number":
         return values[:, None]
     if kind == "category":

@@ -1,4 +1,4 @@
-"""What all tests of assumptions have in common."""
+"""Constants and wording that all tests of assumptions share."""
 
 from __future__ import annotations
 

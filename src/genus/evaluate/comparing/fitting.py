@@ -1,4 +1,4 @@
-"""The lines of logistic regression and the perceptron, whose every point is a fit of its own."""
+"""The learning curves of logistic regression and the perceptron, fitted at every point."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FEW_CELLS = 1_000_000  # of a matrix, below which threads get in each other's wa
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Rows to learn from and rows to judge by as matrices, and the seconds that the first took."""
+    """Training and test rows as matrices, and the seconds of encoding the training rows."""
 
     X: Any
     y: NDArray[Any]
@@ -53,13 +53,13 @@ class Encoded:
 
     @property
     def size(self) -> int:
-        """Bytes, about."""
+        """The approximate size in bytes."""
         return int(sum(8 * 2 * each.nnz if hasattr(each, "nnz") else each.nbytes
                        for each in (self.X, self.test)))  # fmt: skip
 
 
 class Encodings:
-    """Rows of each point as matrices; those of small ones are kept for the next line."""
+    """The encoded rows of each point; small ones are kept for the next model."""
 
     def __init__(self, given: Material) -> None:
         self.given = given
@@ -67,7 +67,9 @@ class Encodings:
         self.bytes = 0
 
     def at(self, size: int, number: int, deal: Deal, rows: NDArray[np.intp]) -> Encoded:
-        """Those of a size in a repeat, encoded by the rows that are learned from alone."""
+        """Return the rows of a size in a repeat, with an encoding fitted to the training rows
+        alone.
+        """
         key = size, number
         if key not in self.kept:
             made = self.made(deal, rows)
@@ -98,7 +100,7 @@ def discriminative(
     patience: float,
     told: Callable[[int], None],
 ) -> Line:
-    """A line whose every point is fitted by itself, as far as patience goes."""
+    """Return a curve that is fitted at every point, as far as `patience` allows."""
     given = encodings.given
     error, loss = np.full((2, len(at), len(dealt)), np.nan)
     seconds, memory = np.full(len(at), np.nan), None
@@ -168,7 +170,7 @@ def discriminative(
 
 
 def cost_ahead(sizes: Sequence[int], seconds: Array) -> Array:
-    """What a fit will take at the sizes to come, by a line through what it took so far."""
+    """Extrapolate the seconds of a fit to the larger sizes, by a line through the measured ones."""
     known = np.flatnonzero(~np.isnan(seconds))
     later = np.array(sizes[len(seconds) :], float)
     if len(known) == 0:
@@ -181,7 +183,7 @@ def cost_ahead(sizes: Sequence[int], seconds: Array) -> Array:
 
 
 def affordable(expected: Array, repeats: int, left: float, patience: float) -> int:
-    """How often the next size can be fitted so that there is time for all of them; 0 if not."""
+    """Return how often the next size can be fitted in the time that is left; 0 if not at all."""
     if expected[0] * repeats <= min(AT_ONCE * patience, left):
         return repeats
     if left <= 0:
@@ -192,7 +194,7 @@ def affordable(expected: Array, repeats: int, left: float, patience: float) -> i
 
 
 def fitted(encoded: Encoded, name: str, penalty: float) -> tuple[Any, bool]:
-    """A model of encoded rows, and whether it converged."""
+    """Return a model of encoded rows, and whether it converged."""
     model = (
         LogisticRegression(C=penalty, max_iter=MOST_STEPS)
         if name == LOGISTIC
@@ -202,7 +204,7 @@ def fitted(encoded: Encoded, name: str, penalty: float) -> tuple[Any, bool]:
 
 
 def converges(model: Any, X: Any, y: NDArray[Any]) -> bool:
-    """Fit a model of scikit-learn's, and tell whether it got to the end."""
+    """Fit a scikit-learn model and return whether it converged."""
     few = ONE_BLAS_THREAD if np.prod(X.shape) < FEW_CELLS else nullcontext()
     with warnings.catch_warnings(record=True) as said, few:
         warnings.simplefilter("always")
@@ -211,13 +213,13 @@ def converges(model: Any, X: Any, y: NDArray[Any]) -> bool:
 
 
 def answers(model: Any, X: Any, classes: int) -> Array:
-    """Probabilities, or 1 for the class that a perceptron names."""
+    """Return probabilities; for a perceptron, 1 for the predicted class."""
     if hasattr(model, "predict_proba"):
         return labels.spread(model.predict_proba(X), model.classes_, classes, axis=1)
     return np.eye(classes)[model.predict(X)]
 
 
 def is_separated(model: Any, encoded: Encoded) -> bool:
-    """Whether a model makes no mistake among the rows that it was fitted to, or many of them."""
+    """Return whether a model makes no error on its training rows, or on a sample of them."""
     step = -(-len(encoded.y) // MOST_TESTED)
     return all((model.predict(encoded.X[i::step]) == encoded.y[i::step]).all() for i in range(step))

@@ -1,8 +1,9 @@
-"""Are the classes normal, with one Σ?
+"""Tests of whether the classes are normal, and whether they share one Σ.
 
-Mardia's (1970) kurtosis of each class, b = mean of d⁴, d² = (x - μ)ᵀ Σ⁻¹ (x - μ), which is n(n + 2)
-if x is normal, and D'Agostino & Pearson's test of each column. Box's (1949) M, and how far each
-class is spread compared with all, in the direction in which that differs most.
+Normality is tested by Mardia's (1970) kurtosis of each class, b = mean of d⁴ with d² = (x - μ)ᵀ Σ⁻¹
+(x - μ), which is n(n + 2) if x is normal, and by D'Agostino & Pearson's test of each column.
+Equality of Σ is tested by Box's (1949) M. Its effect size is the ratio of the standard deviations
+of a class and of all classes, in the direction where it differs most from 1.
 
 Symbols: m rows, n columns, K classes.
 """
@@ -27,7 +28,7 @@ SKEW, TAILS, SPREAD = 0.5, 1.0, 1.25  # from which on a finding is more than sli
 
 @dataclass(frozen=True)
 class Normality:
-    """How normal a class is: `kurtosis` is b / n(n + 2), and the column that is so least."""
+    """How normal a class is: `kurtosis` is b / n(n + 2), `column` is the least normal column."""
 
     label: Any
     rows: int
@@ -45,10 +46,9 @@ class Normality:
 
 @dataclass(frozen=True)
 class Covariances:
-    """Whether classes have one Σ: Box's M, and where they differ most.
+    """Whether classes share one Σ: Box's M, and the class that differs most.
 
-    `label` is the class that is spread `times` as far in some direction as all of them, or as far
-    short of it if that is below 1.
+    In some direction, the standard deviation of class `label` is `times` the pooled one.
     """
 
     p_value: float
@@ -62,7 +62,7 @@ class Covariances:
 
 
 def complete(X: Array, y: NDArray[Any], names: tuple[str, ...]) -> tuple[Array, Any, list[str]]:
-    """Rows without holes, and the columns that vary, scaled."""
+    """Return the complete rows and the columns that vary, scaled."""
     whole = ~np.isnan(X).any(axis=1)
     X, y = X[whole], y[whole]
     varies = X.std(axis=0) > 0 if len(X) else np.zeros(X.shape[1], bool)
@@ -74,7 +74,7 @@ def complete(X: Array, y: NDArray[Any], names: tuple[str, ...]) -> tuple[Array, 
 def normalities(
     X: Array, y: NDArray[Any], classes: NDArray[Any], names: list[str]
 ) -> list[Normality]:
-    """Of each class that has rows enough."""
+    """Return the normality of each class that has enough rows."""
     found = []
     n = X.shape[1]
     for k, label in enumerate(classes):
@@ -111,7 +111,7 @@ def normalities(
 
 
 def mahalanobis(X: Array, covariance: Array) -> Array:
-    """d² of each row from the mean of all, (m,); directions without variance say nothing."""
+    """Return d² of each row from the mean, (m,); directions without variance are ignored."""
     values, vectors = np.linalg.eigh(np.atleast_2d(covariance))
     there = values > values.max() * 1e-10
     z = (X - X.mean(axis=0)) @ vectors[:, there] / np.sqrt(values[there])
@@ -119,7 +119,7 @@ def mahalanobis(X: Array, covariance: Array) -> Array:
 
 
 def pooled(X: Array, y: NDArray[Any], K: int) -> tuple[Array, list[Array], NDArray[np.int64]]:
-    """Σ of all classes, that of each, and how many rows each has; unbiased."""
+    """Return the pooled Σ, the Σ of each class, and the rows of each class; unbiased."""
     n = X.shape[1]
     number = np.bincount(y, minlength=K)
     each = [
@@ -130,7 +130,7 @@ def pooled(X: Array, y: NDArray[Any], K: int) -> tuple[Array, list[Array], NDArr
 
 
 def equal_covariances(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> Covariances | None:
-    """Box's M of the classes that have rows enough; None with fewer than two of them."""
+    """Return Box's M of the classes with enough rows; None if there are fewer than two."""
     n = X.shape[1]
     counts = np.bincount(y, minlength=len(classes))
     used = np.flatnonzero(counts > max(3 * n, FEWEST))
@@ -161,7 +161,7 @@ def equal_covariances(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> Covar
 
 
 def spreads(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> dict[Any, Array]:
-    """d² of the rows of each class from its mean, by the Σ of all, ascending."""
+    """Return d² of the rows of each class from its mean, by the pooled Σ, ascending."""
     Σ, _, number = pooled(X, y, len(classes))
     return {
         label: np.sort(mahalanobis(X[y == k], Σ))
@@ -174,8 +174,8 @@ def of_normality(found: tuple[Normality, ...]) -> str:
     far = [each for each in found if not each.is_near]
     if not far:
         rejected = sum(each.p_value < LEVEL for each in found)
-        tail = f", though a test can tell {rejected} of {len(found)} from it" if rejected else ""
-        return f"Each class is near to a normal distribution{tail}."
+        tail = f", though a test rejects normality for {rejected} of {len(found)}"
+        return f"Each class is close to a normal distribution{tail if rejected else ''}."
     worst = max(far, key=lambda each: max(abs(each.skewness) / SKEW, abs(each.excess) / TAILS))
     return (
         f"{len(far)} of {len(found)} classes are far from normal: {worst.column!r} of class "
@@ -186,12 +186,12 @@ def of_normality(found: tuple[Normality, ...]) -> str:
 
 def of_covariances(found: Covariances) -> str:
     if found.is_near:
-        but = f", if not quite ({p_told(found.p_value)})" if found.p_value < LEVEL else ""
-        return f"The classes are spread alike, as one Σ has it{but}."
+        but = f", though not exactly ({p_told(found.p_value)})" if found.p_value < LEVEL else ""
+        return f"The classes have about the same Σ{but}."
     return (
-        f"The classes do not share one Σ: class {labels.show(found.label)} is spread "
-        f"{found.times:.2g} times as far in some direction as all are ({p_told(found.p_value)})."
-        f"{of_separate(found.separate)}"
+        f"The classes do not share one Σ: in some direction the standard deviation of class "
+        f"{labels.show(found.label)} is {found.times:.2g} times the pooled one "
+        f"({p_told(found.p_value)}).{of_separate(found.separate)}"
     )
 
 

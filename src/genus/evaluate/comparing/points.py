@@ -1,4 +1,4 @@
-"""What is learned from and what is judged by at each point of a learning curve.
+"""The training and test rows at each point of a learning curve.
 
 Symbols: S sizes, R repeats, K classes.
 """
@@ -25,10 +25,10 @@ Sizes = Sequence[tuple[int, int]]  # each with how many whole blocks it is; 0 fo
 
 @dataclass(frozen=True, eq=False)
 class Deal:
-    """One repeat: the rows that are tested, and in which order others are learned from.
+    """One repeat: the test rows, and the order in which the other rows are learned.
 
-    `first` are the rows of the first block, one of each class and then at random; `order` are the
-    blocks, the first one first; `fold` is the block of each row.
+    `first` has the rows of the first block: one of each class, then the others at random. `order`
+    has the blocks in the order of learning. `fold` is the block of each row.
     """
 
     test: NDArray[np.intp]
@@ -38,7 +38,7 @@ class Deal:
     number: int  # of the dealing
 
     def rows(self, size: int, blocks: int) -> NDArray[np.intp]:
-        """The first rows, ascending: so many of the first block, or all of some blocks."""
+        """Return the training rows, ascending: `size` rows of the first block, or whole blocks."""
         if blocks:
             return np.flatnonzero(np.isin(self.fold, self.order[:blocks]))
         return np.sort(self.first[:size])
@@ -46,10 +46,10 @@ class Deal:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One learner: error and log loss at each size in each repeat, (S, R), NaN where there is none.
+    """One model: its error and log loss at each size and repeat, (S, R), NaN where not fitted.
 
-    `seconds` (S,) is what a fit takes by itself, and `memory` the bytes at the largest size.
-    `probabilities` of rows out of the first dealing are those after all other blocks.
+    `seconds` (S,) is the time of a single fit, and `memory` the bytes at the largest size.
+    `probabilities` are those of the rows of the first dealing, predicted after all other blocks.
     """
 
     name: str
@@ -62,16 +62,16 @@ class Line:
 
 
 def blocks_for(y: NDArray[Any]) -> int:
-    """How many blocks rows are dealt into: ten, or as many as nearly all rows' classes have rows.
+    """Return the number of blocks: ten, or as many as nearly all rows' classes have rows.
 
-    With more, a class would have fewer rows to learn from whenever one is tested.
+    With more blocks, a class would be missing from some of them.
     """
     number = np.bincount(y)[y]
     return int(min(BLOCKS, max(2, np.quantile(number, 0.1))))
 
 
 def sizes_for(rows: int, classes: int, blocks: int) -> Sizes:
-    """Sizes, ascending, and how many whole blocks that is; 0 for a part of the first."""
+    """Return the sizes, ascending, each with its number of whole blocks (0: part of the first)."""
     block = rows / blocks
     least = max(classes, 4)
     parts = []
@@ -86,7 +86,7 @@ def sizes_for(rows: int, classes: int, blocks: int) -> Sizes:
 
 
 def deals(y: NDArray[Any], blocks: int, times: int, seed: int | None) -> Iterator[Deal]:
-    """Every repeat, `times` × `blocks` of them."""
+    """Yield every repeat; there are `times` × `blocks`."""
     rng = np.random.default_rng(seed)
     for number in range(times):
         fold = stratified(blocks, y, int(rng.integers(1 << 31)))
@@ -104,25 +104,25 @@ def deals(y: NDArray[Any], blocks: int, times: int, seed: int | None) -> Iterato
 
 
 def shared(lines: Sequence[Line], s: int) -> NDArray[np.bool_]:
-    """The repeats at a size that all lines have, but for lines that have none."""
+    """Return the repeats that all models have at a size; models without any are ignored."""
     there = [~np.isnan(line.error[s]) for line in lines]
     return np.logical_and.reduce([each for each in there if each.any()] or there)
 
 
 def judged(p: Array, y: NDArray[Any]) -> tuple[float, float]:
-    """The share of rows whose likeliest class is another, and the mean of -log p of their own."""
+    """Return the share of rows that are predicted wrongly, and the mean of -log p(true class)."""
     own = p[np.arange(len(y)), y]
     loss = -np.log(np.maximum(own, LEAST_P))
     return float(np.mean(p.argmax(axis=1) != y)), float(loss.mean())
 
 
 def stacked(out: Sequence[Array], classes: int) -> Array:
-    """Probabilities of all repeats, below each other."""
+    """Concatenate the probabilities of all repeats."""
     return np.concatenate(out) if out else np.empty((0, classes))
 
 
 def notes_of(name: str, problems: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """What else is to be said of a line, and the first of the problems that it had."""
+    """Return the notes on a model, with the first of the problems that it had."""
     if not problems:
         return tuple(others)
     why = " ".join(problems[0].split())[:300]

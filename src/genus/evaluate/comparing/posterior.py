@@ -1,8 +1,8 @@
-"""Is p(y|x) logistic, and is a model as sure as it should be?
+"""Tests of whether p(y|x) is logistic, and whether a model is overconfident.
 
-Logistic regression with squares and products of columns, out of fold, beside one without. And a
-square of the log-odds of a model beside these (Pregibon 1980), whose slope tells whether it is too
-sure of itself.
+The first compares logistic regression with and without squares and products of columns, out of
+fold. The second is Pregibon's (1980) link test: a regression on the log-odds of a model and on
+their square. Its slope shows whether the model is overconfident.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_COLUMNS = 40
 
 @dataclass(frozen=True)
 class Bend:
-    """What squares and products of columns would gain logistic regression, in nats a row."""
+    """The gain of logistic regression by squares and products of columns, in nats per row."""
 
     gain: float
     error: float
@@ -41,10 +41,10 @@ class Bend:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Whether log-odds are a straight line: `gain` is what a square would gain, in nats a row.
+    """Whether log-odds are linear: `gain` is the gain by a squared term, in nats per row.
 
-    `slope` is what the model's log-odds are to be multiplied by: below 1 it is too sure, unless
-    chance explains that, as `p_slope` has it.
+    `slope` is the factor that would correct the log-odds. Below 1 the model is overconfident,
+    unless `p_slope` shows that this may be chance.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Posterior:
 
 
 def bent(X: Array, y: NDArray[Any]) -> Bend | None:
-    """Logistic regression of columns, and with their squares and products, or squares alone."""
+    """Compare logistic regression with and without squares and products, or squares alone."""
     if len(y) > MOST_ROWS:
         some = np.sort(np.random.default_rng(0).choice(len(y), MOST_ROWS, replace=False))
         X, y = X[some], y[some]
@@ -80,14 +80,14 @@ def bent(X: Array, y: NDArray[Any]) -> Bend | None:
 
 
 def squares(X: Array) -> Array:
-    """Columns, and their squares."""
+    """Return the columns and their squares."""
     return np.hstack([X, X**2])
 
 
 def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
-    """Of the log-odds of the second of two classes, or the one that is told from others worst.
+    """Test the log-odds of the second of two classes, or of the worst predicted of several.
 
-    None if its log-odds part it from the others without a mistake: any slope would do.
+    Return None if the log-odds separate the class without an error: any slope would then fit.
     """
     own = np.clip(p, 1e-12, 1 - 1e-12)
     is_own = y[:, None] == np.arange(p.shape[1])
@@ -106,7 +106,7 @@ def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
 
 
 def likelihood(X: Array, y: NDArray[np.bool_]) -> tuple[float, float]:
-    """The log-likelihood of a logistic regression, next to unpenalised, and its first slope."""
+    """Return the log-likelihood of an almost unpenalised logistic regression, and its slope."""
     model = LogisticRegression(C=1e6, max_iter=1000).fit(X, y)
     score = model.decision_function(X)
     return float(np.sum(y * score - np.logaddexp(0, score))), float(model.coef_[0, 0])
@@ -114,22 +114,22 @@ def likelihood(X: Array, y: NDArray[np.bool_]) -> tuple[float, float]:
 
 def of_bend(found: Bend) -> str:
     if not found.is_clear:
-        return "A logistic posterior fits: squares and products of columns gain it nothing clear."
+        return "A logistic posterior fits: squares and products of columns do not clearly help."
     return (
-        "The posterior is not logistic in these columns: their squares and products would gain "
-        f"logistic regression {found.gain:.2f} nats a row; it, too, is a straight line."
+        "The posterior is not logistic in these columns: adding their squares and products would "
+        f"lower the log loss of logistic regression by {found.gain:.2f}."
     )
 
 
 def of_posterior(found: Posterior) -> str:
-    """Whether a model is too sure, or not sure enough; nothing if it is as it should be."""
+    """Return a sentence if a model is overconfident or underconfident, else an empty string."""
     if found.p_slope <= LEVEL and found.slope <= 0.05:
-        return f"What {found.name} says of rows that it has not seen is in no right order."
+        return f"The log-odds of {found.name} do not rank unseen rows better than chance."
     told = []
     if found.p_slope <= LEVEL and not 0.8 <= found.slope <= 1.25:
         times = max(found.slope, 1 / found.slope)
-        how = "too large: it is too sure" if found.slope < 1 else "too small: it could be surer"
+        how = "too large (overconfident)" if found.slope < 1 else "too small (underconfident)"
         told.append(f"{times:.1f} times {how}")
     if not found.is_straight:
-        told.append(f"bent: a square would gain {found.gain:.3f} nats a row")
+        told.append(f"not linear: a squared term would lower the log loss by {found.gain:.3f}")
     return f"The log-odds of {found.name} are {', and '.join(told)}." if told else ""

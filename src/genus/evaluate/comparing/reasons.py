@@ -1,6 +1,6 @@
-"""Why one is ahead: does what the generative model assumes hold for these rows?
+"""The reasons for the advice: which assumptions of the generative model hold for these rows.
 
-Tests reject anything once there are rows enough, so that each comes with the size of what it finds.
+With enough rows a test rejects every assumption, so each result comes with an effect size.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MOST_ROWS = 20_000  # that are looked at
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """All findings, those that could be made."""
+    """The results of all tests that could be made."""
 
     normality: tuple[Normality, ...]
     covariances: Covariances | None
@@ -54,7 +54,7 @@ class Reasons:
     columns: int
 
     def sentences(self, generative: str) -> list[str]:
-        """What was found, each in a sentence or two."""
+        """Return the results, each in a sentence or two."""
         told = []
         if self.normality:
             told.append(of_normality(self.normality))
@@ -85,7 +85,7 @@ def separate_losses(X: Array, y: NDArray[np.int64]) -> tuple[float, float] | Non
 
 
 def reasons(given: Material, rows: NDArray[np.intp], probabilities: dict[str, Array]) -> Reasons:
-    """All that can be found: `probabilities` of `rows`, out of fold, by the name of the model."""
+    """Make all tests; `probabilities` are those of `rows`, out of fold, by name of the model."""
     rng = np.random.default_rng(0)
     some = np.arange(len(given.y))
     if len(some) > MOST_ROWS:  # at random: rows may have an order

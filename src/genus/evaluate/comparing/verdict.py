@@ -1,9 +1,9 @@
-"""Which to use: where two curves cross, who is ahead at the present size, and how sure that is.
+"""The advice: where two curves cross, which model leads, and with what confidence.
 
-Repeats share rows, so that their differences vary less than those of new data would. The variance
-of a mean of R differences is taken for (1/R + test rows / all other rows) times theirs (Nadeau &
-Bengio 2003), and the mean is compared with Student's t. Where few of the other rows are learned
-from, repeats share less, and this is cautious.
+Repeats share rows, so their differences vary less than those of new data would. The variance of the
+differences is therefore multiplied by (1/R + test rows / all other rows) (Nadeau & Bengio 2003),
+and their mean is tested with Student's t. If only few of the other rows are used for training,
+repeats share fewer rows, and the test is conservative.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MEASURES = {"error": "error", "log_loss": "log loss"}
 
 @dataclass(frozen=True)
 class Lead:
-    """Who is ahead by how much at one size, and how sure that is, from 0.5 to 1.
+    """The lead of a model at one size, and its confidence, from 0.5 to 1.
 
-    `gap` is that of the second less that of the first: above zero the first is ahead.
+    `gap` is the value of the second minus that of the first; above zero the first model leads.
     """
 
     measure: str
@@ -45,7 +45,7 @@ class Lead:
 
 @dataclass(frozen=True)
 class Crossing:
-    """The number of rows from which on the other is ahead, and where 80 of 100 would put it."""
+    """The number of rows at which the lead changes, and an 80 % interval for it."""
 
     rows: float
     low: float
@@ -55,7 +55,7 @@ class Crossing:
 
 
 def lead(curves: Curves, measure: str, a: Line, b: Line, size: int = -1) -> Lead | None:
-    """Who of two lines is ahead at a size; None if there is nothing to compare."""
+    """Return which of two models leads at a size; None if there is nothing to compare."""
     mine, yours = getattr(a, measure)[size], getattr(b, measure)[size]
     both = ~np.isnan(mine) & ~np.isnan(yours)
     if both.sum() < 2:
@@ -71,10 +71,10 @@ def lead(curves: Curves, measure: str, a: Line, b: Line, size: int = -1) -> Lead
 
 
 def signs(curves: Curves, measure: str, a: Line, b: Line, sure: float = AHEAD) -> NDArray[np.int64]:
-    """At each size 1 if the first is ahead, -1 if the second, 0 if that is not clear.
+    """Return for each size 1 if the first model leads, -1 if the second does, 0 if it is unclear.
 
-    Of curves that are the same but for chance, one in ten has a lead of 90 % somewhere, and two in
-    three one of 80 %.
+    Of curves that differ by chance alone, one in ten has a lead with 90 % confidence somewhere, and
+    two in three have one with 80 %.
     """
     found = []
     for size in range(len(curves.sizes)):
@@ -85,7 +85,7 @@ def signs(curves: Curves, measure: str, a: Line, b: Line, sure: float = AHEAD) -
 
 
 def crossing(curves: Curves, measure: str, a: Line, b: Line, seed: int = 0) -> Crossing | None:
-    """Where the curves cross for the last time, if each is clearly ahead on its side."""
+    """Return the last crossing of the curves, if each model leads clearly on its side."""
     ahead = signs(curves, measure, a, b)
     clear = np.flatnonzero(ahead)
     turns = [(i, j) for i, j in pairwise(clear) if ahead[i] != ahead[j]]
@@ -106,7 +106,7 @@ def crossing(curves: Curves, measure: str, a: Line, b: Line, seed: int = 0) -> C
 
 
 def mean(gaps: Array) -> Array:
-    """By size, over the repeats that there are."""
+    """Return the mean of each size over the repeats that are present."""
     there = ~np.isnan(gaps)
     number = there.sum(axis=1)
     total = np.where(there, gaps, 0.0).sum(axis=1)
@@ -114,7 +114,7 @@ def mean(gaps: Array) -> Array:
 
 
 def zero(x: Array, y: Array) -> float:
-    """Where a line through points changes its sign for the last time; NaN if it does not."""
+    """Return where an interpolated line last changes its sign; NaN if it does not."""
     turns = np.flatnonzero(np.sign(y[:-1]) * np.sign(y[1:]) < 0)
     if len(turns) == 0:
         flat = np.flatnonzero(y == 0)
@@ -125,7 +125,7 @@ def zero(x: Array, y: Array) -> float:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to use, in a sentence, and what it is drawn from."""
+    """The advice in a sentence, and the results that it is based on."""
 
     use: str
     sentence: str
@@ -135,7 +135,7 @@ class Advice:
 
 
 def advice(curves: Curves, rows: int) -> Advice:
-    """Which of the generative model and logistic regression to use for so many rows."""
+    """Advise on the generative model or logistic regression for this number of rows."""
     ours, theirs = curves.lines[:2]
     size = last_common(ours, theirs)
     if size is None:
@@ -146,14 +146,14 @@ def advice(curves: Curves, rows: int) -> Advice:
     leads = tuple(each for each in found if each is not None)
     use, sure, why = chosen(ours.name, theirs.name, error, loss)
     present = int(curves.sizes[size])
-    sentence = f"With your {rows:,} rows use {use}: {why}."
+    sentence = f"With your {rows:,} rows, use {use}: {why}."
     if size < len(curves.sizes) - 1:
-        sentence = f"By {present:,} of your {rows:,} rows, use {use}: {why}."
+        sentence = f"Judged by {present:,} of your {rows:,} rows, use {use}: {why}."
     if curves.guess is not None and not beats_a_guess(curves, size):
         sentence = (
-            f"Neither {ours.name} nor {theirs.name} is clearly better than a guess: to name the "
-            f"commonest class is wrong in {percent(curves.guess.error)} of rows, they are in "
-            f"{percent(error.first)} and {percent(error.second)}."
+            f"Neither {ours.name} nor {theirs.name} is clearly better than always predicting the "
+            f"commonest class, which is wrong in {percent(curves.guess.error)} of rows; they are "
+            f"wrong in {percent(error.first)} and {percent(error.second)}."
             if error is not None
             else sentence
         )
@@ -161,18 +161,18 @@ def advice(curves: Curves, rows: int) -> Advice:
 
 
 def without_common(ours: Line, theirs: Line) -> Advice:
-    """If there is no size at which both were fitted often enough."""
+    """Return the advice if no size has enough fits of both models."""
     fitted = [line for line in (ours, theirs) if not np.isnan(line.error).all()]
     if not fitted:
         told = " ".join((*ours.notes, *theirs.notes))
-        raise ValueError(f"Nothing could be fitted to these rows. {told}")
+        raise ValueError(f"No model could be fitted to these rows. {told}")
     only = fitted[0].name
-    why = "nothing else could be fitted" if len(fitted) == 1 else "others took too long"
-    return Advice(only, f"Use {only}: {why} to these rows.", 0.5, (), {})
+    why = "could be fitted to these rows" if len(fitted) == 1 else "was fitted in time"
+    return Advice(only, f"Use {only}: no other model {why}.", 0.5, (), {})
 
 
 def beats_a_guess(curves: Curves, size: int) -> bool:
-    """Whether one of both is clearly ahead of naming the commonest class, or of its share."""
+    """Return whether one of both clearly beats predicting the commonest class or its share."""
     assert curves.guess is not None
     for line in curves.lines[:2]:
         for measure in MEASURES:
@@ -186,33 +186,33 @@ def beats_a_guess(curves: Curves, size: int) -> bool:
 
 
 def last_common(a: Line, b: Line) -> int | None:
-    """The largest size at which there are two repeats of both."""
+    """Return the largest size at which both models have two repeats."""
     both = (~np.isnan(a.error) & ~np.isnan(b.error)).sum(axis=1) >= 2
     there = np.flatnonzero(both)
     return int(there[-1]) if len(there) else None
 
 
 def chosen(ours: str, theirs: str, error: Lead | None, loss: Lead | None) -> tuple[str, float, str]:
-    """The name of the better, how sure that is, and why: by error, else by log loss, else ours."""
+    """Return the better model, its confidence and why: by error, else log loss, else ours."""
     if error is not None and error.is_clear:
         use, other = (ours, theirs) if error.gap > 0 else (theirs, ours)
         low, high = sorted((error.first, error.second))
         wrong = f"it is wrong in {percent(low)} of rows, {other} in {percent(high)}"
         why = f"{wrong} ({surely(error.sure)})"
         if loss is not None and loss.is_clear and loss.gap * error.gap < 0:
-            why += f"; but the probabilities of {other} are the better ones ({losses(loss)})"
+            why += f"; but {other} has the better probabilities ({losses(loss)})"
         return use, error.sure, why
     same = ""
     if error is not None:
         same = (
-            f"{ours} is wrong in {percent(error.first)} of rows and {theirs} in "
-            f"{percent(error.second)}, which chance may explain; "
+            f". {ours[0].upper()}{ours[1:]} is wrong in {percent(error.first)} of rows and "
+            f"{theirs} in {percent(error.second)}, a difference that may be chance"
         )
     if loss is not None and loss.is_clear:
         use = ours if loss.gap > 0 else theirs
-        return use, loss.sure, f"{same}but its probabilities are better ({losses(loss)})"
+        return use, loss.sure, f"its probabilities are better ({losses(loss)}){same}"
     sure = max((each.sure for each in (error, loss) if each is not None), default=0.5)
-    return ours, sure, f"{same}it is the one that adds, forgets and explains"
+    return ours, sure, f"it can also merge, forget and explain{same}"
 
 
 def losses(loss: Lead) -> str:
@@ -221,8 +221,10 @@ def losses(loss: Lead) -> str:
 
 
 def surely(sure: float) -> str:
-    """How sure, in per cent that never are a hundred."""
-    return f"{min(100 * sure, 99):.0f} % sure" if sure < 0.995 else "more than 99 % sure"
+    """Return the confidence in words, in per cent; never 100 %."""
+    if sure < 0.995:
+        return f"{min(100 * sure, 99):.0f} % confidence"
+    return "more than 99 % confidence"
 
 
 def percent(share: float) -> str:
@@ -230,24 +232,24 @@ def percent(share: float) -> str:
 
 
 def told_crossing(curves: Curves, measure: str, found: Crossing | None) -> str:
-    """That the curves cross, and where, or that they do not: the rest of a sentence."""
+    """Return where the curves cross, or that they do not: the second part of a sentence."""
     ours, theirs = curves.lines[:2]
     if found is not None:
         return (
             f"the curves cross at about {rounded(found.rows)} rows "
-            f"({rounded(found.low)} to {rounded(found.high)}): fewer and {found.before} is ahead, "
-            f"more and {found.after} is."
+            f"({rounded(found.low)} to {rounded(found.high)}): {found.before} leads with fewer "
+            f"rows, {found.after} with more."
         )
     ahead = signs(curves, measure, ours, theirs)
     if not ahead.any():
-        return "no crossing can be told: neither is clearly ahead anywhere."
+        return "no crossing was found: neither leads clearly at any size."
     who = ours.name if ahead[np.flatnonzero(ahead)[0]] > 0 else theirs.name
     if (ahead != 0).all():
-        return f"the curves do not cross: {who} is ahead at every size."
-    return f"no crossing can be told: {who} is ahead wherever that is clear."
+        return f"the curves do not cross: {who} leads at every size."
+    return f"no crossing was found: wherever one leads clearly, it is {who}."
 
 
 def rounded(rows: float) -> str:
-    """A number of rows, to two digits."""
+    """Format a number of rows, rounded to two digits."""
     size = 10 ** max(int(np.floor(np.log10(max(rows, 1)))) - 1, 0)
     return f"{round(rows / size) * size:,.0f}"

@@ -1,4 +1,4 @@
-"""What `genus fit` makes of a table, beside the plain models whose curves are drawn."""
+"""The scores of `TableClassifier` on a table, for comparison with the plain models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Weighed:
-    """What it gets wrong out of fold, and its log loss; `of_rows` says of how many, if not all."""
+    """The out-of-fold error and log loss; `of_rows` says on how many rows, if not on all."""
 
     error: float
     log_loss: float
@@ -27,7 +27,7 @@ class Weighed:
 
 
 def weighed(given: Material) -> Weighed | None:
-    """A TableClassifier of the rows, judged by others; None for texts, and where it takes long."""
+    """Cross-validate a TableClassifier; return None for texts, and if it would take too long."""
     if given.table is None or len(given.names) > MANY_COLUMNS:
         return None
     rows = np.arange(len(given.y))

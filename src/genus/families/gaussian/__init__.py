@@ -1,4 +1,4 @@
-"""x|k ~ N(μ_k, Σ_k): the family, what it counts, how it scores, and leaving one out."""
+"""x|k ~ N(μ_k, Σ_k): the family, its statistics, its scores, and leave-one-out."""
 
 from genus.families.gaussian.family import Gaussian
 

@@ -29,7 +29,7 @@ FAR = 256.0  # standard deviations from the origin to the mean that cost too man
 def count_moments(
     structure: str, quartic: bool, X: Matrix, y: Codes, classes: Axis, weight: Array | None
 ) -> Moments:
-    """The sums that `structure` names, and fourth moments if `quartic`."""
+    """Return the sums that `structure` names, and fourth moments if `quartic`."""
     count = (
         count_squares if structure == "diagonal" else partial(count_products, structure, quartic)
     )
@@ -54,7 +54,7 @@ def list_points(
     classes: Axis,
     weight: Array | None,
 ) -> Points | Moments:
-    """The rows themselves; those with a hole, or without weight, are left out."""
+    """Return the rows themselves; incomplete rows and rows without weight are left out."""
     x = matrix.dense_rows(X)
     if np.isinf(x).any():
         matrix.refuse(X, int(np.argmax(np.isinf(x).ravel())), nonnegative=False)
@@ -71,7 +71,7 @@ def list_points(
 def count_squares(
     origin: Array, X: Matrix, y: Codes, classes: Axis, weight: Array | None
 ) -> Moments:
-    """Σwz² by class and column."""
+    """Return Σwz² by class and column."""
     weights, sums, squares, invalid = square_columns(X, y, weight, origin, len(classes), threads())
     matrix.refuse(X, invalid, nonnegative=False)
     refuse_overflow(squares)
@@ -87,7 +87,7 @@ def count_products(
     classes: Axis,
     weight: Array | None,
 ) -> Moments:
-    """Σwzzᵀ, one chunk of centred rows at a time, class by class if separate."""
+    """Return Σwzzᵀ, one chunk of centred rows at a time, class by class if separate."""
     n, K = X.shape[1], len(classes)
     step = matrix.product_rows(n)
     if structure == "separate":
@@ -132,10 +132,10 @@ def count_products(
 def product_chunks(
     structure: str, y: Codes, n_classes: int, step: int
 ) -> Iterator[NDArray[np.intp] | slice]:
-    """Rows to multiply together, about `step` at a time.
+    """Yield rows to multiply together, about `step` at a time.
 
-    Consecutive ones, so that X is read in one stream, or, where separate classes would have
-    few rows each in such a chunk, rows in the order of their classes.
+    They are consecutive, so that X is read in one stream; or, if separate classes would have few
+    rows each in such a chunk, in the order of their classes.
     """
     if structure == "pooled" or step >= n_classes * CLASS_ROWS:
         yield from (slice(i, min(i + step, len(y))) for i in range(0, len(y), step))
@@ -146,7 +146,7 @@ def product_chunks(
 
 @dataclass(eq=False)
 class Products:
-    """Sums that one thread adds up: work space, the only thing here that changes."""
+    """The sums of one thread: its work space, the only mutable object here."""
 
     weights: Array
     sums: Array
@@ -161,7 +161,7 @@ class Products:
         return cls(np.zeros((K, 1)), np.zeros((K, n)), squares, third, fourth)
 
     def add(self, weights: Array, sums: Array, z: Array, weighed: Array, labels: Codes) -> None:
-        """One chunk of centred rows z; in the order of their labels if classes are separate."""
+        """Add one chunk of centred rows z; in the order of their labels if classes are separate."""
         self.weights[:, 0] += weights
         self.sums += sums
         with np.errstate(over="ignore", invalid="ignore"):  # refused when all is added up
@@ -177,7 +177,7 @@ class Products:
                     self.fourth[k] += (part * part).T @ (part * heavy)
 
     def merge(self, other: Products) -> None:
-        """Add what another thread has added up."""
+        """Add the sums of another thread."""
         self.weights += other.weights
         self.sums += other.sums
         self.squares += other.squares
@@ -187,7 +187,7 @@ class Products:
 
 
 def first_origin(X: Matrix, y: Codes, n_classes: int, power: int) -> Array:
-    """About where each class is, (K, n), from some rows: close enough to lose no digits."""
+    """Return an approximate centre of each class, (K, n), from some rows."""
     m = len(y)
     sample = sample_rows(X.shape[1])
     chosen = np.arange(0, m, max(1, m // sample))
@@ -209,12 +209,12 @@ def first_origin(X: Matrix, y: Codes, n_classes: int, power: int) -> Array:
 
 
 def sample_rows(width: int) -> int:
-    """How many rows of so many columns the first origin is taken from."""
+    """Return from how many rows of this many columns the first origin is computed."""
     return max(FEWEST_ROWS, min(SAMPLE_ROWS, matrix.CHUNK_BYTES // (8 * max(width, 1))))
 
 
 def refuse_underflow(x: Array, power: int) -> None:
-    """Raise if the numbers of a column are so small that their powers are zero."""
+    """Raise an error if the numbers of a column are so small that their powers are zero."""
     largest = np.fmax.reduce(x, axis=0, initial=-np.inf) - np.fmin.reduce(x, axis=0, initial=np.inf)
     tiny = (largest > 0) & (largest < np.finfo(float).tiny ** (1 / power) * 1e8)
     if tiny.any():
@@ -227,7 +227,7 @@ def refuse_underflow(x: Array, power: int) -> None:
 
 
 def refuse_overflow(sums: Array) -> None:
-    """Raise if powers of the numbers are too large to be added up."""
+    """Raise an error if powers of the numbers are too large to be added up."""
     if not np.isfinite(sums).all():
         j = int(np.argwhere(~np.isfinite(sums))[0][-1])
         raise InvalidColumn(

@@ -1,11 +1,11 @@
 """Gaussian: x|k ~ N(μ_k, Σ_k), with Σ shared or separate, full or diagonal.
 
-Maximum likelihood: μ_k = class mean, Σ = 1/m Σ_i (x_i - μ_{y_i})(x_i - μ_{y_i})ᵀ, or with m_k
-and the rows of class k alone. `unbiased` divides by m - K and m_k - 1.
+Maximum likelihood: μ_k = class mean, Σ = 1/m Σ_i (x_i - μ_{y_i})(x_i - μ_{y_i})ᵀ, or with m_k and
+the rows of class k alone. `unbiased` divides by m - K and m_k - 1.
 
-Holes: the diagonal forms leave out the single value; a full Σ is counted from the rows of the
-block that have no hole (a sum over pairs of columns would use more, but need not be positive
-definite). A row to be scored is scored by the marginal of what is there.
+Missing values: the diagonal forms leave out the single value. A full Σ is counted from the complete
+rows of the block (a sum over pairs of columns would use more rows, but need not be positive
+definite). A row with missing values is scored by the marginal of the other columns.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ WIDE = 64  # columns from which sums of their products take more room than a few
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
-    """`shrinkage` is None, a number, "oas" or "ledoit-wolf".
+    """The Gaussian family; `shrinkage` is None, a number, "oas" or "ledoit-wolf".
 
-    `identity`: a number shrinks towards the identity, and not towards the mean variance.
-    `floor` is the least variance, as a share of the column's; if `added`, it is a share of the
-    largest variance of all columns and rows, and is added to every variance. To separate variances
-    of a diagonal Σ `prior_rows` rows are added that have the variance over all classes. `singular`
-    says what happens if one Σ for all classes has no inverse: "error", or "shrink" it by "oas".
-    `averaged`: Σ is the mean of the classes' own, each shrunk by itself, weighed by these priors.
-    `estimator` estimates each of them from rows, as sklearn.covariance does. From `wide` columns
-    on, rows are kept as long as there are fewer of them than columns. `remedy` is what errors about
-    a singular Σ advise, if not these options. `counted` see `counted_as`. Separate covariances
-    have a share `pooled` of the scatter within all classes (Friedman 1989):
+    With `identity`, a number shrinks towards the identity and not towards the mean variance.
+    `floor` is the smallest variance, as a share of the column's variance; if `added`, it is a share
+    of the largest variance of all columns and rows, and is added to every variance. `prior_rows`
+    rows with the pooled variance are added to separate variances of a diagonal Σ. `singular` says
+    what happens if a shared Σ has no inverse: raise an "error", or "shrink" it by "oas". With
+    `averaged`, Σ is the mean of the classes' own covariances, each shrunk by itself, weighted by
+    these priors. `estimator` estimates each of them from rows, as sklearn.covariance does. From
+    `wide` columns on, rows are kept as long as there are fewer rows than columns. `remedy` is the
+    advice in errors about a singular Σ, if not these options. For `counted`, see `counted_as`.
+    A share `pooled` of separate covariances is the scatter within all classes (Friedman 1989):
 
         Σ_k = ((1 - s) S_k + s S) / ((1 - s) m_k + s m)
     """
@@ -79,10 +79,10 @@ class Gaussian:
     pooled: float = 0.0
 
     def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
-        """These options on statistics that were, and go on being, counted another way.
+        """Return these options for statistics that are counted with other options.
 
-        Which second moments are counted follows from shared, diagonal and shrinkage, because those
-        of every class by themselves may be too many (K n²) to count always.
+        shared, diagonal and shrinkage decide which second moments are counted, because those of
+        every class (K n²) may be too many to count always.
         """
         counted = replace(self, counted=counting)
         if self.shrinkage == "ledoit-wolf" and not counted.quartic:
@@ -108,7 +108,7 @@ class Gaussian:
 
     @property
     def counting(self) -> Mapping[str, Any]:
-        """In the words of the options; equal wherever the same is counted."""
+        """The counting options; equal if and only if the same sums are counted."""
         if self.counted is not None:
             return self.counted
         if self.diagonal:
@@ -122,14 +122,14 @@ class Gaussian:
 
     @property
     def structure(self) -> str:
-        """Which second moments are counted. What a separate covariance needs serves all forms."""
+        """Which second moments are counted. Those of a separate covariance serve all forms."""
         if self.counting["diagonal"]:
             return "diagonal"
         return "pooled" if self.counting.get("shared") else "separate"
 
     @property
     def quartic(self) -> bool:
-        """Ledoit and Wolf's rule needs fourth moments, by class because origins are."""
+        """Whether fourth moments are counted, by class; Ledoit and Wolf's rule needs them."""
         return self.counting.get("shrinkage") == "ledoit-wolf"
 
     def zero(self) -> Moments:
@@ -142,7 +142,7 @@ class Gaussian:
         return count_moments(self.structure, self.quartic, X, y, classes, weight)
 
     def _limit(self, width: int) -> int:
-        """How many rows are kept as they are: fewer than sums over them take room for."""
+        """Return how many rows are kept: as long as they take less room than sums over them."""
         if "rows" in self.counting:
             return int(np.iinfo(np.int64).max)
         return width if self.structure != "diagonal" and width >= self.wide else 0
@@ -201,7 +201,7 @@ class Gaussian:
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether Σ is more than scatter and a share of its trace, so that no formula holds."""
+        """Whether Σ is more than scatter and a share of its trace, so that no formula applies."""
         rule = isinstance(self.shrinkage, str) or self.identity
         return rule or self.averaged is not None or self.estimator is not None
 
@@ -245,7 +245,7 @@ class Gaussian:
         return parameters.mean[k] + factor.colour(noise)
 
     def _divisors(self, weights: Array) -> Array:
-        """What scatters are divided by: m or m_k, less K or 1 if unbiased; weights (K, ·)."""
+        """Return the divisors of the scatters: m or m_k, minus K or 1 if unbiased."""
         together = weights.sum(axis=0) - self.unbiased * np.count_nonzero(weights, axis=0)
         if self.shared:
             return together
@@ -337,7 +337,7 @@ class Gaussian:
     def _average(
         self, moments: Moments | Points, classes: Axis
     ) -> tuple[Covariance, Covariance, float]:
-        """The mean of the classes' covariances by the priors, plain and shrunk, and how far."""
+        """Return the classes' covariances averaged by the priors, plain and shrunk, and the γ."""
         weights = moments.weights[:, 0]
         assert self.averaged is not None
         shares = self.averaged.solve(weights, classes)
@@ -404,7 +404,7 @@ class Gaussian:
     def _factor(
         self, covariance: Covariance, moments: Moments | Points, k: int | None, label: str = ""
     ) -> Factor | RowFactor:
-        """Σ factorised, or an error that blames rows if there are too few, and else columns."""
+        """Factorise Σ, or raise an error that names the lack of rows or the columns."""
         try:
             return covariance.factor("" if k is None else f" of class {label}")
         except SingularCovarianceError as error:
@@ -424,7 +424,7 @@ class Gaussian:
             raise SingularCovarianceError(told, error.columns) from None
 
     def _remedy(self, variances: Array) -> str:
-        """What to do about a singular covariance, given the variances within classes."""
+        """Return the advice for a singular covariance, given the variances within classes."""
         if self.remedy:
             return self.remedy
         ways = [] if self.shrinkage == "oas" else ['use shrinkage="oas"']
@@ -439,7 +439,7 @@ class Gaussian:
 
 
 def scatter_of(statistics: Moments | Points) -> Array | None:
-    """The scatter within classes, all together or each (K, n, n); None if rows have it."""
+    """Return the scatter within classes, pooled or each (K, n, n); None if rows are kept."""
     return None if isinstance(statistics, Points) else statistics.scatter()
 
 
@@ -450,7 +450,7 @@ def within(
     divisor: float,
     pooled: float = 0.0,
 ) -> Covariance:
-    """The covariance within class k, or within all classes if None, from rows or the scatter.
+    """Return the covariance within class k, or within all classes if None, from rows or scatter.
 
     That of a class has a share `pooled` of the scatter within all classes.
     """
@@ -471,18 +471,18 @@ def within(
 
 
 def pooled_variance(statistics: Moments | Points) -> Array:
-    """The variances within all classes, (n,)."""
+    """Return the variances within all classes, (n,)."""
     variance, weights = statistics.variance(), statistics.weights
     return variance if variance.ndim == 1 else (weights * variance).sum(axis=0) / weights.sum()
 
 
 def is_same(mean: Array, centre: Array) -> NDArray[np.bool_]:
-    """Which columns have the same mean in all classes, (n,), but for rounding."""
+    """Return which columns have the same mean in all classes, (n,), up to rounding."""
     return np.asarray((np.abs(mean - centre) <= 1e-14 * np.abs(centre)).all(axis=0))
 
 
 def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
-    """What an estimator makes of the rows of class k; raises if that is no covariance."""
+    """Estimate a covariance from the rows of class k; raise an error if the result is none."""
     own = deepcopy(estimator)
     name, n = type(estimator).__name__, points.width
     rows = points.codes == k
@@ -515,7 +515,7 @@ def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
 
 
 def holes(X: Matrix) -> bool:
-    """Whether a value of X is missing."""
+    """Return whether a value of X is missing."""
     return X.dtype.kind == "f" and any(
         bool(np.isnan(X[part]).any()) for part in matrix.chunks(*X.shape)
     )

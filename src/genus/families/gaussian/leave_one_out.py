@@ -1,9 +1,9 @@
-"""Gaussian log-likelihoods of each row as if it had not been counted, in closed form.
+"""Leave-one-out log-likelihoods of Gaussian models, in closed form.
 
-Taking row i of class k, of weight w, out of n_k rows moves the mean to μ - w (x - μ) / (n_k - w)
-and takes w n_k / (n_k - w) (x - μ)(x - μ)ᵀ off the scatter. Rows that these formulas do not cover
-(the last of a class, a covariance singular without the row) get NaN: the caller subtracts and
-solves.
+Removing row i of class k, of weight w, from n_k rows moves the mean to μ - w (x - μ) / (n_k - w)
+and subtracts w n_k / (n_k - w) (x - μ)(x - μ)ᵀ from the scatter. Rows that these formulas do not
+cover (the last row of a class, or a covariance that is singular without the row) get NaN: the
+caller then subtracts and solves.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def score_full_without(
     *,
     unbiased: bool,
 ) -> Array:
-    """log p(x|y), (m, K), of each row from the others; full Σ, shared or separate.
+    """Return log p(x|y), (m, K), of each row given the others; full Σ, shared or separate.
 
-    Separate ones may have a `share` of the scatter within all classes.
+    Separate covariances may have a `share` of the scatter within all classes.
     """
     x = matrix.dense_rows(X)
     weights, scatter = moments.weights[:, 0], moments.scatter()
@@ -79,7 +79,7 @@ def score_diagonal_without(
     floor: float,
     prior_rows: float,
 ) -> Array:
-    """log p(x|y), (m, K), of each row from the others; variances only, shared or separate."""
+    """Return log p(x|y), (m, K), of each row given the others; variances, shared or separate."""
     weights, mean = moments.weights, moments.mean()
     scatter = moments.variance() * weights
     total = weights.sum(axis=0)
@@ -166,17 +166,18 @@ def score_diagonal_without(
 
 
 def log_normal(x: Array, mean: Array, variance: Array) -> Array:
-    """log N(x; μ, σ²), element by element."""
+    """Return log N(x; μ, σ²), element by element."""
     return -0.5 * ((x - mean) ** 2 / variance + np.log(variance) + LOG_2π)
 
 
 class Downdate:
-    """log N(x_i; μ, Σ) with μ and Σ of all rows but i, by eigenvectors of the scatter W.
+    """log N(x_i; μ, Σ) with μ and Σ of all rows except i, by eigenvectors of the scatter W.
 
-    Without row i of class k: W' = W - c vvᵀ, v = x_i - μ_k, c = w n_k / (n_k - w), and
-    Σ' = a W' + b tr(W') I with a = (1 - γ) / divisor', b = γ / (n divisor'). In the basis of W's
-    eigenvectors that is a diagonal plus one rank. If W is (1 - s) that of class `only[0]` and
-    s = `only[1]` times that of all classes, rows of other classes take s c vvᵀ off.
+    Without row i of class k: W' = W - c vvᵀ, v = x_i - μ_k, c = w n_k / (n_k - w), and Σ' = a W' +
+    b tr(W') I with a = (1 - γ) / divisor', b = γ / (n divisor'). In the basis of W's eigenvectors
+    this is a diagonal matrix plus a matrix of rank one. If W is (1 - s) times
+    that of class `only[0]` and s = `only[1]` times that of all classes, rows of other classes take
+    s c vvᵀ off.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""log N(x; μ_k, Σ_k) of rows, for every form of Σ and with holes.
+"""log N(x; μ_k, Σ_k) of rows, for every form of Σ and with missing values.
 
 Symbols: m rows, n columns, K classes; Σ = D L Lᵀ D as in `genus.solve.normal.Factor`.
 """
@@ -23,7 +23,7 @@ from genus.statistics import Array, divide
 
 @dataclass(frozen=True, eq=False)
 class DiagonalParameters:
-    """Means and variances, (K, n) each; `floor` (n,) is the least variance that was allowed."""
+    """Means and variances, (K, n) each; `floor` (n,) is the smallest allowed variance."""
 
     mean: Array
     variance: Array
@@ -40,7 +40,7 @@ class DiagonalParameters:
 class FullParameters:
     """Means (K, n), one covariance or one for each class, their factors and the shrinkage used.
 
-    `singular` is the error that was avoided by shrinking, if Σ was singular.
+    `singular` is the error that shrinking avoided, if Σ was singular.
     """
 
     mean: Array
@@ -63,7 +63,7 @@ class FullParameters:
 
     @cached_property
     def scorer(self) -> SharedScorer | SeparateScorer | RowScorer:
-        """What scores rows without holes; made once, for it inverts the factors."""
+        """The scorer of complete rows, made once because it inverts the factors."""
         if self.is_shared:
             return SharedScorer(self)
         if all(isinstance(factor, Factor) for factor in self.factors):
@@ -75,7 +75,7 @@ Parameters = DiagonalParameters | FullParameters
 
 
 def score_diagonal(parameters: DiagonalParameters, X: Matrix) -> Array:
-    """log p(x|y), (m, K); a hole takes its column's normaliser out of the sum again."""
+    """Return log p(x|y), (m, K); a missing value is left out, together with its normaliser."""
     normaliser = parameters.log_normaliser
     precision = 1 / parameters.variance
     scores = score_gaussian(X, parameters.mean, precision, -normaliser, threads())
@@ -84,7 +84,7 @@ def score_diagonal(parameters: DiagonalParameters, X: Matrix) -> Array:
 
 
 def score_full(parameters: FullParameters, X: Matrix, relative: bool) -> Array:
-    """log p(x|y), (m, K), chunk by chunk; rows with holes by the marginal of what is there."""
+    """Return log p(x|y), (m, K), chunk by chunk; rows with missing values by their marginal."""
     scores = np.empty((len(X), len(parameters.mean)))
     scorer = parameters.scorer
 
@@ -101,7 +101,7 @@ def score_full(parameters: FullParameters, X: Matrix, relative: bool) -> Array:
 
 
 def overall(mean: Array, weights: Array, scatter: Array) -> tuple[Array, Array]:
-    """Mean and variance of each column over all classes, (n,) each."""
+    """Return the mean and variance of each column over all classes, (n,) each."""
     total = weights.sum(axis=0)
     centre = divide((weights * mean).sum(axis=0), total)
     between = (weights * (mean - centre) ** 2).sum(axis=0)
@@ -111,7 +111,7 @@ def overall(mean: Array, weights: Array, scatter: Array) -> tuple[Array, Array]:
 
 
 def patterns(x: Array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
-    """Rows that lack the same columns, with the columns they have."""
+    """Yield groups of rows that lack the same columns, with the columns that they have."""
     there = ~np.isnan(x)
     distinct, which = np.unique(there, axis=0, return_inverse=True)
     for i, mask in enumerate(distinct):
@@ -119,14 +119,14 @@ def patterns(x: Array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
 
 
 def marginal(parameters: FullParameters, k: int, there: NDArray[np.bool_]) -> Factor | RowFactor:
-    """The factor of class k's covariance of the columns that are there."""
+    """Return the factor of class k's covariance of the columns that are present."""
     if there.all():
         return parameters.factor(k)
     return parameters.covariances[0 if parameters.is_shared else k].of_columns(there).factor()
 
 
 def score_marginal(parameters: FullParameters, x: Array) -> Array:
-    """log p of what is there of each row, (m, K)."""
+    """Return the marginal log p of the values that are present in each row, (m, K)."""
     scores = np.empty((len(x), len(parameters.mean)))
     for rows, there in patterns(x):
         for k, mean in enumerate(parameters.mean):
@@ -169,7 +169,7 @@ class SharedScorer:
 
 
 class RowScorer:
-    """log N(x; μ_k, Σ_k) class by class, where the classes have fewer rows than columns."""
+    """log N(x; μ_k, Σ_k) class by class, for classes with fewer rows than columns."""
 
     def __init__(self, parameters: FullParameters) -> None:
         self.parameters = parameters
@@ -189,8 +189,9 @@ class RowScorer:
 class SeparateScorer:
     """log N(x; μ_k, Σ_k): triangular products for all classes at once.
 
-    With z = x - c and T_k = D⁻¹ L⁻ᵀ (upper triangular), |w_k|² = |z T_k - (μ_k - c) T_k|². Column
-    j of T_k needs only the first j entries of z, so columns go in blocks, all classes together.
+    With z = x - c and T_k = D⁻¹ L⁻ᵀ (upper triangular), |w_k|² = |z T_k - (μ_k - c) T_k|². Column j
+    of T_k needs only the first j entries of z, so columns are computed in blocks, for all classes
+    together.
     """
 
     BLOCKS = 4

@@ -1,7 +1,7 @@
-"""Which evidence to use, and how much to believe it: chosen by what texts out of fold say.
+"""The choice of evidence and its weights, by the out-of-fold scores of texts.
 
-Every candidate gets its weights from scores of texts that had no part in the counts, and is judged
-by texts that had no part in its weights either.
+Every candidate gets its weights from scores of texts that are not in the counts, and is judged by
+texts that were not used for its weights either.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ OTHERS, OTHER_TEXTS = 10.0, 500.0
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The best of some candidates, and what each of them is worth out of fold.
+    """The best of some candidates, and the out-of-fold scores of each.
 
-    `scores` (candidates, 2) are accuracy and log loss, NaN where nothing could be judged: a text
-    is if its class has others. `texts` is how many were.
+    `scores` (candidates, 2) are accuracy and log loss, NaN if nothing could be judged. A text can
+    be judged if its class has other texts; `texts` is the number of these.
     """
 
     best: Combination
@@ -63,7 +63,7 @@ class Choice:
         return f"Choice({self.best.name!r}, accuracy={accuracy:.4f}, log_loss={loss:.4f})"
 
     def __str__(self) -> str:
-        """The candidates, the best by log loss first."""
+        """Return the candidates as text, the best by log loss first."""
         order = np.argsort(self.scores[:, 1], kind="stable")
         width = max(map(len, self.names))
         head = f"{f'out of fold, {self.texts:,} texts':{width}}  accuracy  log loss"
@@ -76,9 +76,9 @@ class Choice:
 
 
 def candidates(selection: Selection, words: int, classes: int, runs: bool) -> list[Combination]:
-    """What "auto" chooses from: single event models, and mixtures of evidence.
+    """Return the candidates of "auto": single event models, and mixtures of evidence.
 
-    `selection` holds for all; `words` and `classes` are how many there are, and `runs` says whether
+    `selection` applies to all. `words` and `classes` are their numbers, and `runs` says whether
     runs of words are counted, too.
     """
     own = replace(selection, runs=False) if runs else selection
@@ -99,12 +99,12 @@ def candidates(selection: Selection, words: int, classes: int, runs: bool) -> li
 
 
 def over_root_length(event_model: str) -> float:
-    """γ of an event model; what is absent in Bernoulli's does not grow with the text."""
+    """Return γ of an event model; 0 for Bernoulli, whose absent words do not grow with the text."""
     return 0.0 if event_model == "bernoulli" else 0.5
 
 
 def choose(dealt: Dealt, words: Words, candidates: Sequence[Combination]) -> Choice:
-    """The candidate of the least log loss, with its weights."""
+    """Return the candidate with the lowest log loss, with its weights."""
     found = [np.zeros((len(dealt.y), len(dealt.classes), len(c.evidence))) for c in candidates]
     spoken = np.zeros((len(candidates), len(dealt.y)), dtype=bool)
     known = np.zeros(len(dealt.y), dtype=bool)
@@ -135,7 +135,7 @@ def choose(dealt: Dealt, words: Words, candidates: Sequence[Combination]) -> Cho
 
 
 def undecided(candidates: Sequence[Combination]) -> Choice:
-    """The first of some candidates, where there are no texts of two classes to choose by."""
+    """Return the first of the candidates, if there are no texts of two classes to choose by."""
     best = replace(candidates[0], weights=np.ones(len(candidates[0].evidence)))
     names = tuple(candidate.name for candidate in candidates)
     return Choice(best, names, np.full((len(names), 2), np.nan), 0)
@@ -151,9 +151,9 @@ def least(losses: Array) -> int:
 
 
 def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
-    """The weights of rows, none too large to calculate with.
+    """Return the weights of rows, limited to a size that can be computed with.
 
-    Rows of a class that is in one fold only teach nothing.
+    Rows of a class that occurs in one fold only get no weight.
     """
     weight = np.where(known, weight, 0.0)
     return weight * min(1.0, MOST_WEIGHT / max(weight.max(initial=0), 1.0))
@@ -161,7 +161,7 @@ def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The counts of the words that a selection leaves, and which of these some texts hold."""
+    """The counts of the selected words, and which of these occur in some texts."""
 
     counts: Tally
     chosen: NDArray[np.bool_]
@@ -179,7 +179,7 @@ class Selected:
 def scored(
     candidate: Combination, selected: Selected, X: Documents, columns: NDArray[np.intp]
 ) -> Array:
-    """Scores (m, K, G) of texts by each kind of evidence, from the counts of other texts."""
+    """Return scores (m, K, G) of texts by each kind of evidence, from the counts of other texts."""
     F = np.empty((len(X), len(columns), len(candidate.evidence)))
     for g, evidence in enumerate(candidate.evidence):
         table, constant = evidence.solve(selected.counts, selected.chosen)
@@ -192,9 +192,9 @@ def scored(
 def judged(
     candidate: Combination, F: Array, spoken: NDArray[np.bool_], dealt: Dealt, weight: Array
 ) -> tuple[Combination, tuple[float, float]]:
-    """The candidate with its weights, and its accuracy and log loss.
+    """Return the candidate with its weights, and its accuracy and log loss.
 
-    Texts of no known word, of which nothing is `spoken`, get the priors and teach nothing.
+    Texts without a known word (`spoken` is false) get the priors and are not used for the weights.
     """
     y, fold = dealt.y, dealt.fold
     rows = np.maximum(np.bincount(y, weight, len(dealt.classes)), 0.5)
@@ -227,8 +227,8 @@ def judged(
 def prior_of(candidate: Combination, texts: float, centre: Array) -> Prior:
     """Make the prior of a candidate's weights, which is stronger with fewer texts.
 
-    Plain evidence of words is expected to count, and never against itself; what refines it, and
-    runs of words, have to show that they do.
+    The prior expects a positive weight for plain evidence of words, and zero for its refinements
+    and for runs of words unless the texts support them.
     """
     kinds = [replace(evidence, tilted=False) for evidence in candidate.evidence]
     tilted = np.array([evidence.tilted for evidence in candidate.evidence])

@@ -1,14 +1,14 @@
-"""Evidence of several kinds, weighed against each other: from scores of words to probabilities.
+"""Weighted evidence of several kinds: from scores of words to probabilities.
 
     log p(y|x) = Σ_g w_g Σ_v x_v T_gvk / L^γ + c_k + log p(k) + a constant,     L = Σ_v x_v
 
-Words repeat each other's evidence, so that the sum of all of it makes naive Bayes too sure of
-itself. Here L^γ divides it by a power of the text's length, and a few weights w and constants c,
-learned from scores of texts that had no part in the counts, say what is left of it. The tables T
-are solved from counts alone. A tilted table has each word's row multiplied by how common the word
-is, so that the weights can favour rare or frequent words: an idf that is learned.
+Words repeat each other's evidence, so their sum makes naive Bayes overconfident. Here L^γ divides
+it by a power of the text's length; a few weights w and constants c, learned out of fold, correct
+the rest. The tables T are solved from counts alone. A tilted table has each word's row multiplied
+by how common the word is, so that the weights can favour rare or frequent words, like a learned
+idf.
 
-The kinds of evidence and why they suffice: docs/text.md.
+docs/text.md describes the kinds of evidence and why they are enough.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Evidence:
     tilted: bool = False
 
     def solve(self, counts: Tally, chosen: NDArray[np.bool_] | None = None) -> tuple[Array, Array]:
-        """T (V, K), less its mean over the classes, and what no word says (K,).
+        """Return T (V, K), centred over the classes, and the evidence of an empty text (K,).
 
-        `chosen` (V,) are the words whose rows of T are wanted, if that is not all.
+        `chosen` (V,) are the words whose rows of T are needed, if not all.
         """
         used = self._used(keys_of(counts))
         rows = used if chosen is None else used & chosen
@@ -65,7 +65,7 @@ class Evidence:
     def _linear(
         self, counts: Tally, used: NDArray[np.bool_], rows: NDArray[np.bool_]
     ) -> tuple[Array, Array]:
-        """What the family's `linear` is of the words `used`: of it the columns `rows`."""
+        """Return the family's `linear` of the words `used`, restricted to the columns `rows`."""
         α, V = self.alpha, int(np.count_nonzero(used))
         N, total = counts[self.counted][:, rows], counts[self.counted] @ used.astype(float)
         if self.family == "bernoulli":
@@ -88,8 +88,8 @@ class Evidence:
 class Combination:
     """Kinds of evidence, their weights (G,), and c (K,) by class.
 
-    `weighting` says what x_v is of how often word v occurs, and `power` is γ. `name` says what it
-    is in a few words.
+    `weighting` says how x_v depends on the occurrences of word v, and `power` is γ. `name` is a
+    short description.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Combination:
     selection: Selection = field(default_factory=Selection)
 
     def solve(self, counts: Tally) -> tuple[Array, Array]:
-        """One table (V, K) and one constant (K,), of all evidence by its weight."""
+        """Return one table (V, K) and one constant (K,): the weighted sum of all evidence."""
         classes = counts.classes
         at = labels.find(classes, self.classes)  # a class may have come later
         constant = np.append(self.constant, 0.0)[at]
@@ -115,12 +115,12 @@ class Combination:
 
 
 def keys_of(counts: Tally) -> Vocabulary:
-    """The words of a tally."""
+    """Return the words of a tally."""
     return counts.keys[0] if counts.keys else Vocabulary()
 
 
 def plain(event_model: str, alpha: float, power: float, selection: Selection) -> Combination:
-    """One event model, with a weight: what calibration alone makes of it."""
+    """Return one event model with a weight, for calibration alone."""
     counted = "documents" if event_model in ("boolean", "bernoulli") else "occurrences"
     family = "multinomial" if event_model == "boolean" else event_model
     weighting = "once" if event_model in ("boolean", "bernoulli") else "occurrences"
@@ -133,7 +133,7 @@ def plain(event_model: str, alpha: float, power: float, selection: Selection) ->
 
 
 def mixture(tokens: Sequence[str], selection: Selection) -> Combination:
-    """Multinomial and complement evidence of words, and of runs of words if asked for."""
+    """Return multinomial and complement evidence of words, and of runs of words if asked for."""
     evidence = tuple(
         Evidence(family, counted, alpha, kind, tilted)
         for kind in tokens

@@ -1,7 +1,7 @@
-"""What is counted of texts: their words and, where evidence is chosen, a sample of the texts.
+"""The statistics of texts: counts of words and, if evidence is chosen, a sample of the texts.
 
 What "auto" and calibration choose (the event model, the words, weights) is solved from these like
-everything else, so that it follows when models are merged or texts forgotten.
+everything else, so it is chosen again when models are merged or texts forgotten.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ FEW = 200  # texts, which are dealt into more folds
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Texts under an event model or, if it `chooses`, by the evidence that a sample favours.
+    """Texts under an event model or, if it `chooses`, under the evidence that a sample favours.
 
-    `words` has the options: an event model by name is calibrated, and "auto" chooses one. `size`
-    is how many texts that takes; 0 keeps none.
+    `words` has the options: a named event model is calibrated, and "auto" chooses one. `size` is
+    the number of texts to choose by; 0 keeps none.
     """
 
     words: Words
@@ -44,12 +44,12 @@ class Corpus:
 
     @property
     def tokenizer(self) -> Any:
-        """How texts become tokens."""
+        """The tokenizer of the texts."""
         return self.words.tokenizer
 
     @property
     def keeps_choice(self) -> bool:
-        """Whether what was chosen stays as it is, for there is no sample of texts."""
+        """Whether the choice never changes, because there is no sample of texts."""
         return self.chooses and self.size == 0
 
     @property
@@ -57,7 +57,7 @@ class Corpus:
         return {**self.words.counting, "sample": self.size}
 
     def counted_as(self, counting: Mapping[str, Any]) -> Corpus:
-        """The same options for what was counted with another sample, or with runs of words."""
+        """Return the same options for statistics with another sample, or with runs of words."""
         if self.chooses and self.size and not counting["sample"]:
             raise ValueError(
                 'event_model="auto" and calibrate=True choose from a sample of the texts, which '
@@ -95,7 +95,7 @@ class Corpus:
 
     @staticmethod
     def without_runs(statistics: Compound) -> Compound:
-        """What was counted of single words only, as if runs of them had not been read."""
+        """Return the counts of single words only, as if runs of words had not been read."""
         tally, sample = statistics["words"], statistics["sample"]
         if tally.keys:
             (words,) = tally.keys
@@ -113,13 +113,13 @@ class Corpus:
         return keys_of(self.words.selected(tally, tally.classes, self.words.selection)).with_empty()
 
     def within(self, statistics: Compound) -> Compound:
-        """Return what was counted of the words that are known, if only those are counted."""
+        """Return the counts of the known words, if only those are counted."""
         return Compound({**statistics.parts, "words": self.words.within(statistics["words"])})
 
     def divided(self, statistics: Compound, parts: int) -> list[Compound]:
-        """Return statistics in parts that have words of their own, and all the empty one.
+        """Split statistics into parts with different words; each part has the empty word.
 
-        A word is in the same part wherever it is counted. The sample is in the first.
+        A word is in the same part wherever it is counted. The sample is in the first part.
         """
         tally, sample = statistics["words"], statistics["sample"]
         place = None
@@ -134,7 +134,7 @@ class Corpus:
         return [Compound({"words": t, "sample": s}) for t, s in zip(own, samples, strict=True)]
 
     def joined(self, parts: Sequence[Compound]) -> Compound:
-        """Return the statistics that were divided, less what was left out since."""
+        """Join statistics that were divided, without what has been dropped since."""
         total, *others = (part["words"] for part in parts)
         for tally in others:
             if tally.keys:
@@ -142,7 +142,7 @@ class Corpus:
         return Compound({"words": total, "sample": parts[0]["sample"]})
 
     def possible(self, statistics: Compound) -> Compound:
-        """Return one of the parts, without words that cannot be in use in all of them."""
+        """Return one of the parts, without words that cannot be in use in the whole."""
         tally = statistics["words"]
         if not tally.keys:
             return statistics
@@ -156,7 +156,7 @@ class Corpus:
     # Choosing
 
     def choose(self, statistics: Compound, classes: Axis, width: int) -> Choice | None:
-        """The best evidence, and how much to believe it."""
+        """Return the best evidence, and its weights."""
         if not self.chooses:
             return None
         tally, tried = statistics["words"], self._candidates(statistics["words"], classes)
@@ -209,7 +209,7 @@ class Corpus:
         return self._solved(parameters).contributions(parameters, X)
 
     def by_word(self, parameters: WordParameters, X: Texts | Documents) -> tuple[Entries, Array]:
-        """The known words of texts, entry by entry, and what each adds, (entries, K)."""
+        """Return the known words of texts, entry by entry, and their contributions (entries, K)."""
         return self._solved(parameters).by_word(parameters, X)
 
     def leave_one_out(

@@ -1,4 +1,4 @@
-"""Texts that leave: what each says of itself by the counts of all others.
+"""Leave-one-out for texts: the score of each text by the counts of all others.
 
 Symbols: m texts, K classes, V words; N occurrences and D documents of a word in a class that has n
 documents; α the pseudo-count.
@@ -22,8 +22,8 @@ Array = NDArray[np.float64]
 class Leaving:
     """log p(x|y), (m, K), of each text by the counts of all others.
 
-    `weight` (m,) is what a text takes along, and `gone` says of each entry whether its word leaves
-    with it: then the word is unknown, and there is one less of them to smooth.
+    `weight` (m,) is the weight of a text. `gone` says for each entry whether its word occurs in no
+    other text: then the word is unknown, and one word fewer is smoothed.
     """
 
     entries: Entries
@@ -34,21 +34,21 @@ class Leaving:
     alpha: float
 
     def multinomial(self, counted: Array) -> Array:
-        """Σ x log(N - own + α) - Σx log(ΣN - own + αV), of the words that stay."""
+        """Return Σ x log(N - own + α) - Σx log(ΣN - own + αV), over the words that remain."""
         scores = np.empty((self.entries.rows, len(counted)))
         for k, N in enumerate(counted):
             scores[:, k] = self._log_likelihood(N, self.y == k)
         return scores
 
     def complement(self, counted: Array) -> Array:
-        """The same with the sign turned, for the counts of all other classes."""
+        """Return the same with the opposite sign, for the counts of all other classes."""
         scores = np.empty((self.entries.rows, len(counted)))
         for k, N in enumerate(counted.sum(axis=0) - counted):
             scores[:, k] = -self._log_likelihood(N, self.y != k)
         return scores
 
     def _log_likelihood(self, N: Array, leaves: NDArray[np.bool_]) -> Array:
-        """By counts N (V,), which the texts that `leaves` says are part of."""
+        """Score by counts N (V,), which include the texts that `leaves` selects."""
         e = self.entries
         own = self.weight * leaves
         left = np.maximum(N[e.word] - own[e.row] * e.times, 0) + self.alpha
@@ -58,7 +58,7 @@ class Leaving:
         return e.sum(staying * np.log(left)) - e.sum(staying) * logarithm
 
     def bernoulli(self, documents: Array, rows: Array) -> Array:
-        """Σ log φ of the words there and Σ log(1 - φ) of those that are not."""
+        """Return Σ log φ of the words that occur and Σ log(1 - φ) of those that do not."""
         e, α = self.entries, self.alpha
         scores = np.empty((e.rows, len(documents)))
         for k, (D, n) in enumerate(zip(documents, rows[:, 0], strict=True)):
@@ -72,7 +72,9 @@ class Leaving:
         return scores
 
     def _bernoulli(self, D: Array, n: float, own: float, α: float) -> Array:
-        """By documents D (V,) of n, less one of weight `own` that held the words of the entry."""
+        """Score by documents D (V,) of n, minus one document of weight `own` with the entry's
+        words.
+        """
         e = self.entries
         absent = np.log(np.maximum(n - D, 0) + α)
         there = np.log(np.maximum(D[e.word] - own, 0) + α)
@@ -82,5 +84,5 @@ class Leaving:
 
     @property
     def _words_left(self) -> Array:
-        """How many words the vocabulary has without each text, (m,)."""
+        """The number of words in the vocabulary without each text, (m,)."""
         return self.size - self.entries.sum(self.gone.astype(float))

@@ -1,4 +1,4 @@
-"""Which words of a vocabulary a model uses: chosen from their counts, whenever it is solved.
+"""The words of a vocabulary that a model uses, selected by their counts when it is solved.
 
 Symbols: K classes, V words, N occurrences or documents of a word by class (K, V).
 """
@@ -19,11 +19,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Selection:
-    """Words that are no stop words, in at least `least` documents, and the `most` telling of those.
+    """Words without stop words, in at least `least` documents; the `most` informative of them.
 
-    A `least` below 1 is a share of the documents. `by` is what is telling: None for how often a
-    word occurs, "mutual-information" or "chi2". An n-gram that holds a stop word is left out; all
-    n-grams of several words are, unless `runs`. Unless `joined`, a word with a space in it is one.
+    A `least` below 1 is a share of the documents. `by` is how words are ranked: None for the number
+    of occurrences, "mutual-information" or "chi2". An n-gram that contains a stop word is left out.
+    N-grams of several words are left out unless `runs`. Unless `joined`, a word with a space in it
+    is a single word.
     """
 
     stop_words: frozenset[str] = field(default_factory=frozenset)
@@ -35,7 +36,7 @@ class Selection:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the same words are chosen whatever their counts."""
+        """Whether the same words are selected whatever their counts."""
         return self.least in (0, 1) and self.most is None
 
     @property
@@ -44,7 +45,7 @@ class Selection:
         return self.is_fixed and not self.stop_words and (self.runs or not self.joined)
 
     def check(self) -> None:
-        """Raise unless this is a selection; one from a file may be anything."""
+        """Raise an error unless this is a valid selection; one from a file may contain anything."""
         sound = all(isinstance(word, str) for word in self.stop_words)
         sound &= isinstance(self.least, int | float) and self.least >= 0
         sound &= self.most is None or (isinstance(self.most, int) and self.most > 0)
@@ -56,7 +57,7 @@ class Selection:
     def mask(
         self, words: Vocabulary, occurrences: Array, documents: Array, totals: Array, counted: Array
     ) -> NDArray[np.bool_]:
-        """Which words are used, (V,); `totals` (K,) are the documents of each class.
+        """Return which words are used, (V,); `totals` (K,) are the documents of each class.
 
         `counted` (K, V) are the counts that the event model uses.
         """
@@ -85,7 +86,7 @@ class Selection:
     def possible(
         self, words: Vocabulary, occurrences: Array, documents: Array, totals: Array
     ) -> NDArray[np.bool_]:
-        """Which words of one part of a vocabulary can be among those used of all, (V,)."""
+        """Return which words of one part of a vocabulary may be in use in the whole, (V,)."""
         used = replace(self, most=None).mask(words, occurrences, documents, totals, occurrences)
         telling = occurrences.sum(axis=0)
         exact = self.by is None and is_whole(telling)
@@ -107,12 +108,12 @@ class Selection:
 
 
 def is_whole(telling: Array) -> bool:
-    """Whether these are whole numbers, whose sums are the same in any order."""
+    """Return whether these are whole numbers, whose sums do not depend on the order."""
     return bool((telling == np.floor(telling)).all())
 
 
 def rounded(telling: Array) -> Array:
-    """Scores without their last digits: those that differ by rounding only are ties.
+    """Round scores so that those that differ by rounding errors only are ties.
 
     >>> rounded(np.array([0.3, 0.1 + 0.2, 1e-17]))
     array([0.3, 0.3, 0. ])
@@ -122,7 +123,7 @@ def rounded(telling: Array) -> Array:
 
 
 def mutual_information(documents: Array, totals: Array) -> Array:
-    """I(word in the document; class) in nats, (V,).
+    """Return I(word in the document; class) in nats, (V,).
 
     >>> mutual_information(np.array([[4.0, 2.0], [0.0, 2.0]]), np.array([4.0, 4.0])).round(3)
     array([0.693, 0.   ])
@@ -139,7 +140,7 @@ def mutual_information(documents: Array, totals: Array) -> Array:
 
 
 def chi2(counted: Array, totals: Array) -> Array:
-    """χ² of a word's counts against the classes' shares of documents, as scikit-learn has it."""
+    """Return χ² of a word's counts against the classes' shares of documents, as in scikit-learn."""
     share = divide(totals, totals.sum())
     expected = share[:, None] * counted.sum(axis=0)
     return divide((counted - expected) ** 2, expected).sum(axis=0)

@@ -1,11 +1,12 @@
 """Learning from texts without a label, by expectation maximisation (Nigam et al. 2000).
 
-A model of the labelled texts says how likely each class is for the others, p(y|x). Each of those is
-then counted into every class, by that share and a weight λ, and the model is solved again:
+A model of the labelled texts estimates the probability of each class for the others, p(y|x). Each
+of those is then counted into every class, by that probability and a weight λ, and the model is
+solved again:
 
     statistics = Σ_labelled + λ Σ_i Σ_k p(k|x_i) count(x_i, k)
 
-What comes out is statistics like any other; the labelled texts in it can be forgotten as ever.
+The result is ordinary statistics; the labelled texts in it can be forgotten as usual.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ STILL = 1e-3  # the mean change of p(y|x) that is none
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """A model with expected counts in it, and in how many rounds they came about."""
+    """A model that includes expected counts, and the number of rounds."""
 
     model: Model
     rounds: int
 
 
 def learn(labelled: Model, X: Documents, weight: Array) -> Expected:
-    """The model of labelled texts and of texts X without a label, by their weights λ (m,)."""
+    """Return the model of labelled texts and of unlabelled texts X with weights λ (m,)."""
     model, shares = labelled, labelled.posterior(X)
     rounds, change = 0, 1.0
     while change > STILL and rounds < MOST_ROUNDS:
@@ -45,7 +46,7 @@ def learn(labelled: Model, X: Documents, weight: Array) -> Expected:
 
 
 def expected_counts(like: Model, X: Documents, shares: Array) -> Model:
-    """Texts counted into every class by their shares of it, (m, K)."""
+    """Count texts into every class by their probabilities, (m, K)."""
     counts = X.rows.to_scipy()
     within = counts.copy()
     within.data = np.ones_like(within.data)

@@ -4,10 +4,10 @@ From these two counts every event model is solved:
 
     multinomial  log p(x|k) = Σ_v x_v log φ_vk           φ from occurrences
     boolean      log p(x|k) = Σ_v 1{x_v > 0} log φ_vk    φ from documents, as if each were a set
-    bernoulli    absent words speak too                  φ_vk, the share of documents with v
-    complement   a class is what the others are not      θ from the occurrences in other classes
+    bernoulli    absent words contribute, too            φ_vk, the share of documents with v
+    complement   scored by the other classes             θ from the occurrences in other classes
 
-x_v is how often word v occurs in a text. A word that the model does not know says nothing.
+x_v is the number of occurrences of word v in a text. An unknown word contributes nothing.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ EVENT_MODELS = ("multinomial", "boolean", "bernoulli", "complement")
 class WordParameters:
     """The words in use, their counts, and log p(x|y) as a sum over them.
 
-    `table` (V, K) and `constant` (K,): Σ_v x_v table_v / L^power and the constant. `inner` is what
-    the family of the event model has solved. If it gives some word no probability, `table` is None.
-    Of a combination the table has a last column of ones, whose sum says if any word is known.
+    `table` (V, K) and `constant` (K,): Σ_v x_v table_v / L^power plus the constant. `inner` are the
+    parameters of the event model's family. If it gives some word probability zero, `table` is None.
+    The table of a combination has a last column of ones, whose sum shows whether any word is known.
     """
 
     words: Vocabulary
@@ -73,7 +73,7 @@ class WordParameters:
 class Words:
     """A column of texts under an event model, or a combination of several.
 
-    With `known`, which begins with the empty word, no other words are counted.
+    If `known` is given (it begins with the empty word), no other words are counted.
     """
 
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
@@ -92,19 +92,19 @@ class Words:
 
     @property
     def distinct(self) -> bool:
-        """Whether a word counts once however often it occurs in a document."""
+        """Whether a word counts once, however often it occurs in a document."""
         return self.event_model in ("boolean", "bernoulli")
 
     @property
     def weighting(self) -> str:
-        """What a word counts for by how often it occurs."""
+        """How the value x_v of a word depends on its number of occurrences."""
         if self.combination is not None:
             return self.combination.weighting
         return "once" if self.distinct else "occurrences"
 
     @property
     def inner(self) -> Any:
-        """The family of counts that the event model is."""
+        """The family of counts that implements the event model."""
         match self.event_model:
             case "bernoulli":
                 return Bernoulli(smoothing=self.smoothing)
@@ -124,7 +124,7 @@ class Words:
         return self.within(Tally.of(classes, (words,), counts))
 
     def within(self, tally: Tally) -> Tally:
-        """Return the counts of the words that are known, if only those are counted."""
+        """Return the counts of the known words, if only those are counted."""
         if self.known is None or not tally.keys:
             return tally
         (words,) = tally.keys
@@ -152,7 +152,7 @@ class Words:
         return WordParameters(words, counts, finite, constant, parameters, self.weighting)
 
     def selected(self, statistics: Tally, classes: Axis, selection: Selection) -> Tally:
-        """The counts of the words in use, and of the classes, by class."""
+        """Return the counts of the words in use, and of the classes, by class."""
         counts = statistics.align(classes, 0)
         occurrences, documents = (counts[name] for name in self.measures)
         if statistics.keys is None:  # nothing counted yet
@@ -172,7 +172,7 @@ class Words:
         )
 
     def _inner_counts(self, counts: Tally) -> dict[str, Array]:
-        """The statistics that the family of the event model would have counted."""
+        """Return the statistics that the family of the event model would have counted."""
         counted = counts["documents" if self.distinct else "occurrences"]
         seen = np.broadcast_to(counts["rows"], counted.shape)
         return {"ones" if self.event_model == "bernoulli" else "count": counted, "seen": seen}
@@ -199,7 +199,7 @@ class Words:
     def contributions(
         self, parameters: WordParameters, X: Texts | Documents
     ) -> tuple[Array, Array]:
-        """By word of X's vocabulary; of Bernoulli, what a word being there changes."""
+        """Return contributions by word of X's vocabulary; for Bernoulli, against its absence."""
         documents = X if isinstance(X, Documents) else self.tokenizer.encode(X)
         if parameters.table is None:
             return self._inner_contributions(parameters, documents)
@@ -212,7 +212,7 @@ class Words:
         return terms, np.where(spoken[:, None], constant, 0.0)
 
     def by_word(self, parameters: WordParameters, X: Texts | Documents) -> tuple[Entries, Array]:
-        """The known words of texts, entry by entry, and what each adds, (entries, K)."""
+        """Return the known words of texts, entry by entry, and their contributions (entries, K)."""
         words = parameters.words
         documents = X if isinstance(X, Documents) else self.tokenizer.encode_known(X, words)
         slope, _ = parameters.linear
@@ -223,7 +223,7 @@ class Words:
     def _inner_contributions(
         self, parameters: WordParameters, documents: Documents
     ) -> tuple[Array, Array]:
-        """The same where some probability is zero, by the family of the event model."""
+        """Return the same if some probability is zero, by the family of the event model."""
         rows = self._matrix(documents, parameters.words)
         by_word, rest = self.inner.contributions(parameters.inner, rows)
         if self.event_model == "bernoulli":  # what is absent belongs to no word of the text
@@ -264,7 +264,7 @@ class Words:
     def sample(
         self, parameters: WordParameters, k: int, n: int, rng: np.random.Generator
     ) -> NDArray[Any]:
-        """Texts of words in no order, (n, 1)."""
+        """Draw texts of words in arbitrary order, (n, 1)."""
         inner, out = self.inner, np.empty((n, 1), dtype=object)
         for i in range(n):  # one by one: a row has a number for every word
             (times,) = inner.sample(parameters.inner, k, 1, rng).astype(int)
@@ -273,7 +273,7 @@ class Words:
         return out
 
     def _matrix(self, documents: Documents, words: Vocabulary) -> Any:
-        """Counts of `words` as a sparse matrix, for the family of the event model."""
+        """Return counts of `words` as a sparse matrix, for the family of the event model."""
         entries = documents.weighed(self.weighting).entries(words)
         shape = len(documents), len(words)
         return scipy.sparse.csr_array((entries.times, (entries.row, entries.word)), shape=shape)
@@ -282,7 +282,7 @@ class Words:
 def with_empty_word(
     X: Documents, y: Codes, weight: Array | None, n_classes: int
 ) -> tuple[Vocabulary, Array, Array]:
-    """What a tokenizer counts: the empty word first, which every document holds once."""
+    """Return the counts of a tokenizer: the empty word first, once in every document."""
     words = X.words.with_empty()
     occurrences, documents = (np.zeros((n_classes, 1 + X.width)) for _ in range(2))
     occurrences[:, 1:], documents[:, 1:] = X.count(y, weight, n_classes)
