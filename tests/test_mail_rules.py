@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -90,12 +91,19 @@ def test_files_that_run_are_evidence(name, expected):
 # Rules
 
 
-@pytest.fixture
-def spam_filter(tmp_path):
-    with closing(SpamFilter.open(tmp_path / "mail.sqlite")) as opened:
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    path = tmp_path_factory.mktemp("learned") / "mail.sqlite"
+    with closing(SpamFilter.open(path)) as opened:
         for name in ("spam", "ham"):
             found = messages_at(str(EXAMPLES / f"{name}.mbox"))
             opened.learn((raw for _, raw in found), name == "spam")
+    return path
+
+
+@pytest.fixture
+def spam_filter(learned, tmp_path):
+    with closing(SpamFilter.open(shutil.copy(learned, tmp_path))) as opened:
         yield opened
 
 

@@ -293,7 +293,7 @@ def test_verify_finds_flipped_bits_that_change_scores(store):
     with closing(SpamFilter.open(store)) as spam_filter:
         before = [(each.verdict, each.score) for each in spam_filter.check_many(MAIL["new"])]
     whole, chance = store.read_bytes(), random.Random(0)
-    for _ in range(400 if EVERYTHING else 60):
+    for _ in range(400 if EVERYTHING else 30):
         flipped, at = bytearray(whole), chance.randrange(8 * len(whole))
         flipped[at // 8] ^= 1 << at % 8
         for end in ("-wal", "-shm"):
