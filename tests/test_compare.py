@@ -152,7 +152,7 @@ def test_all_learners_see_the_same_rows():
     found = compare(X, y, repeats=10)
     for line in found.curves.lines:
         assert (line.error == 0).all()
-    assert "Logistic regression tells the rows" in " ".join(found.notes)
+    assert "Logistic regression separates its training rows" in " ".join(found.notes)
 
 
 def test_memory_and_seconds_are_told():
@@ -607,7 +607,7 @@ def test_many_columns_and_many_holes_are_for_naive_bayes():
     X[:, 2] = np.nan
     found = compare(X, y, repeats=10)
     assert "naive Bayes" in found.lines
-    assert "Columns without any number, left out: 'x2'." in found.notes
+    assert "Left out columns without any number: 'x2'." in found.notes
 
 
 def test_a_number_as_a_target_is_noticed():
@@ -629,7 +629,7 @@ def test_a_class_with_a_single_row_is_left_out_and_said():
     y[0] = 7
     found = compare(X, y, repeats=10)
     assert found.rows == 149
-    assert "Classes with a single row, left out: 7." in found.notes
+    assert "Left out classes with a single row: 7." in found.notes
 
 
 @nightly

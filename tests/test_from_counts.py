@@ -455,7 +455,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "documents as text": (
         TextClassifier(),
         {"rows": TWO, "counts": [{**WORD, "documents": "many"}]},
-        "as 'documents', and no numbers",
+        "as 'documents', not numbers",
     ),
 }
 
