@@ -345,7 +345,7 @@ def test_boundaries_that_cannot_be_drawn(plane: Any) -> None:
         ((X, np.where(y == "a", "c", y)), "y has 'c', which is no class"),
         ((np.full((3, 2), np.nan), None), "NaN or infinity"),
         ((X[:0], None), "no rows"),
-        (([["x", "y"]], None), "not a number"),
+        (([["x", "y"]], None), "no number"),
     ):
         with pytest.raises(ValueError, match=words):
             BoundaryDisplay.from_estimator(model, *given)

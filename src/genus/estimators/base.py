@@ -538,7 +538,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if (at < 0).any():
             unknown = truth[at < 0][0]
             raise ValueError(
-                f"Class {labels.show(unknown)} is unknown to the model, so it has no likelihood."
+                f"Class {labels.show(unknown)} is not known to the model, so it has no likelihood."
             )
         return float(joint[np.arange(len(at)), at].sum())
 

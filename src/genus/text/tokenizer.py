@@ -173,7 +173,7 @@ def checked(tokens: Any, row: int) -> Iterator[bytes]:
     """
     if isinstance(tokens, str):
         raise ValueError(
-            f"The tokenizer returned one text for row {row}, {tokens[:SHOWN]!r}, and no list of "
+            f"The tokenizer returned one text for row {row}, {tokens[:SHOWN]!r}, not a list of "
             "tokens."
         )
     try:
