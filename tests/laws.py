@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from examples import Rows
+from genus import TableClassifier
 from genus.arrays import labels
 from genus.statistics import Compound, Moments, Pairs, Sample, Statistics
 
@@ -141,7 +142,11 @@ def bayes(model: Any, X: Any) -> Laws:
     yield "exp predict_log_proba == p(y|x)", np.exp(model.predict_log_proba(X)), posterior
     yield "p(y|x) of rows backwards == p(y|x)", model.predict_proba(X[::-1])[::-1], posterior
     yield "p(y|x) row by row == p(y|x)", one_by_one, posterior
-    yield "explain(X).joint == log p(x, y)", model.explain(X).joint, joint
+    if isinstance(model, TableClassifier):
+        logs = model.predict_log_proba(X)
+        yield "explain(X).joint == log p(y|x)", model.explain(X).joint, logs
+    else:
+        yield "explain(X).joint == log p(x, y)", model.explain(X).joint, joint
 
 
 def loading(model: Any, loaded: Any, X: Any) -> Laws:

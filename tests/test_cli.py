@@ -650,7 +650,7 @@ def on_a_terminal(*given):
         (b"a,b,y\n1,2,u\n2,3,u\n", "always 'u'"),
         (b"a,b,y\n1,2,\n2,3,\n", "is empty in every row"),
         (b"y\nu\nv\n", "No column is left"),
-        (b"a,y\n1,0.5\n2,0.7\n3,0.1\n", "tells classes apart"),
+        (b"a,y\n1,0.5\n2,0.7\n3,0.1\n", "predicts classes"),
         (bytes(range(256)) * 4, "Cannot read"),
     ],
     ids=[

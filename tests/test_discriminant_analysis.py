@@ -271,5 +271,5 @@ def test_an_estimator_sees_rows_as_often_as_they_weigh():
     repeated = clone(model).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     weighed = clone(model).fit(X, y, times / 2)
     assert_allclose(weighed.predict_proba(X), repeated.predict_proba(X), rtol=1e-9)
-    with pytest.raises(ValueError, match="rows of class 0 have weights that are no multiples"):
+    with pytest.raises(ValueError, match="weights of class 0 are not multiples"):
         model.fit(X, y, np.sqrt(np.arange(1.0, 151)))

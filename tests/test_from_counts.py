@@ -257,7 +257,7 @@ def test_words_equal_the_fit(event_model: str, tmp_path: Path) -> None:
 
 def test_words_that_are_never_found_are_a_warning() -> None:
     strange = pd.concat([WORDS, WORDS[:1].assign(word="Sun")])
-    with pytest.warns(UserWarning, match="1 of 8 words, such as 'Sun', are none"):
+    with pytest.warns(UserWarning, match="1 of 8 words, such as 'Sun', would never be found"):
         from_counts(TextClassifier(), strange, rows=SIZES)
 
 
@@ -377,7 +377,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a class unknown": (
         PoissonNB(),
         {"rows": {"no": 3, "yes": 1, "why": 2}, "sums": SUMS},
-        "sums has the class 'maybe', which rows has not",
+        "sums has the class 'maybe', which is not in rows",
     ),
     "priors": (PoissonNB(priors=[0.1, 0.2, 0.7]), FLAT, "[Pp]riors"),
     "more values than rows": (
@@ -403,7 +403,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a class that rows has not": (
         CategoricalNB(),
         {"rows": TWO, "counts": {"k": {"x": {"maybe": 1}}}},
-        "the class 'maybe', which rows has not",
+        "the class 'maybe', which is not in rows",
     ),
     "negative codes": (
         CategoricalNB(),
@@ -455,7 +455,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "documents as text": (
         TextClassifier(),
         {"rows": TWO, "counts": [{**WORD, "documents": "many"}]},
-        "as 'documents', and no numbers",
+        "as 'documents', not numbers",
     ),
 }
 

@@ -249,7 +249,7 @@ def test_weights_from_a_column() -> None:
         np.testing.assert_allclose(classifier.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
     with pytest.raises(TableError, match=r"weights 'w' hold -1"):
         GDA().fit(table.assign(w=-1.0), target="label", columns=["a"], sample_weight="w")
-    with pytest.raises(TableError, match=r"weights 'w' hold .*string.*no numbers"):
+    with pytest.raises(TableError, match=r"weights 'w' hold .*string.*not numbers"):
         GDA().fit(table.assign(w="x"), target="label", columns=["a"], sample_weight="w")
 
 

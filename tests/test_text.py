@@ -383,7 +383,7 @@ def test_a_stop_word_may_hold_a_space() -> None:
 def test_characters_have_no_stop_words() -> None:
     options = {"analyzer": "char_wb", "ngrams": (2, 3)}
     model = TextClassifier(**options).fit(ENGLISH, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="stop_words are words, and analyzer='char_wb'"):
+    with pytest.raises(ValueError, match="stop_words are words, but analyzer='char_wb'"):
         model.resolve(stop_words=["cat", "a", "at"])
 
 
@@ -858,7 +858,7 @@ def test_parts_of_a_closed_vocabulary_add_up() -> None:
 
 
 def test_nothing_to_drop_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"they leave out none\. Give one of them"):
+    with pytest.raises(ValueError, match=r"these leave out none\. Give one of them"):
         TextClassifier(keep_unused=False).fit(DAYS, WEATHER)
     some = TextClassifier(min_documents=2, keep_unused=False)
     with pytest.raises(ValueError, match=r"call drop_unused\(\) on the model of all texts"):

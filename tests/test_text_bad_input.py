@@ -1,6 +1,6 @@
 """Bad texts are refused in words that help, huge ones are read, and Ctrl-C stops it all.
 
-An error says what is wrong, in which row, what was got and what to do; the model is as it was.
+An error says what is wrong, in which row, what was got and what to do; the model is unchanged.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ NO_UTF8 = {
 @table("text byte value", NO_UTF8)
 def test_bytes_that_are_no_utf8(kind: Any, text: bytes, byte: int, value: str) -> None:
     encoded = [t.encode() if isinstance(t, str) else t for t in among(text)]
-    refuses(kind(encoded), "row 2 is no UTF-8", f"byte {byte} is {value}", "decode")
+    refuses(kind(encoded), "row 2 is not UTF-8", f"byte {byte} is {value}", "decode")
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -252,7 +252,7 @@ NOTHING = {
         {},
         ["", "a ?", "\0"],
         [0, 1, 0],
-        ["empty vocabulary", "no text holds a single word"],
+        ["empty vocabulary", "no text contains a single word"],
     ),
     "only stop words": ({"stop_words": "english"}, ["the", "of"], [0, 1], ["empty", "all 2 words"]),
     "only rare words": ({"min_documents": 2}, ["aa", "bb"], [0, 1], ["empty", "min_documents"]),
@@ -421,8 +421,8 @@ def failing(text: str) -> Any:
 
 
 TOKENIZERS = {
-    "a text": (lambda text: text, ["one text", "row 0", "win cash now", "no list"]),
-    "None": (lambda text: None, ["NoneType", "row 0", "no list"]),
+    "a text": (lambda text: text, ["one text", "row 0", "win cash now", "not a list"]),
+    "None": (lambda text: None, ["NoneType", "row 0", "not a list"]),
     "None, later": (lambda text: text.split() if "lunch" not in text else None, ["row 2"]),
     "a number": (lambda text: 3, ["int", "row 0"]),
     "numbers": (lambda text: [3], ["found 3 in row 0", "strings"]),

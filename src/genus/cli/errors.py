@@ -64,7 +64,7 @@ def sentence(error: Exception) -> str:
     """What an error says, and of those that nobody foresaw that they are a bug."""
     if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
         return (
-            "There is not enough memory for this. Give fewer rows or columns at once, or leave out "
+            "There is not enough memory for this. Give less data at once; from a table, leave out "
             "columns with --ignore."
         )
     if isinstance(error, OSError) and error.strerror:

@@ -210,8 +210,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 self._refuse_single_class(model)
                 if len(model.classes) == 1:
                     warn(
-                        f"All rows are of one class, {labels.show(model.classes[0])}, and so is "
-                        "everything that the model predicts. Give rows of another class, too."
+                        f"All rows are of one class, {labels.show(model.classes[0])}, so the model "
+                        "predicts only this class. Give rows of another class, too."
                     )
                 model = self._closed(model)
                 self._refuse_empty(None, model)
@@ -531,12 +531,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         source = self.generative().model_
         joint = self._score(X, lambda _, X: source.log_joint(X))
         if len(truth) != len(joint):
-            raise ValueError(f"X has {len(joint)} rows and y {len(truth)}; they must be as many.")
+            raise ValueError(
+                f"X has {len(joint)} rows and y {len(truth)}; they must have the same number."
+            )
         at = labels.find(truth, self.classes_)
         if (at < 0).any():
             unknown = truth[at < 0][0]
             raise ValueError(
-                f"Class {labels.show(unknown)} is not known to the model; it has no likelihood."
+                f"Class {labels.show(unknown)} is not known to the model, so it has no likelihood."
             )
         return float(joint[np.arange(len(at)), at].sum())
 
@@ -818,7 +820,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             whose = f" of class {labels.show(short[0])}" if len(short) else ""
             raise ValueError(
                 f"More would be forgotten{whose} than was learned. Forget only rows that were "
-                "learned, with the same labels and weights; the model is as it was."
+                "learned, with the same labels and weights; the model is unchanged."
             ) from None
 
     def _check_mergeable(self, other: object) -> None:

@@ -38,11 +38,11 @@ def check_distribution(p: Array) -> Array:
 class CategoricalNB(DiscreteClassifier):
     """Categorical naive Bayes: one distribution over the values of each column and class.
 
-    min_categories : at least so many values in columns of codes 0, 1, …; a number or one for each.
+    min_categories : the least number of values in columns of codes 0, 1, …; one number or a list.
     unseen : "ignore" leaves a value never seen out of the product, "smooth" gives it the
         probability of a count of zero.
-    bins : a `Discretizer` to cut columns of numbers into bins; the bins are then part of what is
-        solved, not of what is counted. For all other parameters see `DiscreteClassifier`.
+    bins : a `Discretizer` to cut columns of numbers into bins, which are chosen when the model is
+        solved. For all other parameters see `DiscreteClassifier`.
 
     Values are text or numbers. A column of whole numbers from 0 to 65,535 is codes, as in
     scikit-learn: all numbers up to the largest count as possible values. Larger numbers, and

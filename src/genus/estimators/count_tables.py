@@ -39,7 +39,7 @@ class Rows:
         at = labels.find(named, self.classes)
         if (at < 0).any():
             raise ValueError(
-                f"{where} has the class {labels.show(named[at < 0][0])}, which rows has not. Name "
+                f"{where} has the class {labels.show(named[at < 0][0])}, which is not in rows. Add "
                 "it there with its number of rows."
             )
         return at[codes].astype(np.int64)
@@ -156,9 +156,9 @@ def warn_of_strange_words(estimator: Any, words: Vocabulary) -> None:
     if not known.all():
         strange = words.word(int(np.argmin(known)))
         warn(
-            f"{(~known).sum()} of {len(words)} words, such as {strange!r}, are none that this "
-            "TextClassifier finds in a text: it looks for lower case and two letters at least, "
-            "unless its options say otherwise. Count words as it does."
+            f"{(~known).sum()} of {len(words)} words, such as {strange!r}, would never be found "
+            "in a text by this TextClassifier: by default words are in lower case and have two "
+            "letters or more. Count words as it does."
         )
 
 
@@ -192,7 +192,7 @@ def measure(table: Any, name: str) -> Array:
     try:
         found = arrow.plain(table[name].cast(pa.float64(), safe=False), np.nan)
     except pa.ArrowException:
-        raise ValueError(f"counts holds {table[name].type} as {name!r}, and no numbers.") from None
+        raise ValueError(f"counts holds {table[name].type} as {name!r}, not numbers.") from None
     odd = np.flatnonzero(~((found >= 0) & (found < np.inf)))
     if len(odd):
         raise ValueError(

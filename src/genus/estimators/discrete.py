@@ -25,15 +25,15 @@ class DiscreteClassifier(GenerativeClassifier):
     Parameters
     ----------
     alpha : pseudo-count added to the count of every value: a number, one for each column, or
-        "auto", the one under which each observation is likeliest given all others. 0 is maximum
-        likelihood: then a value that no class has seen is left out, and a row that no class can
-        explain gets the priors with a warning, or an error if `unexplained` is "error".
-    m, p : the m-estimate (n_c + m p) / (n + m) in place of alpha: `m` rows' worth of the guess `p`.
+        "auto", which maximises the leave-one-out likelihood. 0 is maximum likelihood: then a
+        value that no class has seen is left out, and a row that no class can explain gets the
+        priors with a warning, or an error if `unexplained` is "error".
+    m, p : the m-estimate (n_c + m p) / (n + m) instead of alpha: `m` rows with the prior share `p`.
     priors, class_prior : p(y) in the order of the classes, or by class; None: shares of rows.
-    fit_prior : False makes all classes equally likely.
-    prior_alpha : pseudo-count added to the number of rows of each class; the priors are not
-        smoothed unless asked.
-    force_alpha : False raises an alpha below 1e-10 to that, with a warning, as scikit-learn does.
+    fit_prior : if False, all classes are equally probable.
+    prior_alpha : pseudo-count added to the number of rows of each class; 0 does not smooth priors.
+    force_alpha : if False, an alpha below 1e-10 is raised to it, with a warning, as in
+        scikit-learn.
     """
 
     alpha: Any
@@ -48,7 +48,7 @@ class DiscreteClassifier(GenerativeClassifier):
     def _smoothing(self) -> Smoothing:
         if self.m is None:
             if self.p is not None:
-                raise ValueError("p is the guess of an m-estimate and needs m, its weight in rows.")
+                raise ValueError("p is the prior of an m-estimate and needs m, its weight in rows.")
             return Smoothing(self._check_alpha())
         m = number("m", self.m, least=0, most=MOST_PSEUDO_COUNT)
         return Smoothing(m=m, p=None if self.p is None else self._check_guess())
@@ -96,7 +96,7 @@ class DiscreteClassifier(GenerativeClassifier):
 
     def _priors(self) -> Priors:
         if self.priors is not None and self.class_prior is not None:
-            raise ValueError("priors and class_prior are two names of one thing; give one of them.")
+            raise ValueError("priors and class_prior mean the same; give only one of them.")
         prior_alpha = number("prior_alpha", self.prior_alpha, least=0, most=MOST_PSEUDO_COUNT)
         given = check_priors(self.priors)
         if self.class_prior is not None:

@@ -26,17 +26,17 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
 
     Parameters
     ----------
-    strategy : "mdlp" cuts where it tells the classes apart, by Fayyad and Irani's minimum
-        description length (needs y); "quantile" into equally full bins; "uniform" into equally
-        wide ones. Cuts are found on a fine grid, to 0.05 % of a number.
-    n_bins : how many bins "quantile" and "uniform" make.
+    strategy : "mdlp" cuts where the classes change, by Fayyad and Irani's minimum description
+        length (needs y); "quantile" makes equally full bins; "uniform" makes equally wide bins.
+        Cuts are found on a fine grid, to 0.05 % of a number.
+    n_bins : the number of bins of "quantile" and "uniform".
     edges : the inner edges themselves, ascending: one list for all columns, or one for each.
         A number equal to an edge belongs to the bin above.
-    origin : numbers are told apart to 0.05 % of their distance from here; give the neighbourhood
-        of numbers that all lie far from 0, such as 1.7e9 for recent times in seconds.
+    origin : numbers are distinguished to 0.05 % of their distance from here. If all numbers are
+        far from 0, give one near them, such as 1.7e9 for recent times in seconds.
 
-    As `CategoricalNB(bins=Discretizer(…))` the bins are part of the model: they merge, forget and
-    are chosen again within each fold of a cross-validation.
+    In `CategoricalNB(bins=Discretizer(…))` the bins are part of the model: they can be merged and
+    forgotten, and are chosen again within each fold of a cross-validation.
 
     >>> living_area = Discretizer(edges=[400, 800, 1200, 1600])
     >>> living_area.fit_transform([[890], [350], [1600]]).ravel()

@@ -89,18 +89,18 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
 
     Parameters
     ----------
-    solver : which of scikit-learn's solvers to equal. They differ in numbers only: "lsqr" and
-        "eigen" weigh the covariances of the classes by `priors`, "svd" by the rows; "lsqr" has no
+    solver : the scikit-learn solver whose numbers to give: "lsqr" and "eigen" weight the
+        covariances of the classes by `priors`, "svd" by the rows; "lsqr" has no
         `transform`, and that of "eigen" does not subtract the mean.
     shrinkage : None, a number from 0 to 1, or "auto" (Ledoit and Wolf's), not with "svd".
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
-    n_components : how many discriminant axes `transform` gives.
-    store_covariance : whether there is a `covariance_` with "svd", too.
-    tol : an axis along which means differ by less than this share of the most is left out.
-    covariance_estimator : estimates the covariance of each class from its rows, in place of
+    n_components : the number of discriminant axes of `transform`.
+    store_covariance : whether "svd" has a `covariance_`, too.
+    tol : drop axes along which the means differ by less than this share of the largest difference.
+    covariance_estimator : estimates the covariance of each class from its rows, instead of
         `shrinkage`. With it the model keeps its rows.
 
-    Where the covariance has no inverse, the answers are those of `GDA`, and not scikit-learn's.
+    If the covariance has no inverse, the results are those of `GDA` and not scikit-learn's.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -227,7 +227,7 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
 
     def _has_axes(self, *solvers: str) -> None:
         if self._option("solver") not in solvers:
-            raise AttributeError(f"Only {' and '.join(solvers)} have this, of the solvers.")
+            raise AttributeError(f"Only the solvers {' and '.join(solvers)} have this attribute.")
 
     @property
     def _n_features_out(self) -> int:
@@ -239,13 +239,13 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
 
     Parameters
     ----------
-    solver : which of scikit-learn's solvers to equal: "svd" takes `reg_param`, "eigen" takes
+    solver : the scikit-learn solver whose numbers to give: "svd" takes `reg_param`, "eigen" takes
         `shrinkage` and `covariance_estimator`.
     shrinkage : None, a number from 0 to 1, or "auto" (Ledoit and Wolf's), not with "svd".
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
     reg_param : shrinks each covariance towards the identity, from 0 to 1.
     store_covariance : whether there is a `covariance_`.
-    tol : taken as scikit-learn takes it, and not used: what is singular does not depend on units.
+    tol : accepted for compatibility and not used: singularity does not depend on units here.
     covariance_estimator : estimates the covariance of each class from its rows, in place of
         `shrinkage`. With it the model keeps its rows.
 

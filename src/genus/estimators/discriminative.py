@@ -28,7 +28,7 @@ def softmax_weights(model: Model) -> tuple[Array, Array]:
     slope, constant = linear_form(model.parameters)
     if not np.isfinite(slope).all():
         raise ValueError(
-            "Some probabilities are zero, and their logarithms no weights. Smooth with alpha > 0."
+            "Some probabilities are zero, so log p is not finite. Smooth with alpha > 0."
         )
     return slope, constant + model.log_prior
 
@@ -62,7 +62,7 @@ def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Ar
 def scikit_learn_form(slope: Array, constant: Array) -> tuple[Array, Array]:
     """Return θ and b in scikit-learn's form: for two classes the difference, (1, n) and (1,)."""
     if len(slope) < 2:
-        raise ValueError("A logistic form tells classes apart, and there is only one. Learn more.")
+        raise ValueError("A logistic form needs two classes; there is only one. Fit another, too.")
     if len(slope) == 2:
         return slope[1:] - slope[:1], constant[1:] - constant[:1]
     return slope, constant

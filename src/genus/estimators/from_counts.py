@@ -38,17 +38,16 @@ def from_counts(
     counts : for CategoricalNB, how often each value occurs: {column: {value: {class: count}}}, or
         a table with the columns "column", "value", "class" and "count". For TextClassifier, a table
         with the columns "word", "class", "occurrences" and "documents". Repeated lines are added.
-    rows : how many rows, or texts, each class has, by class: a dictionary or a pandas Series. All
-        arrays below have the classes in this order. Of weighted rows it is the sum of the weights.
+    rows : the number of rows, or texts, by class: a dictionary or a pandas Series. All arrays
+        below have the classes in this order. For weighted rows it is the sum of the weights.
     sums : Σz by class and column, (K, n), an array or a data frame, where z = x - origin. For
-        BernoulliNB, in how many rows a column is above `binarize`.
+        BernoulliNB, the number of rows in which a column is above `binarize`.
     squares : for GaussianNB and GDA(diagonal=True), Σz² by class and column, (K, n). For GDA, Σzzᵀ
         by class, (K, n, n), or, for one covariance of all classes, also their sum, (n, n).
     origin : what was subtracted from x: a number, one for each column (n,), or one for each class
-        and column (K, n); 0 if it is left out. Squares about a point near the means keep their
-        digits.
-    missing : how many values are missing, by class and column, (K, n). For a full covariance, how
-        many rows of each class miss a value, (K,): these are in `rows` and in no other sum.
+        and column (K, n); 0 by default. Squares about a point near the means keep their digits.
+    missing : the number of missing values by class and column, (K, n). For a full covariance, the
+        number of incomplete rows of each class, (K,): count these in `rows` and in no other sum.
     columns : names of the columns, if `sums` is an array.
 
     Models that keep a sample of rows cannot be made of sums: TableClassifier, and TextClassifier

@@ -69,7 +69,7 @@ def from_parameters(
         which add up to 1 in each class; for CategoricalNB {column: {value: {class: p(value|y)}}}.
     rates : for PoissonNB, (K, n).
     columns : names of the columns.
-    rows : how many rows the parameters stand for, if more are learned later.
+    rows : the number of rows that the parameters represent, if more are learned later.
 
     >>> from genus import GaussianNB
     >>> heights = from_parameters(

@@ -16,7 +16,7 @@ class GammaNB(GenerativeClassifier):
 
     Parameters
     ----------
-    alpha : how many rows with the mean of x and of log x over all classes are added to each class.
+    alpha : the number of rows with the pooled means of x and log x that are added to each class.
         0 is maximum likelihood, and an error if all values of a class are the same.
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
 

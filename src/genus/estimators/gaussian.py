@@ -39,10 +39,10 @@ class GDA(
     shrinkage : None, a number from 0 to 1, "oas" or "ledoit-wolf".
     unbiased : divide by m - K (shared) or m_k - 1 (separate), as R's MASS does, instead of m, m_k.
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
-    n_components : how many discriminant axes `transform` gives.
+    n_components : the number of discriminant axes of `transform`.
     singular : what to do if a shared, full Σ has no inverse. "shrink" ignores columns that are the
-        same in all rows, and else shrinks as shrinkage="oas" does, with a
-        `SingularCovarianceWarning`; `shrinkage_` tells how far. "error" raises.
+        same in all rows, and otherwise shrinks like shrinkage="oas", with a
+        `SingularCovarianceWarning`; `shrinkage_` is the amount. "error" raises an error.
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
@@ -248,13 +248,13 @@ class GaussianNB(GenerativeClassifier):
     Parameters
     ----------
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
-    var_smoothing : no variance is less than this share of its column's variance within classes.
-        The floor is the column's own, so that columns of large scale do not drown others, and it
-        is no part of the statistics, so that `partial_fit` in pieces is `fit`. Variances above
-        the floor are those of maximum likelihood, unchanged.
+    var_smoothing : each variance is at least this share of its column's variance within classes.
+        Each column has its own floor, so columns of large scale do not affect others. The floor
+        is not part of the statistics, so `partial_fit` in pieces equals `fit`. Variances above
+        the floor are those of maximum likelihood.
     unbiased : divide by m_k - 1 instead of m_k.
-    smoothing : "floor", as above, or "add": `var_smoothing` times the largest variance of a column
-        is added to every variance. GaussianNB(smoothing="add", var_smoothing=1e-9) gives the
+    smoothing : "floor", as above, or "add", which adds `var_smoothing` times the largest variance
+        of a column to every variance. GaussianNB(smoothing="add", var_smoothing=1e-9) gives the
         numbers of scikit-learn's GaussianNB().
 
     >>> from sklearn.datasets import load_iris

@@ -151,6 +151,6 @@ def refuse_infinite(sums: Sums) -> None:
         if part is not None and not np.isfinite(part).all():
             raise InvalidColumn(
                 int(np.argwhere(~np.isfinite(part))[0][-1]),
-                "holds infinity, or numbers so large that their powers are no floats. Use NaN for "
-                "what is missing, or scale the column to other units.",
+                "holds infinity, or numbers so large that their powers do not fit into a float. "
+                "Use NaN for what is missing, or scale the column to other units.",
             )

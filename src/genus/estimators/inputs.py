@@ -226,8 +226,8 @@ def no_number(item: Any, where: str, number_like: bool) -> Exception:
         return ValueError(f"Input X holds a number too large for a float in {where}.")
     what = "text" if isinstance(item, str) else type(item).__name__
     return ValueError(
-        f"Input X holds {what} in {where}: {str(item)[:40]!r} is no number. Use CategoricalNB for "
-        f"text, NaN for what is missing; {AS_NUMBERS}."
+        f"Input X holds {what} in {where}: {str(item)[:40]!r} is not a number. Use CategoricalNB "
+        f"for text, NaN for what is missing; {AS_NUMBERS}."
     )
 
 

@@ -14,8 +14,8 @@ from genus.statistics import Array
 class PoissonNB(LinearClassifier):
     """Poisson naive Bayes: each column counts events, at a rate that depends on the class.
 
-    alpha : how many rows' worth of the rate over all classes is added to each class, or, with
-        `m` and `p`, m rows' worth of the rate p. For all other parameters see `DiscreteClassifier`.
+    alpha : the number of rows with the pooled rate that are added to each class; with `m` and `p`,
+        m rows with the rate p. For all other parameters see `DiscreteClassifier`.
 
     >>> calls = PoissonNB().fit([[0], [1], [7], [9]], ["night", "night", "day", "day"])
     >>> calls.predict([[2], [6]])

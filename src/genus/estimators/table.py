@@ -44,32 +44,33 @@ BEYOND = 0.01  # of rows, which a look at rows from all over a table would not h
 
 
 class TableClassifier(GenerativeClassifier):
-    """A table of numbers, categories, dates and texts, with holes: p(x|y) column by column.
+    """Classify tables of numbers, categories, dates and texts, with missing values.
 
     Parameters
     ----------
-    families : "auto" chooses a family for every column by what it would have said of each row's
-        class, had the row not been seen. A dictionary sets some: {"age": "gaussian", "visits":
-        "poisson", "notes": "text"}; others are "discretised", "categorical" and "bernoulli".
-        Numbers that are to be modelled together stand in a tuple:
-        {("height", "weight"): "gaussian"}.
+    families : "auto" chooses a family for every column by its leave-one-out prediction of the
+        class. A dictionary sets some: {"age": "gaussian", "visits": "poisson", "notes": "text"};
+        others are "discretised", "categorical" and "bernoulli". A tuple of columns models numbers
+        together: {("height", "weight"): "gaussian"}.
     ignore : names of columns to leave out.
-    dependence : whether to learn how columns depend on each other, from counts of pairs. "tree",
+    dependence : whether to model the dependence between columns, from counts of pairs. "tree",
         with calibrate=False, is a density: each column given the class and one other column.
-    calibrate : whether to weigh the evidence by rows out of fold, so that probabilities mean what
-        they say. Without it the model is the plain product of families: naive Bayes.
+    calibrate : whether to learn weights from out-of-fold rows, so that probabilities are
+        calibrated. Without it the model is the plain product of families: naive Bayes.
     priors : p(y) by class, as a dictionary or in the order of the classes; None: shares of rows.
-    sample_size : how many rows the weights are learned from. Twice as many are kept in the model,
-        encoded. 0 keeps none, but what rows tell of the weights as a sum (see docs/files.md).
-    class_weight : what a row of each class counts for in p(y), as a dictionary, or "balanced" for
-        classes as if of equal size. Probabilities are then of such rows; where wrong decisions
-        cost differently, `predict(X, decision=…)` leaves probabilities as they are.
+    sample_size : the number of rows from which weights are learned. The model keeps twice as many,
+        encoded. 0 keeps none, but two sums that determine the weights (see docs/files.md).
+    class_weight : the weight of a row of each class in p(y), as a dictionary, or "balanced" for
+        classes as if of equal size. Probabilities are then of such rows. If wrong decisions differ
+        in cost, use `predict(X, decision=…)`, which leaves probabilities as they are.
 
     Attributes
     ----------
     plan_ : what the columns hold, and why some are left out.
-    weighing_ : what each expert counts for, and what all is worth out of fold.
-    feature_importances_ : how far each column moves the odds in the mean, (n,).
+    weighing_ : the weights of the experts, and the out-of-fold scores.
+    class_weight : the weight of a row of each class in p(y), as a dictionary, or "balanced" for
+        classes as if of equal size. Probabilities are then of such rows. If wrong decisions differ
+        in cost, use `predict(X, decision=…)`, which leaves probabilities as they are.
 
     >>> ages, jobs = [22, 25, 31, 52, 46, 56, 60, 27], ["a", "b", "a", "c", "c", "c", "a", "b"]
     >>> y = ["no", "no", "no", "yes", "yes", "yes", "yes", "no"]
@@ -244,7 +245,7 @@ class TableClassifier(GenerativeClassifier):
         """
         check_is_fitted(self)
         if features is not None:
-            raise ValueError("features names columns, and those of a table have names.")
+            raise ValueError("The columns of a table have names; leave features out.")
         if isinstance(X, Mapping) and not any(np.ndim(v) for v in X.values()):
             X = {name: [value] for name, value in X.items()}
         frame, _ = self._as_matrix(X, reset=False)
@@ -404,7 +405,9 @@ class TableClassifier(GenerativeClassifier):
         """The weights of the experts, and the out-of-fold scores."""
         weighing = self._fitted().choice
         if weighing is None:
-            raise AttributeError("calibrate=False weighs nothing: the product of families decides.")
+            raise AttributeError(
+                "calibrate=False learns no weights; it uses the product of families."
+            )
         return weighing
 
     def _family(self) -> Mixed:

@@ -99,7 +99,7 @@ def weights_of(column: Any, name: str) -> Array:
     try:
         weight = arrow.plain(column.cast(pa.float64()), np.nan)
     except pa.ArrowException:
-        raise TableError(f"The weights {name!r} hold {column.type}, and no numbers.") from None
+        raise TableError(f"The weights {name!r} hold {column.type}, not numbers.") from None
     odd = weight[~((weight >= 0) & (weight <= MOST_WEIGHT))]
     if len(odd):
         raise TableError(
@@ -155,18 +155,18 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
         if len(odd_ones):
             odd = odd_ones[0]
             raise TableError(
-                f"The target {name!r} holds numbers such as {odd:g}; genus tells classes apart. "
-                "Choose a column of classes, or make classes of its numbers."
+                f"The target {name!r} holds numbers such as {odd:g}; genus predicts classes. "
+                "Choose a column of classes, or convert its numbers to classes."
             )
         return *labels.factorize(numbers.astype(np.int64)), there
     if pt.is_boolean(kind) or pt.is_integer(kind):
         return *labels.factorize(np.asarray(kept.to_numpy(zero_copy_only=False))), there
     if pt.is_nested(kind) or pt.is_binary(kind) or pt.is_interval(kind):
-        raise TableError(f"The target {name!r} holds {kind}, and no classes.")
+        raise TableError(f"The target {name!r} holds {kind}, not classes.")
     coded = kept.cast(pa.large_string()).dictionary_encode()
     listed = coded.dictionary.to_pylist()
     if any(label.endswith("\0") for label in listed):
-        raise TableError(f"A class of the target {name!r} ends with a NUL byte. Take it off.")
+        raise TableError(f"A class of the target {name!r} ends with a NUL byte. Remove it.")
     names = np.array(listed, dtype=str)
     order = np.argsort(names)
     place = np.empty(len(names), dtype=np.int64)

@@ -53,42 +53,42 @@ class TextClassifier(LinearClassifier):
     Parameters
     ----------
     event_model : "multinomial" counts every occurrence of a word, "boolean" every word once in a
-        document, "bernoulli" also the words that are absent, and "complement" what the other
-        classes hold (Rennie et al. 2003). "auto" chooses, from texts out of fold: one of these
+        document, "bernoulli" also counts absent words, and "complement" uses the counts of the
+        other classes (Rennie et al. 2003). "auto" chooses by out-of-fold scores: one of these
         with its alpha and words, or a mixture, of words or of words and pairs; calibrated.
     alpha : pseudo-count added to the count of every word: a number, or "auto".
-    stop_words : words to leave out: "english", or a list. An n-gram that holds one goes too.
-    ngrams : the least and the largest number of words, or of characters, that make a token.
-    analyzer : "word", or "char_wb" for n-grams of the characters of each word, spaces around it.
+    stop_words : words to leave out: "english", or a list. N-grams that contain one are left out.
+    ngrams : the smallest and the largest number of words, or of characters, in a token.
+    analyzer : "word", or "char_wb" for n-grams of the characters of each word and its spaces.
     lowercase : whether to lower-case texts first.
     min_documents : words in fewer documents are left out; below 1 it is a share of the documents.
-    max_features : how many words to use at most: the most frequent, or the best by `select`.
+    max_features : the largest number of words: the most frequent, or the best by `select`.
     select : None, "mutual-information" or "chi2": how `max_features` chooses.
     token_pattern : a regular expression for tokens, with one group at most.
     tokenizer : a function from a text to its tokens; slower, with the same results. Tokens that
         are empty are left out.
     priors : p(y) in the order of the classes, or by class; None: shares of documents.
-    threads : how many threads read texts; None for all cores.
-    calibrate : whether probabilities are made to mean what they say, by texts out of fold.
-    unlabeled : what a text without a label (None) counts for in `fit`, which learns from it by
+    threads : the number of threads that read texts; None for all cores.
+    calibrate : whether to calibrate the probabilities, by out-of-fold scores.
+    unlabeled : the weight in `fit` of a text without a label (None), from which it learns by
         expectation maximisation; 0 refuses such texts.
     buckets : None counts every word by itself. A power of two hashes words into so many buckets:
-        memory is bounded whatever the texts hold, words that share a bucket are not told apart,
-        and explanations name buckets (such as #0a1b2) in place of words.
+        memory is bounded for any texts, but words that share a bucket are not distinguished,
+        and explanations name buckets (such as #0a1b2) instead of words.
     keep_unused : whether words that min_documents, max_features or stop_words leave out are kept,
         so that other options can use them later. With False, `fit` drops them: models and their
         files are smaller, and Spark, Dask and Ray send only the words that are used. From then on
-        the vocabulary is closed, and further texts are counted by these words.
-    sample_size : how many texts "auto" and `calibrate` choose from. Twice as many are kept in the
-        model, as hashes of their words; 0 keeps none, and then nothing can be chosen.
+        the vocabulary is closed: only these words are counted in further texts.
+    sample_size : the number of texts from which "auto" and `calibrate` choose. The model keeps
+        twice as many, as hashes of their words; 0 keeps none, and then nothing can be chosen.
 
     Attributes
     ----------
-    choice_ : what "auto" or `calibrate` has chosen; print it to see what from, and why.
-    n_iter_ : how many rounds texts without a label took.
+    choice_ : the choice of "auto" or `calibrate`; print it to see the candidates and their scores.
+    n_iter_ : the number of rounds for texts without a label.
 
     ngrams, analyzer, lowercase, token_pattern, tokenizer and buckets decide what is counted;
-    "auto", calibrate and unlabeled need the texts; all else can be changed by `resolve`.
+    "auto", calibrate and unlabeled need the texts; `resolve` can change all others.
 
     >>> texts = ["win cash now", "cash prize", "lunch at noon?", "see you at lunch"]
     >>> model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
@@ -363,9 +363,9 @@ class TextClassifier(LinearClassifier):
         counted = model.statistics["words"].width - 1
         raise ValueError(
             f"empty vocabulary: all {counted} words that were counted are left out by stop_words, "
-            "min_documents or max_features. Ask for less."
+            "min_documents or max_features. Relax these options."
             if counted > 0
-            else "empty vocabulary: no text holds a single word. Look at what the texts are."
+            else "empty vocabulary: no text contains a single word. Check the texts."
         )
 
     # What texts are made of
@@ -386,7 +386,7 @@ class TextClassifier(LinearClassifier):
         """Return the words that contribute for and against each class, by text."""
         check_is_fitted(self)
         if features is not None:
-            raise ValueError("features names columns, and words name themselves: leave it out.")
+            raise ValueError("Words have names already; leave features out.")
         texts = Texts.of([X] if isinstance(X, str | bytes) else X)
         documents = self._counted_by.encode(texts)
         size = 8 * len(documents) * documents.width * len(self.classes_)
@@ -517,14 +517,14 @@ class TextClassifier(LinearClassifier):
         smoothing = self._smoothing()
         if self._chooses and not isinstance(smoothing.alpha, str) and smoothing.alpha == 0:
             raise ValueError(
-                "calibrate=True weighs logarithms of probabilities, and with alpha=0 some are "
+                "calibrate=True needs nonzero probabilities, and with alpha=0 some are "
                 "zero. Use alpha > 0, such as 1e-3."
             )
         size = whole("sample_size", self.sample_size, least=0, most=MOST_SAMPLED)
         if not flag("keep_unused", self.keep_unused) and self._selection().is_open:
             raise ValueError(
                 "keep_unused=False drops the words that min_documents, max_features or stop_words "
-                "leave out, and they leave out none. Give one of them, such as min_documents=2."
+                "leave out, but these leave out none. Give one of them, such as min_documents=2."
             )
         options = (self.event_model, smoothing, self._selection())
         closed = vars(self).get("_counted_words")
@@ -551,19 +551,19 @@ class TextClassifier(LinearClassifier):
         own = self.tokenizer is not None or self.token_pattern is not None
         if own and self.analyzer != "word":
             raise ValueError(
-                "token_pattern and tokenizer find words, and analyzer='char_wb' has characters. "
+                "token_pattern and tokenizer find words, but analyzer='char_wb' counts characters. "
                 "Leave one of them out."
             )
         if self.stop_words is not None and self.analyzer != "word":
             raise ValueError(
-                "stop_words are words, and analyzer='char_wb' has characters. Leave one of them "
+                "stop_words are words, but analyzer='char_wb' counts characters. Leave one of them "
                 "out."
             )
         if self.tokenizer is not None and self.token_pattern is not None:
             raise ValueError("Give token_pattern or tokenizer, and not both.")
         bits = check_buckets(self.buckets)
         if bits and self.stop_words is not None:
-            raise ValueError("stop_words are words, and buckets= has none. Leave one of them out.")
+            raise ValueError("stop_words are words, but buckets= has none. Leave one of them out.")
         ngrams = check_ngrams(self.ngrams)
         asked, counted = vars(self).get("_counted_ngrams", (None, ngrams))
         if asked == ngrams:
@@ -586,9 +586,7 @@ class TextClassifier(LinearClassifier):
                 f'select is None, "mutual-information" or "chi2"; got {self.select!r}.'
             )
         if self.select is not None and self.max_features is None:
-            raise ValueError(
-                "select says by what words are chosen, and max_features how many: give both."
-            )
+            raise ValueError("select ranks words and max_features limits their number: give both.")
         most = self.max_features
         # "auto" counts pairs, which an event model by name leaves out unless asked for them.
         joined = self._tokenizer().joins

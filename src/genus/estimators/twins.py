@@ -33,8 +33,8 @@ def twin(model: Any) -> BaseEstimator:
         case _:
             ways = " `to_logistic` gives a LogisticRegression." if hasattr(model, "coef_") else ""
             raise TypeError(
-                f"scikit-learn has no classifier that says what {type(model).__name__} says.{ways} "
-                "`to_sql` and `save` take every model elsewhere."
+                f"scikit-learn has no counterpart of {type(model).__name__}.{ways} "
+                "`to_sql` and `save` export every model."
             )
     made.classes_ = model.classes_
     made.n_features_in_ = model.n_features_in_
@@ -74,7 +74,7 @@ def discrete_twin(model: DiscreteClassifier) -> Any:
         case ComplementNB():
             if np.ptp(model.model_.log_prior) > 0:
                 raise ValueError(
-                    "ComplementNB in scikit-learn knows no priors, and this model was given some. "
+                    "ComplementNB in scikit-learn has no priors, but this model was given some. "
                     "Use resolve(priors=None, class_prior=None) first."
                 )
             made = maker(norm=model._option("norm"), **options)
@@ -109,8 +109,8 @@ def refuse_names(model: CategoricalNB) -> None:
         if binned or values.dtype.kind not in "iuf" or not np.array_equal(values, codes):
             raise ValueError(
                 f"Column {j} holds other values than the codes 0 to {len(values) - 1}, and "
-                "scikit-learn's CategoricalNB knows codes only. Fit with what its OrdinalEncoder "
-                "makes of the columns."
+                "scikit-learn's CategoricalNB accepts codes only. Encode the columns with its "
+                "OrdinalEncoder, then fit again."
             )
 
 

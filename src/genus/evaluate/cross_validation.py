@@ -183,7 +183,7 @@ def refuse_single(classes: NDArray[Any]) -> None:
     """Raise an error unless there are at least two classes."""
     if len(classes) < 2:
         raise ValueError(
-            f"There is only one class, {labels.show(classes[0])}; nothing can be told apart."
+            f"There is only one class, {labels.show(classes[0])}; classification needs two or more."
         )
 
 
@@ -366,7 +366,7 @@ def row_numbers(rows: Any, size: int) -> NDArray[np.intp]:
     if given.dtype == bool:
         given = np.flatnonzero(given)
     if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
-        raise ValueError("these are no row numbers")
+        raise ValueError("these are not row numbers")
     given = given.astype(np.intp)
     if len(given) and not 0 <= given.min() <= given.max() < size:
         raise ValueError(f"there are {size} rows, counted from 0")

@@ -423,7 +423,7 @@ def as_numbers(X: Matrix, j: int) -> Array:
     except (TypeError, ValueError):
         raise InvalidColumn(
             j,
-            "holds text, dates or other things that are no numbers and cannot be cut into bins. "
+            "holds text, dates or other things that are not numbers and cannot be cut into bins. "
             "Leave bins out for categories, or the column for bins.",
         ) from None
     if np.isinf(x).any():

@@ -70,7 +70,7 @@ def drawn(compared: Comparison, measure: str) -> Markup:
         if there.any():
             parts.append(plane.line(sizes[there], own[there], COLOURS.line(k), COLOURS.dash(k)))
             told = percent(float(own[there][-1])) if measure == "error" else f"{own[there][-1]:.3f}"
-            said.append(f"{line.name} {told} with all rows")
+            said.append(f"{line.name} {told} with {compared.curves.sizes[there][-1]:,} rows")
     if most > top:
         cut = f"cut off above {top:.1f}; highest {most:.1f}"
         parts.append(element("text", cut, x=WIDTH - 14, y=22, text_anchor="end"))

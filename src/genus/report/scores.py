@@ -71,10 +71,10 @@ class Step:
 
 
 def reliability(outcome: CrossValidation) -> list[Step]:
-    """Return the reliability of probabilities in equal steps: of the second class of two, or the
-    predicted class.
+    """Return how often probabilities came true, in equal steps of probability.
 
-    The same as scikit-learn's calibration_curve.
+    With two classes they are those of the second, otherwise those of the predicted class. The same
+    as scikit-learn's calibration_curve.
     """
     p = outcome.probabilities
     if len(outcome.classes) == 2:

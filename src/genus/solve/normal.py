@@ -111,7 +111,7 @@ def blame(correlation: Array) -> tuple[str, list[int]]:
     values, vectors = np.linalg.eigh(correlation)
     if values[0] < -1e-8 * len(values):
         least = f"its smallest correlation eigenvalue is {values[0]:.2g}"
-        return f"is no covariance of anything, because it is not positive definite: {least}", []
+        return f"is not a covariance, because it is not positive definite: {least}", []
     column = int(np.argmax(np.abs(vectors[:, 0])))
     others = [j for j in np.flatnonzero(np.abs(vectors[:, 0]) > 1e-3).tolist() if j != column]
     if not others:

@@ -53,8 +53,8 @@ class Folds:
             rest = self.everything.without(part)
             if len(rest.classes) == 0:
                 raise ValueError(
-                    f"Without the {len(test)} rows of the fold that row {test[0]} is in nothing is "
-                    "left to learn from. Use more folds, or rows that weigh something."
+                    f"Without the {len(test)} rows of the fold of row {test[0]}, no weight is left "
+                    "to learn from. Use more folds, or rows with a positive weight."
                 )
             yield test, rest
 

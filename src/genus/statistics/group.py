@@ -29,7 +29,7 @@ class ImpossibleError(ValueError):
     """
 
     def __init__(self, of_other_rows: bool = False) -> None:
-        super().__init__("No rows can have left that behind.")
+        super().__init__("No rows can produce this result.")
         self.of_other_rows = of_other_rows
 
 

@@ -173,19 +173,19 @@ def checked(tokens: Any, row: int) -> Iterator[bytes]:
     """
     if isinstance(tokens, str):
         raise ValueError(
-            f"The tokenizer returned one text for row {row}, {tokens[:SHOWN]!r}, and no list of "
+            f"The tokenizer returned one text for row {row}, {tokens[:SHOWN]!r}, not a list of "
             "tokens."
         )
     try:
         found = iter(tokens)
     except TypeError:
         raise ValueError(
-            f"The tokenizer returned {type(tokens).__name__} for row {row}, and no list of tokens."
+            f"The tokenizer returned {type(tokens).__name__} for row {row}, not a list of tokens."
         ) from None
     for token in found:
         if not isinstance(token, str):
             raise ValueError(
-                f"The tokenizer found {token!r} in row {row}, which is no text. Tokens are strings."
+                f"The tokenizer found {token!r} in row {row}, not text. Tokens are strings."
             )
         if token:  # every document holds the empty word
             yield encode(token)
@@ -225,7 +225,7 @@ def refuse(problem: tuple[int, int], texts: Texts) -> None:
     except UnicodeDecodeError as error:
         bad = error.object[error.start]
         raise ValueError(
-            f"Row {row} is no UTF-8: byte {error.start} is {bad:#04x}. Decode the texts with "
+            f"Row {row} is not UTF-8: byte {error.start} is {bad:#04x}. Decode the texts with "
             "the encoding that they are in, for instance text.decode('latin-1')."
         ) from None
     raise AssertionError(f"text {row} of {chunk[0]} has a problem at {place}")

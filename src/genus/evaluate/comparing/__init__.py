@@ -35,12 +35,12 @@ class Comparison:
 
     Attributes
     ----------
-    curves : sizes, and for each learner error and log loss in every repeat, seconds and memory.
-    advice : what to use, how sure that is, and where the curves cross.
-    reasons : whether what the generative model assumes holds for these rows.
-    rows, classes : how many rows there are, and of what.
-    notes : what was left out, and what did not work.
-    weighed : what `genus fit` makes of a table is worth, out of fold; found when it is asked for.
+    curves : sizes, and the error, log loss, seconds and memory of each model in every repeat.
+    advice : which model to use, with what confidence, and where the curves cross.
+    reasons : which assumptions of the generative model hold for these rows.
+    rows, classes : the number of rows, and their classes.
+    notes : what was left out, and what failed.
+    weighed : the out-of-fold scores of `TableClassifier`; computed when first needed.
     """
 
     curves: Curves

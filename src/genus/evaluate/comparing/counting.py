@@ -45,7 +45,9 @@ def generative(
     spent = 0.0
     for r, deal in enumerate(dealt):
         if r >= FEWEST_TIMES and perf_counter() - started > patience:
-            notes.append(f"{given.name} was fitted {r} times at each size, for want of patience.")
+            notes.append(
+                f"{given.name} was fitted {r} times at each size, to stay within --patience."
+            )
             told((len(dealt) - r) * len(at))
             break
         start = perf_counter()

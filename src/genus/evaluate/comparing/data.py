@@ -83,7 +83,7 @@ def material(
         model = usual(rows, plan, ignore)
     elif getattr(model, "_chooses", False):
         raise ValueError(
-            f"{model} learns weights from rows out of fold, and a curve of it cannot be summed up. "
+            f"{model} learns weights out of fold, so its curve cannot be computed from sums. "
             "Use calibrate=False, or see genus report."
         )
     if isinstance(model, CategoricalNB):
@@ -92,8 +92,8 @@ def material(
     fresh, own, codes, classes, _ = checked(model, given, y, None)
     if len(codes) < FEWEST_ROWS:
         raise ValueError(
-            f"There are {len(codes)} rows with a label, too few to learn from some and be judged "
-            f"by others. Give {FEWEST_ROWS} or more."
+            f"There are {len(codes)} rows with a label, too few to split into training and "
+            f"test rows. Give {FEWEST_ROWS} or more."
         )
     raw, kind, names = encodable(rows, own, fresh)
     name = name or named(fresh)
@@ -175,7 +175,7 @@ def without_empty(rows: Any) -> tuple[Any, list[str]]:
         return rows, []
     names = [name for name, none in zip(rows.names, empty, strict=True) if none]
     kept = tuple(name for name, none in zip(rows.names, empty, strict=True) if not none)
-    note = f"Columns without any number, left out: {', '.join(map(repr, names[:5]))}."
+    note = f"Left out columns without any number: {', '.join(map(repr, names[:5]))}."
     return Numbers(rows.values[:, ~empty], kept), [note]
 
 
@@ -184,7 +184,9 @@ def many_classes(y: NDArray[Any]) -> list[str]:
     number = len(labels.factorize(y)[0])
     if number <= max(MANY_CLASSES, len(y) / 10):
         return []
-    return [f"There are {number:,} classes in {len(y):,} rows. Are these numbers, or names?"]
+    return [
+        f"There are {number:,} classes in {len(y):,} rows. Is the target a number or an identifier?"
+    ]
 
 
 def is_texts(X: Any) -> bool:
@@ -210,13 +212,13 @@ def without_single(rows: Any, y: Any) -> tuple[Any, Any, list[str]]:
         return rows, y, []
     if (~alone).sum() < 2:
         raise ValueError(
-            "Fewer than two classes have two rows or more; nothing can be learned from one row and "
-            "judged by another. Give more rows of each class."
+            "Fewer than two classes have two rows or more; each needs one row to learn from and "
+            "one to test. Give more rows of each class."
         )
     kept = np.flatnonzero(~alone[codes])
     names = ", ".join(labels.show(label) for label in classes[alone][:5])
     more = "" if alone.sum() <= 5 else f" and {alone.sum() - 5} more"
-    note = f"Classes with a single row, left out: {names}{more}."
+    note = f"Left out classes with a single row: {names}{more}."
     return some(rows, kept), y[kept], [note]
 
 

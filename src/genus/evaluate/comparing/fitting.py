@@ -116,8 +116,8 @@ def discriminative(
             times = min(FEWEST_TIMES, len(dealt))
         if times == 0:
             notes.append(
-                f"{name.capitalize()} stops at {at[s - 1][0]:,} rows: {size:,} would take it "
-                f"{expected[0]:,.2g} seconds each time, more than --patience leaves."
+                f"{name.capitalize()} stops at {at[s - 1][0]:,} rows: a fit to {size:,} would "
+                f"take {expected[0]:,.2g} seconds, more than --patience leaves."
             )
             told((len(at) - s) * len(dealt))
             break
@@ -147,8 +147,8 @@ def discriminative(
         told(len(dealt) - times)
         if times < len(dealt) and not any("in time" in note for note in notes):
             notes.append(
-                f"From {size:,} rows on {name} could not be fitted in all {len(dealt)} repeats in "
-                f"time, but in {times} or fewer; more --patience allows more."
+                f"From {size:,} rows on, {name} was fitted in {times} or fewer of {len(dealt)} "
+                "repeats, to finish in time; a larger --patience allows more."
             )
         if took:
             seconds[s] = float(np.median(took))
@@ -158,12 +158,12 @@ def discriminative(
     if unconverged and name == LOGISTIC:
         notes.append(
             f"Logistic regression did not converge within {MOST_STEPS} steps in {unconverged:,} of "
-            f"its fits; its figures are of where it stopped."
+            "its fits; its figures are those of the last step."
         )
     if separated:
         notes.append(
-            "Logistic regression tells the rows that it learns from apart without a mistake: how "
-            "sure it is depends on its penalty alone."
+            "Logistic regression separates its training rows without an error: its probabilities "
+            "depend on its penalty alone."
         )
     p, told_of = stacked(out, len(given.classes)), notes_of(name, problems, notes)
     return Line(name, error, loss, seconds, memory, p, told_of)

@@ -221,8 +221,8 @@ def refuse_underflow(x: Array, power: int) -> None:
         j = int(np.argmax(tiny))
         raise InvalidColumn(
             j,
-            f"holds numbers that differ by at most {largest[j]:g}, and powers of that are no "
-            "floats. Scale the column to other units.",
+            f"holds numbers that differ by at most {largest[j]:g}, and powers of that do not "
+            "fit into a float. Scale the column to other units.",
         )
 
 
@@ -232,6 +232,6 @@ def refuse_overflow(sums: Array) -> None:
         j = int(np.argwhere(~np.isfinite(sums))[0][-1])
         raise InvalidColumn(
             j,
-            "holds numbers so large that their powers are no floats. Scale the column to other "
-            "units.",
+            "holds numbers so large that their powers do not fit into a float. "
+            "Scale the column to other units.",
         )

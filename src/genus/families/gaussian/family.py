@@ -489,9 +489,8 @@ def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
     times = points.weight[rows] / points.weight[rows].min()
     if (times != np.round(times)).any() or times.sum() > MOST_REPEATED:
         raise ValueError(
-            "covariance_estimator sees rows and no weights, and the rows of class "
-            f"{label} have weights that are no multiples of the least. Leave sample_weight out, or "
-            "use shrinkage."
+            "covariance_estimator takes rows without weights, and the weights of class "
+            f"{label} are not multiples of the smallest. Leave sample_weight out, or use shrinkage."
         )
     own.fit(np.repeat(points.x[rows], times.astype(int), axis=0))
     if not hasattr(own, "covariance_"):
