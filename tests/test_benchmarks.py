@@ -118,6 +118,7 @@ def test_a_slice_of_a_table_is_a_file_of_its_first_rows(
         assert whole[:3000] is whole
 
 
+@nightly
 def test_accuracy_of_tables_is_told_set_by_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

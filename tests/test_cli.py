@@ -588,6 +588,7 @@ def test_data_from_stdin(folder):
         assert done("predict", "customers.genus", "-", stdin=stdin).stdout == want
 
 
+@nightly
 def test_models_through_pipes(folder):
     told = process("fit", "-", "--target", "status", "-o", "-", stdin=open("customers.csv"))  # noqa: SIM115
     assert told.returncode == 0

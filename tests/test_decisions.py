@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from genus import GDA, CrossValidation, TableClassifier, TableError, cross_validate, load
 from genus.cli import cli
 from genus.stacking.decision import Decision
+from scope import nightly
 
 RNG = np.random.default_rng(7)
 
@@ -69,6 +70,7 @@ def test_the_baseline_decides_for_the_commonest_class():
         assert base[name] == pytest.approx(score.value)
 
 
+@nightly
 def test_intervals_hold_what_they_promise():
     """Of 200 data sets the interval of 95 % holds the truth in nearly as many."""
     rng = np.random.default_rng(1)

@@ -295,7 +295,8 @@ def test_a_worker_of_dask_that_dies_counts_nothing_twice(dask_cluster: Any, tmp_
 # Ray
 
 
-@pytest.mark.parametrize("name", at_night(CLASSIFIERS, "TableClassifier"))
+@nightly
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_ray(name: str, ray_cluster: Any) -> None:
     own = [pa.Table.from_pandas(part, preserve_index=False) for part in parts()]
     dataset = ray_cluster.data.from_arrow([table for table in own if table.num_rows])

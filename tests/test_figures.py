@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from genus.cli import cli
 from genus.display.palette import DARK, LIGHT
-from scope import EVERYTHING, at_night
+from scope import EVERYTHING, at_night, nightly
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
@@ -107,6 +107,7 @@ def test_other_formats_are_small_and_always_the_same(name: str, format: str) -> 
     assert notes.drawn(name, format) == content
 
 
+@nightly
 def test_another_process_draws_the_same() -> None:
     """Whatever the seed of Python's hashes."""
     code = (

@@ -184,6 +184,7 @@ def test_killed_while_making_the_store(tmp_path: Path) -> None:
         assert learned(name) == {digest(message(1))}
 
 
+@nightly
 def test_the_server_is_killed_while_learning(server: servers.Postgres) -> None:
     name = f"{server.create()}?owner=anna"
     chance, said = random.Random(0), set()

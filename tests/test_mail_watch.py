@@ -23,7 +23,7 @@ from genus.mail.imap import Ending, Folder, Head, is_loopback, printable
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.watch.loop import LONGEST, backoff
 from genus.mail.watch.notes import MOST, Met, Watched
-from scope import EVERYTHING, at_night
+from scope import EVERYTHING, at_night, nightly
 from servers import program, run, until
 
 imapclient = pytest.importorskip("imapclient", reason="pip install 'genus[imap]'")
@@ -598,6 +598,7 @@ def test_without_idle_it_asks(dovecot, store, user):
         assert watching.end() == 0
 
 
+@nightly
 def test_it_survives_restarts_of_the_server(dovecot, store):
     with Watching(dovecot, store) as watching:
         until(lambda: noted(store), "the first look")
@@ -717,6 +718,7 @@ def test_killed_at_any_step_nothing_is_lost_repeated_or_learned_wrongly(dovecot,
     assert lessons(store) == (len(as_ham), len(as_spam))
 
 
+@nightly
 def test_killed_at_random_moments_nothing_is_lost_or_repeated(dovecot, store, user):
     once(dovecot, store)
     rng = random.Random(5)

@@ -228,6 +228,7 @@ def few_rows_say_what_a_file_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genus.table.read.files.SAMPLED", 2048)
 
 
+@nightly
 @pytest.mark.usefixtures("few_rows_say_what_a_file_holds")
 def test_a_column_may_be_something_else_later_in_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -669,6 +669,7 @@ INTERRUPTED = """
 """
 
 
+@nightly
 @sanitized
 def test_ctrl_c_stops_reading_and_leaves_the_model_as_it_was() -> None:
     found = in_a_process(INTERRUPTED)
