@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -1127,6 +1128,9 @@ def test_one_user_neither_reads_nor_writes_the_store_of_another(taught, tmp_path
         shutil.copy(taught, folder / "site.sqlite")
         (folder / "site.sqlite").chmod(0o644)
         server.start()
+        deadline = time.monotonic() + 20
+        while not server.members() and time.monotonic() < deadline:
+            time.sleep(0.05)
         assert {os.stat(f"/proc/{pid}").st_uid for pid in server.members()} == {pwd_id("games")}
         spam = example(1000, spam=True)
         assert client(server, "--learn", "ham", message=spam, user="daemon").returncode == 0

@@ -104,7 +104,8 @@ def sheet(width: float, height: float) -> Any:
 def as_file(figure: Any, format: str) -> bytes:
     """A figure as a file of one of FORMATS; the same figure is the same file."""
     content = BytesIO()
-    figure.savefig(content, format=format, metadata=UNDATED[format])
+    with np.errstate(all="ignore"):  # matplotlib projects what is left out of a surface, too
+        figure.savefig(content, format=format, metadata=UNDATED[format])
     return content.getvalue()
 
 
