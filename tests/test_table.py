@@ -1336,3 +1336,9 @@ def test_two_rows_of_rare_classes_do_not_touch_the_rest(rows: int, most: float) 
     change = losses(with_rare) - losses(labels)
     assert change.mean() < most
     assert np.quantile(change, 0.99) < 20 * most
+
+
+def test_a_column_that_is_known_in_one_row_only_says_nothing() -> None:
+    frame = pd.DataFrame({"a": [None, None, None, 2.0], "y": list("pqpq")})
+    model = TableClassifier().fit(frame, target="y")
+    assert_allclose(model.predict_proba(frame), 0.5)

@@ -338,6 +338,8 @@ def factorised(Σ: Array) -> tuple[Array, bool]:
 
 def inverse(factor: tuple[Array, bool]) -> Array:
     """Σ⁻¹ of the Cholesky factor of Σ."""
+    if not len(factor[0]):  # LAPACK refuses a matrix without rows
+        return factor[0]
     below, _ = dpotri(factor[0], lower=1)
     strict = np.tril(below, -1)
     return strict + strict.T + np.diag(np.diag(below))

@@ -314,6 +314,8 @@ class Mixed:
             return None
         is_number = np.array([column.kind == "number" for column in paired])
         binned = merged(pairs, classes, is_number)
+        if binned.size == 0:  # no value of any of them is known
+            return None
         means = cell_means(self.how.plan, statistics)
         return experts.solve(binned, pairs, classes, means)
 
