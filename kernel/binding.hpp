@@ -60,5 +60,6 @@ template <class T> nb::object give(Buffer<T> buffer, std::initializer_list<std::
 
 void bind_texts(nb::module_& m);
 void bind_mail(nb::module_& m);
+void bind_trees(nb::module_& m);
 
 }  // namespace genus::binding

@@ -515,4 +515,5 @@ NB_MODULE(_kernel, m) {
           "threshold"_a, "on"_a, "missing"_a.none(), "threads"_a);
     bind_texts(m);
     bind_mail(m);
+    bind_trees(m);
 }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ranks.hpp"
+
 namespace genus::shingles {
 
 constexpr std::size_t kinds = 16;
@@ -52,9 +54,21 @@ inline bool is_upper(unsigned char c) {
     return c >= 'A' && c <= 'Z';
 }
 
+// Which bytes are marks, and which are in a word wherever they stand: letters of ASCII, and digits.
+struct Bytes {
+    bool mark[256] = {}, inside[256] = {};
+
+    constexpr Bytes() {
+        for (unsigned char c : std::string_view("!?$*#=_.~-")) mark[c] = true;
+        for (int c = '0'; c <= '9'; ++c) inside[c] = true;
+        for (int c = 'a'; c <= 'z'; ++c) inside[c] = inside[c - 32] = true;
+    }
+};
+
+inline constexpr Bytes bytes;
+
 inline bool is_mark(unsigned char c) {
-    return c != 0 &&
-           std::string_view("!?$*#=_.~-").find(static_cast<char>(c)) != std::string_view::npos;
+    return bytes.mark[c];
 }
 
 // A character of UTF-8 as far as it matters: its length in bytes, and what it is.
@@ -115,6 +129,7 @@ public:
     Reader(std::string_view text, const Plan& plan) : text_(text), plan_(plan) {}
 
     std::vector<Found> read() {
+        found_.reserve(text_.size() / 3);
         while (at_ < text_.size()) {
             const unsigned char c = static_cast<unsigned char>(text_[at_]);
             const auto next = character(text_, at_);
@@ -178,6 +193,15 @@ private:
         bool mixed = false;
         while (at_ < text_.size()) {
             const unsigned char c = static_cast<unsigned char>(text_[at_]);
+            if (bytes.inside[c] && (before != Script::look_alike || is_digit(c))) {
+                if (length == 8) eighth = at_;
+                capitals += is_upper(c);
+                small += c >= 'a';
+                before = is_digit(c) ? Script::unknown : Script::latin;
+                hashed = (hashed ^ (is_upper(c) ? c + 32u : c)) * prime;
+                ++length, ++at_;
+                continue;
+            }
             const auto next = character(text_, at_);
             const bool inside = next.kind == Kind::letter || is_digit(c) ||
                                 ((c == '\'' || c == '-' || c == '_') && is_word_at(at_ + 1));
@@ -277,6 +301,14 @@ private:
         }
     }
 };
+
+// Distinct ids, ascending.
+inline std::vector<std::uint32_t> distinct(std::vector<std::uint32_t> ids) {
+    std::vector<std::uint32_t> other;
+    sort_bytes(ids, other);
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    return ids;
+}
 
 // The ids of whole tokens, one a line, each after a letter for its kind: A for 0, B for 1 …
 inline std::vector<std::uint32_t> ids_of_lines(std::string_view lines) {

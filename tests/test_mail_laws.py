@@ -456,7 +456,7 @@ def test_lessons_are_judged_by_what_was_learned_outside_of_their_block(imported:
     for own in (np.flatnonzero(spam), np.flatnonzero(~spam)):
         block[own] = np.arange(len(own)) * judgement.BLOCKS // len(own)
     np.testing.assert_array_equal(judgement.blocks(spam, judgement.BLOCKS), block)
-    found, new = judgement.Sample.of(lessons, spam, store, everything[1]).without(block)
+    found, new = judgement.Sample.of(lessons, store, everything[1]).without(block)
     for i, lesson in enumerate(lessons):
         rest = [each for each, at in zip(lessons, block, strict=True) if at != block[i]]
         counts, totals = added_up(rest + others)

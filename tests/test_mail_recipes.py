@@ -23,14 +23,14 @@ from pathlib import Path
 import pytest
 
 import servers
-from genus.mail import identity, message
+from genus.mail import charsets, identity, message
 from genus.mail.boxes import messages_at
 from genus.mail.judgement import FEWEST, GROWTH, HAM_LOSS
 from genus.mail.marking import mark
 from genus.mail.message import LIMITS
 from genus.mail.spamd.filters import MOST_USERS
 from genus.mail.spamd.worker import Limits
-from genus.mail.spamfilter import MOST_HALVINGS, MOST_LESSONS, SpamFilter
+from genus.mail.spamfilter import BATCH, MOST_HALVINGS, MOST_LESSONS, SpamFilter
 from genus.mail.tokens import GROUPS, IN_TEXT, MOST_LINKS, MOST_OTHERS, MOST_TOKENS, MOST_WORDS
 from servers import HOST, MAIL_GROUP, MAIL_USER, Dovecot, Postfix, Server, in_maildir, program
 from servers import run as run_program
@@ -115,7 +115,7 @@ def test_figures_of_the_page() -> None:
         ("bytes of the headers of all parts together", LIMITS.head),
         ("lines of headers, folded ones as one", message.MOST_LINES),
         ("headers", LIMITS.headers),
-        ("encoded words of a header", message.MOST_WORDS),
+        ("encoded words of a header", charsets.MOST_WORDS),
         ("headers in the digest of a message", identity.MOST),
         ("bytes of a header in the digest", identity.LONGEST),
         ("words that are an opening", IN_TEXT.opening_size),
@@ -126,14 +126,15 @@ def test_figures_of_the_page() -> None:
         ("levels of parts in parts", LIMITS.depth),
         ("characters of all texts together, of HTML those that are seen", LIMITS.text),
         ("characters that HTML hides, of all texts together", LIMITS.text),
-        ("bytes of HTML in UTF-7, UTF-16, UTF-32, HZ, ISO-2022 or Johab", message.PIECE),
+        ("bytes of HTML in UTF-7, UTF-16, UTF-32, HZ, ISO-2022 or Johab", charsets.PIECE),
     ):
         assert f"| {what} | {number:,} |" in text
     words = f"{MOST_WORDS:,} words, {MOST_WORDS:,} pairs and {MOST_OTHERS} of every other group"
     assert f"| {words} stay, the first ones of each text in turn; noted |" in text
     assert f"less than {FEWEST} messages of either class" in text
     assert f"ham loss of {HAM_LOSS * 100:g} %" in text
-    assert f"of more than {MOST_LESSONS:,} messages" in text
+    assert f"more than {MOST_LESSONS:,} messages" in text
+    assert f"batch of up to {BATCH:,} messages is one transaction" in text
     assert MOST_HALVINGS == 8
     assert "after nine half-lives it is forgotten" in text
     assert GROWTH == 0.1

@@ -39,6 +39,7 @@ from genus.mail.spamd.shared import Rates, Tallies
 from genus.mail.spamd.worker import reply
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.verdict import Verdict
+from scope import nightly
 from servers import ROOT, Server, alive, as_user, environment, family, free_port, program, until
 
 SELL = [
@@ -485,6 +486,7 @@ def test_clients_who_go_away_leave_nothing_behind(shared):
     assert memory() < before + 30  # MB, of 116 that came
 
 
+@nightly
 def test_slow_clients_are_told_so(serve):
     server = serve("--timeout", "0.5", workers=1)
     assert b" 79 EX_TIMEOUT" in server.ask(b"CHECK SPAMC/1.5\r\n", end=False)
@@ -518,6 +520,7 @@ def test_clients_beyond_the_limit_take_the_place_of_the_slowest(serve):
         each.close()
 
 
+@nightly
 def test_an_honest_client_does_not_wait_for_hundreds_of_half_requests(serve):
     server = serve("--clients", "20", "--timeout", "600", workers=1)
     half = []
@@ -533,6 +536,7 @@ def test_an_honest_client_does_not_wait_for_hundreds_of_half_requests(serve):
             each.close()
 
 
+@nightly
 def test_who_does_not_read_holds_up_nobody(serve):
     server = serve("--timeout", "2", workers=1)
     message = HAM + b"x" * 5_000_000

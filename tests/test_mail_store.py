@@ -25,12 +25,15 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import servers
+from genus.cli import cli
 from genus.mail import spamfilter
 from genus.mail.identity import digest
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.store import Lesson, StoreError, default_place, open_store
+from genus.mail.verification import faults_in
 from scope import EVERYTHING, at_night, nightly
 from test_mail_laws import known
 
@@ -422,6 +425,7 @@ def test_a_damaged_lesson_is_said_to_be_one(tmp_path: Path, content: object) -> 
     name = tmp_path / "mail.sqlite"
     with opened(name) as spam_filter:
         spam_filter.learn(map(message, range(10)), False)
+        spam_filter.learn(map(message, range(10, 20)), True)
     with closing(sqlite3.connect(name)) as connection, connection:
         connection.execute("UPDATE packs SET content = ?", (content,))
     with opened(name) as spam_filter:
@@ -438,6 +442,7 @@ def test_a_damaged_lesson_is_said_to_be_one(tmp_path: Path, content: object) -> 
 def test_a_damaged_lesson_in_postgresql_is_said_to_be_one(server: servers.Postgres) -> None:
     with opened(f"{server.create()}?owner=ann") as spam_filter:
         spam_filter.learn(map(message, range(10)), False)
+        spam_filter.learn(map(message, range(10, 20)), True)
         spam_filter.store._connection.execute("UPDATE genus_mail.lessons SET tokens = 'abc'")
         for use in (
             lambda: spam_filter.forget([message(0)]),
@@ -446,6 +451,34 @@ def test_a_damaged_lesson_in_postgresql_is_said_to_be_one(server: servers.Postgr
         ):
             with pytest.raises(StoreError, match="is damaged"):
                 use()
+
+
+def test_repair_counts_lessons_in_postgresql_again(server: servers.Postgres) -> None:
+    url = server.create()
+    for owner in ("ann", "bob"):
+        with opened(f"{url}?owner={owner}") as spam_filter:
+            spam_filter.learn(map(message, range(10)), False)
+            spam_filter.learn(map(message, range(10, 20)), True)
+    with opened(f"{url}?owner=ann") as spam_filter:
+        run = spam_filter.store._connection.execute
+        of_ann = "WHERE owner = (SELECT owner FROM genus_mail.owners WHERE name = 'ann')"
+        run(f"UPDATE genus_mail.tokens SET ham = ham + 7 {of_ann}")
+        run("UPDATE genus_mail.owners SET spam = 99 WHERE name = 'ann'")
+        for number, tokens in ((0, b"abc"), (1, bytes([2, 0, 0, 0, 1, 0, 0, 0]))):
+            run(
+                f"UPDATE genus_mail.lessons SET tokens = %s {of_ann} AND digest = %s",
+                (tokens, digest(message(number))),
+            )
+        assert "is damaged" in faults_in(spam_filter.store)[0]
+        told = CliRunner().invoke(cli, ["mail", "repair", "--store", f"{url}?owner=ann"])
+        assert told.output == "18 lessons are saved, 2 are lost.\n"
+        assert faults_in(spam_filter.store) == []
+        with opened(f"{url}?owner=again") as other:
+            other.learn(map(message, range(2, 10)), False)
+            other.learn(map(message, range(10, 20)), True)
+            assert known(spam_filter.store) == known(other.store)
+    with opened(f"{url}?owner=bob") as spam_filter:
+        assert faults_in(spam_filter.store) == []
 
 
 def test_an_empty_file_that_becomes_a_store_is_private(tmp_path: Path) -> None:

@@ -511,6 +511,7 @@ def test_moves_by_copying_and_deleting_are_learned(dovecot, store, user):
     assert user.find(spam(1), "INBOX")
 
 
+@nightly
 def test_a_copy_from_junk_is_left_alone_and_teaches_nothing(dovecot, store, user):
     once(dovecot, store)
     user.client.append("INBOX", spam(1), [SEEN])
@@ -552,6 +553,7 @@ def test_nothing_is_learned_if_it_is_not_to_be(dovecot, store, user):
 # Staying
 
 
+@nightly
 def test_it_waits_for_mail_and_moves_and_ends_on_a_signal(dovecot, store, user):
     with Watching(dovecot, store, "--every", 20) as watching:
         watching.hears("Watching INBOX")
@@ -589,6 +591,7 @@ def test_folders_beside_the_inbox_are_looked_at_now_and_then(dovecot, store, use
         assert watching.end() == 0
 
 
+@nightly
 def test_without_idle_it_asks(dovecot, store, user):
     forbid(dovecot, "IDLE")
     with Watching(dovecot, store, "--every", 1) as watching:
@@ -612,6 +615,7 @@ def test_it_survives_restarts_of_the_server(dovecot, store):
     assert len(dovecot.messages("Junk")) == 3
 
 
+@nightly
 def test_it_waits_for_a_server_that_is_not_there_yet(dovecot, store):
     dovecot.stop()
     with Watching(dovecot, store) as watching:

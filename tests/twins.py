@@ -633,3 +633,69 @@ def entropy(counts: Array) -> Array:
     p = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     with np.errstate(divide="ignore", invalid="ignore"):
         return -np.where(p > 0, p * np.log2(p), 0.0).sum(axis=1)
+
+
+# Trees
+
+
+def grow_tree(
+    cells: Array, y: Array, weight: Array, share: Array, keys: Array, limits: Any, number: int
+) -> list[dict[str, Any]]:
+    """A tree as a list of nodes, the one that gains most divided first."""
+    leaves, tried = limits
+    grown: list[dict[str, Any]] = []
+
+    def gain(rows: Array, j: int, cut: int) -> float:
+        below = cells[j, rows] < cut
+        parts = rows, rows[below], rows[~below]
+        sums = [np.bincount(y[p], weight[p], len(share)) for p in parts]
+        whole, *sides = (float((s**2).sum() / s.sum()) for s in sums)
+        return sum(sides) - whole
+
+    def add(rows: Array, seed: int, above: Array) -> None:
+        counts = np.bincount(y[rows], weight[rows], len(share))
+        p = (counts + above) / (counts.sum() + 1)
+        node = {"rows": rows, "seed": seed, "p": p, "gain": 0.0, "child": -1}
+        pure = (counts**2).sum() >= counts.sum() ** 2 * (1 - 1e-9)
+        order = sorted(range(len(cells)), key=lambda j: splitmix(seed ^ int(keys[j])))
+        for i, j in enumerate(order if len(rows) > 1 and not pure else []):
+            if i >= tried and node["gain"] > 0:
+                break
+            for cut in np.unique(cells[j, rows])[1:].tolist():
+                own = gain(rows, j, cut)
+                if own > max(node["gain"] * (1 + 1e-9), counts.sum() * 1e-9):
+                    node |= {"gain": own, "column": j, "cut": cut}
+        grown.append(node)
+
+    rows = np.flatnonzero(weight > 0)
+    add(rows, splitmix(number), share)
+    for _ in range(leaves - 1):
+        open_ = [i for i, node in enumerate(grown) if node["child"] < 0 and node["gain"] > 0]
+        if not open_:
+            break
+        at = max(open_, key=lambda i: (np.float32(grown[i]["gain"]), -i))
+        node = grown[at]
+        below = cells[node["column"], node["rows"]] < node["cut"]
+        node["child"] = len(grown)
+        node["share"] = weight[node["rows"][below]].sum() / weight[node["rows"]].sum()
+        add(node["rows"][below], splitmix(node["seed"]), node["p"])
+        add(node["rows"][~below], splitmix(~node["seed"] & (2**64 - 1)), node["p"])
+    return grown
+
+
+def splitmix(x: int) -> int:
+    x = (x + 0x9E3779B97F4A7C15) & (2**64 - 1)
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & (2**64 - 1)
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & (2**64 - 1)
+    return x ^ (x >> 31)
+
+
+def of_tree(tree: list[dict[str, Any]], row: Array, known: Array, at: int = 0) -> Array:
+    """The shares of the leaf of a row, or the mean of both sides where a column is not known."""
+    node = tree[at]
+    if node["child"] < 0:
+        return np.asarray(node["p"])
+    below, above = (of_tree(tree, row, known, node["child"] + i) for i in (0, 1))
+    if not known[node["column"]]:
+        return np.asarray(node["share"] * below + (1 - node["share"]) * above)
+    return below if row[node["column"]] < node["cut"] else above

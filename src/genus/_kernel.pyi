@@ -145,6 +145,51 @@ def weigh_experts(
 def average_parents(codes: Cells, table: Floats, is_parent: Booleans, threads: int) -> Floats:
     """Return scores[m, K]: log of the mean over parents u of exp Σ_v table[u, v]."""
 
+def grow_trees(
+    cells: Cells,
+    offsets: Integers,
+    y: Integers,
+    weight: Floats,
+    fold: Integers,
+    share: Floats,
+    keys: NDArray[np.uint64],
+    folds: int,
+    trees: int,
+    leaves: int,
+    tried: int,
+    threads: int,
+) -> tuple[NDArray[np.int32], Floats, Floats, Integers]:
+    """Return nodes[N, 3], share[N], values[leaves, K] and starts[T + 1] of `trees` trees for each
+    fold, from the rows of the others, cells (n, m); each has at most so many leaves, and a node
+    chooses between `tried` columns, which depend on their keys."""
+
+def average_trees(
+    cells: Cells,
+    nodes: NDArray[np.int32],
+    share: Floats,
+    values: Floats,
+    starts: Integers,
+    unknown: int,
+    threads: int,
+) -> Floats:
+    """Return shares[m, K]: the mean over trees of the values of leaves; a row goes both ways where
+    its cell is not below `unknown`."""
+
+def average_trees_in_order(
+    cells: Cells,
+    nodes: NDArray[np.int32],
+    share: Floats,
+    values: Floats,
+    starts: Integers,
+    unknown: int,
+    rank: Integers,
+    steps: int,
+    least: float,
+    threads: int,
+) -> Floats:
+    """Return shares[s, m, K]: the same if only columns with a rank below s are known; what weighs
+    less than `least` in a tree is worth its mean."""
+
 def gather_scores(
     X: Numbers, table: Floats, offsets: Integers, threads: int
 ) -> tuple[Floats, bool]:
@@ -268,12 +313,84 @@ def merge_words(
 ) -> tuple[Words, Integers, Integers]:
     """Return the words of both, and where the words of either stand among them."""
 
-# Mail: a page's text that is seen and that is hidden, its marks (one a line), and its comments;
-# ids of words (n,), or with their places (n, 3); ids of lines (n,).
+# Mail
+
+Kinds = tuple[int, int, int, int, int, int]
+Ids = NDArray[np.uint32]
+
+def read_fields(
+    head: bytes, lines: int, most: int, longest: int
+) -> list[tuple[str, str | bytes, bool]]:
+    """Return names of headers, values (bytes if they need decoding), and which values were cut."""
+
+def sent_fields(head: bytes, lines: int, longest: int) -> list[tuple[str, bytes]]:
+    """Return names of headers, and lines with one blank for each run of white space."""
+
+def header_tokens(headers: list[tuple[str, str]], groups: tuple[str, str, str]) -> bytes:
+    """Return the tokens of headers, one a line, each after the letter of its group."""
+
+def link_tokens(text: bytes, groups: tuple[str, str], most: int) -> tuple[bytes, bytes]:
+    """Return a text without its links, and the tokens of those."""
+
+def mark_tokens(marks: bytes, groups: tuple[str, str], most: int) -> bytes:
+    """Return the tokens of the marks of a page, which are one a line."""
+
+def domains(host: str) -> list[str]:
+    """Return a host and the domains it is in, or an address and its networks."""
+
+def hash_message(lines: bytes, texts: list[tuple[bytes, Kinds, int]]) -> Ids:
+    """Return the distinct ids of lines and of texts, ascending; texts come with their plans."""
+
 def read_html(
     text: bytes, most_seen: int, most_others: int
-) -> tuple[bytes, bytes, bytes, int, int]: ...
-def hash_words(
-    text: bytes, kinds: tuple[int, int, int, int, int, int], opening_size: int, places: bool
-) -> NDArray[np.uint32]: ...
-def hash_lines(lines: bytes) -> NDArray[np.uint32]: ...
+) -> tuple[bytes, bytes, bytes, int, int]:
+    """Return the visible and the hidden text of a page, its marks, comments, and bytes left out."""
+
+def hash_words(text: bytes, kinds: Kinds, opening_size: int, places: bool) -> Ids:
+    """Return the ids of words (n,), or ids with the start and end of each (n, 3)."""
+
+def hash_lines(lines: bytes) -> Ids:
+    """Return the ids of tokens that are one a line."""
+
+def evidence_without_block(
+    rows: Ids,
+    sizes: Integers,
+    block: Integers,
+    spam: Integers,
+    weight: Floats,
+    ids: Ids,
+    counts: Integers,
+    examples: Ids,
+    example_counts: Floats,
+    groups: int,
+    scale: tuple[float, float, float, float, float, float],
+) -> tuple[Floats, Floats, Floats]:
+    """Return sums of log-odds and numbers of tokens of lessons (m · groups,), and of new ones (m,).
+
+    Tokens are rows of ids and counts (k, 2), ascending; `examples` are ids, ascending, with counts
+    of their own. `scale` are the messages of ham and spam, the examples of ham
+    and spam, the weight of a message, and λ.
+    """
+
+def release_memory() -> None:
+    """Give free memory back to the system."""
+
+def rank_ids(ids: Ids) -> tuple[Ids, Ids]:
+    """Return distinct ids, ascending, and the place of each id among them."""
+
+def sum_lessons(lessons: list[Ids], by: Integers) -> tuple[Ids, Integers, Ids]:
+    """Return distinct tokens, ascending; the sums of what lessons add (m, 2); places of tokens."""
+
+def pack_lessons(tokens: Ids, sizes: Ids) -> bytes:
+    """Return a pack of lessons, of which `sizes` are the numbers of tokens."""
+
+def unpack_lessons(pack: bytes) -> tuple[Ids, Ids]:
+    """Return the tokens of the lessons in a pack, and how many of them each lesson has."""
+
+def read_buckets(buckets: list[tuple[int, bytes]]) -> tuple[Ids, Integers]:
+    """Return the tokens of buckets, and their counts (n, 2)."""
+
+def shift_buckets(
+    buckets: list[tuple[int, bytes]], tokens: Ids, by: Integers
+) -> list[tuple[int, bytes]]:
+    """Return the buckets of tokens with changes added; empty if nothing is left in one."""

@@ -22,7 +22,7 @@ QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
 def messages_in(paths: Iterable[str], missed: Missed | None = None) -> Iterator[Named]:
-    """The messages at some places, each with a name to call it by.
+    """Yield the messages at some paths, each with a name.
 
     What cannot be read is an error; given `missed` it is told of that, and the rest is read.
     """
@@ -33,7 +33,7 @@ def messages_in(paths: Iterable[str], missed: Missed | None = None) -> Iterator[
 
 @contextmanager
 def passing_over(path: str | Path, missed: Missed | None) -> Iterator[None]:
-    """What an error is about is said in it; given `missed`, that is told, and all goes on."""
+    """Name the file in an error; if `missed` is given, report the error there and go on."""
     try:
         yield
     except OSError as error:
@@ -45,7 +45,7 @@ def passing_over(path: str | Path, missed: Missed | None) -> Iterator[None]:
 
 
 def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
-    """The messages at one place, in the order of their names; or one that has such a name."""
+    """Yield the messages at one path in the order of their names, or the message of that name."""
     if path == STDIN:
         # One message, whatever it holds: a text with "From " in it must not pass for several.
         raw = sys.stdin.buffer.read(MOST)
@@ -64,15 +64,15 @@ def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
             f"There is no {path}. Name a message, an mbox, a Maildir or a folder of messages."
         ) from None
     if os.path.isdir(path):
-        for each in files_in(Path(path), missed):
+        for each in files_in(path, missed):
             with passing_over(each, missed):
-                yield from messages_of_file(str(each), gone_is_fine=True)
+                yield from messages_of_file(each, gone_is_fine=True)
     else:
         yield from messages_of_file(path)
 
 
 def message_named(path: str) -> tuple[str, bytes, bool]:
-    """The message of a name that `messages_at` gives; whether the path names no other one, too."""
+    """Return a message by its name, and whether it is the only one at that path."""
     with passing_over(path, None):
         found = list(islice(messages_at(path), 2))
     if not found:
@@ -81,53 +81,66 @@ def message_named(path: str) -> tuple[str, bytes, bool]:
 
 
 def message_of_mbox(path: str, number: int) -> bytes:
-    """The first message of a file has number 1."""
+    """Return a message of an mbox by its number; the first has number 1."""
     if number > 0:
         for _, raw in islice(messages_of_file(path), number - 1, None):
             return raw
     raise FileNotFoundError(f"There is no message {number} in {path}.")
 
 
-def files_in(folder: Path, missed: Missed | None = None) -> Iterator[Path]:
-    """The files of a Maildir, or else of a folder and those in it; hidden ones are left out."""
-    pending = [folder]
+def files_in(folder: str | Path, missed: Missed | None = None) -> Iterator[str]:
+    """Yield the files of a Maildir, or of a folder and its subfolders; skip hidden ones."""
+    pending = [(str(folder), os.path.isdir(folder))]
     while pending:
-        each = pending.pop()
+        each, is_dir = pending.pop()
         with passing_over(each, missed):
-            if not each.is_dir():
+            if not is_dir:
                 yield each
             elif is_maildir(each):
                 for part in ("cur", "new"):
-                    yield from sorted(filter(is_message, listed(each / part)))
+                    yield from sorted(
+                        entry.path
+                        for entry in listed(os.path.join(each, part))
+                        if is_message(entry)
+                    )
             else:
-                inside = [one for one in listed(each) if is_message(one) or is_folder(one)]
+                inside = (
+                    (entry.path, is_folder(entry)) for entry in listed(each) if is_read(entry)
+                )
                 pending += sorted(inside, reverse=True)
 
 
-def is_maildir(folder: Path) -> bool:
-    return (folder / "cur").is_dir() and (folder / "new").is_dir()
+def is_maildir(folder: str | Path) -> bool:
+    return all(os.path.isdir(os.path.join(folder, part)) for part in ("cur", "new"))
 
 
-def is_message(path: Path) -> bool:
-    """Whether it is a file, and not a hidden one; MH removes 7 by calling it ,7."""
-    return not path.name.startswith((".", ",")) and path.is_file()
+def is_message(entry: os.DirEntry[str]) -> bool:
+    """Return whether it is a file that is not hidden; MH deletes 7 by renaming it to ,7."""
+    if entry.name.startswith((".", ",")):
+        return False
+    return os.path.isfile(entry.path) if entry.is_symlink() else entry.is_file()
 
 
-def is_folder(path: Path) -> bool:
-    """Whether it is a folder; not if it is a link, which may lead in a circle."""
-    return not path.name.startswith(".") and path.is_dir() and not path.is_symlink()
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether it is a folder and not a link, which may lead in a circle."""
+    return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
 
 
-def listed(folder: Path) -> list[Path]:
-    """What is in a folder; nothing if it is gone by now."""
+def is_read(entry: os.DirEntry[str]) -> bool:
+    return is_message(entry) or is_folder(entry)
+
+
+def listed(folder: str) -> Iterator[os.DirEntry[str]]:
+    """Yield the entries of a folder; nothing if it no longer exists."""
     try:
-        return list(folder.iterdir())
+        with os.scandir(folder) as found:
+            yield from found
     except FileNotFoundError:
-        return []
+        return
 
 
 def messages_of_file(path: str, gone_is_fine: bool = False) -> Iterator[Named]:
-    """The message in a file, or those of an mbox."""
+    """Yield the message in a file, or the messages of an mbox."""
     with ExitStack() as stack:
         try:
             file = stack.enter_context(open(path, "rb"))
@@ -139,7 +152,7 @@ def messages_of_file(path: str, gone_is_fine: bool = False) -> Iterator[Named]:
 
 
 def divided(name: str, file: BinaryIO) -> Iterator[Named]:
-    """One message, or the messages of an mbox, which begin with "From " after an empty line."""
+    """Yield one message, or those of an mbox, which begin with "From " after an empty line."""
     first = file.readline(MOST)
     if not first.startswith(b"From "):
         raw = first + file.read(MOST)
@@ -159,7 +172,8 @@ def divided(name: str, file: BinaryIO) -> Iterator[Named]:
 
 
 def unquoted(text: bytearray) -> bytes:
-    """A message as it was before the mbox: ">From" in its text stood for "From"."""
+    """Restore a message from an mbox: ">From" in its text stands for "From"."""
     raw = text[:MOST].partition(b"\n")[2]
     end = b"\r\n" if raw.endswith(b"\r\n") else b"\n"
-    return bytes(QUOTED.sub(rb"\1", raw.removesuffix(end)))
+    raw = raw.removesuffix(end)
+    return bytes(QUOTED.sub(rb"\1", raw) if b">From " in raw else raw)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genus.mail.judgement import Judgement, log_odds
+from genus.mail.judgement import Judgement
 from genus.mail.marking import shown
 from genus.mail.message import read
+from genus.mail.odds import log_odds
 from genus.mail.store import UNIT, Store
 from genus.mail.store.lessons import Tokens
 from genus.mail.tokens import CUT_TOKENS, GROUPS, LETTER, clean, groups_of, pieces_of, tokens_of
@@ -106,7 +107,7 @@ def spellings(raw: bytes, tokens: Tokens) -> dict[int, tuple[str, str, str]]:
         group = GROUPS[LETTER.index(token[0])]
         found.setdefault(each, (printable(token[1:][:LONGEST]), group, group))
     for stretch in pieces.texts:
-        read_as, places = stretch.plan.places(stretch.text)
+        read_as, places = stretch.text, stretch.plan.places(stretch.text)
         ids, first = np.unique(places[:, 0], return_index=True)
         places = places[first[np.isin(ids, tokens)]]
         line_ends = np.flatnonzero(np.frombuffer(read_as, np.uint8) == ord("\n"))

@@ -7,13 +7,14 @@ import re
 from functools import lru_cache
 from itertools import islice
 
-from genus.mail.message import divide, fields, lines_of
+from genus._kernel import sent_fields
+from genus.mail.message import MOST_LINES, divide, lines_of
 
 MOST, LONGEST = 1000, 1 << 16  # headers that count, and bytes of one
 
 # What filters say of mail: never evidence, and never part of what a message is.
 VERDICTS = re.compile(
-    r"x-(genus|crm114|sa-|ham|filter|ms-exchange-organization-scl|virus|amavis"
+    r"forged-x-genus.*|x-(genus|crm114|sa-|ham|filter|ms-exchange-organization-scl|virus|amavis"
     r"|mozilla-(status|keys)).*|x-.*(spam|bogosity|bayes|junk).*|spam-.*"
     r"|authentication-results-original"
 )
@@ -27,18 +28,18 @@ ADDED = re.compile(
 
 @lru_cache(maxsize=4096)
 def is_verdict(name: str) -> bool:
-    """Whether a header, in lower case, is what some filter said."""
+    """Return whether a header, in lower case, is the verdict of a filter."""
     return VERDICTS.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=4096)
 def is_added(name: str) -> bool:
-    """Whether a header, in lower case, is no part of what was sent."""
+    """Return whether a header, in lower case, was added after sending."""
     return is_verdict(name) or ADDED.fullmatch(name) is not None
 
 
 def digest(raw: bytes) -> bytes:
-    """16 bytes that tell a message from others, wherever it is kept and whoever judged it.
+    """Return 16 bytes that identify a message, wherever it is stored and whoever judged it.
 
     >>> sent = digest(b"Subject: hello\\r\\n\\r\\nworld\\r\\n")
     >>> sent == digest(b"From me Nov 16\\nX-Genus: spam\\nSubject: hello\\nStatus: RO\\n\\nworld")
@@ -47,11 +48,10 @@ def digest(raw: bytes) -> bytes:
     head, body = divide(lines_of(raw))
     hashed = hashlib.blake2b(digest_size=16)
     sent = (
-        (name, value)
-        for name, value in fields(head)
-        if name != b"received" and not is_added(name.decode("ascii"))
+        line
+        for name, line in sent_fields(head, MOST_LINES, LONGEST)
+        if name != "received" and not is_added(name)
     )
-    for name, value in islice(sent, MOST):
-        hashed.update(name + b":" + b" ".join(value[:LONGEST].split()) + b"\n")
+    hashed.update(b"".join(islice(sent, MOST)))
     hashed.update(b"\n" + body.rstrip())
     return hashed.digest()

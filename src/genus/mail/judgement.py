@@ -1,18 +1,7 @@
 """How far evidence is to be trusted: from counts of tokens to a probability of spam.
 
-With n_s, n_h messages of spam and ham that hold a token, of N_s and N_h, those to start from
-included (`start.py`), a token's log-odds is
-
-    w = log (n_s/N_s + ε) − log (n_h/N_h + ε),        ε = 2λ / (N_s + N_h),
-
-and nothing if it was never seen: the ratio of what a naive Bayes filter believes of messages that
-hold it, classes alike. A group's evidence is a shrunken mean of its tokens' log-odds,
-
-    x_g = b tanh (m_g / b),        m_g = Σ w / (n_g + 5),
-
-because words repeat each other, and a long message is not surer than a short one; and no group may
-say more than b alone, whatever was put into it. The score, the
-log-odds of spam, weighs the groups (Raina, Shen, Ng & McCallum 2003),
+The score, the log-odds of spam, weighs the evidence x_g of groups (see `odds.py`; Raina, Shen, Ng &
+McCallum 2003),
 
     s = Σ_g β_g x_g + β_0,
 
@@ -42,18 +31,15 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.mail.start import start
-from genus.mail.store import UNIT, Lesson, Store, Totals
+from genus.mail.odds import SHRINK, Array, bounded, features, log_odds
+from genus.mail.sample import Sample
+from genus.mail.store import Totals
 from genus.mail.store.lessons import Counts, Tokens
 from genus.mail.tokens import GROUPS, groups_of, is_mostly_unread
 from genus.mail.verdict import HAM, NEW, SPAM, UNREAD, UNSURE, Verdict
 from genus.stacking import layer
 from genus.stacking.prior import Prior, around_multiple
 
-Array = NDArray[np.float64]
-PSEUDO = 0.03  # λ
-SHRINK = 5.0  # tokens that say nothing, in every group
-BOUND = 2.0  # b
 BLOCKS = 32
 
 # The prior of the weights β: SCALE · PRIOR before anything is known. How groups are weighted was
@@ -89,7 +75,6 @@ USUAL = 0.9  # the share of lessons that hold no more than is usual of what is n
 # Before anything is measured, a share of 4 in 200 of a class scores beyond β_0, by 0.75 on average,
 # as if that had been seen of 200 messages and 10 of them; z is the quantile of a bound of 90 %.
 SEEN_BEYOND, SEEN, USUAL_EXCESS, USUAL_NUMBER, Z = 4.0, 200.0, 0.75, 10, 1.2816
-TOGETHER = 200  # lessons that are scored at once
 RECENT, FEWEST_RECENT = 8, 20  # the newest lessons are an eighth of all, or so many
 
 
@@ -187,23 +172,41 @@ class Judgement:
         self, tokens: Tokens, counts: Counts, totals: Totals, ham_loss: float = HAM_LOSS
     ) -> Verdict:
         """What a message with these tokens is, given their counts (n, 2)."""
-        reason = too_little(totals)
+        return self.verdicts([tokens], counts, totals, ham_loss)[0]
+
+    def verdicts(
+        self,
+        messages: Sequence[Tokens],
+        counts: Counts,
+        totals: Totals,
+        ham_loss: float = HAM_LOSS,
+    ) -> list[Verdict]:
+        """What messages with these tokens are, given the counts of all of them in order."""
+        tokens, sizes = np.concatenate(messages), [len(each) for each in messages]
+        place = np.repeat(np.arange(len(messages)), sizes)
         odds = log_odds(tokens, counts, totals)
-        x = features(tokens, odds, np.zeros(len(tokens), np.intp), 1)[0]
-        score = float(x @ self.vector + self.constant)
-        probability = float(1 / (1 + np.exp(-score)))
-        if reason:
-            return Verdict(UNSURE, probability, score, reason)
-        if score > self.threshold(ham_loss):
-            new = np.count_nonzero(~counts.any(axis=1)) / max(len(tokens), 1)
-            if score - self.doubt(new) > self.threshold(ham_loss):
-                return Verdict(SPAM, probability, score)
-            return Verdict(UNSURE, probability, score, NEW)
-        if score > self.ham_end:
-            return Verdict(UNSURE, probability, score)
-        if is_mostly_unread(tokens):
-            return Verdict(UNSURE, probability, score, UNREAD)
-        return Verdict(HAM, probability, score)
+        x = features(tokens, odds, place, len(messages))
+        scores = (x * self.vector).sum(axis=1) + self.constant  # the same, however many there are
+        new = np.bincount(place, ~counts.any(axis=1), len(messages)) / np.maximum(sizes, 1)
+        doubted = (scores - self.doubt(new)).tolist()
+        reason, end, threshold = too_little(totals), self.ham_end, self.threshold(ham_loss)
+
+        def verdict(each: Tokens, score: float, doubted: float) -> tuple[str, str]:
+            if reason:
+                return UNSURE, reason
+            if score > threshold:
+                return (SPAM, "") if doubted > threshold else (UNSURE, NEW)
+            if score > end:
+                return UNSURE, ""
+            return (UNSURE, UNREAD) if is_mostly_unread(each) else (HAM, "")
+
+        found = []
+        probabilities = (1 / (1 + np.exp(-scores))).tolist()
+        every = zip(messages, scores.tolist(), doubted, probabilities, strict=True)
+        for each, score, less, probability in every:
+            kind, why = verdict(each, score, less)
+            found.append(Verdict(kind, probability, score, why))
+        return found
 
     def shares(self, tokens: Tokens, odds: Array) -> Array:
         """What each token of a message adds to the score: its part of what its group adds."""
@@ -233,36 +236,11 @@ def too_little(totals: Totals) -> str:
     return f"Too little is learned to tell: {' and '.join(short)}. See genus mail learn --help."
 
 
-def log_odds(tokens: Tokens, counts: Counts | Array, totals: Totals | tuple[float, float]) -> Array:
-    """What each token says for spam, by how many messages hold it, (n, 2) of UNIT."""
-    ham, spam = totals.weights if isinstance(totals, Totals) else totals
-    counts, ham, spam = start().added(tokens, counts, ham, spam)
-    ε = 2 * PSEUDO / max(ham + spam, 1.0)
-    of_ham = counts[:, 0] / (UNIT * max(ham, 1.0)) + ε
-    of_spam = counts[:, 1] / (UNIT * max(spam, 1.0)) + ε
-    return np.where(counts.any(axis=1), np.log(of_spam / of_ham), 0.0)
-
-
-def features(tokens: Tokens, odds: Array, message: NDArray[np.intp], messages: int) -> Array:
-    """The evidence of each group, (messages, groups), of tokens and the message each is in."""
-    cell = message * len(GROUPS) + groups_of(tokens)
-    size = messages * len(GROUPS)
-    summed = np.bincount(cell, odds, size)
-    number = np.bincount(cell, minlength=size)
-    return bounded(summed / (number + SHRINK)).reshape(messages, len(GROUPS))
-
-
-def bounded(mean: Array) -> Array:
-    return BOUND * np.tanh(mean / BOUND)
-
-
-def judge(lessons: Sequence[Lesson], store: Store, totals: Totals, changes: int = 0) -> Judgement:
+def judge(sample: Sample, changes: int = 0) -> Judgement:
     """Weights, fitted on lessons by the counts of all others; of each class the newest is first."""
-    lessons = [each for each in lessons if not each.is_import and len(each.tokens)]
-    spam = np.array([each.spam for each in lessons], bool)
+    spam, totals = sample.spam, sample.totals
     if min(np.count_nonzero(spam), np.count_nonzero(~spam)) < FEWEST:
         return Judgement(ham=totals.ham, spam=totals.spam, changes=changes)
-    sample = Sample.of(lessons, spam, store, totals)
     block = blocks(spam, BLOCKS)
     x, new = sample.without(block)
     weights, constant = weigh(x, spam)
@@ -309,81 +287,6 @@ def newest(spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
         number = max(size // RECENT, min(FEWEST_RECENT, size // 2))
         found[np.flatnonzero(labelled)[:number]] = True
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Lessons to be scored: their tokens one after another, and the counts of all lessons.
-
-    It is kept small, because mail servers limit the memory of what they start: a lesson's tokens
-    are rows of `ids` and `counts`, from `starts` on.
-    """
-
-    spam: NDArray[np.bool_]  # (m,) of lessons
-    weight: Array  # (m,) of UNIT
-    starts: NDArray[np.int64]  # (m,)
-    sizes: NDArray[np.int64]  # (m,)
-    totals: Totals
-    at: NDArray[np.int32]  # (n,) the row in ids and counts
-    ids: Tokens
-    counts: Array
-
-    @classmethod
-    def of(
-        cls, lessons: Sequence[Lesson], spam: NDArray[np.bool_], store: Store, totals: Totals
-    ) -> Sample:
-        sizes = np.array([len(each.tokens) for each in lessons])
-        starts = np.cumsum(sizes) - sizes
-        ids = np.unique(np.concatenate([each.tokens for each in lessons]))
-        at = np.empty(sizes.sum(), np.int32)
-        for each, begin in zip(lessons, starts, strict=True):
-            at[begin : begin + len(each.tokens)] = np.searchsorted(ids, each.tokens)
-        weight = np.array([each.counts_for for each in lessons], float)
-        if len(lessons) == totals.ham + totals.spam:  # then counts are the sums of these
-            counts = np.zeros((len(ids), 2))
-            for each, begin in zip(lessons, starts, strict=True):
-                counts[at[begin : begin + len(each.tokens)], int(each.spam)] += each.counts_for
-        else:
-            counts = store.counts(ids).astype(float)
-        return cls(spam, weight, starts, sizes, totals, at, ids, counts)
-
-    def rows(self, lessons: NDArray[np.intp]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-        """The rows of some lessons' tokens, and the number of the lesson among them."""
-        sizes = self.sizes[lessons]
-        place = np.repeat(np.arange(len(lessons)), sizes)
-        within = np.arange(len(place)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return self.at[self.starts[lessons][place] + within], place
-
-    def without(self, block: NDArray[np.intp]) -> tuple[Array, Array]:
-        """The evidence (m, groups) in each lesson by counts without its block, and what is new.
-
-        The latter is the share of its tokens (m,) that no other lesson holds. Nothing is said of
-        lessons of block -1.
-        """
-        x, new = np.zeros((len(block), len(GROUPS))), np.zeros(len(block))
-        for k in np.unique(block[block >= 0]):
-            held = np.flatnonzero(block == k)
-            own = self.counted(held)
-            weights = [self.weight[held[self.spam[held] == c]].sum() / UNIT for c in (False, True)]
-            ham, spam = np.maximum(np.subtract(self.totals.weights, weights), 0.0)
-            for begin in range(0, len(held), TOGETHER):
-                some = held[begin : begin + TOGETHER]
-                at, place = self.rows(some)
-                # Lessons may have been forgotten since they were read.
-                left = np.maximum(self.counts[at] - own[at], 0.0)
-                tokens = self.ids[at]
-                odds = log_odds(tokens, left, (ham, spam))
-                x[some] = features(tokens, odds, place, len(some))
-                new[some] = np.bincount(place, ~left.any(axis=1), len(some)) / self.sizes[some]
-        return x, new
-
-    def counted(self, lessons: NDArray[np.intp]) -> Array:
-        """What lessons add to the counts."""
-        own = np.zeros_like(self.counts)
-        for each in lessons:
-            at = self.at[self.starts[each] : self.starts[each] + self.sizes[each]]
-            own[at, int(self.spam[each])] += self.weight[each]
-        return own
 
 
 def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:

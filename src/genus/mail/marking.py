@@ -11,7 +11,7 @@ from genus.mail.verdict import NEW, UNREAD, Verdict
 HEADER = "X-Genus"
 FEW = "too-little-learned"
 REASONS = {UNREAD: "mostly-unread", NEW: "mostly-new"}
-CR = ord("\r")
+CR, LF = ord("\r"), ord("\n")
 # What a message that begins with a folded line gets before it, lest that continue our header.
 FIRST_LINE = b"X-Genus-First-Line:"
 LINE_END = rb"(?:\r*\n|\r|\Z)"  # a bare \r is one for some programs: it must not hide a header
@@ -30,12 +30,13 @@ def headers_named(start: bytes, but: bytes = b"") -> re.Pattern[bytes]:
 
 OURS = headers_named(b"x-genus", but=rb"-first-line:(?:\r*\n|\r)|")
 # As `read` takes lines: a bare \r ends them only in a message without any \n.
-ENVELOPE = re.compile(rb"\AFrom [^\n]*\n")
+ENVELOPE = re.compile(rb"\AFrom [^\r\n]*\r*\n")
+EMPTY = re.compile(rb"^\r+\n", re.MULTILINE)
 CR_ENVELOPE = re.compile(rb"\AFrom [^\r]*\r")
 
 
 def mark(raw: bytes, verdict: Verdict) -> bytes:
-    """The message with the verdict on top, and none that somebody else has put there.
+    """Put the verdict on top of a message, and remove forged ones.
 
     >>> from genus.mail.verdict import Verdict
     >>> mark(b"X-Genus: ham\\nSubject: hi\\n\\nX-Genus: text", Verdict("spam", 0.998, 6.2))
@@ -47,7 +48,7 @@ def mark(raw: bytes, verdict: Verdict) -> bytes:
 
 
 def line_end(envelope: bytes, rest: bytes) -> bytes:
-    """What ends the lines of a message: with any \\n, a bare \\r would end none of them."""
+    """Return the line ending of a message; a bare \\r is one only if there is no \\n."""
     is_apart = LF_ENVELOPE.fullmatch(envelope) and (b"\n" in rest or b"\r" in rest)
     raw = rest if is_apart else envelope + rest
     if b"\n" not in raw and b"\r" in raw:
@@ -56,7 +57,7 @@ def line_end(envelope: bytes, rest: bytes) -> bytes:
 
 
 def on_top(headers: Sequence[str], raw: bytes, end: bytes) -> bytes:
-    """A message with headers before its own, which cannot get into them; `end` is that of lines."""
+    """Put headers before those of a message, and keep the two apart; `end` is the line ending."""
     top = b"".join(each.encode("ascii") + end for each in headers)
     if raw.startswith((b" ", b"\t")):
         top += FIRST_LINE + end
@@ -69,7 +70,7 @@ def header(verdict: Verdict) -> str:
 
 
 def told_in_header(verdict: Verdict) -> str:
-    """What the header says."""
+    """Return the value of the header."""
     probability = shown(verdict.probability)
     told = f"{verdict.verdict}; probability={probability}; score={verdict.score:.4g}"
     reason = f"{verdict.rule}-rule" if verdict.rule else REASONS.get(verdict.reason, FEW)
@@ -77,7 +78,7 @@ def told_in_header(verdict: Verdict) -> str:
 
 
 def shown(probability: float) -> str:
-    """Never 0 or 1: as many digits as it takes to tell it from them."""
+    """Format a probability with enough digits that it is never shown as 0 or 1."""
     text = f"{probability:.6f}".rstrip("0")
     if text in ("0.", "1."):
         return f"{probability:.1e}" if probability < 0.5 else "0.999999"
@@ -85,22 +86,23 @@ def shown(probability: float) -> str:
 
 
 def unmark(raw: bytes) -> bytes:
-    """The message without headers of ours; its text is left alone."""
+    """Remove our own headers from a message, and leave its body alone."""
     return without(OURS, raw)
 
 
 def without(forged: re.Pattern[bytes], raw: bytes) -> bytes:
-    """The message without such headers, of which the pattern is in lower case.
+    """Remove headers that match a pattern, which is in lower case.
 
-    After a bare \\r it is a header for some programs, and part of another for others: there the
-    last in a row gets another name and stays, as without it the line that is left might end
-    differently, and the headers with it.
+    After a bare \\r it is a header for some programs, and part of another for others; so is what
+    follows one that ends with a bare \\r. There the last in a row gets another name and stays, as
+    without it the line that is left might begin or end differently, and the headers with it.
     """
-    kept, start = [], 0
+    kept, start, has_lf = [], 0, b"\n" in raw
     for found in forged.finditer(raw[: end_of_head(raw)].lower()):
         begin, end = found.span()
         kept.append(raw[start:begin])
-        if begin and raw[begin - 1] == CR:
+        is_bare = has_lf and end < len(raw) and raw[end - 1] == CR and raw[end] != LF
+        if is_bare or (begin and raw[begin - 1] == CR):
             kept.append(b"Forged-" + raw[max(found.start(1), begin) : end])
         start = end
     kept.append(raw[start:])
@@ -108,17 +110,19 @@ def without(forged: re.Pattern[bytes], raw: bytes) -> bytes:
 
 
 def end_of_head(raw: bytes) -> int:
-    """Where the empty line after the headers begins."""
+    """Return where the empty line after the headers begins."""
     if b"\n" not in raw:
         end = raw.find(b"\r\r")
         return 0 if raw.startswith(b"\r") else end + 1 if end >= 0 else len(raw)
     if raw.startswith((b"\n", b"\r\n")):
         return 0
     ends = [raw.find(empty) for empty in (b"\n\n", b"\n\r\n")]
+    if max(ends) < 0 and (found := EMPTY.search(raw)):  # each \n may have become \r\n twice
+        return found.start()
     return min((end + 1 for end in ends if end >= 0), default=len(raw))
 
 
 def envelope_of(raw: bytes) -> tuple[bytes, bytes]:
-    """The "From " line that an mbox begins a message with, and the rest."""
+    """Return the "From " line of an mbox, and the rest of the message."""
     found = (ENVELOPE if b"\n" in raw else CR_ENVELOPE).match(raw)
     return (b"", raw) if found is None else (found.group(), raw[found.end() :])

@@ -45,7 +45,7 @@ def sort_maildir(
     targets = {SPAM: folder_of(folder, junk)}
     if unsure is not None:
         targets[UNSURE] = folder_of(folder, unsure)
-    files = list(files_in(folder, missed))
+    files = [Path(each) for each in files_in(folder, missed)]
     there = ((path, raw) for path in files if (raw := content(path, missed)) is not None)
     for path, verdict in spam_filter.check_named(there):
         target = targets.get(verdict.verdict)

@@ -19,17 +19,21 @@ from typing import Self, TypeVar
 
 import numpy as np
 
+from genus._kernel import rank_ids, release_memory
 from genus.mail.evidence import Why, evidence_in
 from genus.mail.identity import digest
-from genus.mail.judgement import HAM_LOSS, Judgement, judge
+from genus.mail.judgement import FEWEST, HAM_LOSS, Judgement, judge
 from genus.mail.rules import rule_for, rules_in
+from genus.mail.sample import Sample
 from genus.mail.store import Change, Lesson, Store, StoreError, Totals, open_store
-from genus.mail.store.lessons import sums
+from genus.mail.store.lessons import sums_in_parts
 from genus.mail.tokens import VERSION, tokens_of
 from genus.mail.verdict import Verdict, label
 
-BATCH_SIZE = 1 << 24  # bytes of messages
-BATCH = 2000  # messages in one transaction, and looked up together
+BATCH_SIZE = 1 << 24  # bytes of lessons in one transaction
+BATCH = 3000  # lessons in one transaction
+LOOKED_UP_TOGETHER = 1500  # messages
+READ_TOGETHER, READ_SIZE = 200, 1 << 22  # messages that are in memory, and their bytes
 LEARNED, KNOWN, CORRECTED, RENEWED = "learned", "known", "corrected", "renewed"
 FORGOTTEN, UNKNOWN = "forgotten", "unknown"
 NOTE, CHANGES, TOKENS, EXPIRED = "judgement", "changes", "tokens", "expired"
@@ -42,6 +46,7 @@ OF_LESSONS = (
 )  # notes that go when the last lesson does
 GOING = 10  # what a lesson that goes counts for among changes: it may have been a wrong one
 MOST_LESSONS = 50_000  # beyond which the oldest are forgotten
+JUDGED_TOGETHER = 100  # messages, which bounds the memory of what is computed
 JUDGED = 2000  # lessons of either class that a judgement is made of
 JUDGED_TOKENS = 1_200_000  # of either class: that many fit where mail servers limit memory
 MOST_HALVINGS = 8  # UNIT >> 8 is 1
@@ -103,8 +108,9 @@ class SpamFilter:
         """
         outcomes: list[str] = []
         with saying_what_was_done(outcomes):
-            for batch in batches(messages):
-                outcomes += self._learn(self._lessons(batch, spam))
+            for lessons in batches(self._lessons(messages, spam)):
+                outcomes += self._learn(lessons)
+                lessons.clear()  # the next ones need the memory
             self._keep_bounds()
             self.rejudge()
         return outcomes
@@ -188,16 +194,17 @@ class SpamFilter:
                 change.drop(lessons)
                 change.write([replace(each, day=today) for each in lessons])
 
-    def _lessons(self, messages: Sequence[bytes], spam: bool) -> list[Lesson]:
+    def _lessons(self, messages: Iterable[bytes], spam: bool) -> Iterator[Lesson]:
         """What is to be learned of messages; those that are known need not be read again."""
-        digests, today = [digest(raw) for raw in messages], this_day()
-        known = self.store.find(digests)
-        return [
-            replace(known[key], day=today, halvings=0)
-            if key in known and known[key].spam == spam
-            else Lesson(key, spam, today, tokens_of(raw))
-            for key, raw in zip(digests, messages, strict=True)
-        ]
+        today = this_day()
+        for batch in batches(messages, READ_TOGETHER, READ_SIZE):
+            digests = [digest(raw) for raw in batch]
+            known = self.store.find(digests)
+            for key, raw in zip(digests, batch, strict=True):
+                if key in known and known[key].spam == spam:
+                    yield replace(known[key], day=today, halvings=0)
+                else:
+                    yield Lesson(key, spam, today, tokens_of(raw))
 
     def _learn(self, lessons: Sequence[Lesson]) -> list[str]:
         outcomes, new, old = [], {}, []
@@ -259,12 +266,10 @@ class SpamFilter:
         totals, changes = self.store.totals(), self.changes
         if not anew and not self.judgement.is_stale(totals, changes):
             return
-        lessons = [
-            each
-            for spam in (False, True)
-            for each in no_more_than(JUDGED_TOKENS, self.store.newest(JUDGED, spam))
-        ]
-        judgement = judge(lessons, self.store, totals, changes)
+        if min(totals.ham, totals.spam) < FEWEST:  # lessons need not be read
+            judgement = Judgement(ham=totals.ham, spam=totals.spam, changes=changes)
+        else:
+            judgement = judge(self._sample(totals), changes)
         with self.store.change() as change:
             if self.own.totals() == Totals():  # of a store that is empty nothing is left
                 for note in self.own.notes(""):
@@ -272,6 +277,15 @@ class SpamFilter:
                         change.put(note, None)
             else:
                 change.put(NOTE, judgement.to_json())
+
+    def _sample(self, totals: Totals) -> Sample:
+        release_memory()  # what is read here takes as much as learning took
+        lessons = (
+            each
+            for spam in (False, True)
+            for each in no_more_than(JUDGED_TOKENS, self.store.newest(JUDGED, spam))
+        )
+        return Sample.of(lessons, self.store, totals)
 
     @property
     def changes(self) -> int:
@@ -310,18 +324,18 @@ class SpamFilter:
         """The same for messages with names."""
         rules = rules_in(self.store)
         read = ((name, tokens_of(raw), rule_for(raw, rules)) for name, raw in messages)
-        for batch in batches(read):
-            tokens = [each for _, each, _ in batch]
+        for batch in batches(read, LOOKED_UP_TOGETHER):
             judgement, totals = self.judgement, self.store.totals()
-            if len(tokens) == 1:
-                counts = [self.store.counts(tokens[0])]
-            else:
-                ids, at = np.unique(np.concatenate(tokens), return_inverse=True)
-                ends = np.cumsum([len(each) for each in tokens])[:-1]
-                counts = np.split(self.store.counts(ids)[at], ends)
-            for (name, each, rule), found in zip(batch, counts, strict=True):
-                verdict = judgement.verdict(each, found, totals, self.ham_loss)
-                yield name, verdict if rule is None else rule.decide(verdict)
+            ids, at = rank_ids(np.concatenate([tokens for _, tokens, _ in batch]))
+            counts, end = self.store.counts(ids), 0
+            for first in range(0, len(batch), JUDGED_TOGETHER):
+                some = batch[first : first + JUDGED_TOGETHER]
+                tokens = [each for _, each, _ in some]
+                begin, end = end, end + sum(map(len, tokens))
+                held = counts[at[begin:end]]
+                verdicts = judgement.verdicts(tokens, held, totals, self.ham_loss)
+                for (name, _, rule), verdict in zip(some, verdicts, strict=True):
+                    yield name, verdict if rule is None else rule.decide(verdict)
 
     def why(self, message: bytes) -> Why:
         """The evidence in a message, token by token, and where it stood."""
@@ -379,8 +393,8 @@ def fade(change: Change, lessons: Sequence[Lesson], halvings: int) -> None:
 def shift(change: Change, more: Sequence[Lesson], less: Sequence[Lesson]) -> None:
     """Add the counts of some lessons, and subtract those of others."""
     for lessons, sign in ((more, 1), (less, -1)):
-        if lessons:
-            change.shift(*sums(lessons, sign))
+        for tokens, by in sums_in_parts(lessons, sign):
+            change.shift(tokens, by)
 
 
 def no_more_than(tokens: int, lessons: Sequence[Lesson]) -> Sequence[Lesson]:
@@ -389,14 +403,18 @@ def no_more_than(tokens: int, lessons: Sequence[Lesson]) -> Sequence[Lesson]:
     return lessons[: int(np.searchsorted(sizes, tokens, side="right"))]
 
 
-def batches(items: Iterable[T]) -> Iterator[list[T]]:
-    """Some items at a time; messages no more than fit into BATCH_SIZE."""
+def batches(
+    items: Iterable[T], most: int | None = None, most_bytes: int | None = None
+) -> Iterator[list[T]]:
+    """Some items at a time, BATCH unless it is said; messages and lessons of not too many bytes."""
+    most, most_bytes = most or BATCH, most_bytes or BATCH_SIZE
     batch: list[T] = []
     size = 0
     for each in items:
         batch.append(each)
+        size += each.tokens.nbytes if isinstance(each, Lesson) else 0
         size += len(each) if isinstance(each, bytes) else 0
-        if len(batch) == BATCH or size > BATCH_SIZE:
+        if len(batch) == most or size > most_bytes:
             yield batch
             batch, size = [], 0
     if batch:

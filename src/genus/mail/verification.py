@@ -18,18 +18,21 @@ import numpy as np
 from genus.mail.spamfilter import EVER, NOTE, SpamFilter, batches, shift
 from genus.mail.store import Lesson, Store, StoreError, Totals
 from genus.mail.store.lessons import Counts, NoLesson, Tokens, sums
-from genus.mail.store.sqlite import ROW, SQLiteStore, beside, noted, read_lessons, totals_of
+from genus.mail.store.postgres import PostgresStore
+from genus.mail.store.sqlite import SQLiteStore
+from genus.mail.store.sqlite_files import beside
+from genus.mail.store.sqlite_rows import ROW, noted, read_lessons, totals_of
 
 SHOWN = 5  # faults that are told one by one
 
 
 @dataclass(frozen=True)
 class Repaired:
-    """How many lessons were saved and lost, and where the damaged file is now."""
+    """How many lessons were saved and lost, and where the damaged file is now, if it was one."""
 
     saved: int
     lost: int
-    old: Path
+    old: Path | None = None
 
 
 def faults_in(store: Store) -> list[str]:
@@ -73,8 +76,19 @@ def recounted(lessons: Iterator[Lesson]) -> tuple[Totals, tuple[Tokens, Counts]]
     return totals, (tokens[held], counts[held])
 
 
-def repair(store: SQLiteStore) -> Repaired:
-    """Write a store anew from the lessons that can be read; the old file stays, as NAME.damaged."""
+def repair(store: Store) -> Repaired:
+    """Make a store anew from the lessons that can be read."""
+    if isinstance(store, SQLiteStore):
+        return rewritten(store)
+    if not isinstance(store, PostgresStore):
+        raise ValueError(f"{store.name} is more than one store. Repair one after the other.")
+    saved, lost = store.recount()
+    SpamFilter(store).rejudge(anew=True)
+    return Repaired(saved, lost)
+
+
+def rewritten(store: SQLiteStore) -> Repaired:
+    """Write the file of a store anew; the old one stays, as NAME.damaged."""
     path = store.path
     fresh, old = (path.with_name(path.name + end) for end in (".repaired", ".damaged"))
     for each in (fresh, *(beside(fresh, end) for end in ("-wal", "-shm"))):

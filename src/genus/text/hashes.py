@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from genus._kernel import hash_lines, hash_words
 
 Ids = NDArray[np.uint32]
+Kinds = tuple[int, int, int, int, int, int]
 KINDS = 16
 BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
@@ -39,24 +41,28 @@ class WordPlan:
         >>> plan.ids("Free money").tolist() == plan.ids("free MONEY").tolist()[:3]
         False
         """
-        return hash_words(self._bytes(text), self._kinds, self.opening_size, False)
+        return hash_words(in_small_letters(text).encode("utf-8", "replace"), *self.key, False)
 
-    def places(self, text: str) -> tuple[bytes, Ids]:
-        """Return the text as it was read, and ids with the start and end of each token in it, (n,
-        3).
-        """
-        read = self._bytes(text)
-        return read, hash_words(read, self._kinds, self.opening_size, True)
+    def places(self, text: bytes) -> Ids:
+        """Return the ids of the tokens in UTF-8 with the start and end of each, (n, 3)."""
+        return hash_words(text, *self.key, True)
 
-    @property
-    def _kinds(self) -> tuple[int, int, int, int, int, int]:
-        return self.word, self.capitals, self.mark, self.pair, self.opening, self.mixed
+    @cached_property
+    def key(self) -> tuple[Kinds, int]:
+        """The plan as the kernel takes it."""
+        kinds = self.word, self.capitals, self.mark, self.pair, self.opening, self.mixed
+        return kinds, self.opening_size
 
-    @staticmethod
-    def _bytes(text: str) -> bytes:
-        if not text.isascii():  # the kernel knows the case of ASCII
-            text = BEYOND_ASCII.sub(lambda found: found.group().lower(), text)
-        return text.encode("utf-8", "replace")
+
+def in_small_letters(text: str) -> str:
+    """Return text with letters beyond ASCII in lower case; the kernel knows the case of ASCII.
+
+    >>> in_small_letters("Grüße aus KÖLN")
+    'Grüße aus KöLN'
+    """
+    if text.isascii():
+        return text
+    return BEYOND_ASCII.sub(lambda found: found.group().lower(), text)
 
 
 def ids_of(tokens: Sequence[str]) -> Ids:

@@ -55,4 +55,4 @@ class Page:
 
 def resolved(text: str) -> str:
     """Return text with its character references resolved."""
-    return html.unescape(TOO_LARGE.sub("\ufffd", text))
+    return html.unescape(TOO_LARGE.sub("\ufffd", text)) if "&" in text else text

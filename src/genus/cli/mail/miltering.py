@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -19,29 +18,11 @@ from genus.cli.mail import options, servers
     type=File("FOLDER"),
     help="Ask the store of the recipient there, if he is the only one and has one.",
 )
-@click.option(
-    "--max-size",
-    type=click.IntRange(1),
-    default=10_000_000,
-    show_default=True,
-    metavar="BYTES",
-    help="Read no more of a message.",
-)
-@click.option(
-    "--clients",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="How many connections each process serves at once; others wait.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=600,
-    show_default=True,
-    metavar="SECONDS",
-    help="Hang up on a mail server that says nothing for so long.",
+@servers.limits(
+    size="Read no more of a message.",
+    clients="How many connections each process serves at once; others wait.",
+    timeout=600,
+    waiting="Hang up on a mail server that says nothing for so long.",
 )
 @servers.logging
 @options.store
@@ -80,18 +61,13 @@ def milter(
             --store /var/lib/genus/mail.sqlite
       genus mail milter --listen 127.0.0.1:8895
     """
-    if not hasattr(os, "fork"):
-        raise ValueError("genus mail milter needs a system that can fork: Linux, macOS or a BSD.")
+    servers.check("milter", users, store, site, ham_loss)
     from genus.mail.milter.conversation import Milter
     from genus.mail.spamd.filters import Stores
     from genus.mail.spamd.shared import Tallies
     from genus.mail.spamd.worker import Limits, Service
 
-    if ham_loss is not None:
-        os.environ["GENUS_HAM_LOSS"] = str(ham_loss)  # all processes have it from here
-    if users is not None and (site is None or store is not None):
-        raise click.UsageError("--users goes with --site, and without --store.")
-    if listen is None and path is None and os.environ.get("LISTEN_PID") != str(os.getpid()):
+    if listen is None and path is None and not servers.is_handed_over():
         raise click.UsageError("Say where to listen: --socket PATH or --listen HOST:PORT.")
 
     def service(processes: int) -> Service:

@@ -84,6 +84,42 @@ def listening(command: F) -> F:
     return command
 
 
+def limits(size: str, clients: str, timeout: float, waiting: str) -> Callable[[F], F]:
+    """Add the options that bound a message, connections and time, with a help text for each."""
+
+    def add(command: F) -> F:
+        for option in (
+            click.option(
+                "--timeout",
+                type=click.FloatRange(0, min_open=True),
+                default=timeout,
+                show_default=True,
+                metavar="SECONDS",
+                help=waiting,
+            ),
+            click.option(
+                "--clients",
+                type=click.IntRange(1),
+                default=100,
+                show_default=True,
+                metavar="N",
+                help=clients,
+            ),
+            click.option(
+                "--max-size",
+                type=click.IntRange(1),
+                default=10_000_000,
+                show_default=True,
+                metavar="BYTES",
+                help=size,
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
 def logging(command: F) -> F:
     """Add the options that say what a server tells about its work."""
     for option in (
@@ -109,6 +145,25 @@ class Place:
     allow_remote: bool
     user: str | None
     metrics: tuple[str, int] | None
+
+
+def check(
+    name: str, users: str | None, store: str | None, site: str | None, ham_loss: float | None
+) -> None:
+    """Refuse what a server cannot do, and hand the loss of ham on to all its processes."""
+    if not hasattr(os, "fork"):
+        raise ValueError(f"genus mail {name} needs a system that can fork: Linux, macOS or a BSD.")
+    if users is not None and (site is None or store is not None):
+        raise click.UsageError(
+            "--users goes with --site, what a new user starts from, and without --store."
+        )
+    if ham_loss is not None:
+        os.environ["GENUS_HAM_LOSS"] = str(ham_loss)
+
+
+def is_handed_over() -> bool:
+    """Whether systemd has opened the sockets."""
+    return os.environ.get("LISTEN_PID") == str(os.getpid())
 
 
 def log_of(log_json: bool, no_log: bool) -> str:

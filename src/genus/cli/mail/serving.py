@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -51,29 +50,11 @@ PORT = 783
     help="Answer so many requests a minute of one peer that is not trusted."
     "  [default: 600 with --users, else no bound]",
 )
-@click.option(
-    "--max-size",
-    type=click.IntRange(1),
-    default=10_000_000,
-    show_default=True,
-    metavar="BYTES",
-    help="Refuse messages that are larger.",
-)
-@click.option(
-    "--clients",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="How many clients each process serves at once; the slowest make room for others.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long a request may take to come in, and an answer to go out.",
+@servers.limits(
+    size="Refuse messages that are larger.",
+    clients="How many clients each process serves at once; the slowest make room for others.",
+    timeout=60,
+    waiting="How long a request may take to come in, and an answer to go out.",
 )
 @servers.logging
 @options.store
@@ -121,23 +102,15 @@ def serve(
             --socket /run/genus/socket --mode 666 --trust vmail
       genus-client --socket /run/genus/socket < message.eml
     """
-    if not hasattr(os, "fork"):
-        raise ValueError("genus mail serve needs a system that can fork: Linux, macOS or a BSD.")
+    servers.check("serve", users, store, site, ham_loss)
     from genus.mail.spamd.access import Access, numbers_of, secret_in
     from genus.mail.spamd.filters import Stores
     from genus.mail.spamd.shared import Rates, Tallies
     from genus.mail.spamd.worker import Conversation, Limits, Service
 
-    if ham_loss is not None:
-        os.environ["GENUS_HAM_LOSS"] = str(ham_loss)  # all processes have it from here
-    if users is not None and (site is None or store is not None):
-        raise click.UsageError(
-            "--users goes with --site, what a new user starts from, and without --store."
-        )
     secret = None if secret_file is None else secret_in(Path(secret_file).expanduser())
     access = Access(users is not None, numbers_of(trust), secret)
-    is_handed_over = os.environ.get("LISTEN_PID") == str(os.getpid())
-    if listen is None and path is None and not is_handed_over:
+    if listen is None and path is None and not servers.is_handed_over():
         listen = servers.HOST, PORT
 
     def service(processes: int) -> Service:

@@ -73,27 +73,23 @@ def verify(store: str | None) -> None:
 def repair(store: str | None) -> None:
     """Write the store anew from the lessons that can be read.
 
-    Counts are again the exact sums of the lessons that are left. The damaged file is kept beside
-    the store, as NAME.damaged.
+    Counts are again the exact sums of the lessons that are left. A damaged file is kept beside the
+    store, as NAME.damaged; in PostgreSQL the lessons that cannot be read are removed.
 
     \b
     Example:
       genus mail repair
     """
     from genus.mail.store import open_store
-    from genus.mail.store.sqlite import SQLiteStore
     from genus.mail.verification import repair as repair_store
 
     opened = open_store(store, create=False)
     try:
-        if not isinstance(opened, SQLiteStore):
-            raise ValueError("Only a store in a file can be repaired; restore the database.")
         done = repair_store(opened)
     finally:
         opened.close()
-    click.echo(
-        f"{done.saved:,} lessons are saved, {done.lost:,} are lost; the old file is {done.old}."
-    )
+    where = "" if done.old is None else f"; the old file is {done.old}"
+    click.echo(f"{done.saved:,} lessons are saved, {done.lost:,} are lost{where}.")
 
 
 @click.command()

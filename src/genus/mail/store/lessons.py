@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from genus._kernel import sum_lessons
+
+SUMMED = 500_000  # tokens that are summed up at once, about
 UNIT = 256  # the weight of a message; halves of it, down to 1, are whole numbers
 
 IMPORTED = b"imported"  # how digests begin that are none of a message
@@ -20,11 +23,11 @@ Row = tuple[bytes, bool, int, bytes, int, int]
 
 
 class NoLesson(ValueError):
-    """What is no lesson, where one should be."""
+    """A row that should be a lesson and is damaged."""
 
 
 def whole(value: object) -> int:
-    """A number of a lesson; what a damaged file has in its place is refused."""
+    """Return a number of a lesson; refuse any other value."""
     if not isinstance(value, int) or not 0 <= value < 1 << 62:
         raise NoLesson(f"{value!r} is no number of messages, or of days")
     return value
@@ -47,17 +50,17 @@ class Lesson:
 
     @property
     def is_import(self) -> bool:
-        """Whether it stands for counts that came from elsewhere, and not for a message."""
+        """Return whether it stands for imported counts, not for a message."""
         return self.digest.startswith(IMPORTED)
 
     @property
     def counts_for(self) -> int:
-        """What it counts for now, of UNIT."""
+        """Return its present weight in UNIT."""
         return self.weight >> self.halvings
 
     @property
     def row(self) -> Row:
-        """As COLUMNS; tokens in little-endian order, whatever the machine."""
+        """Return the values of COLUMNS, with tokens in little-endian order."""
         tokens = self.tokens.astype("<u4").tobytes()
         return self.digest, self.spam, self.day, tokens, self.weight, self.halvings
 
@@ -69,25 +72,42 @@ class Lesson:
         if not isinstance(digest, bytes | bytearray | memoryview):
             raise NoLesson("a lesson is of no message")
         held = np.frombuffer(bytes(tokens), "<u4").astype(np.uint32)
+        if (held[1:] <= held[:-1]).any():
+            raise NoLesson("the tokens of a lesson are not in order")
         return cls(bytes(digest), bool(spam), whole(day), held, whole(weight), whole(halvings))
 
 
 def sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts]:
-    """The tokens of some lessons, ascending, and by how much they change ham and spam, (n, 2).
+    """Return the tokens of lessons, ascending, and their changes of ham and spam, (n, 2).
 
     >>> tokens = np.array([3, 5], dtype=np.uint32)
     >>> sums([Lesson(b"a", True, 0, tokens), Lesson(b"b", False, 0, tokens[:1])])[1].tolist()
     [[256, 256], [0, 256]]
     """
-    if not lessons:
-        return np.zeros(0, np.uint32), np.zeros((0, 2), np.int64)
-    ids, at = np.unique(np.concatenate([each.tokens for each in lessons]), return_inverse=True)
-    sizes = [len(each.tokens) for each in lessons]
-    weight = np.repeat([sign * each.counts_for for each in lessons], sizes)
-    spam = np.repeat([each.spam for each in lessons], sizes)
-    changes = np.zeros((len(ids), 2), np.int64)
-    for column in (0, 1):
-        of_class = spam == column
-        # Sums of whole numbers far below 2⁵³ are exact.
-        changes[:, column] = np.bincount(at[of_class], weight[of_class], len(ids)).astype(np.int64)
-    return ids, changes
+    return placed_sums(lessons, sign)[:2]
+
+
+def sums_in_parts(lessons: Sequence[Lesson], sign: int = 1) -> Iterator[tuple[Tokens, Counts]]:
+    """Yield `sums` for one range of tokens after another, which takes less memory."""
+    parts = 1 + sum(len(each.tokens) for each in lessons) // SUMMED
+    if parts == 1:
+        yield sums(lessons, sign)
+        return
+    bounds = (np.arange(1, parts) * (1 << 32) // parts).astype(np.uint32)
+    cuts = [[0, *each.tokens.searchsorted(bounds), len(each.tokens)] for each in lessons]
+    for part in range(parts):
+        yield sums(
+            [
+                replace(each, tokens=each.tokens[at[part] : at[part + 1]])
+                for each, at in zip(lessons, cuts, strict=True)
+            ],
+            sign,
+        )
+
+
+def placed_sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts, Tokens]:
+    """Return `sums`, and the place of each token of each lesson among the distinct tokens."""
+    by = np.zeros((len(lessons), 2), np.int64)
+    for row, each in zip(by, lessons, strict=True):
+        row[int(each.spam)] = sign * each.counts_for
+    return sum_lessons([each.tokens for each in lessons], by)

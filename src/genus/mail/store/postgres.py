@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from genus.mail.store.lessons import COLUMNS, Counts, Lesson, NoLesson, Tokens
+from genus.mail.store.lessons import COLUMNS, Counts, Lesson, NoLesson, Tokens, sums_in_parts
 from genus.mail.store.protocol import Change, NoStore, Store, StoreError, Totals
 
 VERSION = 1
@@ -176,6 +176,39 @@ class PostgresStore:
                 )
                 yield PostgresChange(self._connection, self._number)
 
+    def recount(self) -> tuple[int, int]:
+        """Make counts and totals the sums of lessons again; how many were saved, and are lost.
+
+        A lesson that cannot be read is removed. All of it happens, or nothing.
+        """
+        saved = lost = 0
+        with self.change() as change:
+            run, owner, last = self._connection.execute, self._number, -1
+            assert isinstance(change, PostgresChange)
+            run("DELETE FROM genus_mail.tokens WHERE owner = %s", (owner,))
+            run(
+                "UPDATE genus_mail.owners SET ham = 0, spam = 0, ham_weight = 0, spam_weight = 0 "
+                "WHERE owner = %s",
+                (owner,),
+            )
+            while rows := run(
+                f"SELECT {COLUMNS}, number FROM genus_mail.lessons "
+                "WHERE owner = %s AND number > %s ORDER BY number LIMIT 1000",
+                (owner, last),
+            ).fetchall():
+                last = rows[-1][-1]
+                lessons = []
+                for row in rows:
+                    try:
+                        lessons.append(Lesson.of_row(row[:-1]))
+                    except NoLesson:
+                        run("DELETE FROM genus_mail.lessons WHERE number = %s", (row[-1],))
+                saved, lost = saved + len(lessons), lost + len(rows) - len(lessons)
+                change.count(lessons, 1)
+                for tokens, by in sums_in_parts(lessons):
+                    change.shift(tokens, by)
+        return saved, lost
+
     def size(self) -> int:
         query = (
             "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c "
@@ -215,8 +248,8 @@ class PostgresStore:
             yield
         except NoLesson as error:
             raise StoreError(
-                f"The store {self.name} is damaged: {error}. Restore it from a copy, or learn anew "
-                "as another owner."
+                f"The store {self.name} is damaged: {error}. Mend it (genus mail repair), restore "
+                "it from a copy, or learn anew as another owner."
             ) from error
         except self._psycopg.Error as error:
             told = " ".join(str(error).split())
@@ -240,22 +273,22 @@ class PostgresChange:
                 "VALUES (%s, %s, %s, %s, %s, %s, %s)",
                 [(self._owner, *each.row) for each in lessons],
             )
-        self._count(lessons, 1)
+        self.count(lessons, 1)
 
     def drop(self, lessons: Sequence[Lesson]) -> None:
         self._connection.execute(
             "DELETE FROM genus_mail.lessons WHERE owner = %s AND digest = ANY(%s)",
             (self._owner, [each.digest for each in lessons]),
         )
-        self._count(lessons, -1)
+        self.count(lessons, -1)
 
     def fade(self, lessons: Sequence[Lesson], halvings: int) -> None:
         self._connection.execute(
             "UPDATE genus_mail.lessons SET halvings = %s WHERE owner = %s AND digest = ANY(%s)",
             (halvings, self._owner, [each.digest for each in lessons]),
         )
-        self._count(lessons, -1)
-        self._count([replace(each, halvings=halvings) for each in lessons], 1)
+        self.count(lessons, -1)
+        self.count([replace(each, halvings=halvings) for each in lessons], 1)
 
     def shift(self, tokens: Tokens, by: Counts) -> None:
         ids = tokens.tolist()
@@ -290,7 +323,8 @@ class PostgresChange:
         ).fetchone()
         return None if row is None else row[0]
 
-    def _count(self, lessons: Sequence[Lesson], sign: int) -> None:
+    def count(self, lessons: Sequence[Lesson], sign: int) -> None:
+        """Add lessons to the totals, or subtract them."""
         ham = [each.counts_for for each in lessons if not each.spam]
         spam = [each.counts_for for each in lessons if each.spam]
         changes = [sign * n for n in (len(ham), len(spam), sum(ham), sum(spam))]

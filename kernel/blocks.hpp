@@ -1,0 +1,109 @@
+// Evidence in lessons by counts without their block; the formulas are in genus/mail/judgement.py.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace genus::blocks {
+
+// Lessons, whose tokens are rows of counts: those of a lesson from where the one before ends.
+struct Lessons {
+    const std::uint32_t* rows;
+    const std::int64_t *sizes, *block;  // (m,) a negative block is none
+    const std::int64_t* spam;           // (m,) 0 or 1
+    const double* weight;               // (m,)
+    std::size_t size;
+};
+
+// Tokens, ascending, and counts of ham and spam in all lessons (k, 2); those of the examples to
+// start from. The low 4 bits of a token are its group; those beyond the number of groups are in the
+// last.
+struct Counts {
+    const std::uint32_t* tokens;
+    const std::int64_t* lessons;
+    std::size_t size;
+    const std::uint32_t* examples;
+    const double* in_examples;
+    std::size_t number_of_examples, groups;
+};
+
+// How many messages there are of ham and spam, the same of examples, the weight of a message, and
+// λ.
+struct Scale {
+    double messages[2], examples[2], unit, pseudo;
+};
+
+// Σ of log-odds and the number of tokens of each group, (m, groups); tokens no other lesson holds.
+struct Evidence {
+    std::vector<double> sums, numbers, fresh;
+};
+
+inline Evidence without_block(const Lessons& lessons, const Counts& counts, const Scale& scale) {
+    const std::size_t m = lessons.size, G = counts.groups;
+    Evidence found{std::vector<double>(m * G), std::vector<double>(m * G), std::vector<double>(m)};
+    std::vector<std::size_t> start(m), order;
+    for (std::size_t i = 0, at = 0; i < m; at += static_cast<std::size_t>(lessons.sizes[i++])) {
+        start[i] = at;
+        if (lessons.block[i] >= 0) order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return lessons.block[a] < lessons.block[b];
+    });
+    std::vector<double> own(2 * counts.size);
+    std::vector<std::uint32_t> example(
+        counts.size);  // where it is among the examples, and one more
+    for (std::size_t row = 0, at = 0; row < counts.size; ++row) {
+        while (at < counts.number_of_examples && counts.examples[at] < counts.tokens[row]) ++at;
+        if (at < counts.number_of_examples && counts.examples[at] == counts.tokens[row])
+            example[row] = static_cast<std::uint32_t>(at + 1);
+    }
+    const auto add_own = [&](std::size_t i, double sign) {
+        const std::uint32_t* row = lessons.rows + start[i];
+        for (std::int64_t t = 0; t < lessons.sizes[i]; ++t)
+            own[2 * std::size_t{row[t]} + static_cast<std::size_t>(lessons.spam[i])] +=
+                sign * lessons.weight[i];
+    };
+    for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+        double messages[2] = {scale.messages[0], scale.messages[1]};
+        const std::int64_t block = lessons.block[order[first]];
+        for (; last < order.size() && lessons.block[order[last]] == block; ++last) {
+            add_own(order[last], 1);
+            messages[lessons.spam[order[last]]] -= lessons.weight[order[last]] / scale.unit;
+        }
+        const double examples = scale.examples[0] + scale.examples[1];
+        for (double& each : messages) each = std::max(each, 0.0);
+        const double share = examples / (examples + 2 * std::min(messages[0], messages[1]));
+        for (int c = 0; c < 2; ++c) messages[c] += share * scale.examples[c];
+        const double epsilon = 2 * scale.pseudo / std::max(messages[0] + messages[1], 1.0);
+        for (std::size_t j = first; j < last; ++j) {
+            const std::size_t i = order[j];
+            for (std::int64_t t = 0; t < lessons.sizes[i]; ++t) {
+                const std::size_t row = lessons.rows[start[i] + static_cast<std::size_t>(t)];
+                double rate[2];
+                bool is_held = false, is_known = false;
+                for (std::size_t c = 0; c < 2; ++c) {
+                    // Lessons may have been forgotten since they were read.
+                    double count = std::max(
+                        static_cast<double>(counts.lessons[2 * row + c]) - own[2 * row + c], 0.0);
+                    is_held |= count != 0;
+                    if (example[row] > 0)
+                        count +=
+                            counts.in_examples[2 * (example[row] - 1) + c] * share * scale.unit;
+                    is_known |= count != 0;
+                    rate[c] = count / (scale.unit * std::max(messages[c], 1.0)) + epsilon;
+                }
+                const std::size_t cell =
+                    i * G + std::min<std::size_t>(counts.tokens[row] & 15, G - 1);
+                if (is_known) found.sums[cell] += std::log(rate[1] / rate[0]);
+                found.numbers[cell] += 1;
+                found.fresh[i] += !is_held;
+            }
+        }
+        for (std::size_t j = first; j < last; ++j) add_own(order[j], -1);
+    }
+    return found;
+}
+
+}  // namespace genus::blocks

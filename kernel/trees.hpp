@@ -1,0 +1,390 @@
+// Trees that divide rows by their cells, one column after another, down to shares of the classes.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "pairs.hpp"
+
+namespace genus {
+
+// A row goes to `child` if its cell in `column` is below `cut`, else to child + 1. A node whose
+// child is negative is leaf -1 - child.
+struct Node {
+    std::int32_t column, cut, child;
+};
+
+// Trees side by side; `share` is how much of a node's weight went to its child, `values` (leaves,
+// K) are the shares of classes. A cell that is `unknown` or above is not known.
+struct Trees {
+    const Node* nodes;
+    const double* share;
+    const double* values;
+    const std::int64_t* starts;  // (count + 1), the first node of each tree
+    std::size_t count, K;
+    Cell unknown;
+};
+
+inline std::uint64_t mixed(std::uint64_t x) {  // splitmix64 (Steele et al. 2014)
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+// What trees are grown from: cells of rows, whose columns are laid out side by side, and classes.
+struct Rows {
+    Cells cells;
+    Layout layout;
+    Labels labels;
+    const std::int64_t* fold;
+    const double* share;        // (K,), which the shares of a root are drawn to
+    const std::uint64_t* keys;  // (columns,), which stand for them when some are drawn
+};
+
+struct Limits {
+    std::size_t trees, leaves, tried;  // tried: columns that a node chooses between
+};
+
+// One tree while it grows: the best first, until it has so many leaves.
+class Growing {
+public:
+    std::vector<Node> nodes;
+    std::vector<double> share, values;
+
+    Growing(const Rows& rows, const Limits& limits)
+        : in_(rows),
+          limits_(limits),
+          K_(rows.labels.classes),
+          columns_(rows.layout.columns),
+          left_(K_),
+          right_(K_) {}
+
+    // Tree `number`, from rows of all folds but one.
+    void grow(std::size_t number, std::int64_t left_out) {
+        nodes.clear(), share.clear(), values.clear(), grown_.clear(), p_.clear(), rows_.clear();
+        for (std::size_t i = 0; i < in_.cells.rows; ++i)
+            if (in_.fold[i] != left_out && in_.labels.w(i) > 0)
+                rows_.push_back(static_cast<std::uint32_t>(i));
+        sorted_.resize(rows_.size());
+        add(0, rows_.size(), mixed(number), in_.share);
+        for (std::size_t leaves = 1; leaves < limits_.leaves && !waiting_.empty(); ++leaves) {
+            const std::size_t parent = waiting_.top().second.second;
+            waiting_.pop();
+            divide(parent);
+        }
+        while (!waiting_.empty()) waiting_.pop();
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            if (nodes[i].child >= 0) continue;
+            nodes[i].child = -1 - static_cast<std::int32_t>(values.size() / K_);
+            values.insert(values.end(), p_.begin() + i * K_, p_.begin() + (i + 1) * K_);
+        }
+    }
+
+private:
+    struct Grown {
+        std::size_t begin, end;
+        std::uint64_t seed;
+        double gain = 0, total = 0, below = 0;
+        std::int32_t column = 0, cut = 0;
+    };
+
+    // A leaf of rows [begin, end), waiting to be divided if that gains anything.
+    void add(std::size_t begin, std::size_t end, std::uint64_t seed, const double* parent) {
+        Grown own{begin, end, seed};
+        std::vector<double> counts(K_);
+        for (std::size_t r = begin; r < end; ++r)
+            counts[in_.labels.k(rows_[r])] += in_.labels.w(rows_[r]);
+        for (const double c : counts) own.total += c;
+        const std::size_t at = nodes.size();
+        const std::vector<double> above(parent, parent + K_);  // `p_` may move
+        for (std::size_t k = 0; k < K_; ++k) p_.push_back((counts[k] + above[k]) / (own.total + 1));
+        search(own, counts);
+        nodes.push_back({0, 0, -1});
+        share.push_back(0);
+        grown_.push_back(own);
+        if (own.gain > 0)
+            waiting_.push({static_cast<float>(own.gain), {-static_cast<double>(at), at}});
+    }
+
+    void divide(std::size_t at) {
+        const Grown own = grown_[at];
+        const Cell* cell = in_.cells(static_cast<std::size_t>(own.column));
+        const auto middle =
+            std::stable_partition(rows_.begin() + own.begin, rows_.begin() + own.end,
+                                  [&](std::uint32_t row) { return cell[row] < own.cut; });
+        const std::size_t m = static_cast<std::size_t>(middle - rows_.begin());
+        nodes[at] = {own.column, own.cut, static_cast<std::int32_t>(nodes.size())};
+        share[at] = own.below / own.total;
+        add(own.begin, m, mixed(own.seed), p_.data() + at * K_);
+        add(m, own.end, mixed(~own.seed), p_.data() + at * K_);
+    }
+
+    // The best of some columns, and of all if none of these divides the rows.
+    void search(Grown& own, const std::vector<double>& counts) {
+        double squares = 0;
+        for (const double c : counts) squares += c * c;
+        if (own.end - own.begin < 2 || squares >= own.total * own.total * (1 - least)) return;
+        for (std::size_t j = 0; j < columns_.size(); ++j)
+            columns_[j] = {mixed(own.seed ^ in_.keys[j]), j};
+        std::sort(columns_.begin(), columns_.end());
+        for (std::size_t i = 0; i < columns_.size() && (i < limits_.tried || own.gain == 0); ++i)
+            sweep(own, columns_[i].second, counts, squares);
+    }
+
+    // Gini's gain, Σ_k L_k²/L + R_k²/R - T_k²/T, of every cut of a column.
+    void sweep(Grown& own, std::size_t j, const std::vector<double>& counts, double squares) {
+        sort(own, j);
+        const Cell* cell = in_.cells(j);
+        std::fill(left_.begin(), left_.end(), 0.0);
+        std::copy(counts.begin(), counts.end(), right_.begin());
+        double L = 0, below = 0, above = squares;
+        for (std::size_t r = own.begin; r < own.end; ++r) {
+            const std::uint32_t row = sorted_[r];
+            const double w = in_.labels.w(row);
+            double &l = left_[in_.labels.k(row)], &o = right_[in_.labels.k(row)];
+            below += w * (2 * l + w), l += w;
+            above -= w * (2 * o - w), o -= w;
+            L += w;
+            if (r + 1 == own.end || cell[sorted_[r + 1]] == cell[row]) continue;
+            const double gain = below / L + above / (own.total - L) - squares / own.total;
+            if (gain > std::max(own.gain * (1 + least), own.total * least)) {
+                own.gain = gain, own.below = L;
+                own.column = static_cast<std::int32_t>(j), own.cut = cell[sorted_[r + 1]];
+            }
+        }
+    }
+
+    // Put the rows of a node in the order of a column's cells.
+    void sort(const Grown& own, std::size_t j) {
+        const Cell* cell = in_.cells(j);
+        const std::size_t first = in_.layout.start(j), size = in_.layout.size(j);
+        if (own.end - own.begin < size / 4) {
+            std::copy(rows_.begin() + own.begin, rows_.begin() + own.end,
+                      sorted_.begin() + own.begin);
+            std::sort(sorted_.begin() + own.begin, sorted_.begin() + own.end,
+                      [&](std::uint32_t a, std::uint32_t b) {
+                          return std::pair(cell[a], a) < std::pair(cell[b], b);
+                      });
+            return;
+        }
+        ends_.assign(size + 1, 0);
+        for (std::size_t r = own.begin; r < own.end; ++r) ++ends_[cell[rows_[r]] - first + 1];
+        for (std::size_t s = 0; s < size; ++s) ends_[s + 1] += ends_[s];
+        for (std::size_t r = own.begin; r < own.end; ++r)
+            sorted_[own.begin + ends_[cell[rows_[r]] - first]++] = rows_[r];
+    }
+
+    static constexpr double least = 1e-9;  // of a gain: less is rounding, and a tie is the first's
+
+    const Rows& in_;
+    const Limits& limits_;
+    std::size_t K_;
+    std::vector<std::pair<std::uint64_t, std::size_t>> columns_;  // in a random order
+    std::vector<std::uint32_t> rows_, sorted_;
+    std::vector<std::size_t> ends_;
+    std::vector<double> left_, right_, p_;
+    std::vector<Grown> grown_;
+    std::priority_queue<std::pair<float, std::pair<double, std::size_t>>> waiting_;
+};
+
+struct Forest {
+    std::vector<Node> nodes;
+    std::vector<double> share, values;
+    std::vector<std::int64_t> starts{0};
+};
+
+// `trees` for every fold, from the rows of the other folds, in the order of the folds.
+inline Forest grow_trees(const Rows& rows, const Limits& limits, std::size_t folds,
+                         std::size_t threads) {
+    const std::size_t count = limits.trees * folds;
+    std::vector<Growing> trees(count, Growing(rows, limits));
+    const std::size_t parts = std::min(ranges(rows.cells.rows * limits.tried * count, threads),
+                                       std::max(count, std::size_t{1}));
+    std::atomic<std::size_t> next{0};
+    std::vector<char> failed(parts, 0);
+    parallel_for(parts, parts, [&](std::size_t part, std::size_t, std::size_t) {
+        try {
+            for (std::size_t t; (t = next.fetch_add(1)) < count;) {
+                Growing own(rows, limits);
+                own.grow(t, static_cast<std::int64_t>(t / limits.trees));
+                trees[t].nodes = std::move(own.nodes);
+                trees[t].share = std::move(own.share);
+                trees[t].values = std::move(own.values);
+            }
+        } catch (const std::bad_alloc&) {
+            failed[part] = 1;
+        }
+    });
+    if (std::find(failed.begin(), failed.end(), 1) != failed.end()) throw std::bad_alloc();
+    Forest forest;
+    for (const Growing& tree : trees) {
+        const auto node = static_cast<std::int32_t>(forest.nodes.size());
+        const auto leaf = static_cast<std::int32_t>(forest.values.size() / rows.labels.classes);
+        for (Node own : tree.nodes) {
+            own.child += own.child < 0 ? -leaf : node;
+            forest.nodes.push_back(own);
+        }
+        forest.share.insert(forest.share.end(), tree.share.begin(), tree.share.end());
+        forest.values.insert(forest.values.end(), tree.values.begin(), tree.values.end());
+        forest.starts.push_back(static_cast<std::int64_t>(forest.nodes.size()));
+    }
+    return forest;
+}
+
+// Add the shares of the leaf that a row falls into; where a cell is not known, those of both sides.
+inline void add_leaves(const Trees& trees, const Cells& cells, std::size_t row, std::size_t node,
+                       double weight, double* out) {
+    for (;;) {
+        const Node own = trees.nodes[node];
+        if (own.child < 0) {
+            const double* value = trees.values + static_cast<std::size_t>(-1 - own.child) * trees.K;
+            for (std::size_t k = 0; k < trees.K; ++k) out[k] += weight * value[k];
+            return;
+        }
+        const Cell cell = cells(static_cast<std::size_t>(own.column))[row];
+        const auto child = static_cast<std::size_t>(own.child);
+        if (cell < trees.unknown) {
+            node = child + (cell >= own.cut);
+            continue;
+        }
+        add_leaves(trees, cells, row, child + 1, weight * (1 - trees.share[node]), out);
+        weight *= trees.share[node];
+        node = child;
+    }
+}
+
+// The mean over trees of the shares of classes, (rows, K).
+inline Buffer<double> average_trees(const Trees& trees, const Cells& cells, std::size_t threads) {
+    constexpr std::size_t block = 256;  // rows whose cells stay in cache, tree after tree
+    auto out = zeros<double>(cells.rows * trees.K);
+    const double weight = 1.0 / static_cast<double>(std::max(trees.count, std::size_t{1}));
+    const std::size_t parts = ranges(cells.rows * trees.count * 8, threads);
+    parallel_for(cells.rows, parts, [&](std::size_t, std::size_t begin, std::size_t end) {
+        for (; begin < end; begin += block)
+            for (std::size_t t = 0; t < trees.count; ++t)
+                for (std::size_t row = begin; row < std::min(begin + block, end); ++row)
+                    add_leaves(trees, cells, row, static_cast<std::size_t>(trees.starts[t]), weight,
+                               out.get() + row * trees.K);
+    });
+    return out;
+}
+
+// The same for the first columns of an order only, s = 1, 2, … of them, (s, rows, K). Column j is
+// known from step rank[j] on. A leaf weighs w_s at step s: the product of the shares of all nodes
+// above it whose column is not known yet, and nothing from the step on at which the row turns away.
+// The nodes below one are worth their mean, `expected`, before any column of theirs is known, and
+// where they weigh less than `least` of what they can.
+class InOrder {
+public:
+    InOrder(const Trees& trees, const Cells& cells, const std::int64_t* rank, std::size_t steps,
+            double least)
+        : trees_(trees), cells_(cells), rank_(rank), steps_(steps), least_(least) {
+        const auto N = static_cast<std::size_t>(trees.starts[trees.count]);
+        first_.assign(N, static_cast<std::uint32_t>(steps));
+        expected_.assign(N * trees.K, 0.0);
+        for (std::size_t i = N; i-- > static_cast<std::size_t>(trees.starts[0]);) {
+            const Node own = trees.nodes[i];
+            double* mean = expected_.data() + i * trees.K;
+            if (own.child < 0) {
+                std::copy_n(trees.values + static_cast<std::size_t>(-1 - own.child) * trees.K,
+                            trees.K, mean);
+                continue;
+            }
+            const auto child = static_cast<std::size_t>(own.child);
+            const auto known = static_cast<std::uint32_t>(
+                std::min(static_cast<std::size_t>(rank[own.column]), steps));
+            first_[i] = std::min({known, first_[child], first_[child + 1]});
+            for (std::size_t k = 0; k < trees.K; ++k)
+                mean[k] = trees.share[i] * expected_[child * trees.K + k] +
+                          (1 - trees.share[i]) * expected_[(child + 1) * trees.K + k];
+        }
+    }
+
+    // Sums of one row, (steps, K), with room for the weights of all nodes on the way down.
+    void add(std::size_t row, std::vector<double>& weights, double* sums) const {
+        std::fill_n(weights.begin(), steps_, 1.0);
+        for (std::size_t t = 0; t < trees_.count; ++t)
+            visit({row, weights, sums}, static_cast<std::size_t>(trees_.starts[t]), 0, 0, steps_,
+                  least_);
+    }
+
+private:
+    struct Sums {
+        std::size_t row;
+        std::vector<double>& weights;
+        double* of_steps;
+    };
+
+    // The weights of a node are those from `at` on, of the steps from `begin` to before `end`; from
+    // step to step they do not fall.
+    void visit(const Sums& out, std::size_t node, std::size_t at, std::size_t begin,
+               std::size_t end, double least) const {
+        const Node own = trees_.nodes[node];
+        const std::size_t K = trees_.K;
+        const double* mean = expected_.data() + node * K;
+        for (; begin < end && (begin < first_[node] || out.weights[at + begin] < least); ++begin)
+            for (std::size_t k = 0; k < K; ++k)
+                out.of_steps[begin * K + k] += out.weights[at + begin] * mean[k];
+        if (begin >= end) return;
+        const auto j = static_cast<std::size_t>(own.column);
+        const Cell cell = cells_(j)[out.row];
+        const bool known = cell < trees_.unknown;
+        const auto since = known ? static_cast<std::size_t>(rank_[j]) : steps_;
+        const std::size_t open = std::min(since, end);  // before it both sides are possible
+        const std::size_t next = at + steps_;
+        if (out.weights.size() < next + steps_) out.weights.resize(2 * (next + steps_));
+        for (const bool above : {false, true}) {
+            const double part = above ? 1 - trees_.share[node] : trees_.share[node];
+            const bool follows = known && (cell >= own.cut) == above;
+            const std::size_t last = follows ? end : open;
+            if (begin >= last) continue;
+            for (std::size_t s = begin; s < last; ++s)
+                out.weights[next + s] = out.weights[at + s] * (s < open ? part : 1.0);
+            const double limit = known ? least : least * part;  // of rows that are not known
+            visit(out, static_cast<std::size_t>(own.child) + above, next, begin, last, limit);
+        }
+    }
+
+    const Trees& trees_;
+    const Cells& cells_;
+    const std::int64_t* rank_;
+    std::size_t steps_;
+    double least_;
+    std::vector<std::uint32_t> first_;  // the step from which on a column below a node is known
+    std::vector<double> expected_;
+};
+
+inline Buffer<double> average_trees_in_order(const Trees& trees, const Cells& cells,
+                                             const std::int64_t* rank, std::size_t steps,
+                                             double least, std::size_t threads) {
+    const std::size_t size = steps * trees.K;
+    auto out = zeros<double>(size * cells.rows);
+    const InOrder in(trees, cells, rank, steps, least);
+    const double count = static_cast<double>(std::max(trees.count, std::size_t{1}));
+    const std::size_t parts = ranges(cells.rows * trees.count * 64, threads);
+    std::vector<char> failed(parts, 0);
+    parallel_for(cells.rows, parts, [&](std::size_t part, std::size_t begin, std::size_t end) {
+        try {
+            std::vector<double> weights(steps), sums;
+            for (std::size_t row = begin; row < end; ++row) {
+                sums.assign(size, 0.0);
+                in.add(row, weights, sums.data());
+                for (std::size_t s = 0; s < steps; ++s)
+                    for (std::size_t k = 0; k < trees.K; ++k)
+                        out[(s * cells.rows + row) * trees.K + k] = sums[s * trees.K + k] / count;
+            }
+        } catch (const std::bad_alloc&) {
+            failed[part] = 1;
+        }
+    });
+    if (std::find(failed.begin(), failed.end(), 1) != failed.end()) throw std::bad_alloc();
+    return out;
+}
+
+}  // namespace genus

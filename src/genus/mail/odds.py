@@ -1,0 +1,53 @@
+"""The log-odds of tokens, and the evidence of their groups.
+
+With n_s, n_h messages of spam and ham that hold a token, of N_s and N_h, those to start from
+included (`start.py`), a token's log-odds is
+
+    w = log (n_s/N_s + ε) − log (n_h/N_h + ε),        ε = 2λ / (N_s + N_h),
+
+and nothing if it was never seen: the ratio of what a naive Bayes filter believes of messages that
+hold it, classes alike. A group's evidence is a shrunken mean of its tokens' log-odds,
+
+    x_g = b tanh (m_g / b),        m_g = Σ w / (n_g + 5),
+
+because words repeat each other, and a long message is not surer than a short one; and no group may
+say more than b alone, whatever was put into it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus.mail.start import start
+from genus.mail.store import UNIT, Totals
+from genus.mail.store.lessons import Counts, Tokens
+from genus.mail.tokens import GROUPS, groups_of
+
+Array = NDArray[np.float64]
+PSEUDO = 0.03  # λ
+SHRINK = 5.0  # tokens that say nothing, in every group
+BOUND = 2.0  # b
+
+
+def log_odds(tokens: Tokens, counts: Counts | Array, totals: Totals | tuple[float, float]) -> Array:
+    """Return the log-odds of spam of each token, from its counts (n, 2) in UNIT."""
+    ham, spam = totals.weights if isinstance(totals, Totals) else totals
+    counts, ham, spam = start().added(tokens, counts, ham, spam)
+    ε = 2 * PSEUDO / max(ham + spam, 1.0)
+    of_ham = counts[:, 0] / (UNIT * max(ham, 1.0)) + ε
+    of_spam = counts[:, 1] / (UNIT * max(spam, 1.0)) + ε
+    return np.where(counts.any(axis=1), np.log(of_spam / of_ham), 0.0)
+
+
+def features(tokens: Tokens, odds: Array, message: NDArray[np.intp], messages: int) -> Array:
+    """Return the evidence (messages, groups) of tokens, given the message of each token."""
+    cell = message * len(GROUPS) + groups_of(tokens)
+    size = messages * len(GROUPS)
+    summed = np.bincount(cell, odds, size)
+    number = np.bincount(cell, minlength=size)
+    return bounded(summed / (number + SHRINK)).reshape(messages, len(GROUPS))
+
+
+def bounded(mean: Array) -> Array:
+    return BOUND * np.tanh(mean / BOUND)

@@ -1,0 +1,221 @@
+"""Files of SQLite that are stores: how they are opened, made and carried over; their errors."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from genus.mail.store.lessons import COLUMNS, Lesson
+from genus.mail.store.protocol import NoStore, StoreError
+from genus.mail.store.sqlite_rows import MANY, SCHEMA, SQLiteChange, sum_of, text
+
+VERSION = 2
+APPLICATION = 0x67656E75  # "genu", in the header of the file
+PATIENCE = 60.0  # seconds that a process waits for others
+
+
+def beside(path: Path, end: str) -> Path:
+    """Return the path of a file that SQLite keeps beside another."""
+    return path.with_name(path.name + end)
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what identifies a file, or None if it does not exist."""
+    try:
+        told = path.stat()
+    except FileNotFoundError:
+        return None
+    return told.st_dev, told.st_ino
+
+
+def remove_log(path: Path, log: tuple[int, int] | None) -> None:
+    """Remove the log of a file that is no longer at the path; `log` identifies it.
+
+    SQLite leaves it there when it closes such a file, and would write what is in it into the file
+    that has come.
+    """
+    if log is not None and identity(beside(path, "-wal")) == log:
+        for end in ("-wal", "-shm"):
+            beside(path, end).unlink(missing_ok=True)
+
+
+def frozen(path: Path) -> tuple[int, ...] | None:
+    """Return what shows a change of a read-only file, or None if it can be written.
+
+    A site's store may be in a folder where its users must not write, and SQLite would need to, for
+    the files that it has beside one while somebody uses it. If they are not there, nobody does.
+    """
+    if not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        return None
+    if beside(path, "-wal").exists():
+        return None
+    told = path.stat()
+    return told.st_ino, told.st_size, told.st_mtime_ns
+
+
+def connect(path: Path, create: bool, is_frozen: bool) -> sqlite3.Connection:
+    """Connect to a store of this version; create or convert it if necessary."""
+    there = path.exists() and path.stat().st_size > 0
+    if not there and not create:
+        raise NoStore(
+            f"There is no store at {path.absolute()}. Learn some mail first: "
+            "genus mail learn --spam PATH --ham PATH."
+        )
+    if path.is_dir():
+        raise StoreError(
+            f"{path} is a folder. Name a file as store, such as {path / 'mail.sqlite'}."
+        )
+    if not there:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # mail is nobody else's affair
+        with suppress(OSError):  # an empty file that was there, perhaps another user's
+            path.chmod(0o600)
+    how = "?immutable=1" if is_frozen else ""
+    connection = sqlite3.connect(
+        path.absolute().as_uri() + how, timeout=PATIENCE, isolation_level=None, uri=True
+    )
+    try:
+        prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    run = connection.execute
+    run("PRAGMA secure_delete = ON")
+    if is_empty(connection):
+        switch_to_wal(connection)
+        run("BEGIN IMMEDIATE")  # another process may be making it, too
+        if is_empty(connection):
+            create_tables(connection)
+        run("COMMIT")
+    (application,) = run("PRAGMA application_id").fetchone()
+    if application != APPLICATION:
+        raise StoreError(f"{path} is a database of something else. Name another file as store.")
+    (version,) = run("PRAGMA user_version").fetchone()
+    if version == 1:
+        carry_over(connection, path)
+    elif version != VERSION:
+        raise StoreError(
+            f"{path} is a store of version {version}, and this genus knows {VERSION}. "
+            "Use the genus that wrote it, or learn anew."
+        )
+    run("PRAGMA synchronous = FULL")
+    run("PRAGMA cache_size = -8192")  # KiB
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    for statement in SCHEMA.split(";"):
+        connection.execute(statement)
+    connection.executemany(
+        "INSERT INTO totals VALUES (?, 0, 0, ?)", [(spam, sum_of(spam, 0, 0)) for spam in (0, 1)]
+    )
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def carry_over(connection: sqlite3.Connection, path: Path) -> None:
+    """Convert a store of version 1 to this version in one transaction."""
+    run = connection.execute
+    try:
+        run("BEGIN IMMEDIATE")
+        if run("PRAGMA user_version").fetchone() == (1,):  # else another process has done it
+            for table in ("tokens", "lessons", "totals", "notes"):
+                run(f"ALTER TABLE {table} RENAME TO old_{table}")
+            run("DROP INDEX lessons_by_class")
+            create_tables(connection)
+            change, last = SQLiteChange(connection), -1
+            while rows := run(
+                f"SELECT {COLUMNS}, number FROM old_lessons WHERE number > ? ORDER BY number "
+                "LIMIT 1000",
+                (last,),
+            ).fetchall():
+                last = rows[-1][-1]
+                change.write([Lesson.of_row(row[:-1]) for row in rows])
+            last = -1
+            while rows := run(
+                "SELECT id, ham, spam FROM old_tokens WHERE id > ? ORDER BY id LIMIT ?",
+                (last, MANY),
+            ).fetchall():
+                last = rows[-1][0]
+                counts = np.array(rows, np.int64)
+                change.shift(counts[:, 0].astype(np.uint32), counts[:, 1:])
+            for name, value in run("SELECT name, value FROM old_notes").fetchall():
+                change.put(text(name), text(value))
+            for table in ("tokens", "lessons", "totals", "notes"):
+                run(f"DROP TABLE old_{table}")
+        run("COMMIT")
+    except BaseException as error:
+        if connection.in_transaction:
+            run("ROLLBACK")
+        if "readonly" not in str(error):
+            raise
+        raise StoreError(
+            f"{path} is a store of version 1, which this user cannot write. Let its owner carry "
+            f"it over: genus mail stats --store {path}."
+        ) from error
+    with suppress(sqlite3.Error):  # room is given back when nobody else has it open
+        run("VACUUM")
+
+
+def is_empty(connection: sqlite3.Connection) -> bool:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return application == 0 and tables == 0
+
+
+def switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Switch to WAL mode; wait for others here, because SQLite does not."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+def sentence(path: Path, error: Exception) -> StoreError:
+    """Return an error of SQLite as an error that users understand."""
+    told = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    if "full" in told or is_full(path, error):
+        return StoreError(f"The disk of the store {path} is full. Make room, and try again.")
+    if "locked" in told or "busy" in told:
+        return StoreError(
+            f"The store {path} has been in use by another process for {PATIENCE:.0f} s. Try again."
+        )
+    is_of_value = isinstance(error, UnicodeDecodeError | OverflowError | TypeError)
+    if is_of_value or "not a database" in told or "malformed" in told:
+        return damaged(path, told)
+    if "readonly" in told:
+        return StoreError(f"The store {path} can be read, but not written, by this user.")
+    return StoreError(f"Cannot use the store {path}: {told}. Check that it can be written.")
+
+
+def damaged(path: Path, told: str) -> StoreError:
+    return StoreError(
+        f"{path} is no store, or it is damaged: {told}. Mend it (genus mail repair), restore it "
+        "from a copy, or move it away and learn anew."
+    )
+
+
+def is_full(path: Path, error: Exception) -> bool:
+    """Return whether the disk is full, which SQLite does not report for the files beside."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if "disk I/O error" not in str(error):
+        return False
+    with suppress(OSError):
+        return shutil.disk_usage(path.parent).free < 1 << 16
+    return False
