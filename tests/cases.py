@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from genus import (
+    AODE,
     GDA,
+    TAN,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -25,6 +27,7 @@ from genus import (
     GammaNB,
     GaussianNB,
     MultinomialNB,
+    NearestShrunkenCentroids,
     PoissonNB,
 )
 from scope import at_night
@@ -77,6 +80,7 @@ GAUSSIAN = [
     Case("GDA separate diagonal", GDA(shared=False, diagonal=True), NUMBERS),
     Case("GaussianNB", GaussianNB(), NUMBERS),
 ]
+CENTROIDS = [Case("NearestShrunkenCentroids", NearestShrunkenCentroids(0.1), NUMBERS)]
 CATEGORICAL = [
     Case("CategoricalNB", CategoricalNB(), CODES, counts=True),
     Case("CategoricalNB bins", CategoricalNB(bins=Discretizer()), NUMBERS),
@@ -89,7 +93,8 @@ LINEAR = [
 ]
 DISCRETE = CATEGORICAL + LINEAR
 POSITIVE = [Case("GammaNB", GammaNB(), SIZES, counts=True)]
-CASES = GAUSSIAN + DISCRETE + POSITIVE
+PAIRED = [Case("TAN", TAN(), CODES, counts=True), Case("AODE", AODE(), CODES, counts=True)]
+CASES = GAUSSIAN + DISCRETE + POSITIVE + PAIRED + CENTROIDS
 FULL = [GAUSSIAN[0], GAUSSIAN[2]]  # the forms with covariances
 
 

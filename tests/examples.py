@@ -20,7 +20,9 @@ from scipy.special import gammaln
 from sklearn.base import clone
 
 from genus import (
+    AODE,
     GDA,
+    TAN,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -29,6 +31,7 @@ from genus import (
     GaussianNB,
     LinearDiscriminantAnalysis,
     MultinomialNB,
+    NearestShrunkenCentroids,
     PoissonNB,
     QuadraticDiscriminantAnalysis,
     TableClassifier,
@@ -125,6 +128,7 @@ CODES = Rows(
 )
 WORDS = CODES.map(lambda X: np.array(["okapi", "quagga", "zebra"], dtype=object)[X.astype(int)])
 MIXED = replace(CODES, X=np.stack([WORDS.X[:, 0], CODES.X[:, 1].astype(object)], axis=1))
+THREE = replace(CODES, X=np.hstack([MIXED.X, WORDS.X[::-1, :1]]))
 TEXTS = COUNTS.map(
     lambda X: np.array(
         [[" ".join(np.repeat(["okapi", "quagga", "zebra"], row))] for row in X.astype(int)],
@@ -339,6 +343,8 @@ NIGHTLY = {
     "ComplementNB auto",
     "ComplementNB norm CSR",
     "GDA 0.1",
+    "GDA EVI",
+    "GDA VEE",
     "GDA oas",
     "GDA separate 0.1",
     "GDA separate ledoit-wolf",
@@ -467,6 +473,10 @@ def variants() -> Iterator[Variant]:
     yield gaussian("GDA separate unbiased", GDA(shared=False, unbiased=True), *every)
     yield gaussian("GDA between", GDA(shared=0.3), *every)
     yield gaussian("GDA between 0.1", GDA(shared=0.6, shrinkage=0.1, unbiased=True), *every)
+    yield gaussian("GDA auto", GDA("auto"), *every, {"shared": 0.3})
+    yield gaussian("GDA auto diagonal", GDA("auto", diagonal=True, unbiased=True), *every)
+    for code in ("EVI", "VEE", "VVE", "VEV"):
+        yield gaussian(f"GDA {code}", GDA(code), {"shared": "VVV"}, {"shared": "EEV"}, shared)
     yield gaussian("GDA separate 0.1", GDA(shared=False, shrinkage=0.1), *every)
     yield gaussian("GDA separate oas", GDA(shared=False, shrinkage="oas", unbiased=True), *every)
     yield gaussian("GDA separate ledoit-wolf", GDA(shared=False, shrinkage="ledoit-wolf"), *every)
@@ -482,12 +492,15 @@ def variants() -> Iterator[Variant]:
         ("GDA wide", WideGDA(singular="error"), (unbiased, shrunk, oas, diagonal)),
         ("GDA wide oas", WideGDA(shrinkage="oas"), (shrunk, unbiased)),
         ("GDA wide separate", WideGDA(False, shrinkage="oas"), every),
+        ("GDA wide auto", WideGDA("auto"), (shared, diagonal)),
         ("GDA wide ledoit-wolf", WideGDA(shrinkage="ledoit-wolf"), (*every, {"shared": False})),
     ):
         rows = replace(gaussian(name, estimator, *options), solid=wide)
         yield replace(rows, columns=(numbers,) * wide.X.shape[1])
     yield gaussian("GDA diagonal", GDA(diagonal=True), unbiased, {"shared": False})
     yield gaussian("GDA separate diagonal", GDA(shared=False, diagonal=True), shared, unbiased)
+    centroids = NearestShrunkenCentroids
+    yield gaussian("NearestShrunkenCentroids", centroids(0.5), {"threshold": 0}, {"threshold": 9})
     yield gaussian("GaussianNB", GaussianNB(), unbiased, {"var_smoothing": 0.5})
     yield gaussian(
         "GaussianNB floor",
@@ -567,6 +580,17 @@ def variants() -> Iterator[Variant]:
     yield binned("uniform", *grid, bins=Discretizer("uniform", n_bins=4))
     yield binned("mdlp auto", *grid, bins=Discretizer(), alpha="auto")
     yield binned("uniform origin", bins=Discretizer("uniform", n_bins=3, origin=200.0), m=1)
+
+    for dependent in (TAN, AODE):
+        name = dependent.__name__
+        again = {"alpha": 0.3}, {"priors": PRIORS}, {"alpha": 4, "priors": PRIORS}
+        for told, rows, cell, options in (
+            ("", CODES, (codes, codes), {}),
+            (" words", WORDS, (words, words), {"alpha": 0.5, "priors": PRIORS}),
+            (" mixed", THREE, (words, codes, words), {"alpha": 0.1}),
+        ):
+            estimator = dependent(**options)
+            yield Variant(f"{name}{told}", estimator, cell, rows, value_fit, again)
 
     def things(name: str, estimator: Any, *options: dict[str, Any]) -> Iterator[Variant]:
         return dense_and_sparse(discrete(name, estimator, COUNTS, counts, list_fit, *options))
@@ -670,6 +694,8 @@ def variants() -> Iterator[Variant]:
     yield planned(" together", alone, priors, **together)
     yield planned(" product", given, priors, **product)
     yield planned(" tree", {"dependence": False}, priors, dependence="tree", **product)
+    curved = {"families": {"x0": "kernel", "x4": "negative-binomial"}}
+    yield planned(" curves", product, **curved, **product)
     yield planned(" product given", {"families": "auto"}, **product, **given)
 
 

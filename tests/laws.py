@@ -190,7 +190,9 @@ def close_sums(rows: Rows) -> Same:
     n = 1 + rows.weights.sum()
     outer = r[:, None] * r
 
-    def same(a: Moments, b: Moments) -> bool:
+    def same(a: Any, b: Any) -> bool:
+        if isinstance(a, Compound):
+            return same(a["sums"], b["sums"]) and close_tallies(a["sample"], b["sample"])
         classes = np.union1d(a.classes.astype(str), b.classes.astype(str))
         a, b = (
             s.moments.align(classes, len(mean)).about(

@@ -3,7 +3,9 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from genus import (
+    AODE,
     GDA,
+    TAN,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -12,6 +14,7 @@ from genus import (
     GaussianNB,
     LinearDiscriminantAnalysis,
     MultinomialNB,
+    NearestShrunkenCentroids,
     PoissonNB,
     QuadraticDiscriminantAnalysis,
 )
@@ -30,6 +33,7 @@ ESTIMATORS = [
     GDA(shared=False, shrinkage=0.1),
     GDA(shared=False, diagonal=True),
     GDA(shrinkage="oas"),
+    GDA("auto"),
     GDA(shrinkage="ledoit-wolf"),
     LinearDiscriminantAnalysis(),
     LinearDiscriminantAnalysis("eigen", "auto"),
@@ -39,10 +43,13 @@ ESTIMATORS = [
     BernoulliNB(),
     BernoulliNB(alpha="auto"),
     CategoricalNB(),
+    TAN(),
+    AODE(),
     CategoricalNB(bins=Discretizer("quantile")),
     ComplementNB(),
     MultinomialNB(),
     PoissonNB(),
+    NearestShrunkenCentroids(0.5),
     ShiftedGammaNB(),
     Discretizer(),
     Discretizer("uniform"),

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 from genus.registry import ESTIMATORS
 
 if TYPE_CHECKING:
+    from genus.estimators import AODE as AODE
     from genus.estimators import GDA as GDA
+    from genus.estimators import TAN as TAN
     from genus.estimators import BernoulliNB as BernoulliNB
     from genus.estimators import CategoricalNB as CategoricalNB
     from genus.estimators import ComplementNB as ComplementNB
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from genus.estimators import GaussianNB as GaussianNB
     from genus.estimators import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
     from genus.estimators import MultinomialNB as MultinomialNB
+    from genus.estimators import NearestShrunkenCentroids as NearestShrunkenCentroids
     from genus.estimators import PoissonNB as PoissonNB
     from genus.estimators import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
     from genus.estimators import TableClassifier as TableClassifier
@@ -85,7 +88,9 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "AODE",
     "GDA",
+    "TAN",
     "BernoulliNB",
     "CategoricalNB",
     "Choice",
@@ -100,6 +105,7 @@ __all__ = [
     "LinearDiscriminantAnalysis",
     "MultinomialNB",
     "MultivariateNormal",
+    "NearestShrunkenCentroids",
     "PairDependence",
     "PoissonNB",
     "QuadraticDiscriminantAnalysis",

@@ -26,7 +26,7 @@ from genus.families import Family
 from genus.solve.errors import NoSolutionError
 from genus.solve.priors import Priors
 from genus.solve.smoothing import Smoothing
-from genus.statistics import Array, Tally, freeze, settle
+from genus.statistics import Array, Compound, Tally, freeze, settle
 
 MANY_PAIRS = 1 << 10  # of group and class, that are counted side by side whatever the rows
 MANY_SUMS = 1 << 22  # by group, class and word, that are not
@@ -386,6 +386,8 @@ def aligned(statistics: Any, classes: Axis, width: int) -> Any:
     """The same statistics with one row for each of the classes."""
     if isinstance(statistics, Tally):
         return replace(statistics, classes=classes, counts=statistics.align(classes, width))
+    if isinstance(statistics, Compound) and "sums" in statistics.parts:
+        return Compound({**statistics.parts, "sums": statistics["sums"].align(classes, width)})
     return statistics.align(classes, width) if hasattr(statistics, "moments") else statistics
 
 

@@ -17,6 +17,9 @@ ESTIMATORS = {
     "QuadraticDiscriminantAnalysis": "genus.estimators.discriminant_analysis",
     "BernoulliNB": "genus.estimators.bernoulli",
     "CategoricalNB": "genus.estimators.categorical",
+    "NearestShrunkenCentroids": "genus.estimators.centroids",
+    "TAN": "genus.estimators.one_dependence",
+    "AODE": "genus.estimators.one_dependence",
     "MultinomialNB": "genus.estimators.multinomial",
     "ComplementNB": "genus.estimators.complement",
     "PoissonNB": "genus.estimators.poisson",
@@ -33,8 +36,9 @@ class ColumnFamily:
     `kind` is what the column holds, `path` where the family is, and `options` what it is made with.
     It is a candidate where `suits` is true of a column: of its `kind`, the number of `distinct`
     values, and if they are numbers the `least`, the `largest` and whether they are `whole`. It can
-    model numbers from `least` on, or if `is_open` above it. `whole`: it is of whole numbers only. A
-    family that was chosen, and not asked for by its name, also has the options `chosen`.
+    model numbers from `least` on, or if `is_open` above it, up to `most`. `whole`: it is of whole
+    numbers only. A family that was chosen, and not asked for by its name, also has the options
+    `chosen`.
     """
 
     kind: str
@@ -43,8 +47,15 @@ class ColumnFamily:
     suits: Callable[[Any], bool] = lambda column: True
     chosen: Mapping[str, Any] = field(default_factory=dict)
     least: float = -math.inf
+    most: float = math.inf
     is_open: bool = False
     whole: bool = False
+
+
+def by_name(made: str, **options: Any) -> ColumnFamily:
+    """Return a family of numbers that is used only if it is asked for."""
+    path = f"genus.families.curves.{made}"
+    return ColumnFamily("number", path, suits=lambda x: False, **options)
 
 
 NAIVE = {"shared": False, "diagonal": True, "floor": 1e-9}
@@ -56,6 +67,11 @@ FAMILIES = {
         "number", "genus.families.gaussian.Gaussian", NAIVE, chosen={"prior_rows": 1.0}
     ),
     "discretised": ColumnFamily("number", "genus.families.categorical.in_bins"),
+    "kernel": ColumnFamily(
+        "number",
+        "genus.families.kernel.KernelDensity",
+        suits=lambda x: x.distinct > FEW,
+    ),
     "poisson": ColumnFamily(
         "number",
         "genus.families.poisson.Poisson",
@@ -70,6 +86,14 @@ FAMILIES = {
         least=0,
         is_open=True,
     ),
+    "lognormal": by_name("lognormal", least=0, is_open=True),
+    "beta": by_name("beta", least=0, most=1),
+    "negative-binomial": by_name("negative_binomial", least=0, whole=True),
+    "zero-inflated": by_name("zero_inflated", least=0, whole=True),
+    "seconds": by_name("seconds"),
+    "hours": by_name("hours"),
+    "degrees": by_name("degrees"),
+    "radians": by_name("radians"),
     "categorical": ColumnFamily(
         "category",
         "genus.families.categorical.Categorical",

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from itertools import chain
 from types import SimpleNamespace
 from typing import Any, BinaryIO, Self
@@ -718,7 +719,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         refuse_too_large(model)
         self.__dict__.pop("_looked", None)
         self.model_ = model
-        self._solved_with = deepcopy(self.get_params(deep=False))
+        names = parameter_names(type(self))  # type: ignore[arg-type]
+        given = {name: getattr(self, name) for name in names}
+        self._solved_with = {name: as_given(value) for name, value in given.items()}
 
     def _keep_rest(self, model: Model) -> None:
         """Store the model that is left after rows were forgotten."""
@@ -918,6 +921,17 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return f"column {column}" + ("" if names is None else f" ({names[column]!r})")
 
     _too_small_hint = "Counts are 0 or more; for other numbers use GaussianNB or GDA."
+
+
+@cache
+def parameter_names(kind: type[BaseEstimator]) -> tuple[str, ...]:
+    """Return the names of the parameters of a classifier, found once."""
+    return tuple(kind._get_param_names())
+
+
+def as_given(value: Any) -> Any:
+    """Return a parameter as it is now, whatever becomes of it."""
+    return value if isinstance(value, str | int | float | None) else deepcopy(value)
 
 
 def named_columns(columns: Any) -> tuple[str, ...] | None:

@@ -8,19 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.arrays.matrix import Matrix
-from genus.arrays.options import numbers, warn
-from genus.estimators.columns import VALUES, matrix_of
+from genus.arrays.options import numbers
+from genus.estimators.categories import CategoryClassifier
 from genus.estimators.discrete import DiscreteClassifier
 from genus.estimators.discretizer import Discretizer
-from genus.estimators.inputs import table_of_categories, tidy, validated
 from genus.families import Categorical
 from genus.families.categorical import CategoricalParameters
 from genus.model import Model
 from genus.statistics import Array
 
 MOST_CATEGORIES = 1 << 24
-FEW_VALUES = 10  # of a column of numbers that may well be categories
 
 
 def by_value(option: Any) -> bool:
@@ -35,7 +32,7 @@ def check_distribution(p: Array) -> Array:
     return p
 
 
-class CategoricalNB(DiscreteClassifier):
+class CategoricalNB(CategoryClassifier, DiscreteClassifier):
     """Categorical naive Bayes: one distribution over the values of each column and class.
 
     min_categories : the least number of values in columns of codes 0, 1, …; one number or a list.
@@ -83,31 +80,9 @@ class CategoricalNB(DiscreteClassifier):
         self.unseen = unseen
         self.bins = bins
 
-    _reads = VALUES
-
-    def _matrix(self, rows: Any) -> Matrix:
-        return self._columns(matrix_of(rows, self._columns_known(rows)))
-
-    def _refuse_unsolved(self, model: Model) -> None:
-        self._warn_of_measurements(model)
-
     def _warn_of_measurements(self, model: Model) -> None:
-        """Warn if columns of fractional numbers have about as many values as rows."""
-        keys, rows = model.statistics.keys or (), int(model.class_weights.sum())
-        many = [
-            j
-            for j, values in enumerate(keys)
-            if len(values) > max(FEW_VALUES, rows // 10)
-            and values.dtype.kind == "f"
-            and (values != np.floor(values)).any()
-        ]
-        if many and self.bins is None:
-            more = f" (and {len(many) - 1} more)" if len(many) > 1 else ""
-            warn(
-                f"{self._subject(many[0])}{more} holds {len(keys[many[0]])} different numbers in "
-                f"{rows} rows, and each is a category of its own. Cut measurements into bins with "
-                "bins=Discretizer(), or use GaussianNB or GDA."
-            )
+        if self.bins is None:
+            super()._warn_of_measurements(model)
 
     def _family(self) -> Categorical:
         if self.unseen not in ("ignore", "smooth"):
@@ -162,17 +137,6 @@ class CategoricalNB(DiscreteClassifier):
             raise ValueError(f"{name} holds a list of numbers by column; got shape {wrong.shape}.")
         return [check(part) for part in parts]
 
-    def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": False, "reset": reset}
-        X = table_of_categories(X)
-        if y is None:
-            return self._columns(validated(self, X, **checks)), None
-        X, y = validated(self, X, y, **checks)
-        return self._columns(X), y
-
-    def _columns(self, X: NDArray[Any]) -> Matrix:
-        return X.astype(object) if X.dtype.kind in "USOT" else tidy(X)
-
     @property
     def n_categories_(self) -> NDArray[np.int64]:
         """The number of values of each column, (n,)."""
@@ -204,14 +168,7 @@ class CategoricalNB(DiscreteClassifier):
     def _columns_solved(self) -> Any:
         return self._parameters.columns
 
-    _too_small_hint = (
-        "Number categories from 0, give them as text, use NaN for what is missing, or cut numbers "
-        "into bins with bins=Discretizer()."
-    )
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
         tags.input_tags.positive_only = self.bins is None
-        tags.input_tags.string = True
         return tags

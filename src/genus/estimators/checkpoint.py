@@ -1,7 +1,7 @@
 """A folder of parts, so that an interrupted count can be continued.
 
     plan.genus          the classifier before it has counted anything: how columns are read
-    job.json            which columns of a table are read, as classes, weights and values
+    job                 which columns of a table are read, as classes, weights and values
     HASH.genus          the counts of a partition, named by a hash of the partition
     HASH.rows           the number of rows read for it
 
@@ -30,7 +30,8 @@ from genus.persistence.locks import holding
 from genus.table import Source
 from genus.table.read.sources import Partition
 
-PLAN, JOB, LOCK, PART, ROWS = "plan.genus", "job.json", "lock", ".genus", ".rows"
+# No name ends as that of a table does: the folder may lie beside the data.
+PLAN, JOB, LOCK, PART, ROWS = "plan.genus", "job", "lock", ".genus", ".rows"
 NAME = re.compile(r"[0-9a-f]{24}")
 MOST_PARTS = 1024
 
@@ -52,6 +53,8 @@ class Checkpoint:
                 f"{source.name}. Give files, or leave checkpoint= out."
             )
         path = Path(folder)
+        if not os.fspath(folder):
+            raise ValueError('checkpoint="" names no folder. Give one, or leave checkpoint= out.')
         if path.exists() and not path.is_dir():
             raise ValueError(f"checkpoint={os.fspath(folder)!r} is a file. Give a folder.")
         path.mkdir(parents=True, exist_ok=True)
@@ -89,7 +92,7 @@ class Checkpoint:
         if path.exists():
             kept = load(path)
             self._compare(kept, empty)
-            before = json.loads(job.read_text(encoding="utf-8")) if job.exists() else {}
+            before = self._job()
             for name, value in own.items():
                 if before.get(name) != value:
                     raise ValueError(
@@ -114,6 +117,16 @@ class Checkpoint:
                 "again."
             )
 
+    def _job(self) -> dict[str, Any]:
+        """Return what the parts were made with."""
+        try:
+            return dict(json.loads((self.folder / JOB).read_text(encoding="utf-8")))
+        except (FileNotFoundError, TypeError, ValueError):
+            raise ValueError(
+                f"The checkpoint {self.folder} is damaged: {JOB} is missing or cannot be read. "
+                "Remove the folder to count all rows again."
+            ) from None
+
     def find(self, partition: Partition) -> tuple[Any, Passed] | None:
         """Return the part of a partition and its number of rows; None if it has to be counted."""
         rows, part = (self.folder / (self._name(partition) + end) for end in (ROWS, PART))
@@ -133,8 +146,8 @@ class Checkpoint:
 
     def clear(self) -> None:
         """Remove the plan and all parts, to begin again with another plan."""
-        plan = [self.folder / JOB, self.folder / PLAN]
-        for path in (*self._files(ROWS), *self._files(PART), *plan):  # the plan is the last to go
+        plan = [self.folder / PLAN, self.folder / JOB]  # a plan is never without its job
+        for path in (*self._files(ROWS), *self._files(PART), *plan):
             path.unlink(missing_ok=True)
 
     def _files(self, suffix: str) -> list[Path]:

@@ -119,7 +119,8 @@ def is_vector(kind: Any) -> bool:
 
 def matrix_of(rows: Any, columns: Columns) -> Any:
     """Return the rows of an Arrow table or batch as a matrix, or as texts."""
-    missing = [name for name in columns.names if name not in rows.schema.names]
+    there = set(rows.schema.names)  # a list of it is made at every call
+    missing = [name for name in columns.names if name not in there]
     if missing:
         listed = ", ".join(map(repr, missing[:10]))
         raise TableError(f"The columns {listed} are missing; the model was fitted with them.")

@@ -402,11 +402,11 @@ def part_of(
     """Count the rows of a partition with an empty classifier; return its parts."""
     estimator = from_bytes(template)
     rows = iter(batches)
-    start = next(rows, None)
-    if start is None:
-        return [sent(Passed(), estimator)] * shards
-    source = Source("the frame", start.schema, lambda: chain([start], rows), once=True)
     try:
+        start = next(rows, None)
+        if start is None:
+            return [sent(Passed(), estimator)] * shards
+        source = Source("the frame", start.schema, lambda: chain([start], rows), once=True)
         with matrix.alone():
             own = batches_of(estimator, source, reading)
             model, passed = count_batches(estimator, own, None, restarts)

@@ -11,14 +11,16 @@ linear in x up to a term that all classes share, so that p(y|x) = softmax(θ x +
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 
 from genus.families.gaussian.scores import DiagonalParameters, FullParameters
 from genus.model import Model
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
 
 Array = NDArray[np.float64]
 
@@ -70,6 +72,8 @@ def scikit_learn_form(slope: Array, constant: Array) -> tuple[Array, Array]:
 
 def to_logistic(model: Model, names: NDArray[Any] | None = None) -> LogisticRegression:
     """Return a scikit-learn LogisticRegression with the θ of a fitted model and column `names`."""
+    from sklearn.linear_model import LogisticRegression
+
     slope, constant = scikit_learn_form(*softmax_weights(model))
     regression = LogisticRegression()
     regression.classes_ = model.classes

@@ -14,11 +14,13 @@ from genus.estimators.base import GenerativeClassifier
 from genus.estimators.inputs import check_priors
 from genus.estimators.logistic import LogisticForm
 from genus.families import Gaussian
+from genus.families.gaussian.choosing import sample_size
 from genus.families.gaussian.scores import DiagonalParameters
 from genus.model import Model
 from genus.solve.covariance import Rows, average
 from genus.solve.normal import SingularCovarianceWarning
 from genus.solve.priors import Priors
+from genus.solve.structures import CODES
 from genus.statistics import Array
 
 
@@ -34,7 +36,13 @@ class GDA(
     ----------
     shared : one Σ for all classes (linear boundary) or one for each (quadratic). A number from 0 to
         1 is between: each class has its own Σ, with that share of the scatter within all classes
-        (regularised discriminant analysis; Friedman 1989).
+        (regularised discriminant analysis; Friedman 1989). "auto" chooses the share, whether Σ is
+        diagonal, and the shrinkage, by leaving out single rows; `diagonal=True` and a number as
+        `shrinkage` stay as they are. The choice is in `shared_`, `diagonal_` and `shrinkage_`.
+        For this the model keeps up to 4,096 rows. A code of three letters says whether volume,
+        shape and orientation of the classes' Σ are equal (E), vary (V) or are those of the identity
+        (I), as in R's mclust: "EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE",
+        "EEV", "VEV", "EVV" or "VVV" (Celeux and Govaert 1995).
     diagonal : only variances, no covariances.
     shrinkage : None, a number from 0 to 1, "oas" or "ledoit-wolf".
     unbiased : divide by m - K (shared) or m_k - 1 (separate), as R's MASS does, instead of m, m_k.
@@ -52,7 +60,7 @@ class GDA(
 
     def __init__(
         self,
-        shared: bool | float = True,
+        shared: bool | float | str = True,
         diagonal: bool = False,
         shrinkage: float | str | None = None,
         unbiased: bool = False,
@@ -84,8 +92,16 @@ class GDA(
             raise ValueError(f"shrinkage is a number from 0 to 1 or a rule, got {shrinkage!r}.")
         elif shrinkage is not None:
             shrinkage = number("shrinkage", shrinkage, least=0, most=1)
-        share = self.shared
-        if not isinstance(share, bool | np.bool_):
+        share: Any = self.shared
+        automatic = isinstance(share, str) and share == "auto"
+        if automatic and isinstance(shrinkage, str):
+            raise ValueError(
+                'shared="auto" chooses the shrinkage, too, or takes a number from 0 to 1; got '
+                f"shrinkage={shrinkage!r}."
+            )
+        if isinstance(share, str) and not automatic:
+            return self._structured(share)
+        if not isinstance(share, bool | np.bool_ | str):
             share = number("shared", share, least=0, most=1)
         for name in ("diagonal", "unbiased"):
             flag(name, getattr(self, name))
@@ -95,6 +111,15 @@ class GDA(
             raise ValueError("diagonal=True leaves no covariances to shrink; use shrinkage=None.")
         if self.singular not in ("shrink", "error"):
             raise ValueError(f'singular is "shrink" or "error", got {self.singular!r}.')
+        if automatic:
+            return Gaussian(
+                False,
+                bool(self.diagonal),
+                shrinkage,
+                bool(self.unbiased),
+                automatic=True,
+                kept_rows=sample_size(self.n_features_in_),
+            )
         return Gaussian(
             share == 1,
             bool(self.diagonal),
@@ -103,6 +128,23 @@ class GDA(
             singular=str(self.singular),
             pooled=float(share) if 0 < share < 1 else 0.0,
         )
+
+    def _structured(self, code: str) -> Gaussian:
+        if code not in CODES:
+            known = ", ".join(CODES)
+            raise ValueError(
+                f'shared is True, False, a number, "auto" or one of the codes {known}; '
+                f"got {code!r}."
+            )
+        for name in ("diagonal", "unbiased", "shrinkage"):
+            if getattr(self, name):
+                raise ValueError(
+                    f"shared={code!r} says all about the covariances, and {name} does not go with "
+                    f"it; got {name}={getattr(self, name)!r}."
+                )
+        remedy = "Use a structure with more in common, leave out columns that repeat others, or "
+        remedy += "use shared=0.5."
+        return Gaussian(False, code=code, remedy=remedy)
 
     def _priors(self) -> Priors:
         return Priors(check_priors(self.priors, normalise=True))
@@ -147,13 +189,35 @@ class GDA(
         parameters = self._parameters
         if isinstance(parameters, DiagonalParameters):
             full = np.einsum("kj,jl->kjl", parameters.variance, np.eye(self.n_features_in_))
-            return full[0] if self._option("shared") == 1 else full
+            return full[0] if self.shared_ == 1 else full
         return parameters.covariance
 
     @property
     def priors_(self) -> Array:
         """p(y), (K,)."""
         return self._fitted().prior
+
+    @property
+    def shared_(self) -> Any:
+        """The share of the scatter within all classes in each Σ, as given or as chosen."""
+        form, given = self._form, self._option("shared")
+        if form is not None:
+            return form.shared
+        return self._parameters.is_shared if isinstance(given, str) else given
+
+    @property
+    def diagonal_(self) -> bool:
+        """Whether Σ has variances only, as given or as chosen."""
+        form, given = self._form, self._option("shared")
+        if form is not None:
+            return bool(form.diagonal)
+        return bool(self._option("diagonal")) or (str(given) in CODES and str(given)[2] == "I")
+
+    @property
+    def _form(self) -> Any:
+        """What was chosen, if anything was."""
+        self._fitted()
+        return self._parameters.form if str(self._option("shared")) == "auto" else None
 
     @property
     def shrinkage_(self) -> Any:
@@ -163,10 +227,10 @@ class GDA(
     # The logistic form
 
     def _is_linear(self) -> bool:
-        if self._option("shared") != 1:
+        if self.shared_ != 1:
             raise AttributeError(
-                f"With shared={self._option('shared')} log p(y|x) is quadratic in x; only "
-                "shared=True has this."
+                f"With shared={self.shared_} log p(y|x) is quadratic in x; only shared=True has "
+                "this."
             )
         return True
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from genus.estimators.base import attributes
 from genus.estimators.discriminative import scikit_learn_form, softmax_weights, to_logistic
 from genus.statistics import Array
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
 
 
 def is_linear(estimator: Any) -> bool:

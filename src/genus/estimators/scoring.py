@@ -30,6 +30,8 @@ def scored(model: bytes, label: bool, probabilities: bool, rows: Any) -> Any:
         p = np.zeros((0, len(estimator.classes_)))
         if rows.num_rows:
             p = estimator.model_.posterior(estimator._matrix(rows))
+        elif hasattr(estimator, "feature_names_in_"):
+            estimator._matrix(rows)  # of a table without rows a column may be missing, too
     best = p.argmax(axis=1) if label else None
     return with_predictions(rows, estimator.classes_, best, p if probabilities else None)
 

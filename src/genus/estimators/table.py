@@ -68,9 +68,6 @@ class TableClassifier(GenerativeClassifier):
     ----------
     plan_ : what the columns hold, and why some are left out.
     weighing_ : the weights of the experts, and the out-of-fold scores.
-    class_weight : the weight of a row of each class in p(y), as a dictionary, or "balanced" for
-        classes as if of equal size. Probabilities are then of such rows. If wrong decisions differ
-        in cost, use `predict(X, decision=…)`, which leaves probabilities as they are.
 
     >>> ages, jobs = [22, 25, 31, 52, 46, 56, 60, 27], ["a", "b", "a", "c", "c", "c", "a", "b"]
     >>> y = ["no", "no", "no", "yes", "yes", "yes", "yes", "no"]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from genus.arrays import labels
 from genus.arrays.options import warn, whole
@@ -86,6 +85,8 @@ def check_stop_words(stop_words: Any, lowercase: bool = False) -> frozenset[str]
             raise ValueError(
                 f'stop_words is "english", a list of words, or None; got {stop_words!r}.'
             )
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
         return ENGLISH_STOP_WORDS
     listed = isinstance(stop_words, list | tuple | set | frozenset) or hasattr(stop_words, "tolist")
     if not listed or not all(isinstance(word, str) for word in stop_words):

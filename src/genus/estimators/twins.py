@@ -22,7 +22,7 @@ def twin(model: Any) -> BaseEstimator:
     """Return a fitted scikit-learn estimator with the parameters of a fitted classifier."""
     match model:
         case GDA():
-            made = linear_twin(model) if model._option("shared") == 1 else quadratic_twin(model)
+            made = linear_twin(model) if model.shared_ == 1 else quadratic_twin(model)
         case GaussianNB():
             made = naive_bayes.GaussianNB(priors=listed(model, "priors"))
             made.theta_, made.var_ = model.theta_.copy(), model.var_.copy()
@@ -34,7 +34,7 @@ def twin(model: Any) -> BaseEstimator:
             ways = " `to_logistic` gives a LogisticRegression." if hasattr(model, "coef_") else ""
             raise TypeError(
                 f"scikit-learn has no counterpart of {type(model).__name__}.{ways} "
-                "`to_sql` and `save` export every model."
+                "`save` writes every model to a file, and `to_sql` most models as a statement."
             )
     made.classes_ = model.classes_
     made.n_features_in_ = model.n_features_in_

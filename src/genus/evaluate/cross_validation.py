@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid
 
 from genus.arrays import labels, matrix
 from genus.arrays.matrix import Codes, Matrix
@@ -244,6 +243,8 @@ def tune(
     worth = {"accuracy": 0, "log_loss": 1, "brier": 2}
     if not isinstance(by, str) or by not in worth:
         raise ValueError(f'by is "log_loss", "accuracy" or "brier"; got {by!r}.')
+    from sklearn.model_selection import ParameterGrid  # it imports all of scikit-learn's metrics
+
     grid = ParameterGrid(settings) if isinstance(settings, Mapping) else settings
     tried = list(grid) if isinstance(grid, Iterable) else []
     if not tried or not all(isinstance(setting, Mapping) for setting in tried):

@@ -1,5 +1,6 @@
 """One file per class-conditional distribution p(x|y)."""
 
+from genus.families.aode import OneDependence
 from genus.families.bernoulli import Bernoulli
 from genus.families.categorical import Categorical
 from genus.families.complement import Complement
@@ -8,6 +9,7 @@ from genus.families.gaussian import Gaussian
 from genus.families.multinomial import Multinomial
 from genus.families.poisson import Poisson
 from genus.families.protocol import Family
+from genus.families.tan import TreeAugmented
 
 __all__ = [
     "Bernoulli",
@@ -17,5 +19,7 @@ __all__ = [
     "Gamma",
     "Gaussian",
     "Multinomial",
+    "OneDependence",
     "Poisson",
+    "TreeAugmented",
 ]

@@ -16,6 +16,7 @@ from genus.plots.posterior import PosteriorDisplay
 from genus.plots.sigmoid import SigmoidDisplay
 from genus.plots.smoothing import SmoothingDisplay
 from genus.plots.style import style
+from genus.plots.tree import TreeDisplay
 
 __all__ = [
     "BinsDisplay",
@@ -30,5 +31,6 @@ __all__ = [
     "PosteriorDisplay",
     "SigmoidDisplay",
     "SmoothingDisplay",
+    "TreeDisplay",
     "style",
 ]

@@ -77,7 +77,8 @@ class Rows:
 
     def factor(self, whose: str = "") -> RowFactor:
         """Factorise Σ, or raise an error about the lack of rows."""
-        if not (self.diagonal > 0).all():
+        limit = 4 * np.finfo(float).eps * len(self.diagonal) * self.variance
+        if not ((self.diagonal > limit) & (self.diagonal > 0)).all():
             raise SingularCovarianceError(
                 f"The covariance matrix{whose} is not full rank: it is of {len(self.rows)} rows "
                 f"and {len(self.diagonal)} columns."

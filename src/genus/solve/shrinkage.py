@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus.solve.covariance import Covariance
-from genus.statistics import Array, Moments, Points
+from genus.statistics import Array, Moments, Points, divide
 
 
 def shrink(
@@ -20,16 +20,20 @@ def shrink(
     k: int | None,
     shrinkage: float | str | None,
     identity: bool = False,
+    unit: Array | None = None,
 ) -> tuple[Covariance, float]:
     """Return the shrunk Σ of class k, or of all classes if None, and the γ that was used.
 
-    With `identity`, a number shrinks towards the identity, whatever the variances are.
+    With `identity`, a number shrinks towards the identity, whatever the variances are. With a
+    `unit` (n,), it shrinks columns that are divided by it, and none whose unit is zero.
     """
     variance = covariance.variance
     if shrinkage is None:
         return covariance, 0.0
     if not isinstance(shrinkage, str):
-        target = np.full(len(variance), 1.0 if identity else variance.mean())
+        square = np.ones(len(variance)) if unit is None else unit**2
+        relative = divide(variance, square).sum() / np.count_nonzero(square)
+        target = square * (1.0 if identity else relative)
         return covariance.plus(1 - shrinkage, shrinkage * target), float(shrinkage)
     rows = float(statistics.weights[slice(None) if k is None else [k]].sum())
     varies = variance > 0

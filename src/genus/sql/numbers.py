@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from genus.families import Bernoulli, Complement, Gamma, Gaussian, Multinomial, Poisson
+from genus.families.averages import Averages
 from genus.sql.dialect import number
 from genus.sql.expressions import (
     FINITE,
@@ -87,6 +88,11 @@ def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
             log_p = np.stack([parameters.log_on[:, j], parameters.log_off[:, j]])
             above = f"{x} > {number(family.threshold)}"
             return cases([above, f"NOT {above}"], log_p)
+        case Averages():
+            raise ValueError(
+                f"There is no SQL for the family {family.curve.name}. Choose another one for the "
+                'column, such as "discretised".'
+            )
     raise TypeError(f"No SQL is known for {type(family).__name__}.")
 
 

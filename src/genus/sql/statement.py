@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from genus.families import Family
+from genus.families import Family, OneDependence, TreeAugmented
 from genus.model import Model
 from genus.sql.dialect import Dialect, dialect_of, number
 from genus.sql.expressions import ALWAYS, NEVER, UNUSED, ZERO, Term, Value, total
@@ -159,6 +159,11 @@ def refuse_inexact(model: Model) -> None:
         raise ValueError(
             "SQL cannot find the words of a text as TextClassifier does. Use predict_proba, or "
             "count words into columns and fit MultinomialNB."
+        )
+    if isinstance(family, TreeAugmented | OneDependence):
+        raise ValueError(
+            "There is no SQL for pairs of values, which TAN and AODE look up. Use predict_proba, "
+            "or fit CategoricalNB."
         )
     if isinstance(family, Mixed) and family.calibrate:
         raise ValueError(

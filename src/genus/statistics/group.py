@@ -76,20 +76,32 @@ def settle(rest: Array, before: Array) -> Array:
 
 def divide(a: Array, b: Array) -> Array:
     """Return a / b, zero where b is zero."""
-    if np.all(b):
+    if b.all():
         return np.asarray(a / b)
     return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b != 0)
 
 
+PLAIN = {str, int, float, bool, type(None), np.float64}  # that hold no arrays
+
+
 def freeze(value: Any) -> Any:
     """Return a value of dataclasses, tuples and dictionaries with its arrays made read-only."""
+    kind = type(value)
+    if kind is np.ndarray:
+        value.flags.writeable = False
+        return value
+    if kind in PLAIN:
+        return value
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
         return value
-    for name in field_names(type(value)):  # type: ignore[arg-type]
+    for name in field_names(kind):  # type: ignore[arg-type]
         freeze(getattr(value, name))
-    if isinstance(value, tuple | list | Mapping):
-        for item in value.values() if isinstance(value, Mapping) else value:
+    if isinstance(value, tuple | list):
+        for item in value:
+            freeze(item)
+    elif isinstance(value, dict | Mapping):
+        for item in value.values():
             freeze(item)
     return value
 

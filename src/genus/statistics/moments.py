@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,9 @@ class Moments:
 
     def __post_init__(self) -> None:
         freeze(self)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @classmethod
     def zero(cls, structure: str, quartic: bool = False) -> Moments:
@@ -224,11 +228,11 @@ class Moments:
 
     def mean(self) -> Array:
         """Return class means (K, n); the origin where nothing was counted."""
-        return self.origin + self._offset()
+        return self.origin + self._offset
 
     def scatter(self) -> Array:
         """Return Σw(x - mean)(x - mean)ᵀ in the shape of `squares`."""
-        d = self._offset()
+        d = self._offset
         if self.structure == "diagonal":
             return self._resolved(self.squares - d * self.sums, self.squares)
         if self.structure == "pooled":
@@ -241,13 +245,19 @@ class Moments:
 
     def variance(self) -> Array:
         """Return within-class variances, 1/Σw: (K, n), or (n,) if pooled; 0 if within the noise."""
+        return self._variance
+
+    @cached_property
+    def _variance(self) -> Array:
         second = self._second()
-        explained = self._offset() * self.sums
+        explained = self._offset * self.sums
         if self.structure != "pooled":
-            return divide(self._resolved(second - explained, second), self.weights)
-        total = self.weights.sum()
-        scatter = self._resolved(second - explained.sum(axis=0), second)
-        return scatter / total if total > 0 else np.zeros(self.width)
+            found = divide(self._resolved(second - explained, second), self.weights)
+        else:
+            total = self.weights.sum()
+            scatter = self._resolved(second - explained.sum(axis=0), second)
+            found = scatter / total if total > 0 else np.zeros(self.width)
+        return freeze(found)
 
     def canonical(self) -> Moments:
         """Drop empty classes and put each origin at the class mean, on the grid."""
@@ -361,7 +371,7 @@ class Moments:
         )
         if (self.weights < 0).any() or not positive:
             raise ImpossibleError
-        constant = self._offset() * self.sums
+        constant = self._offset * self.sums
         constant = constant.sum(axis=0) if self.structure == "pooled" else constant
         squares = self.squares.copy()
         second = squares if self.structure == "diagonal" else diagonal(squares)
@@ -416,8 +426,9 @@ class Moments:
         """Return the diagonal of the squares, in the shape of `variance()`."""
         return self.squares if self.structure == "diagonal" else diagonal(self.squares)
 
+    @cached_property
     def _offset(self) -> Array:
-        """Return mean minus origin, (K, n)."""
+        """Mean minus origin, (K, n)."""
         return divide(self.sums, self.weights)
 
     @staticmethod

@@ -39,12 +39,14 @@ class Pairs:
     @classmethod
     def of(cls, classes: Axis, keys: tuple[Axis, ...], counts: Array) -> Pairs:
         """Make pairs without classes and keys that are zero throughout."""
-        present = counts.any(axis=(1, 2))
+        there = np.einsum("kvv->kv", counts) != 0  # what was counted was so with itself, mostly
+        present, used = there.any(axis=1), np.asarray(there.any(axis=0))
+        present[~present] = counts[~present].any(axis=(1, 2))
         if not present.any():
             return cls()
+        used[~used] = counts[:, ~used].any(axis=(0, 2))
         if not present.all():
             classes, counts = classes[present], counts[present]
-        used: NDArray[np.bool_] = np.asarray(counts.any(axis=(0, 1)))
         starts = slots(keys)
         used[starts[:-1]] = True  # what is missing has a slot in any case
         if not used.all():
@@ -52,7 +54,8 @@ class Pairs:
                 axis[used[start + 1 : end]]
                 for axis, start, end in zip(keys, starts[:-1], starts[1:], strict=True)
             )
-            counts = counts[:, used][:, :, used]
+            at = np.flatnonzero(used)
+            counts = counts[:, at[:, None], at]
         return cls(classes, keys, counts)
 
     @cached_property
@@ -149,11 +152,13 @@ class Pairs:
         size = int(slots(keys)[-1])
 
         def place(pairs: Pairs, at: NDArray[np.intp]) -> Array:
-            if len(pairs.classes) == 0:
-                return np.zeros((len(classes), size, size))
-            rows = labels.positions(pairs.classes, classes)
-            wide = labels.spread(labels.spread(pairs.counts, at, size, 1), at, size, 2)
-            return labels.spread(wide, rows, len(classes))
+            if pairs.counts.shape == (len(classes), size, size):
+                return pairs.counts
+            wide = np.zeros((len(classes), size, size))
+            if len(pairs.classes):
+                rows = labels.positions(pairs.classes, classes)
+                wide[rows[:, None, None], at[:, None], at] = pairs.counts
+            return wide
 
         return Pairs.of(classes, keys, operation(place(self, mine), place(other, theirs)))
 

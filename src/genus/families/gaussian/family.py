@@ -21,10 +21,16 @@ from numpy.typing import NDArray
 from genus.arrays import matrix
 from genus.arrays.labels import Axis, show
 from genus.arrays.matrix import Codes, Matrix
+from genus.families.gaussian.choosing import choose, sampled
 from genus.families.gaussian.counts import count_moments, list_points
-from genus.families.gaussian.leave_one_out import score_diagonal_without, score_full_without
+from genus.families.gaussian.leave_one_out import (
+    score_diagonal_without,
+    score_full_without,
+    score_variances_without,
+)
 from genus.families.gaussian.scores import (
     DiagonalParameters,
+    Form,
     FullParameters,
     Parameters,
     marginal,
@@ -34,11 +40,13 @@ from genus.families.gaussian.scores import (
     score_full,
 )
 from genus.families.sums import Needs, Sums
+from genus.solve.centroids import shrunken
 from genus.solve.covariance import Covariance, RowFactor, Rows, Table, average
 from genus.solve.normal import Factor, LOG_2π, SingularCovarianceError
 from genus.solve.priors import Priors
 from genus.solve.shrinkage import least_variance, shrink
-from genus.statistics import Array, Moments, Points, divide
+from genus.solve.structures import structured
+from genus.statistics import Array, Compound, Moments, Points, Sample, divide
 
 MOST_REPEATED = 10_000_000  # rows, as often as they weigh, for an estimator that knows no weights
 WIDE = 64  # columns from which sums of their products take more room than a few rows
@@ -60,6 +68,12 @@ class Gaussian:
     A share `pooled` of separate covariances is the scatter within all classes (Friedman 1989):
 
         Σ_k = ((1 - s) S_k + s S) / ((1 - s) m_k + s m)
+
+    With `automatic`, the share, `diagonal` and the shrinkage are chosen by leaving single rows out,
+    for which about `kept_rows` rows are kept; a `diagonal` that is True and a shrinkage that is
+    given stay. `form` is what was chosen: then a number shrinks in units of its scale. `code` says
+    what the covariances of the classes have in common, as "VEV" (see `genus.solve.structures`).
+    With a `threshold`, the means of a shared, diagonal Σ are shrunk (see `genus.solve.centroids`).
     """
 
     shared: bool = True
@@ -77,6 +91,11 @@ class Gaussian:
     remedy: str = ""
     wide: int = WIDE
     pooled: float = 0.0
+    automatic: bool = False
+    kept_rows: int = 0
+    form: Form | None = None
+    code: str = ""
+    threshold: float | None = None
 
     def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
         """Return these options for statistics that are counted with other options.
@@ -95,14 +114,19 @@ class Gaussian:
                 "A covariance_estimator needs rows, and only sums over them were kept. Fit with it "
                 "from the start."
             )
+        if self.automatic and "sample" not in counting:
+            raise ValueError(
+                'shared="auto" is chosen by single rows, of which a sample is kept, and none was '
+                "kept here. Fit with it from the start."
+            )
         own = not self.shared or self.averaged is not None
         if (counted.structure == "diagonal" and not self.diagonal) or (
             counted.structure == "pooled" and own
         ):
             raise ValueError(
-                f"Only {counted.zero().describe()} was counted; this needs more. Fit with "
-                f"shared={self.shared}, diagonal={self.diagonal} from the start: what is counted "
-                "for separate, full covariances serves every other form."
+                f"Only {sums_of(counted.zero()).moments.describe()} was counted; this needs more. "
+                f"Fit with shared={self.shared}, diagonal={self.diagonal} from the start: what is "
+                "counted for separate, full covariances serves every other form."
             )
         return counted
 
@@ -111,6 +135,9 @@ class Gaussian:
         """The counting options; equal if and only if the same sums are counted."""
         if self.counted is not None:
             return self.counted
+        if self.automatic:
+            kept = {"shared": False, "sample": self.kept_rows}
+            return {"family": "gaussian", "diagonal": False, **kept}
         if self.diagonal:
             return {"family": "gaussian", "diagonal": True}
         if self.estimator is not None:
@@ -132,10 +159,22 @@ class Gaussian:
         """Whether fourth moments are counted, by class; Ledoit and Wolf's rule needs them."""
         return self.counting.get("shrinkage") == "ledoit-wolf"
 
-    def zero(self) -> Moments:
-        return Moments.zero(self.structure, self.quartic)
+    def zero(self) -> Moments | Compound:
+        sums = Moments.zero(self.structure, self.quartic)
+        if "sample" not in self.counting:
+            return sums
+        return Compound({"sums": sums, "sample": Sample(self.counting["sample"])})
 
-    def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Moments | Points:
+    def count(
+        self, X: Matrix, y: Codes, classes: Axis, weight: Array | None
+    ) -> Moments | Points | Compound:
+        sums = self._count(X, y, classes, weight)
+        if "sample" not in self.counting:
+            return sums
+        sample = sampled(self.counting["sample"], X, y, classes, weight)
+        return Compound({"sums": sums, "sample": sample})
+
+    def _count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Moments | Points:
         limit = self._limit(X.shape[1])
         if len(y) < limit:
             return list_points(self.structure, self.quartic, limit, X, y, classes, weight)
@@ -149,8 +188,8 @@ class Gaussian:
 
     @property
     def needs(self) -> Needs | None:
-        """First and second moments; fourth moments are counted from rows only."""
-        if self.quartic:
+        """First and second moments; fourth moments and samples are counted from rows only."""
+        if self.quartic or "sample" in self.counting:
             return None
         return Needs(squares="columns" if self.structure == "diagonal" else "pairs")
 
@@ -163,7 +202,47 @@ class Gaussian:
         parts = classes, given.origin, given.seen, given.sums, squares
         return Moments.counted(self.structure, *parts).canonical()
 
-    def solve(self, statistics: Moments | Points, classes: Axis, width: int) -> Parameters:
+    def choose(
+        self, statistics: Moments | Points | Compound, classes: Axis, width: int
+    ) -> Form | None:
+        """Return the form of Σ under which single rows that are left out are likeliest."""
+        if not self.automatic:
+            return None
+        assert isinstance(statistics, Compound)
+        sums = sums_of(statistics).align(classes, width)
+        if not sums.weights.any():
+            return None
+        return choose(
+            sums,
+            statistics["sample"],
+            diagonal=self.diagonal,
+            shrinkage=self.shrinkage,
+            unbiased=self.unbiased,
+        )
+
+    def formed(self, form: Form) -> Gaussian:
+        """Return the options with what was chosen."""
+        return replace(
+            self,
+            automatic=False,
+            shared=form.shared == 1,
+            pooled=form.shared if form.shared < 1 else 0.0,
+            diagonal=form.diagonal,
+            shrinkage=form.shrinkage,
+            form=form,
+        )
+
+    def solve(
+        self,
+        statistics: Moments | Points | Compound,
+        classes: Axis,
+        width: int,
+        form: Form | None = None,
+    ) -> Parameters:
+        if form is not None:
+            solved = self.formed(form).solve(statistics, classes, width)
+            return replace(solved, form=form)
+        statistics = sums_of(statistics)
         if self.diagonal:
             return self._solve_diagonal(statistics.moments.align(classes, width), classes)
         if isinstance(statistics, Points) and not statistics.is_possible:
@@ -203,19 +282,32 @@ class Gaussian:
     def has_own_rule(self) -> bool:
         """Whether Σ is more than scatter and a share of its trace, so that no formula applies."""
         rule = isinstance(self.shrinkage, str) or self.identity
-        return rule or self.averaged is not None or self.estimator is not None
+        return rule or self.averaged is not None or self.estimator is not None or bool(self.code)
 
     def leave_one_out(
         self,
-        statistics: Moments | Points,
+        statistics: Moments | Points | Compound,
         parameters: Parameters,
         X: Matrix,
         y: Codes,
         weight: Array | None,
     ) -> Array | None:
+        if self.automatic:
+            assert parameters.form is not None
+            own = self.formed(parameters.form)
+            return own.leave_one_out(statistics, parameters, X, y, weight)
+        statistics = sums_of(statistics)
         w = np.ones(len(y)) if weight is None else weight
+        if self.form is not None and (self.form.least.any() or holes(X)):
+            return None
+        if self.form is not None and self.form.diagonal:
+            x = matrix.dense_rows(X)
+            share, unbiased = self.form.shared, self.unbiased
+            return score_variances_without(statistics, x, y, w, share, unbiased=unbiased)
         if isinstance(parameters, DiagonalParameters):
             if statistics.structure != "diagonal" or self.added or self.pooled:
+                return None
+            if self.threshold is not None:
                 return None
             return score_diagonal_without(
                 statistics.moments,
@@ -230,10 +322,9 @@ class Gaussian:
             )
         if self.has_own_rule or parameters.singular is not None or holes(X):
             return None
-        γ = float(self.shrinkage or 0.0)
-        return score_full_without(
-            statistics.moments, parameters, X, y, w, γ, self.pooled, unbiased=self.unbiased
-        )
+        γ, scale = float(self.shrinkage or 0.0), None if self.form is None else self.form.scale
+        options: dict[str, Any] = {"unbiased": self.unbiased, "scale": scale}
+        return score_full_without(statistics, parameters, X, y, w, γ, self.pooled, **options)
 
     def sample(
         self, parameters: Parameters, k: int, n: int, rng: np.random.Generator
@@ -258,6 +349,11 @@ class Gaussian:
             scatter = moments.variance() * moments.weights.sum() * (weights / weights.sum(axis=0))
         mean, total_variance = overall(moments.mean(), weights, scatter)
         within = scatter.sum(axis=0)
+        if self.threshold is not None:
+            known = np.where(weights > 0, moments.mean(), mean)
+            means, scale = shrunken(known, mean, weights, within, self.threshold)
+            variance = np.tile(scale**2, (len(means), 1))
+            return DiagonalParameters(means, variance, variance, np.zeros_like(scale))
         if not self.shared:
             within = (1 - self.pooled) * scatter + self.pooled * within
             within += self.prior_rows * total_variance
@@ -278,6 +374,8 @@ class Gaussian:
         if self.added:
             floor = np.full_like(floor, self.floor * total_variance.max(initial=0.0))
         variance = variance + floor if self.added else np.maximum(variance, floor)
+        if self.form is not None:
+            variance = variance + self.form.least
         if not (variance > 0).all():
             k, j = np.argwhere(~(variance > 0))[0]
             whose = "any class" if self.shared else f"class {show(classes[k])}"
@@ -310,11 +408,13 @@ class Gaussian:
                 f"{weights.sum():g} in {np.count_nonzero(weights)} classes leaves no scatter "
                 "within them (all rows of a class are the same). Add rows, or use GaussianNB()."
             )
+        if self.code:
+            return self._solve_structured(moments.moments, mean, centre, pooled)
         if not self.shared:
             return self._solve_separate(moments, classes, mean, centre, divisor, pooled)
         if self.averaged is None:
             own = within(moments, scatter_of(moments), None, float(divisor))
-            covariance, γ = shrink(own, moments, None, self.shrinkage, self.identity)
+            covariance, γ = self._shrink(own, moments, None)
         else:
             own, covariance, γ = self._average(moments, classes)
         constant = (pooled <= 0) & is_same(mean, centre)
@@ -333,6 +433,17 @@ class Gaussian:
             factor = covariance.factor()
         used = np.array(γ)
         return FullParameters(mean, True, (covariance,), (factor,), used, centre, singular)
+
+    def _shrink(
+        self, covariance: Covariance, moments: Moments | Points, k: int | None
+    ) -> tuple[Covariance, float]:
+        """Return the shrunk Σ of class k, or of all classes, and the γ that was used."""
+        form = self.form
+        unit = None if form is None else np.where(form.least > 0, 0.0, form.scale)
+        shrunk, γ = shrink(covariance, moments, k, self.shrinkage, self.identity, unit)
+        if form is not None and form.least.any() and not isinstance(self.shrinkage, str):
+            shrunk = shrunk.plus(1.0, form.least)
+        return shrunk, γ
 
     def _average(
         self, moments: Moments | Points, classes: Axis
@@ -356,6 +467,20 @@ class Gaussian:
         ]
         γ = float(shares[seen] @ np.array([used for _, used in shrunk]))
         return average(plain, shares[seen]), average([one for one, _ in shrunk], shares[seen]), γ
+
+    def _solve_structured(
+        self, moments: Moments, mean: Array, centre: Array, pooled: Array
+    ) -> FullParameters:
+        weights = moments.weights[:, 0]
+        seen = np.flatnonzero(weights > 0)
+        # A class that was announced and not seen may have any Σ, for its prior is zero.
+        found = np.tile(np.diag(np.where(pooled > 0, pooled, 1.0)), (len(weights), 1, 1))
+        found[seen] = structured(self.code, moments.scatter()[seen], weights[seen])
+        is_shared = self.code in ("EII", "EEI", "EEE")
+        tables = [Table(found[k]) for k in (seen[:1] if is_shared else range(len(weights)))]
+        factors = tuple(self._factor(table, moments, None) for table in tables)
+        none = np.zeros(() if is_shared else len(weights))
+        return FullParameters(mean, is_shared, tuple(tables), factors, none, centre)
 
     def _solve_separate(
         self,
@@ -381,7 +506,7 @@ class Gaussian:
                 shrinkages.append(0.0)
                 continue
             given = isinstance(self.shrinkage, str) or self.identity or self.estimator is not None
-            given = given or self.pooled > 0
+            given = given or self.pooled > 0 or self.form is not None
             if divisor[k] <= 0 or not (variances[k].any() or given):
                 raise SingularCovarianceError(
                     f"y has only 1 sample in class {label}, or all its rows are the same: class "
@@ -394,7 +519,7 @@ class Gaussian:
                 covariance, γ = estimated(self.estimator, moments, k, show(label)), 0.0
             else:
                 own = within(moments, scatter, k, float(divisor[k]), self.pooled)
-                covariance, γ = shrink(own, moments, k, self.shrinkage, self.identity)
+                covariance, γ = self._shrink(own, moments, k)
             covariances.append(covariance)
             factors.append(self._factor(covariance, moments, k, show(label)))
             shrinkages.append(γ)
@@ -436,6 +561,14 @@ class Gaussian:
         ways.append("leave out columns that repeat others or are constant within classes")
         remedy = ", ".join(ways[:-1]) + (" or " if len(ways) > 1 else "") + ways[-1]
         return f"{remedy[0].upper()}{remedy[1:]}."
+
+
+def sums_of(statistics: Moments | Points | Compound) -> Moments | Points:
+    """Return the sums alone, if rows are kept beside them."""
+    if not isinstance(statistics, Compound):
+        return statistics
+    sums: Moments | Points = statistics["sums"]
+    return sums
 
 
 def scatter_of(statistics: Moments | Points) -> Array | None:

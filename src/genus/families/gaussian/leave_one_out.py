@@ -9,6 +9,7 @@ caller then subtracts and solves.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,14 +20,13 @@ from genus.families.gaussian.scores import (
     FullParameters,
     overall,
     score_diagonal,
-    score_full,
 )
 from genus.solve.normal import LOG_2π
-from genus.statistics import Array, Moments, divide
+from genus.statistics import Array, Moments, Points, divide
 
 
 def score_full_without(
-    moments: Moments,
+    statistics: Moments | Points,
     parameters: FullParameters,
     X: Matrix,
     y: Codes,
@@ -35,35 +35,80 @@ def score_full_without(
     share: float,
     *,
     unbiased: bool,
+    scale: Array | None = None,
 ) -> Array:
     """Return log p(x|y), (m, K), of each row given the others; full Σ, shared or separate.
 
-    Separate covariances may have a `share` of the scatter within all classes.
+    Separate covariances may have a `share` of the scatter within all classes. With a `scale` (n,),
+    columns are divided by it before they are shrunk.
     """
-    x = matrix.dense_rows(X)
-    weights, scatter = moments.weights[:, 0], moments.scatter()
-    if parameters.is_shared:
-        pooled = scatter if scatter.ndim == 2 else scatter.sum(axis=0)
-        return Downdate(pooled, parameters.mean, weights, shrinkage, unbiased).score(x, y, w)
-    if share > 0:
-        pooled = scatter.sum(axis=0)
-        found = [
-            Downdate(
-                (1 - share) * own + share * pooled,
-                parameters.mean,
-                weights,
-                shrinkage,
-                unbiased,
-                (k, share),
-            ).score(x, y, w)[:, k]
-            for k, own in enumerate(scatter)
-        ]
-        return np.stack(found, axis=1)
-    scores = score_full(parameters, x, relative=False)
-    for k in range(len(weights)):
-        rows = np.flatnonzero(y == k)
-        own = Downdate(scatter[k], parameters.mean[[k]], weights[[k]], shrinkage, unbiased)
-        scores[rows, k] = own.score(x[rows], np.zeros(len(rows), dtype=np.int64), w[rows])[:, 0]
+    shared = 1.0 if parameters.is_shared else share
+    x, γ = matrix.dense_rows(X), (shrinkage,)
+    return score_shares_without(statistics, x, y, w, shared, γ, scale, unbiased=unbiased)[0]
+
+
+def score_shares_without(
+    statistics: Moments | Points,
+    x: Array,
+    y: Codes,
+    w: Array,
+    share: float,
+    shrinkages: tuple[float, ...],
+    scale: Array | None = None,
+    *,
+    unbiased: bool,
+) -> Array:
+    """Return log p(x|y), (shrinkages, m, K), of each row given the others; full Σ.
+
+    Each class has a `share` of the scatter within all classes, and with a share of 1 no other.
+    """
+    mean, weights = statistics.mean(), statistics.weights[:, 0]
+    mean[weights <= 0] = weights @ mean / weights.sum()
+    scatter = None if isinstance(statistics, Points) else statistics.scatter()
+    if not any(shrinkages):
+        scale = None  # without a multiple of I, columns may be put on any scale
+    elif scale is None:
+        scale = np.ones(mean.shape[1])
+    if share == 1:
+        principal = Principal.of(statistics, scatter, None, 1.0, scale)
+        return Downdate(principal, mean, weights, shrinkages, unbiased).score(x, y, w)
+    scores = np.full((len(shrinkages), *x.shape[:1], len(weights)), np.nan)
+    for k in np.flatnonzero(weights > 0).tolist():
+        principal = Principal.of(statistics, scatter, k, share, scale)
+        only = Downdate(principal, mean, weights, shrinkages, unbiased, (k, share))
+        scores[:, :, k] = only.score(x, y, w)[:, :, 0]
+    return scores
+
+
+def score_variances_without(
+    statistics: Moments | Points, x: Array, y: Codes, w: Array, share: float, *, unbiased: bool
+) -> Array:
+    """Return log p(x|y), (m, K), of each row given the others; variances only, with a `share`.
+
+    A row without a variance above zero gets NaN.
+    """
+    mean, weights = statistics.mean(), statistics.weights[:, 0]
+    spread = np.broadcast_to(statistics.variance(), mean.shape) * weights[:, None]
+    within, groups = spread.sum(axis=0), np.count_nonzero(weights)
+    own = weights[y]
+    last = own <= w
+    left = np.where(last, 1.0, own - w)
+    d = x - mean[y]
+    gone = np.where(last, 0.0, w * own / left)[:, None] * d * d
+    together = weights.sum() - w - unbiased * (groups - last)
+    scores = np.empty((len(x), len(weights)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for k, centre in enumerate(mean):
+            mine = y == k
+            alone = weights[k] - w * mine - float(unbiased)
+            divisor = (1 - share) * alone + share * together
+            taken = np.where(mine, 1.0, share)[:, None] * gone
+            variance = ((1 - share) * spread[k] + share * within - taken) / divisor[:, None]
+            variance[variance <= 1e-10 * within / weights.sum()] = np.nan
+            moved = (mine & ~last)[:, None]
+            shifted = np.where(moved, d * (own / left)[:, None], x - centre)
+            terms = shifted**2 / variance + np.log(variance) + LOG_2π
+            scores[:, k] = -0.5 * terms.sum(axis=1)
     return scores
 
 
@@ -170,43 +215,87 @@ def log_normal(x: Array, mean: Array, variance: Array) -> Array:
     return -0.5 * ((x - mean) ** 2 / variance + np.log(variance) + LOG_2π)
 
 
+@dataclass(frozen=True, eq=False)
+class Principal:
+    """The scatter W = Σ_j λ_j v_j v_jᵀ in units of `scale`: λ (q,), and v_j / scale as (n, q).
+
+    If rows are kept, q may be less than n; then λ is zero in all other directions.
+    """
+
+    values: Array
+    basis: Array
+    scale: Array
+
+    @classmethod
+    def of(
+        cls,
+        statistics: Moments | Points,
+        scatter: Array | None,
+        k: int | None,
+        share: float,
+        scale: Array | None,
+    ) -> Principal:
+        """Return the principal axes of the scatter of class k with a `share` of all, or of all.
+
+        `scatter` is that of the statistics, or None if they are rows. Without a `scale`, the
+        columns' own is taken.
+        """
+        if isinstance(statistics, Points):
+            rows = statistics.spread(k)
+            if k is not None and share > 0:
+                both = np.sqrt(1 - share) * rows, np.sqrt(share) * statistics.spread(None)
+                rows = np.concatenate(both)
+            scale = positive(np.sqrt(np.einsum("ij,ij->j", rows, rows))) if scale is None else scale
+            _, roots, vectors = np.linalg.svd(rows / scale, full_matrices=False)
+            return cls(roots**2, vectors.T / scale[:, None], scale)
+        assert scatter is not None
+        pooled = scatter if scatter.ndim == 2 else scatter.sum(axis=0)
+        own = pooled if k is None else (1 - share) * scatter[k] + share * pooled
+        scale = positive(np.sqrt(np.diagonal(own))) if scale is None else scale
+        values, vectors = np.linalg.eigh(own / scale[:, None] / scale)
+        return cls(values, vectors / scale[:, None], scale)
+
+
+def positive(scale: Array) -> Array:
+    """Return a scale with 1 for what does not vary."""
+    return np.where(scale > 0, scale, 1.0)
+
+
 class Downdate:
     """log N(x_i; μ, Σ) with μ and Σ of all rows except i, by eigenvectors of the scatter W.
 
     Without row i of class k: W' = W - c vvᵀ, v = x_i - μ_k, c = w n_k / (n_k - w), and Σ' = a W' +
-    b tr(W') I with a = (1 - γ) / divisor', b = γ / (n divisor'). In the basis of W's eigenvectors
-    this is a diagonal matrix plus a matrix of rank one. If W is (1 - s) times
+    b tr(W') I with a = (1 - γ) / divisor', b = γ / (n divisor'), in units of a scale. In the basis
+    of W's eigenvectors this is a diagonal matrix plus a matrix of rank one. If W is (1 - s) times
     that of class `only[0]` and s = `only[1]` times that of all classes, rows of other classes take
-    s c vvᵀ off.
+    s c vvᵀ off, and only that class is scored.
     """
 
     def __init__(
         self,
-        scatter: Array,
+        principal: Principal,
         mean: Array,
         weights: Array,
-        shrinkage: float,
+        shrinkages: tuple[float, ...],
         unbiased: bool,
         only: tuple[int, float] | None = None,
     ) -> None:
-        self.γ, self.unbiased, self.mean, self.weights = shrinkage, unbiased, mean, weights
-        self.only = only
-        # Without a multiple of I, columns may be put on one scale first.
-        scale = np.sqrt(np.diagonal(scatter))
-        self.scale = np.where(scale > 0, scale, 1.0) if self.γ == 0 else np.ones(len(scale))
-        self.values, vectors = np.linalg.eigh(scatter / self.scale[:, None] / self.scale)
-        self.basis = vectors / self.scale[:, None]
+        self.shrinkages, self.unbiased, self.weights = shrinkages, unbiased, weights
+        self.only, self.principal = only, principal
+        self.scored = list(range(len(mean))) if only is None else [only[0]]
         self.centre = mean.mean(axis=0)
-        self.projected = (mean - self.centre) @ self.basis
+        self.mean = (mean - self.centre) / principal.scale
+        self.projected = (mean - self.centre) @ principal.basis
 
     def score(self, x: Array, k: Codes, w: Array) -> Array:
-        scores = np.empty((len(x), len(self.mean)))
+        """Return the scores, (shrinkages, m, classes that are scored)."""
+        scores = np.empty((len(self.shrinkages), len(x), len(self.scored)))
         for part in matrix.chunks(len(x), x.shape[1]):
-            scores[part] = self._score(x[part], k[part], w[part])
+            scores[:, part] = self._score(x[part], k[part], w[part])
         return scores
 
     def _score(self, x: Array, k: Codes, w: Array) -> Array:
-        n = x.shape[1]
+        n, q = self.principal.basis.shape
         own = self.weights[k]
         last = own <= w  # the only row of its class: nothing of W is its
         left = np.where(last, 1.0, own - w)
@@ -218,22 +307,52 @@ class Downdate:
             alone = self.weights[j] - w * (k == j) - self.unbiased
             divisor = (1 - s) * alone + s * divisor
             c = np.where(k == j, c, s * c)
-        p = (x - self.centre) @ self.basis
+        z = (x - self.centre) / self.principal.scale
+        p = (x - self.centre) @ self.principal.basis
         u = p - self.projected[k]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            a = (1 - self.γ) / divisor
-            trace = self.values.sum() - c * np.einsum("ij,ij->i", u, u)
-            D = a[:, None] * self.values + (self.γ / (n * divisor) * trace)[:, None]
-            s = a * c
-            rest = 1 - s * np.einsum("ij,ij->i", u, u / D)
-            log_determinant = np.log(D).sum(axis=1) + np.log(rest) + 2 * np.log(self.scale).sum()
-            scores = np.empty((len(x), len(self.mean)))
-            for j, mean in enumerate(self.projected):
-                # x - μ' of its own class is v n / (n - w).
-                mine = (k == j) & ~last
-                d = np.where(mine[:, None], u * (own / left)[:, None], p - mean)
-                cross = np.einsum("ij,ij->i", d, u / D)
-                squared = np.einsum("ij,ij->i", d, d / D) + s * cross * cross / rest
-                scores[:, j] = -0.5 * (squared + log_determinant + n * LOG_2π)
-        scores[~(rest > 1e-6) | ~(D > 0).all(axis=1)] = np.nan
+        v = z - self.mean[k]
+        length = dots(u, u)
+        beyond = dots(v, v) - length if q < n else np.zeros(len(x))  # outside the basis
+        distances = []
+        for j in self.scored:
+            # x - μ' of its own class is v n / (n - w).
+            mine = (k == j) & ~last
+            grown = (own / left)[:, None]
+            d = np.where(mine[:, None], u * grown, p - self.projected[j])
+            rest = np.zeros((2, len(x)))
+            if q < n:
+                e = np.where(mine[:, None], v * grown, z - self.mean[j])
+                rest = np.maximum(np.stack([dots(e, e) - dots(d, d), dots(e, v) - dots(d, u)]), 0.0)
+            distances.append((d, *rest))
+        scores = np.empty((len(self.shrinkages), len(x), len(self.scored)))
+        values = np.maximum(self.principal.values, 0.0)
+        for g, γ in enumerate(self.shrinkages):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                a = (1 - γ) / divisor
+                trace = values.sum() - c * (length + beyond)
+                b = γ / (n * divisor) * trace
+                D = a[:, None] * values + b[:, None]
+                s = a * c
+                scaled = u / D
+                rest = 1 - s * (dots(u, scaled) + outside(beyond, b, q < n))
+                log_determinant = np.log(D).sum(axis=1) + np.log(rest)
+                log_determinant += 2 * np.log(self.principal.scale).sum()
+                log_determinant += (n - q) * np.log(b) if q < n else 0.0
+                for at, (d, far, across) in enumerate(distances):
+                    cross = dots(d, scaled) + outside(across, b, q < n)
+                    squared = dots(d, d / D) + outside(far, b, q < n) + s * cross * cross / rest
+                    scores[g, :, at] = -0.5 * (squared + log_determinant + n * LOG_2π)
+            limit = 4 * np.finfo(float).eps * n * values.max(initial=0.0)
+            singular = ~(rest > 1e-6) | ~((a * limit)[:, None] < D).all(axis=1)
+            scores[g, singular | ((q < n) & ~(b > 0))] = np.nan
         return scores
+
+
+def dots(a: Array, b: Array) -> Array:
+    """Return the product of each two rows, (m,)."""
+    return np.einsum("ij,ij->i", a, b)
+
+
+def outside(products: Array, b: Array, is_outside: bool) -> Array:
+    """Return what directions outside the basis add, where Σ is b I."""
+    return products / b if is_outside else np.zeros(len(b))

@@ -22,13 +22,35 @@ from genus.statistics import Array, divide
 
 
 @dataclass(frozen=True, eq=False)
+class Form:
+    """The form of Σ that was chosen: the share of the scatter within all classes, and so on.
+
+    `shrinkage` is a number or "oas". A number shrinks in units of `scale` (n,). `least` (n,) is the
+    variance of columns that have none within classes, and zero for all others. `loss` is the mean
+    log loss of rows that were left out, and `rows` how many there were.
+    """
+
+    shared: float
+    diagonal: bool
+    shrinkage: float | str | None
+    scale: Array
+    least: Array
+    loss: float
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
 class DiagonalParameters:
-    """Means and variances, (K, n) each; `floor` (n,) is the smallest allowed variance."""
+    """Means and variances, (K, n) each; `floor` (n,) is the smallest allowed variance.
+
+    `form` is what was chosen, if anything was.
+    """
 
     mean: Array
     variance: Array
     raw_variance: Array
     floor: Array
+    form: Form | None = None
 
     @property
     def log_normaliser(self) -> Array:
@@ -40,7 +62,8 @@ class DiagonalParameters:
 class FullParameters:
     """Means (K, n), one covariance or one for each class, their factors and the shrinkage used.
 
-    `singular` is the error that shrinking avoided, if Σ was singular.
+    `singular` is the error that shrinking avoided, if Σ was singular, and `form` what was chosen,
+    if anything was.
     """
 
     mean: Array
@@ -50,6 +73,7 @@ class FullParameters:
     shrinkage: Array
     centre: Array
     singular: SingularCovarianceError | None = None
+    form: Form | None = None
 
     @property
     def covariance(self) -> Array:
