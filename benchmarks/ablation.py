@@ -81,17 +81,18 @@ def measure(table: Table, took: dict[str, float]) -> dict[str, Numbers]:
         family: Any = model.model_.family
         rows = out_of_fold(family, model.model_.statistics, model.classes_)
         assert rows is not None
-        solved = family.solved(model.model_.statistics, model.classes_, rows.combinations)
+        solved = model.model_.parameters  # with the trees, which grow with the weights
         X = Frame.of(open_table(table.X.iloc[test]).table(), model.plan_)
-        F = np.concatenate(family.evidence(solved, X), axis=2)
+        F = np.concatenate(family.evidence(solved, X), axis=2)[:, :, rows.kept]
         truth = np.searchsorted(model.classes_, table.y[test])
         for name, spent in seconds(family, solved, X).items():
             took[name] = took.get(name, 0.0) + spent
         for left_out in ("", *family.names, *COLUMNS):
-            kept = without(family.names, len(model.plan_), left_out)
+            own = without(family.names, len(model.plan_), left_out)
+            kept = np.flatnonzero(np.isin(rows.kept, own))
             p = judged(rows, kept, F)
-            own = np.maximum(p[np.arange(len(truth)), truth], LEAST)
-            score = np.array([np.mean(p.argmax(axis=1) != truth), -np.log(own).mean()])
+            true = np.maximum(p[np.arange(len(truth)), truth], LEAST)
+            score = np.array([np.mean(p.argmax(axis=1) != truth), -np.log(true).mean()])
             scores.setdefault(left_out, []).append(score)
     return {name: np.mean(found, axis=0) for name, found in scores.items()}
 

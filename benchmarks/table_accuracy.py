@@ -4,8 +4,8 @@
 reads `uci/*.csv.gz`, `penguins.csv` and `adult-*.csv.gz` from FOLDER, else GENUS_DATA, else
 ../shared/data. Every side is fitted on nine tenths of the rows and judged on the tenth, ten times
 (stratified, shuffled by seed 0); of Adult, rows without a hole are split as they come. A cell is
-the share of wrong rows and the mean of -log p(y|x), where p is at least 1e-15. Seconds are for fit
-and predict_proba, from a pandas frame; genus and the forest use all cores.
+the share of wrong rows and the mean of -log p(y|x), where p is at least 1e-15. Seconds are of all
+cores together, for fit and predict_proba, from a pandas frame.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any, Self
 
 import numpy as np
@@ -239,14 +239,14 @@ SIDES = {
 
 
 def measure(side: Side, table: Table) -> tuple[float, float, float]:
-    """The error and log loss over all rows that were tested, and seconds."""
+    """The error and log loss over all rows that were tested, and CPU seconds."""
     classes = np.unique(table.y)
     wrong, loss, tested, seconds = 0, 0.0, 0, 0.0
     for train, test in table.splits:
-        start = perf_counter()
+        start = process_time()
         model = side.make().fit(table.X.iloc[train], table.y[train])
         found = model.predict_proba(table.X.iloc[test])
-        seconds += perf_counter() - start
+        seconds += process_time() - start
         p = np.zeros((len(test), len(classes)))
         p[:, np.searchsorted(classes, model.classes_)] = found
         p = np.maximum(p, side.least)
@@ -268,30 +268,34 @@ def cells(scores: NDArray[np.float64]) -> list[str]:
     ]
 
 
-WIDTHS = (28, *(max(len(name), 21) for name in SIDES))
-
-
-def line(name: str, values: Sequence[str]) -> str:
-    """One row of the table."""
-    padded = (f"{value:>{width}}" for value, width in zip(values, WIDTHS[1:], strict=True))
-    return f"| {name:{WIDTHS[0]}} | {' | '.join(padded)} |"
-
-
 def lines(folder: Path, names: Sequence[str]) -> Iterator[str]:
     """The rows of the table, as they are measured."""
-    yield line("error / log loss", list(SIDES))
-    yield line("-" * WIDTHS[0], ["-" * (width - 1) + ":" for width in WIDTHS[1:]])
+    return lines_of(lambda name: read(folder, name), names, SIDES)
+
+
+def lines_of(
+    read: Callable[[str], Table], names: Sequence[str], sides: Mapping[str, Side]
+) -> Iterator[str]:
+    """The rows of a table of some sides, as they are measured."""
+    widths = (28, *(max(len(name), 21) for name in sides))
+
+    def line(name: str, values: Sequence[str]) -> str:
+        padded = (f"{value:>{width}}" for value, width in zip(values, widths[1:], strict=True))
+        return f"| {name:{widths[0]}} | {' | '.join(padded)} |"
+
+    yield line("error / log loss", list(sides))
+    yield line("-" * widths[0], ["-" * (width - 1) + ":" for width in widths[1:]])
     scores: dict[str, NDArray[np.float64]] = {}
     for name in names:
-        table = read(folder, name)
-        scores[name] = np.array([measure(side, table) for side in SIDES.values()])
+        table = read(name)
+        scores[name] = np.array([measure(side, table) for side in sides.values()])
         yield line(f"{name}, {len(table.y):,}", cells(scores[name][:, :2]))
     uci = [scores[name][:, :2] for name in names if name in UCI]
     if len(uci) > 1:
         whole = "the 20" if len(uci) == len(UCI) else f"{len(uci)} of the 20"
         yield line(f"mean of {whole} of UCI", cells(np.mean(uci, axis=0)))
     total = np.sum([found[:, 2] for found in scores.values()], axis=0)
-    yield line("seconds in all", [f"{seconds:.1f}" for seconds in total])
+    yield line("CPU seconds in all", [f"{seconds:.1f}" for seconds in total])
 
 
 def main(arguments: Sequence[str]) -> int:

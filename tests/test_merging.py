@@ -27,7 +27,7 @@ from genus.persistence import files
 from genus.statistics import Sample
 from genus.table import plan
 from genus.table.model import mixed
-from scope import at_night
+from scope import at_night, nightly
 
 OLD = Path(__file__).parent / "version2"
 few = settings(max_examples=max(settings().max_examples // 10, 4))
@@ -366,6 +366,7 @@ def test_a_sample_holds_no_value_of_a_row(tmp_path: Path) -> None:
     assert all(x.tobytes() not in state for x in frame["size"].to_numpy())
 
 
+@nightly
 def test_ten_thousand_rows_take_less_than_two_megabytes(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(10_000, 20)), columns=[f"c{j}" for j in range(20)])

@@ -14,8 +14,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from genus import TableClassifier
 from genus.table import Frame, open_table
+from genus.table.model import orders as columns_in_order
 from genus.table.model import shapley
-from genus.table.model.shapley import orders
+from genus.table.model.orders import orders
 from genus.table.model.submodels import Submodels
 from scope import at_night
 
@@ -148,7 +149,7 @@ def test_few_columns_have_exact_shapley_values() -> None:
 
 def test_the_error_is_that_of_the_orders_that_were_tried(monkeypatch: Any) -> None:
     told = MODEL.explain(ROWS)
-    monkeypatch.setattr(shapley, "SEED", 1)
+    monkeypatch.setattr(columns_in_order, "SEED", 1)
     monkeypatch.setattr(shapley, "FEWEST", 60)
     monkeypatch.setattr(shapley, "MOST", 60)
     again = TableClassifier().fit(LOANS, target="paid").explain(ROWS)

@@ -13,6 +13,7 @@ from genus.arrays import labels
 from genus.arrays.matrix import class_weights
 from genus.arrays.vocabulary import Vocabulary
 from genus.families import Family
+from genus.families.gaussian.scores import Form
 from genus.model import Model, counting_as
 from genus.registry import KINDS
 from genus.solve.grid import Grid
@@ -23,6 +24,8 @@ from genus.statistics.sample import EVERY, MISSING
 from genus.table import Column, Plan
 from genus.table.model.counts import TEXT, name_keys
 from genus.table.model.experts import NAMES
+from genus.table.model.forest import NAME as TREES
+from genus.table.model.forest import Forest
 from genus.table.model.weighing import Weighing, Weights
 from genus.text.model.choosing import Choice
 from genus.text.model.combination import FAMILIES, TOKENS, WEIGHTINGS, Combination, Evidence
@@ -50,7 +53,21 @@ def model_from_tree(
         chosen = weighing_from_tree(tree["weighing"], width)
     elif "choice" in tree:
         chosen = choice_from_tree(tree["choice"])
+    elif "form" in tree:
+        chosen = form_from_tree(tree["form"], width)
     return Model(family, statistics, width, rows, priors, tree["declared"], unexplained, chosen)
+
+
+def form_from_tree(tree: dict[str, Any], width: int) -> Form:
+    """The form of a covariance."""
+    form = Form(**tree)
+    arrays = form.scale, form.least
+    fits = all(a.shape == (width,) and np.isfinite(a).all() and (a >= 0).all() for a in arrays)
+    fits = fits and bool((form.scale > 0).all()) and is_finite(form.shared)
+    known = form.shrinkage in (None, "oas") or is_finite(form.shrinkage)
+    if not (fits and known and 0 <= form.shared <= 1 and isinstance(form.diagonal, bool)):
+        raise ValueError("what was chosen makes no sense")
+    return form
 
 
 def choice_from_tree(tree: dict[str, Any]) -> Choice:
@@ -107,13 +124,38 @@ def weighing_from_tree(tree: dict[str, Any], width: int) -> Weighing:
         2 * width,
     )
     fits &= 0 <= weights.doubt < 1
-    fits &= all(n in ("families", *NAMES) or n.startswith(TEXT) for n in weights.names)
+    known = ("families", *NAMES, TREES)
+    fits &= all(n in known or n.startswith(TEXT) for n in weights.names)
     fits &= bool((np.abs(np.concatenate([weights.experts, weights.columns])) < MOST_WEIGHT).all())
     numbers = (weights.experts, weights.columns, weights.constant)
     if not (fits and all(np.isfinite(array).all() for array in numbers)):
         raise ValueError("what its experts count for makes no sense")
     combinations = {n: combination_from_tree(c) for n, c in tree["combinations"].items()}
-    return Weighing(weights, combinations, tree["losses"], tree["worth"])
+    forest = forest_from_tree(tree.get("forest"), len(weights.classes))
+    return Weighing(weights, combinations, tree["losses"], tree["worth"], forest=forest)
+
+
+def forest_from_tree(tree: dict[str, Any] | None, classes: int) -> Forest | None:
+    """The trees over a sample; files of earlier versions have none."""
+    if tree is None:
+        return None
+    forest = Forest(**tree)
+    fits = forest.values.ndim == 2 and forest.values.shape[1] == classes
+    fits &= bool((forest.values > 0).all() and (forest.values <= 1).all())
+    fits &= bool((forest.share >= 0).all() and (forest.share <= 1).all())
+    fits &= forest.seen.ndim == 1 and isinstance(forest.folds, int) and forest.folds > 0
+    fits &= isinstance(forest.origin, str)
+    arrays = (forest.nodes, forest.share, forest.values, forest.starts, forest.seen)
+    fits &= [a.dtype.name for a in arrays] == ["int32", "float64", "float64", "int64", "bool"]
+    if not fits:
+        raise ValueError("its trees make no sense")
+    try:
+        finite = np.isfinite(forest.log_prior).all()
+    except (TypeError, ValueError) as error:
+        raise ValueError("its trees make no sense") from error
+    if not finite:
+        raise ValueError("its trees make no sense")
+    return forest
 
 
 def restored(value: Any) -> Any:
@@ -272,7 +314,8 @@ def check_sample(statistics: Compound, rows: Tally) -> None:
     cells = statistics.parts.get("cells")
     texts = sum(name == "words" or name.startswith(TEXT) for name in statistics.parts)
     axes = () if cells is None else cells.keys or ()
-    if sample.cells.shape[1] != len(axes) or len(sample.bags) != texts:
+    words = 2 * statistics["sums"].width if "sums" in statistics.parts else len(axes)
+    if sample.cells.shape[1] != words or len(sample.bags) != texts:
         raise ValueError("its sample of rows is of other columns")
     k = labels.find(sample.classes, rows.classes)
     most, K = rows["rows"] * (1 + GATHERED), len(rows.classes)

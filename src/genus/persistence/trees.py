@@ -9,6 +9,7 @@ import numpy as np
 
 from genus.arrays.options import by_class
 from genus.arrays.vocabulary import Vocabulary
+from genus.families.gaussian.scores import Form
 from genus.statistics import Belief, Compound, Pairs, Points, Sample, Tally
 from genus.statistics.sample import MISSING
 from genus.table import Plan
@@ -51,6 +52,8 @@ def to_tree(estimator: Any) -> dict[str, Any]:
             tree["choice"] = choice_to_tree(choice)
         case Weighing() as weighing:
             tree["weighing"] = weighing_to_tree(weighing)
+        case Form() as form:
+            tree["form"] = {f.name: getattr(form, f.name) for f in fields(form)}
     if hasattr(estimator, "_counted_ngrams"):
         tree["ngrams"] = [list(ngrams) for ngrams in estimator._counted_ngrams]
     if hasattr(estimator, "_counted_words"):
@@ -83,7 +86,11 @@ def plan_to_tree(plan: Plan) -> dict[str, Any]:
 def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
     """What experts count for, and what they are worth; not the rows that say so."""
     weights = weighing.weights
+    forest = weighing.forest
     return {
+        "forest": None
+        if forest is None
+        else {f.name: getattr(forest, f.name) for f in fields(forest)},
         "weights": {f.name: getattr(weights, f.name) for f in fields(weights)},
         "combinations": {n: combination_to_tree(c) for n, c in weighing.combinations.items()},
         "losses": weighing.losses,

@@ -27,8 +27,8 @@ class Binned:
     """Counts by class and bins of two columns (K, B, B), of one (K, B), and class weights (K,).
 
     `bin_of` (V + 1,) is the bin of each slot, B where nothing is known, or what is missing says
-    nothing of the class. `column` (B,) says whose
-    the bins are, and `is_missing` which of them stand for what is missing.
+    nothing of the class. `column` (B,) says whose the bins are, and `is_missing` which of them
+    stand for what is missing. Some of the `columns` may have no bin.
     """
 
     pairs: Array
@@ -37,14 +37,11 @@ class Binned:
     bin_of: NDArray[np.intp]
     column: NDArray[np.intp]
     is_missing: NDArray[np.bool_]
+    columns: int
 
     @property
     def size(self) -> int:
         return len(self.column)
-
-    @property
-    def columns(self) -> int:
-        return int(self.column[-1]) + 1 if len(self.column) else 0
 
 
 def merged(
@@ -72,10 +69,8 @@ def merged(
     by_bin = np.add.reduceat(np.add.reduceat(counts, at, axis=1), at, axis=2)
     alone = np.add.reduceat(single, at, axis=1)
     used = np.atleast_1d(alone.any(axis=0)) | (np.array(missing) & keep_missing)
-    tried = np.flatnonzero(np.array(missing) & used & (not keep_missing))
-    for b in tried:  # that a value is missing may say nothing
-        absent = alone[:, b]
-        used[b] = absence(classes, np.maximum(weights - absent, 0.0), absent)[1] > 0
+    if not keep_missing:
+        used[np.array(missing)] &= tells_absence(counted, classes)
     place = np.where(used, np.cumsum(used) - 1, int(used.sum()))
     sizes = np.diff(np.append(at, single.shape[1]))
     return Binned(
@@ -85,7 +80,20 @@ def merged(
         np.append(np.repeat(place, sizes), used.sum()),
         np.array(column, dtype=np.intp)[used],
         np.array(missing)[used],
+        len(starts) - 1,
     )
+
+
+def tells_absence(counted: Pairs, classes: Axis) -> NDArray[np.bool_]:
+    """Of each column, whether it says something of the class that a value is missing."""
+    single = np.einsum("kvv->kv", counted.align(classes))
+    starts = counted.starts
+    weights = single[:, : starts[1]].sum(axis=1) if len(starts) > 1 else np.zeros(len(classes))
+    found = np.zeros(len(starts) - 1, dtype=bool)
+    for j, absent in enumerate(single[:, starts[:-1]].T):
+        if absent.any():
+            found[j] = absence(classes, np.maximum(weights - absent, 0.0), absent)[1] > 0
+    return found
 
 
 def number_cuts(counts: Array, weights: Array) -> NDArray[np.intp]:

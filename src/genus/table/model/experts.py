@@ -369,18 +369,19 @@ def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, 
     ν = features.weights + prior
     width = features.width
     diagonal = np.diag_indices(V)
-    for k in range(K):
+    products = np.empty((K, V, V))
+    for k, own in enumerate(products):
         factor = factorised(features.covariance(k, prior))
         P = inverse(factor)
-        products = a @ (a @ P).T
+        own[:] = a @ (a @ P).T
         drawn = P @ features.means[k]
-        own = np.diag(products) - 2 * a @ drawn
-        products *= 2
-        products[diagonal] = own
-        table[:, :, k] = products / width[k]
+        alone = np.diag(own) - 2 * a @ drawn
+        own *= 2 / width[k]
+        own[diagonal] = alone / width[k]
         offset[k] = features.means[k] @ drawn / width[k]
         constant[k] = lgamma((ν[k] + d) / 2) - lgamma(ν[k] / 2) - 0.5 * d * np.log(ν[k])
         constant[k] -= np.log(np.diag(factor[0])).sum()
+    table[:] = products.transpose(1, 2, 0)  # class by class takes six times as long
     return offset, ν, constant, np.full(K, float(d))
 
 

@@ -16,7 +16,7 @@ Symbols: K classes, V cells, P pairs of a class and a cell that have rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
@@ -28,8 +28,10 @@ from genus.arrays import labels
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import class_weights
 from genus.families.categorical import Categorical
+from genus.families.kernel import KernelDensity
 from genus.model import aligned
 from genus.registry import FAMILIES, ColumnFamily, is_for
+from genus.solve.grid import Bins as Cut
 from genus.solve.grid import Grid
 from genus.statistics import Compound, Moments, Tally, divide
 from genus.table import Plan
@@ -41,6 +43,7 @@ LEAST_GAIN = -690.0  # of a row
 CELL = 2.0**-11  # the least width of a bin, as a share of what a column spans
 FARTHEST = 700.0  # widths of a bin that a number is taken to be off at most
 ALONE_NOTHING = "no family"
+IN_BINS = Cut()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,8 @@ class Numbers:
         full, relative = (self._scores(values, one)[:, 0] for one in (False, True))
         known = np.isfinite(relative)
         term = np.subtract(full, relative, out=np.zeros(len(full)), where=known)
-        return np.where(values < FAMILIES[self.name].least, LEAST, term)
+        entry = FAMILIES[self.name]
+        return np.where((values < entry.least) | (values > entry.most), LEAST, term)
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
         """n values of class k."""
@@ -398,6 +402,8 @@ def solve_as(name: str, counted: Counted, is_asked: bool) -> tuple[Distribution,
         parameters = family.solve(tally, classes, 1)
         _, gain = solve_table(family.of_bins(parameters), classes, parameters.columns[0].counts)
         return Bins(name, family, parameters, counted.grid), gain
+    if isinstance(family, KernelDensity):
+        return solve_kernel(name, family, counted)
     k, _, n = counted.pairs
     x = modelled(entry, counted.within, counted.grid)[:, None]
     statistics = family.count(x, k, classes, n) if len(n) else family.zero()
@@ -408,16 +414,30 @@ def solve_as(name: str, counted: Counted, is_asked: bool) -> tuple[Distribution,
     return Numbers(name, family, parameters, counted.grid), gain
 
 
+def solve_kernel(name: str, family: KernelDensity, counted: Counted) -> tuple[Distribution, float]:
+    """The kernel density of a column with the bandwidth that gains most, and what it gains."""
+    bins = replace(IN_BINS, grid=counted.grid)
+    edges = family.edges(counted.values, counted.grid) if counted.distinct else np.empty(0)
+    at = bins.merge(counted.axis, edges, 0)
+    binned = np.array([np.bincount(at, own, len(edges) + 1) for own in counted.counts])
+    k, g = np.nonzero(binned > 0)
+    tally = family.tally(counted.classes, binned)
+    smoothed = family.smooth(binned)
+    gain = gain_of(smoothed, tally, None, g[:, None], k, binned[k, g])
+    parameters = family.parameters(smoothed, edges, counted.axis, counted.counts.sum(axis=0))
+    return Bins(name, Categorical(bins=bins), parameters, counted.grid), gain
+
+
 def modelled(entry: ColumnFamily, x: Array, grid: Grid) -> Array:
     """Numbers as a family models them, NaN where it cannot.
 
     A family of numbers above zero takes zero, which may be less than a cell, for half a cell.
     """
-    if entry.least == -np.inf:
+    if entry.least == -np.inf and entry.most == np.inf:
         return x
     if entry.is_open:
         x = np.where(x == entry.least, entry.least + grid.step / 2, x)
-    return np.where(x >= entry.least, x, np.nan)
+    return np.where((x >= entry.least) & (x <= entry.most), x, np.nan)
 
 
 def solve_table(family: Categorical, classes: Axis, counts: Array) -> tuple[Any, float]:

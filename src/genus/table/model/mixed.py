@@ -28,10 +28,11 @@ from genus.arrays.matrix import Codes
 from genus.registry import FAMILIES
 from genus.statistics import Array, Compound
 from genus.table import Frame, Plan
-from genus.table.model import experts, marginals, tree
+from genus.table.model import experts, forest, marginals, tree
 from genus.table.model.binning import merged
 from genus.table.model.counts import TEXT, TOGETHER, Counting
 from genus.table.model.experts import LEAST, NAMES, Expert, Experts
+from genus.table.model.forest import Forest
 from genus.table.model.marginals import Counted, Marginal, of_columns
 from genus.table.model.scorer import Scorer
 from genus.table.model.screening import screened
@@ -39,7 +40,7 @@ from genus.table.model.shapley import Contributions, Shapley
 from genus.table.model.slots import Slots, cell_means
 from genus.table.model.submodels import Submodels
 from genus.table.model.tree import Tree
-from genus.table.model.weighing import Weighing, Weights, believed_of, weigh
+from genus.table.model.weighing import Weighing, Weights, believed_of, forest_for, weigh
 from genus.text.model.combination import Combination
 from genus.text.model.words import WordParameters, Words
 
@@ -74,8 +75,8 @@ class MixedParameters:
 
     `marginals` has None in place of texts, whose words `texts` has by column; `blocks` are of
     numbers that are modelled together. `plan` has the cells that experts were solved with. Without
-    `weighing` the product of families decides. `solved_by` is the family, and `solved_from` what
-    it had counted.
+    `weighing` the product of families decides, and it has the `forest`. `solved_by` is the family,
+    and `solved_from` what it had counted.
     """
 
     plan: Plan
@@ -99,8 +100,15 @@ class MixedParameters:
 
     @property
     def listed(self) -> tuple[Expert, ...]:
-        """The experts of pairs."""
-        return () if self.experts is None else self.experts.listed
+        """The experts of pairs, and the trees."""
+        if self.experts is None:
+            return ()
+        return self.experts.listed + (() if self.forest is None else (self.forest,))
+
+    @property
+    def forest(self) -> Forest | None:
+        """The trees, if rows were kept from which they could grow."""
+        return None if self.weighing is None else self.weighing.forest
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -150,7 +158,7 @@ class Mixed:
     """A table, by a product of families or, if it is to be calibrated, all that experts say of it.
 
     `families` are those asked for, by column; others are chosen. With `tree`, columns that are
-    counted in pairs are by a tree instead of their families.
+    counted in pairs are by a tree instead of their families. `grows`: whether an expert are trees.
     """
 
     how: Counting
@@ -158,6 +166,7 @@ class Mixed:
     dependence: bool = True
     calibrate: bool = True
     tree: bool = False
+    grows: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -167,6 +176,7 @@ class Mixed:
         return (
             *(("families",) if plain else ()),
             *(NAMES if paired else ()),
+            *((forest.NAME,) if paired and self.grows and not self.how.belief else ()),
             *(TEXT + name for name in self.how.texts),
         )
 
@@ -216,7 +226,8 @@ class Mixed:
         if not self.how.belief:
             return counted
         # Weights are learned from these rows, and the rows are not kept.
-        aside = replace(self, how=replace(self.how, belief=False, sample=ASIDE))
+        how = replace(self.how, belief=False, sample=ASIDE)
+        aside = replace(self, how=how, grows=False)  # trees without rows cannot be added
         own = believed_of(aside, aside.count(X, y, classes, weight), counted["rows"].classes)
         return Compound({**counted.parts, "belief": own})
 
@@ -239,6 +250,8 @@ class Mixed:
             solved = replace(solved, tree=tree.solve(family.how.plan, statistics, classes))
         if weighing is None or not self.calibrate:
             return solved
+        grown = forest_for(weighing.forest, family, statistics, classes)
+        weighing = replace(weighing, forest=grown)
         return replace(solved, weighing=weighing, constant=weighing.weights.of(classes))
 
     def recut(self, statistics: Compound, classes: Axis) -> tuple[Mixed, Compound]:
@@ -291,6 +304,12 @@ class Mixed:
                 raise ValueError(
                     f"Column {column.name!r} holds {own.least:g}, and {family} is for numbers of "
                     f"{least:g} or more. Choose another family."
+                )
+            most = np.inf if family is None else FAMILIES[family].most
+            if own is not None and most < np.inf and own.largest > most:
+                raise ValueError(
+                    f"Column {column.name!r} holds {own.largest:g}, and {family} is for numbers of "
+                    f"{most:g} or less. Choose another family."
                 )
             found.append(None if own is None else marginals.solve(own, family))
         return found

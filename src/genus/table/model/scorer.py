@@ -32,11 +32,18 @@ from genus.statistics import Array
 from genus.table import Frame
 from genus.table.model.codes import CodedColumn, Codes, NameCodes
 from genus.table.model.experts import LEAST, Experts
+from genus.table.model.forest import Forest
 
 if TYPE_CHECKING:
     from genus.table.model.mixed import Block, MixedParameters
 
-BINS, PARENTS, LINEAR, CURVED = 1, 2, 3, 5  # where experts stand, in the order of their names
+BINS, PARENTS, LINEAR, CURVED, TREES = (
+    1,
+    2,
+    3,
+    5,
+    7,
+)  # where experts stand, in the order of their names
 MOST_CODES = 4096  # of a column in the table of all; for more of them it is too wide
 
 
@@ -77,12 +84,14 @@ class Scorer:
     """What weighed experts say of rows. `columns` are those that are not of texts.
 
     `weights` (G,) are those of experts, and `alone` (n,) those of columns by themselves; `together`
-    is the table of pairs of bins with the weights of columns, if there are `experts` of pairs.
+    is the table of pairs of bins with the weights of columns, if there are `experts` of pairs. The
+    `forest` comes after them.
     """
 
     columns: tuple[CodedColumn, ...]
     blocks: tuple[Block, ...]
     experts: Experts | None
+    forest: Forest | None
     together: Array
     weights: Array
     alone: Array
@@ -106,7 +115,8 @@ class Scorer:
         if p.experts is not None:
             together = p.experts.together.weighed(w.columns[n:][list(p.slots.columns)])
         alone, constant = w.columns[:n], p.constant
-        return cls(columns, p.blocks, p.experts, together, weights, alone, constant, p.log_share)
+        pairs = p.experts, p.forest, together
+        return cls(columns, p.blocks, *pairs, weights, alone, constant, p.log_share)
 
     def read(self, X: Frame) -> Frame:
         """Return the rows with codes in place of categories, whose names are looked up once."""
@@ -166,8 +176,10 @@ class Scorer:
         cells = np.stack([c.slots[codes[c.j]] for c in self.columns if c.slots is not None])
         bins = experts.parents.bin_of[cells]
         evidence[:, PARENTS * K : LINEAR * K] = experts.parents.of_bins(bins)
-        evidence[:, CURVED * K : G * K] = experts.curved.score(cells)
-        evidence[:, LINEAR * K : G * K] *= evidence[:, -1:] / len(cells)
+        evidence[:, CURVED * K : TREES * K] = experts.curved.score(cells)
+        evidence[:, LINEAR * K : TREES * K] *= evidence[:, -1:] / len(cells)
+        if self.forest is not None:
+            evidence[:, TREES * K : G * K] = self.forest.score(cells)
         evidence[:, G * K : (G + 1) * K] += sum_pairs(bins, self.together, threads())
         if self._unpaired:
             evidence[:, K : G * K] += np.tile(evidence[:, (G + 1) * K : (G + 2) * K], G - 1)

@@ -17,15 +17,13 @@ doubt: experts by themselves say hundreds of nats that cancel each other or that
 
 **How it is computed.** A product of families is a sum: each column has its own term, exactly. So is
 a tree, with the term of two columns shared by halves. Else there are too many orders (n!), and some
-are taken by quartets: a random order, the same from its middle on, and both backwards. An order
-and its reverse have the exact value of whatever one or two columns say together (in one of the two
-orders the pair's term is the first column's, in the other the second's), so that only what three
-and more columns do is a matter of chance: curvature, the mean over parents, and saturation. Every
-order by itself adds up to v(all) - v(none), and so does the mean. The error is the standard error
-of that mean, from the spread of the quartets, of which there are as many as it takes for an error
-of TARGET in rows of a reference, within limits. Up to four columns have all orders, and no
-error. The orders are those of a seed, and the same for all rows: a row has the same explanation
-whichever rows are beside it.
+are taken by quartets (`orders`), which have the exact value of whatever one or two columns say
+together, so that only what three and more columns do is a matter of chance: curvature, the mean
+over parents, and saturation. Every order by itself adds up to v(all) - v(none), and so does the
+mean. The error is the standard error of that mean, from the spread of the quartets, of which there
+are as many as it takes for an error of TARGET in rows of a reference, within limits. Up to four
+columns have all orders, and no error. The orders are those of a seed, and the same for all rows: a
+row has the same explanation whichever rows are beside it.
 
 **Class constants.** Weights are learned with all columns known, and so are the constants c of the
 classes; they and weights that do not add up to one would move v(none) away from the class shares.
@@ -40,23 +38,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations
 
 import numpy as np
 
 from genus.arrays import matrix
 from genus.statistics import Array
 from genus.table import Frame
-from genus.table.model.submodels import Evidence, Order, Route, Submodels
+from genus.table.model.orders import Order, orders
+from genus.table.model.submodels import Evidence, Route, Submodels
 
 TARGET = 0.05  # nats: the error of the least exact column of a row, in the median
 ROUGH, FEWEST, MOST = 2, 3, 16  # quartets: for means over rows, and for a row
 PILOT = 64  # rows whose spread says how many
 MOST_NUMBERS = 80_000  # of a row, over all quartets
-FEW = 4  # columns of which all orders are taken
 ROUTE_BYTES = 1 << 26  # of orders that are factorised at a time
 CHUNK = 1 << 20  # numbers of rows that are worked on at a time, by each thread
-SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,16 +154,3 @@ class Shapley:
         size = max(ROUTE_BYTES // max(self.models.route_bytes * len(groups[0]), 1), 1)
         for i in range(0, len(groups), size):
             yield [[self.models.route(order) for order in g] for g in groups[i : i + size]]
-
-
-def orders(n: int, quartets: int) -> list[list[Order]]:
-    """Groups of orders of n columns: quartets, or of few columns all orders in one."""
-    if n <= FEW:
-        return [[np.array(order, dtype=np.intp) for order in permutations(range(n))]]
-    rng = np.random.default_rng(SEED)
-    found = []
-    for _ in range(quartets):
-        first = rng.permutation(n)
-        second = np.roll(first, n // 2)
-        found.append([first, first[::-1], second, second[::-1]])
-    return found

@@ -5,7 +5,9 @@ answer: the others are summed out. A family whose column is not known is left ou
 the mean of one-dependence estimators a child that is not known is left out, too, and a parent that
 is not known stands for the product of what columns say by themselves, so that one that says nothing
 changes nothing when it becomes known. (To sum out its values would take twenty times as long.) A
-Gaussian of some columns has their means and their part of Σ:
+row goes both ways in a tree that asks for an unknown column; what columns add is the same in
+all orders there, a mean over a few, for the trees of one order take as long as all else. A Gaussian
+of some columns has their means and their part of Σ:
 
     log N(x_S; μ_S, Σ_SS) = -½ Σ_i (z_i² + log L_ii²) over S,   z = L⁻¹(x - μ),   Σ = LLᵀ
 
@@ -35,13 +37,27 @@ from genus.arrays.matrix import threads
 from genus.statistics import Array
 from genus.table import Frame
 from genus.table.model.counts import TEXT, TOGETHER
-from genus.table.model.experts import LEAST, NAMES, OWN, OWN_OF_BINS, Features, factorised
+from genus.table.model.experts import (
+    LEAST,
+    NAMES,
+    OWN,
+    OWN_OF_BINS,
+    Cells,
+    Features,
+    factorised,
+)
+from genus.table.model.orders import Order, orders
 
 if TYPE_CHECKING:
     from genus.table.model.mixed import Mixed, MixedParameters
 
-Order = NDArray[np.intp]
-BINS, PARENTS, LINEAR, CURVED = 1, 2, 3, 5  # where experts stand, in the order of their names
+BINS, PARENTS, LINEAR, CURVED, TREES = (
+    1,
+    2,
+    3,
+    5,
+    7,
+)  # where experts stand, in the order of their names
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +139,8 @@ class Evidence:
     `alone` (n, m, K) is what families say of columns, and `texts` (n, m, K) what words do, weighed.
     Of paired columns: `bins` (p, m, K), and of every two `given` (p, p, m, K), log p(x_j|x_i,k) of
     a parent i, and `pairs`, what they say together, weighed. `parent` (p, m) says which columns of
-    a row are parents; `features` (m, d) are those of experts, and `share` (m,) is how many of the
-    columns are known.
+    a row are parents; `features` (m, d) are those of experts, `share` (m,) is how many of the
+    columns are known, and `trees` (p, m, K) are what columns add to the score of the trees.
     """
 
     X: Frame
@@ -136,6 +152,7 @@ class Evidence:
     parent: NDArray[np.bool_]
     features: Sequence[Array]
     share: Array
+    trees: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +213,8 @@ class Submodels:
         if p.experts is None:
             none = np.zeros((0, m, K))
             nobody = np.zeros((0, m), dtype=bool)
-            return Evidence(X, alone, texts, none, none[:, None], none[:, None], nobody, (), none)
+            pairs = none, none[:, None], none[:, None], nobody, (), none
+            return Evidence(X, alone, texts, *pairs, none)
         e, cells = p.experts, p.slots.place(X)
         bins = e.parents.bin_of[cells].astype(np.intp)
         known = bins < len(e.parents.table) - 1
@@ -210,7 +228,18 @@ class Submodels:
             known & e.parents.is_parent[:, None],
             [f.of_rows(cells) for f in self._features],
             e.known[cells].mean(axis=0),
+            self._trees(cells),
         )
+
+    def _trees(self, cells: Cells) -> Array:
+        """What columns add to the score of the trees, (p, m, K): Shapley values by a few orders."""
+        terms = np.zeros((*cells.shape, len(self.parameters.log_share)))
+        forest, few = self.parameters.forest, orders(len(cells), 1)[0]
+        if forest is None:
+            return terms
+        for order in few:
+            terms[order] += np.diff(forest.in_order(cells, order), axis=0)
+        return terms / len(few)
 
     @cached_property
     def _together(self) -> Array:
@@ -262,6 +291,8 @@ class Submodels:
             found = own.scores(φ)[first]
             found *= rows.share[:, None, None]
             said[:, :, [LINEAR + i, CURVED + i]] += found
+        if self.parameters.forest is not None:
+            said[:, :, TREES] += summed(rows.trees[place])[first]
 
     def _alone(self, rows: Evidence, order: Order) -> Array:
         """What families add, column by column, (s, m, K); of a block, given those before."""

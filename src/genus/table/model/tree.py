@@ -171,7 +171,7 @@ def solve(plan: Plan, statistics: Compound, classes: Axis) -> Tree | None:
     counts = binned.single.T
     total = np.zeros((binned.columns, counts.shape[1]))
     np.add.at(total, binned.column, counts)
-    size = np.bincount(binned.column)
+    size = np.bincount(binned.column, minlength=binned.columns)
     base = (counts.sum(axis=1) + 0.5) / (total.sum(axis=1) + 0.5 * size)[binned.column]
     p = (counts + BACK_OFF * base[:, None]) / (total[binned.column] + BACK_OFF)
     given = (binned.pairs.transpose(1, 2, 0) + BACK_OFF * p) / (counts[:, None] + BACK_OFF)

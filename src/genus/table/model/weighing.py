@@ -24,7 +24,13 @@ from genus.stacking.outcome import CrossValidation
 from genus.stacking.prior import Prior
 from genus.stacking.stack import shares, stack
 from genus.statistics import Array, Belief, Compound
+from genus.table.frame import Frame
+from genus.table.model.binning import tells_absence
 from genus.table.model.counts import TEXT
+from genus.table.model.experts import LEAST, Cells
+from genus.table.model.forest import NAME as TREES
+from genus.table.model.forest import Forest, origin
+from genus.table.model.slots import Slots
 from genus.text.model import Combination, Selection
 from genus.text.model.choosing import candidates, choose, teaching_weights
 
@@ -81,7 +87,8 @@ class Weighing:
     """Weights, what is chosen for texts, and what it all is worth out of fold.
 
     `losses` (G,) are the log losses of the experts by themselves, and `worth` the scores of all of
-    them together. `outcome` has the probabilities of the rows, unless the model was loaded.
+    them together. `outcome` has the probabilities of the rows, unless the model was loaded, and
+    `forest` has the trees that grew from them.
     """
 
     weights: Weights
@@ -89,6 +96,7 @@ class Weighing:
     losses: Array
     worth: Mapping[str, float]
     outcome: CrossValidation | None = None
+    forest: Forest | None = None
 
 
 def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
@@ -117,7 +125,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     w = np.zeros(G + 2 * n)
     w[rows.kept] = found.weights
     weights = Weights(names, w[:G], w[G:], classes, found.constant, found.doubt)
-    return Weighing(weights, rows.combinations, rows.losses(names), worth, outcome)
+    return Weighing(weights, rows.combinations, rows.losses(names), worth, outcome, rows.forest)
 
 
 def weight_names(family: Mixed, classes: Axis) -> list[str]:
@@ -151,7 +159,8 @@ class OutOfFold:
 
     `kept` are the numbers of experts (G) and columns (2n) that have weights of their own. `weight`
     is what rows teach, and `given` what they were given; weights are learned from those that are
-    `taught`, by a `prior`. `combinations` are what texts are judged by.
+    `taught`, by a `prior`. `combinations` are what texts are judged by, and the `forest` grew from
+    the rows.
     """
 
     F: Array
@@ -163,6 +172,7 @@ class OutOfFold:
     prior: Prior
     combinations: Mapping[str, Combination]
     kept: NDArray[np.intp]
+    forest: Forest | None
 
     def losses(self, names: Sequence[str]) -> Array:
         """The log losses of experts by themselves, (G,); those of texts with the shares."""
@@ -173,25 +183,44 @@ class OutOfFold:
         return -(self.weight @ own) / max(self.weight.sum(), 1e-300)
 
 
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Rows X of a sample, of classes[y], dealt into folds."""
+
+    X: Frame
+    y: NDArray[np.int64]
+    fold: NDArray[np.int64]
+    weight: Array
+
+    @classmethod
+    def of(cls, family: Mixed, statistics: Compound, classes: Axis) -> Drawn | None:
+        """As many rows as can be judged; None unless they are of two classes."""
+        judges = len(family.names) + 2 * len(family.how.plan)
+        most = max(MOST_CELLS // (len(classes) * judges), FEWEST)
+        sample = statistics["sample"].smallest(most)
+        codes = labels.positions(sample.classes, classes)[sample.codes]
+        row, fold, weight = deal(codes, sample.weights, FOLDS, most)
+        if len(np.unique(codes[row])) < 2:
+            return None
+        return cls(family.how.decoded(sample, statistics)[row], codes[row], fold, weight)
+
+
 def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold | None:
     """The rows of the sample, each judged by all other folds; None unless of two classes."""
     names, n = family.names, len(family.how.plan)
     G, K = len(names), len(classes)
-    most = max(MOST_CELLS // (K * (G + 2 * n)), FEWEST)
-    sample = statistics["sample"].smallest(most)
-    codes = labels.positions(sample.classes, classes)[sample.codes]
-    row, fold, given = deal(codes, sample.weights, FOLDS, most)
-    y = codes[row]
-    if len(np.unique(y)) < 2:
+    drawn = Drawn.of(family, statistics, classes)
+    if drawn is None:
         return None
-    X = family.how.decoded(sample, statistics)[row]
+    X, y, fold, given = drawn.X, drawn.y, drawn.fold, drawn.weight
     dealt = dealt_rows(family, statistics, X, y, classes, given, fold)
     combinations = {
         column.name: chosen_for_text(dealt, j, column.name, family)
         for j, column in enumerate(family.how.plan.used)
         if column.kind == "text"
     }
-    F, known = evidence(family, dealt, combinations)
+    trees = grown(family, statistics, classes, drawn)
+    F, known = evidence(family, dealt, combinations, trees)
     weight = teaching_weights(given, known)
     weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # one row counts as one
     spread = F[:, :, :G].var(axis=1).mean(axis=0)
@@ -207,7 +236,9 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
         step % FOLDS == 0
     )  # rows are dealt in turns: else all that are taught may be of one fold
     taught = np.arange(len(y)) % step == 0
-    return OutOfFold(F, y, weight, given, fold, taught, prior, combinations, kept)
+    return OutOfFold(
+        F, y, weight, given, fold, taught, prior, combinations, kept, trees and trees[0]
+    )
 
 
 def telling(F: Array, y: NDArray[np.int64], weight: Array) -> NDArray[np.intp]:
@@ -272,16 +303,50 @@ def compared(statistics: Compound) -> Compound:
     return Compound(kept)
 
 
+def grown(
+    family: Mixed, statistics: Compound, classes: Axis, drawn: Drawn
+) -> tuple[Forest, Cells] | None:
+    """The trees of a sample, and the cells of its rows; None if there is nothing to divide."""
+    slots = Slots.of(family.how.plan, statistics["pairs"])
+    if TREES not in family.names or slots.unknown == len(slots.columns):  # no value is known
+        return None
+    cells = slots.place(drawn.X)
+    names = [family.how.plan.used[j].name for j in slots.columns]
+    rows = cells, slots.starts, names, drawn.y, drawn.weight, drawn.fold
+    forest = Forest.grown(*rows, len(classes), FOLDS, origin(statistics["sample"], slots.starts))
+    silent = ~tells_absence(statistics["pairs"], classes)
+    return forest.without(slots.starts[:-1][silent]), cells
+
+
+def forest_for(
+    forest: Forest | None, family: Mixed, statistics: Compound, classes: Axis
+) -> Forest | None:
+    """The forest if it grew from these statistics, else one that does: others know other rows."""
+    if forest is None:
+        return None
+    slots = Slots.of(family.how.plan, statistics["pairs"])
+    if forest.origin == origin(statistics["sample"], slots.starts):
+        forest.check(len(slots.columns), slots.unknown)
+        return forest
+    drawn = Drawn.of(family, statistics, classes)
+    trees = None if drawn is None else grown(family, statistics, classes, drawn)
+    return None if trees is None else trees[0]
+
+
 def evidence(
-    family: Mixed, dealt: Dealt, combinations: Mapping[str, Combination]
+    family: Mixed,
+    dealt: Dealt,
+    combinations: Mapping[str, Combination],
+    trees: tuple[Forest, Cells] | None,
 ) -> tuple[Array, NDArray[np.bool_]]:
     """What all experts and columns say of each row out of fold, and which rows' class is known."""
     y, classes = dealt.y, dealt.classes
     F = np.zeros((len(y), len(classes), len(family.names) + 2 * len(family.how.plan)))
     known = np.zeros(len(y), dtype=bool)
+    unpaired = [j for j, column in enumerate(family.how.plan.used) if not column.paired]
 
-    def judge(left_out: Iterator[tuple[NDArray[np.intp], Compound]]) -> None:
-        for test, rest in left_out:
+    def judge(left_out: Iterator[tuple[int, tuple[NDArray[np.intp], Compound]]]) -> None:
+        for f, (test, rest) in left_out:
             if len(test) == 0:
                 continue
             left = rest["rows"].classes
@@ -291,8 +356,13 @@ def evidence(
             at = np.array([family.names.index(name) for name in family.present(parameters)])
             F[np.ix_(test, np.arange(len(classes)), at)] = said
             F[test, :, len(family.names) :] = by_column
+            if trees is not None:
+                forest, cells = trees
+                own = forest.of_fold(f).score(np.ascontiguousarray(cells[:, test]))
+                own += by_column[:, :, unpaired].sum(axis=2) + parameters.log_share
+                F[test, :, family.names.index(TREES)] = np.maximum(log_softmax(own, axis=1), LEAST)
 
-    matrix.in_threads(judge, list(dealt.left_out()))
+    matrix.in_threads(judge, list(enumerate(dealt.left_out())))
     return F, known
 
 

@@ -1,0 +1,32 @@
+"""Orders in which columns become known, of which explanations are means.
+
+An order and its reverse have the exact value of whatever one or two columns say together: in one of
+the two orders the pair's term is the first column's, in the other the second's.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Order = NDArray[np.intp]
+FEW = 4  # columns of which all orders are taken
+SEED = 0
+
+
+def orders(n: int, quartets: int) -> list[list[Order]]:
+    """Groups of orders of n columns: quartets, or of few columns all orders in one.
+
+    A quartet is a random order, the same from its middle on, and both backwards.
+    """
+    if n <= FEW:
+        return [[np.array(order, dtype=np.intp) for order in permutations(range(n))]]
+    rng = np.random.default_rng(SEED)
+    found = []
+    for _ in range(quartets):
+        first = rng.permutation(n)
+        second = np.roll(first, n // 2)
+        found.append([first, first[::-1], second, second[::-1]])
+    return found
