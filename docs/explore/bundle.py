@@ -2,7 +2,7 @@
 
 A browser loads no modules from `file://`, where the site has to work, so the site gets one script.
 Each module becomes a function that is called once, after those that it imports; what it exports is
-what the function returns.
+what the function returns. Elements and plots (dom.js, plot.js) are those of `genus studio`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import genus.studio
+
 HERE = Path(__file__).parent
+SHARED = Path(genus.studio.__file__).parent / "static"
 IMPORT = re.compile(r'^import (?:(\* as \w+|\{[^}]*\}) from )?"\./([\w-]+)\.js";\n', re.MULTILINE)
 DECLARED = re.compile(r"^export (?=(?:const|function|async function|class) (\w+))", re.MULTILINE)
 LISTED = re.compile(r"^export \{([^}]*)\};\n", re.MULTILINE)
@@ -30,7 +33,8 @@ def load(name: str, folder: Path, done: dict[str, str], within: tuple[str, ...])
         raise ValueError(f"Modules import each other in a circle: {' → '.join((*within, name))}.")
     if name in done:
         return
-    source = (folder / f"{name}.js").read_text(encoding="utf-8")
+    own = folder / f"{name}.js"
+    source = (own if own.exists() else SHARED / own.name).read_text(encoding="utf-8")
     for imported in IMPORT.finditer(source):
         load(imported[2], folder, done, (*within, name))
     exported = DECLARED.findall(source)

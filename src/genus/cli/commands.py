@@ -20,6 +20,7 @@ from genus.cli.predicting import predict
 from genus.cli.reporting import report
 from genus.cli.sampling import sample
 from genus.cli.showing import show
+from genus.cli.studio import studio
 
 SETTINGS = {"max_content_width": 88, "help_option_names": ["-h", "--help"]}
 
@@ -66,6 +67,7 @@ for command in (
     forget,
     report,
     compare,
+    studio,
     mail,
     figures,
     demo,

@@ -46,10 +46,10 @@ export function number(value, digits = 2) {
 export const signed = (value, digits = 2) => (value >= 0 ? "+" : "") + number(value, digits);
 export const percent = (value, digits = 0) =>
   value > 0 && value < 0.005 && !digits
-    ? "<1 %"
+    ? "<1\u00a0%"
     : value < 1 && value >= 0.995 && !digits
-      ? ">99 %"
-      : `${(100 * value).toFixed(digits)} %`;
+      ? ">99\u00a0%"
+      : `${(100 * value).toFixed(digits)}\u00a0%`;
 
 // Formulas: m("p ( x ) =", m.frac("1", "2")) makes a row; words apart are signs apart.
 

@@ -16,6 +16,8 @@ export function ticks([low, high], count = 5) {
   return found;
 }
 
+const plain = (v) => String(v).replace("-", "−");
+
 // A plot of x over [low, high] and y over [low, high], with margins for labels.
 export function plot(panel, options) {
   const { width = 420, height = 380, x, y, xLabel = "", yLabel = "", label } = options;
@@ -44,7 +46,7 @@ export function plot(panel, options) {
         const at = made.X(v);
         lines.push(
           svg("line", { x1: at, x2: at, y1: box.top, y2: box.bottom, class: "ex-grid" }),
-          svg("text", { x: at, y: box.bottom + 15, "text-anchor": "middle" }, String(v).replace("-", "−")),
+          svg("text", { x: at, y: box.bottom + 15, "text-anchor": "middle" }, (options.xTell ?? plain)(v)),
         );
       }
     if (options.yTicks !== false)

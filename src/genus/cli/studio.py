@@ -1,0 +1,145 @@
+"""genus studio."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from genus.cli import arguments
+from genus.cli.arguments import File
+
+LOOPBACK = "127.0.0.1"
+
+
+@click.command()
+@click.argument("given", type=File("DATA"), nargs=-1, metavar="[MODEL] [DATA...]")
+@arguments.target
+@arguments.families
+@arguments.ignore
+@click.option(
+    "--mail",
+    type=File("STORE"),
+    help="Show this store of the spam filter, too; - is the user's own.",
+)
+@click.option("--write", is_flag=True, help="Let messages be learned and forgotten in that store.")
+@click.option("--host", default=LOOPBACK, show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: a free one]")
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
+@click.option("--fresh", is_flag=True, help="Start over, and not where the last session ended.")
+@arguments.encoding
+def studio(
+    given: tuple[str, ...],
+    target: str | None,
+    families: tuple[tuple[str, str], ...],
+    ignore: tuple[str, ...],
+    mail: str | None,
+    write: bool,
+    host: str,
+    port: int | None,
+    no_browser: bool,
+    fresh: bool,
+    encoding: str,
+) -> None:
+    """Explore a table or a model in the browser.
+
+    A page opens, on this machine only, that shows columns, scores, rows and the evidence in them.
+    Families of columns can be changed there, and rows forgotten or relabelled; the model and its
+    scores follow. Without DATA a file can be dropped on the page. Only what you export is written,
+    and a journal of your changes: if the command is started again, it goes on where it was; --fresh
+    starts over.
+
+    \b
+    Examples:
+      genus studio customers.csv --target churned
+      genus studio churn.genus
+      genus studio --mail ~/.local/share/genus/mail.sqlite
+    """
+    require_packages()
+    import webbrowser
+    from contextlib import ExitStack
+
+    from genus.cli.data import opened
+    from genus.cli.errors import say
+    from genus.cli.models import is_model, read
+    from genus.studio.journal import Journal
+    from genus.studio.security import is_loopback
+    from genus.studio.server import address, listen, serve
+    from genus.studio.session import Session
+    from genus.studio.views.mail import MailStore
+
+    path = given[0] if given and is_model(given[0]) else None
+    data = given[1:] if path is not None else given
+    if path is not None and (families or ignore):
+        raise click.UsageError("--family and --ignore are for DATA alone; MODEL is as it is.")
+    if write and mail is None:
+        raise click.UsageError("--write is for the store of --mail.")
+    journal = Journal.of([*given, target or "", *ignore, *map(str, families), mail or ""], fresh)
+    model = None if path is None else checked(read(path), path, data)
+    options: dict[str, Any] = {"families": dict(families)} if families else {}
+    options |= {"ignore": list(ignore)} if ignore else {}
+    session = Session(
+        name=", ".join(map(name_of, given)),
+        model=model,
+        options=options,
+        path=path or (data[0] if len(data) == 1 else list(data)),
+        encoding=encoding,
+        mail=None if mail is None else MailStore(None if mail == "-" else mail, write),
+        journal=journal,
+    )
+    if session.mail is not None:
+        with session.mail.open():  # so that what is wrong with it is said now
+            pass
+    if not is_loopback(host):
+        say(f"Note: {host} can be reached from other machines. Whoever has the address can read "
+            "the data, and nothing is encrypted on its way.")  # fmt: skip
+    bound = listen(host, journal.port if port is None else port)
+    journal.listen(bound.getsockname()[1])
+    with ExitStack() as stack:
+        if data:
+            source = stack.enter_context(opened(data, encoding))
+            if target is not None and model is None:
+                source.require(target)
+            session.open(source, session.name, target or (None if model else journal.target))
+        here = address(host, journal.port or 0, journal.token)
+        say(f"The studio is at {here}")
+        if journal.changes:
+            say(f"It goes on where it was, with changes: {journal.changes}. --fresh starts over.")
+        say("Ctrl-C ends it.")
+        if not no_browser:
+            webbrowser.open(here)
+        serve(session, journal.token, bound, host)
+
+
+def require_packages() -> None:
+    """Raise an error that names the extra, if what the studio needs is not installed."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise click.ClickException(
+            f"The studio needs {' and '.join(missing)}: pip install genus[studio]"
+        )
+
+
+def checked(model: Any, path: str, data: tuple[str, ...]) -> Any:
+    """Return a model that the studio can show; raise an error for others."""
+    from genus.estimators.table import TableClassifier
+    from genus.estimators.text import TextClassifier
+
+    if isinstance(model, TextClassifier) and data:
+        raise click.UsageError("A model of texts is shown by itself. Give MODEL alone.")
+    if not isinstance(model, TableClassifier | TextClassifier):
+        raise ValueError(
+            f"{path} is a {type(model).__name__}; the studio shows models of tables and of texts."
+        )
+    if not model.class_count_.sum():
+        raise ValueError(f"{path} has no rows: it is a plan, or has forgotten all of them.")
+    return model
+
+
+def name_of(path: str) -> str:
+    """Return the name of a file, without its folder."""
+    import os
+
+    return os.path.basename(path.rstrip("/")) or path

@@ -1,0 +1,120 @@
+"""What was done in a session, in a file: the same command, started again, goes on from there.
+
+The file is in the user's state folder and readable by that user alone. It holds the address of the
+server, and edits: row numbers and names of columns, but no cells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from genus.studio.edits import Edit
+
+MOST = 64 << 20  # bytes of a journal
+
+
+class Journal:
+    """The journal of one command."""
+
+    def __init__(self, path: Path, is_fresh: bool = False) -> None:
+        self.path = path
+        self._found = {} if is_fresh else read(path)
+        self.token = str(self._found.get("token") or secrets.token_urlsafe(24))
+        self.port = self._found.get("port") if isinstance(self._found.get("port"), int) else None
+        self._written = self._found.get("session", {})
+
+    @classmethod
+    def of(cls, what: Sequence[str], is_fresh: bool = False) -> Journal:
+        """Return the journal of a command; files that changed since have another one."""
+        known = [os.getcwd(), *what]
+        for one in what:
+            with suppress(OSError, ValueError):
+                status = os.stat(one)
+                known.append(f"{status.st_size} {status.st_mtime_ns}")
+        name = hashlib.sha256("\0".join(known).encode("utf-8", "surrogateescape")).hexdigest()
+        return cls(state_folder() / f"{name[:24]}.json", is_fresh)
+
+    def edits(self, target: str, rows: int) -> list[Edit]:
+        """Return what was done to the model that predicts this column; none if it is another."""
+        found = self._written
+        if not isinstance(found, dict):
+            return []
+        if (found.get("target"), found.get("rows")) != (target, rows):
+            return []
+        try:
+            return [Edit.of_json(one) for one in found["edits"]]
+        except (KeyError, TypeError, ValueError):
+            return []
+
+    @property
+    def changes(self) -> int:
+        """The number of changes that were noted."""
+        found = self._written.get("edits") if isinstance(self._written, dict) else None
+        return len(found) if isinstance(found, list) else 0
+
+    @property
+    def target(self) -> str | None:
+        """The column that was chosen."""
+        found = self._written.get("target") if isinstance(self._written, dict) else None
+        return found if isinstance(found, str) else None
+
+    @property
+    def decision(self) -> dict[str, Any]:
+        """The decision rule that was set."""
+        found = self._written.get("decision") if isinstance(self._written, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    def write(
+        self, target: str, rows: int, edits: Sequence[Edit], decision: Mapping[str, Any]
+    ) -> None:
+        """Write what was done so far."""
+        listed = [edit.as_json() for edit in edits]
+        found = {"target": target, "rows": rows, "edits": listed, "decision": dict(decision)}
+        self._written = found
+        self.save()
+
+    def listen(self, port: int) -> None:
+        """Note the port, so that a page that is open finds the server again."""
+        self.port = port
+        self.save()
+
+    def save(self) -> None:
+        """Write the file; a folder that cannot be written to is no reason to stop."""
+        found = {"token": self.token, "port": self.port, "session": self._written}
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            beside = self.path.with_suffix(f".{secrets.token_hex(4)}")
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(found, file)
+            os.replace(beside, self.path)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return what a journal holds; nothing if it is damaged, or others may have written it."""
+    try:
+        status = path.stat()
+        if status.st_size > MOST or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
+            return {}
+        if os.name == "posix" and status.st_mode & 0o077:
+            return {}
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def state_folder() -> Path:
+    """Return the folder for journals: $GENUS_HOME, or that of the desktop's standard."""
+    home = os.environ.get("GENUS_HOME")
+    if home:
+        return Path(home) / "studio"
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "genus" / "studio"

@@ -1,0 +1,210 @@
+"""Who may talk to the studio: the page that was opened with the token, and nobody else.
+
+A page of another site can send requests to a loopback address. So every request has to name this
+server as its host (which defeats DNS rebinding); whatever is not a static file needs a cookie that
+only the address with the token sets, and that browsers do not send with requests of other sites;
+and requests that change something have to come from this origin and have a header that other sites
+cannot set.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+OWN_HEADER = "x-genus-studio"
+STATIC = "/static/"
+MOST_JSON = 8 << 20  # bytes of a request
+MOST_MAIL = 64 << 20
+MOST_UPLOAD = 2 << 30
+LARGER = {"/api/upload": MOST_UPLOAD, "/api/mail": MOST_MAIL}
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+
+
+class Refused(Exception):
+    """A request that is not answered: a status, and why."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Guard:
+    """Refuses requests of others before the application sees them."""
+
+    def __init__(self, app: Any, token: str, host: str, port: int) -> None:
+        self.app, self.token, self.host, self.port = app, token, host, port
+        self.cookie = f"genus-studio-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in scope["headers"]
+        }
+        given = ""
+        try:
+            self.check_host(headers)
+            self.check_origin(scope, headers)
+            if not scope["path"].startswith(STATIC):
+                given = self.check_token(scope, headers)
+            receive = limited(receive, headers, LARGER.get(scope["path"], MOST_JSON))
+            await self.app(scope, receive, self.adding(send, bool(given)))
+        except Refused as refused:
+            await answer(self.adding(send, False), refused.status, str(refused))
+
+    def check_host(self, headers: dict[str, str]) -> None:
+        """Refuse requests that name another host."""
+        if not is_allowed(headers.get("host", ""), self.host, self.port):
+            raise Refused(421, "This is not the address of the studio.")
+
+    def check_origin(self, scope: Scope, headers: dict[str, str]) -> None:
+        """Refuse requests that pages of other sites have made."""
+        origin = headers.get("origin")
+        if origin is not None and origin != f"http://{headers.get('host', '')}":
+            raise Refused(403, "This request comes from another page.")
+        site = headers.get("sec-fetch-site", "same-origin")
+        is_reading = scope["method"] in ("GET", "HEAD")
+        # A link of another site may lead to the page, and to nothing behind it.
+        if site not in ("same-origin", "none") and not (is_reading and scope["path"] == "/"):
+            raise Refused(403, "This request comes from another page.")
+        if is_reading:
+            return
+        if OWN_HEADER not in headers:
+            raise Refused(403, f"This request has no header {OWN_HEADER}.")
+
+    def check_token(self, scope: Scope, headers: dict[str, str]) -> str:
+        """Refuse requests without the token; return it if it is in the address."""
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        given = query.get("token", [""])[0] if scope["path"] == "/" else ""
+        if given and self.is_token(given):
+            return given
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
+        except CookieError:
+            cookie = None
+        if cookie is None or not self.is_token(cookie.value):
+            raise Refused(
+                403, "Open the studio with the address that `genus studio` prints: it has a token."
+            )
+        return ""
+
+    def is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self.token.encode())
+
+    def adding(self, send: Send, sets_cookie: bool) -> Send:
+        """Return a function that adds headers to the answer."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                if sets_cookie:
+                    cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
+                    own.append((b"set-cookie", cookie.encode()))
+                message = {**message, "headers": [*message.get("headers", []), *own]}
+            await send(message)
+
+        return send_with_headers
+
+
+def limited(receive: Receive, headers: dict[str, str], most: int) -> Receive:
+    """Return a function that refuses bodies that are too large."""
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > most:
+        raise Refused(413, f"This is too large: at most {most >> 20:,} MB can be sent.")
+    received = 0
+
+    async def receive_some() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > most:
+            raise Refused(413, f"This is too large: at most {most >> 20:,} MB can be sent.")
+        return message
+
+    return receive_some
+
+
+async def answer(send: Send, status: int, text: str) -> None:
+    """Send a sentence."""
+    kind = (b"content-type", b"text/plain; charset=utf-8")
+    await send({"type": "http.response.start", "status": status, "headers": [kind]})
+    await send({"type": "http.response.body", "body": text.encode()})
+
+
+def is_allowed(given: str, host: str, port: int) -> bool:
+    """Whether a request names this server.
+
+    >>> [is_allowed(name, "127.0.0.1", 80) for name in ("localhost", "evil.example")]
+    [True, False]
+    """
+    try:
+        parts = urlsplit(f"//{given}")
+        name, number = (parts.hostname or "").lower(), parts.port or 80
+    except ValueError:
+        return False
+    if number != port or parts.username is not None or parts.path:
+        return False
+    if is_loopback(name) or name == host.lower():
+        return True
+    if not is_everywhere(host):
+        return False
+    return is_address(name) or name in own_names()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, and cannot be reached from another."""
+    if host.lower() == "localhost":
+        return True
+    return is_address(host) and ipaddress.ip_address(host).is_loopback
+
+
+def is_everywhere(host: str) -> bool:
+    """Whether a host stands for all addresses of this machine."""
+    return is_address(host) and ipaddress.ip_address(host).is_unspecified
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is given as a number, which no name server can change."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def own_names() -> Iterable[str]:
+    """Return the names of this machine."""
+    return {socket.gethostname().lower(), socket.getfqdn().lower()}

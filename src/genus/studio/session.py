@@ -1,0 +1,411 @@
+"""What is open in the studio: rows, versions of the model, and the work under way.
+
+All of it lives on the server, so that a page that is loaded again, or a second one, shows the same.
+`serial` grows whenever anything changes.
+"""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus import TableClassifier, TableError, TextClassifier
+from genus.display import text as shown
+from genus.report.figures import Colours
+from genus.studio import edits as edits_of
+from genus.studio import judging
+from genus.studio.data import Data
+from genus.studio.edits import Edit
+from genus.studio.journal import Journal
+from genus.studio.judging import Scores
+from genus.studio.work import Job, Worker
+from genus.table import Source, open_table
+
+FEWEST = 2  # rows of a class that are needed to judge it
+MOST_KEPT = 12  # versions that can be gone back to at once
+
+
+class Version:
+    """A model, the rows in it with their classes, and what was found out about it since."""
+
+    def __init__(self, model: Any, active: NDArray[np.bool_], codes: NDArray[np.int64]) -> None:
+        self.model, self.active, self.codes = model, active, codes
+        self.scores: Scores | None = None
+        self.comparison: Any = None
+        self.curves: Any = None
+        self.kept: dict[Any, Any] = {}  # what views have computed
+
+
+class Session:
+    """The state of the studio; `mail` is the store of a spam filter, if one was named."""
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        model: Any = None,
+        options: dict[str, Any] | None = None,
+        path: Any = "",
+        encoding: str = "utf-8",
+        mail: Any = None,
+        journal: Journal | None = None,
+    ) -> None:
+        self.name, self.path, self.encoding, self.mail = name, path, encoding, mail
+        self.options = options or {}
+        self.journal = journal
+        self.serial = 1
+        self._lock = threading.Lock()
+        self.worker = Worker(self.bump)
+        self.aside = Worker(self.bump)  # for what does not change the model
+        self.table: Any = None  # all rows, before a target is chosen
+        self.targets: Any = None  # what could be predicted, once the page has asked
+        self.data: Data | None = None
+        self.edits: list[Edit] = []
+        self.solved: list[bool] = []  # of each edit whether the rows were not needed for it
+        self.decision: dict[str, Any] = {} if journal is None else journal.decision
+        self.versions: list[Version] = []
+        self.first: Version | None = None  # the model before any change
+        self.classes: NDArray[Any] = np.zeros(0, dtype=object)
+        self.given = model  # a model that was named, and not fitted here
+        self.text: Any = None
+        if isinstance(model, TextClassifier):
+            self.text = model
+            self.classes = model.classes_
+        elif model is not None:
+            self.classes = model.classes_
+            self._add(Version(model, np.zeros(0, bool), np.zeros(0, np.int64)))
+            self.versions[0].scores = judging.of_itself(model)
+
+    # What is there
+
+    @property
+    def version(self) -> Version | None:
+        """The version of the model that is shown."""
+        return self.versions[-1] if self.versions else None
+
+    @property
+    def now(self) -> Version:
+        """The same, for those who need one."""
+        if not self.versions:
+            raise ValueError("There is no model yet. Open a table, and choose what to predict.")
+        return self.versions[-1]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the rows are those that the model was fitted to."""
+        return self.data is not None and self.given is None
+
+    def bump(self) -> None:
+        """Note that something has changed."""
+        with self._lock:
+            self.serial += 1
+
+    def class_names(self) -> list[str]:
+        """Return the classes as the page shows them."""
+        return [shown.name(label) for label in self.classes.tolist()]
+
+    def place(self, label: Any) -> int:
+        """Return the place of a class among those of the session; -1 if it is a new one."""
+        found = [k for k, own in enumerate(self.classes.tolist()) if own == label]
+        return found[0] if found else -1
+
+    def colours(self) -> list[int]:
+        """Return the colour of each class: the commonest have one of their own."""
+        counts = np.zeros(len(self.classes))
+        model = self.text if self.first is None else self.first.model
+        for label, rows in zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True):
+            counts[self.place(label)] = rows
+        place = Colours(counts).place
+        return [place[k] for k in range(len(self.classes))]
+
+    # Opening
+
+    def open(self, source: Any, name: str, target: str | None) -> Job:
+        """Read a table, and fit a model to it if it is known what to predict."""
+
+        def work(job: Job) -> None:
+            job.start(0, f"Reading {shown.name(name)}")
+            table = read(source, job)
+            self.name, self.table = name, table
+            self.bump()
+            known = target or (None if self.given is None else self.given.plan_.target)
+            if known is not None:
+                self._start(known, job)
+
+        return self.worker.run("Reading", work)
+
+    def open_upload(self, path: Path, name: str) -> Job:
+        """Open a file that was dropped on the page; it is removed once it is read."""
+
+        def work(job: Job) -> None:
+            try:
+                table = read(str(path), job)
+            except ValueError as error:
+                raise TableError(str(error).replace(str(path), shown.name(name))) from None
+            finally:
+                shutil.rmtree(path.parent, ignore_errors=True)
+            self._clear()
+            self.decision = {}
+            self.name, self.table = name, table
+            self.bump()
+
+        return self.run(f"Reading {shown.name(name)}", work)
+
+    def _clear(self) -> None:
+        """Drop the model and its rows."""
+        self.versions, self.edits, self.solved, self.data, self.first = [], [], [], None, None
+
+    def close(self) -> None:
+        """Stop the work under way."""
+        self.worker.stop()
+        self.aside.stop()
+
+    def choose(self, target: str) -> Job:
+        """Fit a model that predicts a column."""
+        if self.table is None:
+            raise ValueError("There is no table yet.")
+        if self.given is not None:
+            raise ValueError("The model has its own target.")
+        if target not in self.table.column_names:
+            raise ValueError("There is no such column.")
+        return self.run("Fitting", lambda job: self._start(target, job))
+
+    def _start(self, target: str, job: Job) -> None:
+        data = Data.of(self.table, target, self.name)
+        if self.given is not None:
+            self.data = data
+            version = self.now
+            version.active, version.codes = np.ones(len(data), bool), data.codes(self.classes)
+            version.scores = None
+            version.kept.clear()
+            self._judge(job)
+            return
+        model = fitted(self.options, data.table, target, job)
+        self._clear()
+        self.data, self.classes = data, model.classes_
+        everything = np.ones(len(data), dtype=bool)
+        self._add(Version(model, everything, data.codes(model.classes_)))
+        journal = self.journal
+        done = [] if journal is None else journal.edits(target, len(data))
+        for edit in done:
+            self._apply(edit, job)
+        self._write_journal()
+        self._judge(job)
+
+    # Changing
+
+    def run(self, title: str, work: Callable[[Job], None]) -> Job:
+        """Start a job; one that only computes scores makes way for it."""
+        running = self.worker.job
+        if running is not None and running.makes_way:
+            running.is_stopped = True
+            running.finished.wait(60)
+        return self.worker.run(title, work)
+
+    def do(self, edit: Edit) -> Job:
+        """Change the model, and judge it again."""
+        self.check(edit)
+
+        def work(job: Job) -> None:
+            self._apply(edit, job)
+            self._write_journal()
+            self._judge(job)
+
+        return self.run(told(edit), work)
+
+    def undo(self) -> Job:
+        """Go back to the model before the last change."""
+        if not self.edits:
+            raise ValueError("There is nothing to undo.")
+
+        def work(job: Job) -> None:
+            rest = self.edits[:-1]
+            if len(self.versions) > 1:
+                self.versions = self.versions[:-1]
+                self.edits, self.solved = rest, self.solved[:-1]
+            else:  # too long ago to have been kept
+                self._replay(rest, job)
+            self._write_journal()
+            self.bump()
+            self._judge(job)
+
+        return self.run("Undoing", work)
+
+    def judge(self) -> Job:
+        """Compute scores that are missing, as after a stop."""
+        return self.run("Scoring", self._judge)
+
+    def check(self, edit: Edit) -> None:
+        """Raise an error if an edit cannot be made."""
+        if edit.is_of_rows:
+            if not self.is_own:
+                raise ValueError("Rows can be forgotten if the model was fitted to them here.")
+            assert self.data is not None
+            at = np.asarray(edit.rows, dtype=np.int64)
+            if len(at) == 0:
+                raise ValueError("No row is selected.")
+            if at.min() < 0 or at.max() >= len(self.data):
+                raise ValueError("There is no such row.")
+            if edit.kind == edits_of.RELABEL and not 0 <= edit.label < len(self.classes):
+                raise ValueError("There is no such class.")
+            active, codes = self.now.active.copy(), self.now.codes.copy()
+            if not active[at].all():
+                raise ValueError("Some of these rows are forgotten already.")
+            if edit.kind == edits_of.FORGET:
+                active[at] = False
+            else:
+                codes[at] = edit.label
+            counts = np.bincount(codes[active], minlength=len(self.classes))
+            if np.count_nonzero(counts >= FEWEST) < 2:
+                raise ValueError(
+                    f"Two classes with {FEWEST} rows or more have to be left, to tell them apart."
+                )
+        elif edit.kind != edits_of.FAMILY and not self.is_own:
+            raise ValueError("A model that was fitted before cannot take columns in or leave out.")
+
+    def _apply(self, edit: Edit, job: Job) -> None:
+        self.check(edit)
+        job.start(0, told(edit))
+        before = self.now
+        active, codes = before.active, before.codes
+        is_solved = False
+        if edit.is_of_rows:
+            active, codes = edits_of.rows_after([edit], before.codes)
+            active &= before.active
+            model = self._without(edit, before, codes)
+        else:
+            options = edits_of.options_after([*self.edits, edit], self._start_options())
+            model, is_solved = self._with_options(options, before, edit, job)
+        model.summary()  # solves it
+        job.check()
+        self.edits = [*self.edits, edit]
+        self.solved = [*self.solved, is_solved]
+        self._add(Version(model, active, codes))
+        self.bump()
+
+    def _start_options(self) -> dict[str, Any]:
+        if self.given is None:
+            return self.options
+        return {name: getattr(self.given, name) for name in ("families", "ignore")}
+
+    def _without(self, edit: Edit, before: Version, codes: NDArray[np.int64]) -> Any:
+        """Return the model without rows, or with other labels for them: by sums, exactly."""
+        data = self.data
+        assert data is not None
+        model = copy.copy(before.model)
+        at = np.asarray(edit.rows)
+        labels = data.label_values(self.classes)
+        model.forget(data.rows(at, before.codes, labels), target=data.target)
+        if edit.kind == edits_of.RELABEL:
+            model.partial_fit(data.rows(at, codes, labels), target=data.target)
+        return model
+
+    def _with_options(
+        self, options: dict[str, Any], before: Version, edit: Edit, job: Job
+    ) -> tuple[Any, bool]:
+        """Return the model with other options, and whether its rows were not needed for that."""
+        if edit.kind == edits_of.FAMILY:
+            try:
+                return before.model.resolve(families=options["families"]), True
+            except ValueError:
+                if not self.is_own:
+                    raise
+        data = self.data
+        assert data is not None
+        at = np.flatnonzero(before.active)
+        rows = data.rows(at, before.codes, data.label_values(self.classes))
+        return fitted(options, rows, data.target, job), False
+
+    def _replay(self, edits: Sequence[Edit], job: Job) -> None:
+        first = self.first
+        assert first is not None
+        self.versions, self.edits, self.solved = [], [], []
+        self._add(first)
+        for edit in edits:
+            self._apply(edit, job)
+
+    def _add(self, version: Version) -> None:
+        if not self.versions:
+            self.first = version
+        self.versions = [*self.versions, version][-MOST_KEPT:]
+
+    def _judge(self, job: Job) -> None:
+        """Compute missing scores: of what is shown, and of the model before all changes."""
+        job.makes_way = True
+        versions = [self.now]
+        if self.edits and self.first is not None and self.is_own:
+            versions.append(self.first)
+        for version in versions:
+            if version.scores is None:
+                version.scores = self._scores_of(version, job)
+                self.bump()
+
+    def _scores_of(self, version: Version, job: Job) -> Scores | None:
+        data = self.data
+        if data is None:
+            return judging.of_itself(version.model)
+        at = data.judged[version.active[data.judged]]
+        table = data.table.take(at).drop_columns([data.target])
+        total = int(version.active.sum())
+        if not self.is_own:
+            job.start(0, "Scoring the rows")
+            return judging.of_new_rows(version.model, data, at, table, total)
+        y = self.classes[version.codes[at]]
+        return judging.out_of_fold(version.model, table, y, at, total, job)
+
+    def decide(self, decision: dict[str, Any]) -> None:
+        """Set how decisions are made from probabilities."""
+        self.decision = decision
+        self._write_journal()
+        self.bump()
+
+    def _write_journal(self) -> None:
+        if self.journal is not None and self.data is not None:
+            self.journal.write(self.data.target, len(self.data), self.edits, self.decision)
+
+
+def told(edit: Edit) -> str:
+    """Say what is being done."""
+    return {
+        edits_of.FAMILY: "Solving with another family",
+        edits_of.LEAVE_OUT: "Fitting without the column",
+        edits_of.TAKE_IN: "Fitting with the column",
+        edits_of.FORGET: "Forgetting rows",
+        edits_of.RELABEL: "Relabelling rows",
+    }[edit.kind]
+
+
+def read(source: Any, job: Job) -> Any:
+    """Read all rows of a source as an Arrow table."""
+    import pyarrow as pa
+
+    opened = source if isinstance(source, Source) else open_table(source)
+
+    def rows(one: Source) -> Any:
+        job.start(one.rows or 0)
+        found = []
+        for batch in one.batches():
+            found.append(batch)
+            job.step(batch.num_rows)
+        return pa.Table.from_batches(found, one.schema)
+
+    table = opened.read(rows)
+    if table.num_rows == 0:
+        raise TableError(f"{shown.name(opened.name)} has names of columns, but no rows.")
+    return table
+
+
+def fitted(options: dict[str, Any], rows: Any, target: str, job: Job) -> TableClassifier:
+    """Fit a classifier to a table with its target."""
+    job.start(rows.num_rows, "Fitting")
+    model = TableClassifier(**options).fit(rows, target=target, progress=job.step)
+    job.check()
+    model.summary()
+    return model

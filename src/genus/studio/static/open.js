@@ -1,0 +1,68 @@
+// Open a table: drop a file, then choose what to predict.
+
+import { html } from "./dom.js";
+import { send } from "./server.js";
+import { button, name, note, replace } from "./widgets.js";
+
+export function screen(app, root) {
+  const upload = async (file) => {
+    if (!file) return;
+    try {
+      app.refused = "";
+      await send("upload", { name: file.name }, file);
+    } catch (error) {
+      app.refused = error.message;
+    }
+    app.state = null;
+  };
+  const choose = () => {
+    const input = html("input", { type: "file", id: "file", class: "offscreen", accept: ".csv,.tsv,.txt,.json,.jsonl,.ndjson,.parquet,.feather,.arrow,.orc,.xlsx,.gz,.bz2,.xz,.zst" });
+    input.addEventListener("change", () => upload(input.files[0]));
+    const area = html(
+      "div",
+      { class: "drop" },
+      html("p", {}, "Drop a table here"),
+      input,
+      html("label", { for: "file", class: "button" }, "Choose a file"),
+      note("CSV, TSV, Parquet, JSON lines, Arrow, ORC or Excel. It is read on this machine and goes nowhere else."),
+    );
+    area.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      area.classList.add("over");
+    });
+    area.addEventListener("dragleave", () => area.classList.remove("over"));
+    area.addEventListener("drop", (event) => {
+      event.preventDefault();
+      area.classList.remove("over");
+      upload(event.dataTransfer.files[0]);
+    });
+    return [html("h1", {}, "See what a table can predict"), area];
+  };
+  const targets = (found) => [
+    html("h1", {}, "What do you want to predict?"),
+    html("p", { class: "lead" }, "Choose the column with the classes. All other columns become evidence."),
+    html(
+      "ul",
+      { class: "targets" },
+      ...found.map((c) =>
+        html(
+          "li",
+          {},
+          button("", () => app.ask("target", { column: c.column }), { class: `target${c.suits ? "" : " odd"}`, "data-key": `target-${c.column}` }),
+        ),
+      ),
+    ),
+  ];
+  return {
+    async refresh() {
+      const found = app.state.targets;
+      replace(root, ...(found ? targets(found) : choose()));
+      if (!found) return;
+      for (const [i, press] of [...root.querySelectorAll(".target")].entries())
+        press.append(
+          html("strong", {}, name(found[i].name)),
+          html("span", {}, `${found[i].distinct.toLocaleString("en")} values: `, ...found[i].some.flatMap((v, j) => [j ? ", " : "", name(v)]), found[i].distinct > 4 ? ", …" : ""),
+        );
+    },
+  };
+}

@@ -1,0 +1,86 @@
+"""The screen Export: the model, the report, the corrected table, and the script."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.csv
+
+from genus import TableClassifier
+from genus.report import write
+from genus.studio.script import script, stem
+from genus.studio.session import Session
+from genus.studio.work import Job
+
+
+def offered(session: Session) -> dict[str, Any]:
+    """Return what can be exported, and the script."""
+    is_table = session.version is not None
+    return {
+        "name": stem(session.name),
+        "script": script(session) if is_table else "",
+        "table": session.is_own,
+        "report": is_table,
+        "reportReady": is_table and "report" in session.now.kept,
+    }
+
+
+def model(session: Session) -> bytes:
+    """Return the model as a file that `genus.load` reads."""
+    found = session.text if session.version is None else session.now.model
+    buffer = io.BytesIO()
+    found.save(buffer)
+    return buffer.getvalue()
+
+
+def rows(session: Session) -> bytes:
+    """Return the rows that are left as CSV, with the labels that they have now."""
+    if not session.is_own:
+        raise ValueError("There are no rows that the model was fitted to here.")
+    buffer = io.BytesIO()
+    pyarrow.csv.write_csv(corrected(session), buffer)
+    return buffer.getvalue()
+
+
+def corrected(session: Session) -> Any:
+    """Return the rows that are left, with the labels that they have now."""
+    data, version = session.data, session.now
+    assert data is not None
+    at = np.flatnonzero(version.active)
+    return data.rows(at, version.codes, data.label_values(session.classes))
+
+
+def report(session: Session) -> bytes:
+    """Return the report that was written last."""
+    found = session.now.kept.get("report")
+    if not isinstance(found, bytes):
+        raise ValueError("The report is still to be written.")
+    return found
+
+
+def start_report(session: Session) -> None:
+    """Write the report of the model as it is now."""
+    version = session.now
+
+    def work(job: Job) -> None:
+        job.start(0, "Writing the report")
+        with tempfile.TemporaryDirectory(prefix="genus-studio-") as folder:
+            path = Path(folder) / "report.html"
+            if session.is_own:
+                options = version.model.get_params(deep=False)
+                assert session.data is not None
+                target = session.data.target
+                write(TableClassifier(**options), corrected(session), target, path)
+            elif session.data is not None:
+                data = session.data
+                write(version.model, data.table, data.target, path)
+            else:
+                write(version.model, None, None, path)
+            job.check()
+            version.kept["report"] = path.read_bytes()
+
+    session.aside.run("Writing the report", work)

@@ -1,0 +1,144 @@
+"""The screen Rows: rows sorted and filtered, some at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from genus.display import text as shown
+from genus.studio.data import cell
+from genus.studio.session import Session, Version
+from genus.studio.views.table import names_of
+
+PAGE = 25
+SORTS = ("error", "doubt", "unusual", "number")
+MOST_COLUMNS = 40  # of the list
+
+
+def listed(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return a page of rows, sorted and filtered as asked, and how many there are."""
+    version = session.now
+    found, data = version.scores, session.data
+    if data is None:
+        return {"rows": [], "total": 0, "pages": 0, "note": "no rows"}
+    if found is None or found.rows is None:
+        return {"rows": [], "total": 0, "pages": 0, "note": "scores"}
+    sort = query.get("sort", "error")
+    at, matching = filtered(session, query)
+    key = {
+        "error": -np.log(np.maximum(found.own, 1e-300)),
+        "doubt": found.doubt,
+        "unusual": -found.unusual,
+        "number": -found.rows.astype(np.float64),
+    }[sort if sort in SORTS else "error"]
+    order = at[np.argsort(-key[at], kind="stable")]
+    pages = -(-len(order) // PAGE)
+    page = min(max(whole(query.get("page"), 0), 0), max(pages - 1, 0))
+    part = order[page * PAGE : (page + 1) * PAGE]
+    names = [column.name for column in version.model.plan_.used][:MOST_COLUMNS]
+    names = by_importance(version, names)
+    cells = data.table.select(names).take(pa.array(found.rows[part])).to_pydict()
+    outcome = found.outcome
+    places = [session.place(label) for label in outcome.classes.tolist()]
+    decided = outcome.probabilities.argmax(axis=1)
+    return {
+        "columns": [shown.name(name) for name in names],
+        "columnNames": [[i, shown.name(name)] for i, name in enumerate(names_of(session))],
+        "rows": [
+            {
+                "row": int(found.rows[i]),
+                "number": int(data.numbers[found.rows[i]]),
+                "truth": places[outcome.y[i]],
+                "taken": places[decided[i]],
+                "p": outcome.probabilities[i, decided[i]],
+                "own": found.own[i],
+                "unusual": found.unusual[i],
+                "cells": [cell(cells[name][j]) for name in names],
+            }
+            for j, i in enumerate(part.tolist())
+        ],
+        "page": page,
+        "pages": pages,
+        "total": len(order),
+        "matching": matching,
+        "judged": len(found.rows),
+        "active": int(version.active.sum()),
+        "note": "",
+    }
+
+
+def by_importance(version: Version, names: list[str]) -> list[str]:
+    """Return columns, those that move the odds most first."""
+    order = {own.name: i for i, own in enumerate(version.model.summary().columns)}
+    return sorted(names, key=lambda name: order.get(name, len(order)))
+
+
+def filtered(session: Session, query: Mapping[str, str]) -> tuple[NDArray[np.intp], int]:
+    """Return the judged rows that match (their places in the scores), and how many of all do."""
+    found = session.now.scores
+    assert found is not None
+    assert found.rows is not None
+    there = matches(session, query)
+    kept = there[found.rows]
+    if query.get("only") in ("wrong", "right"):
+        decided = found.outcome.probabilities.argmax(axis=1)
+        wrong = decided != found.outcome.y
+        kept &= wrong if query["only"] == "wrong" else ~wrong
+    return np.flatnonzero(kept), int(there.sum())
+
+
+def matches(session: Session, query: Mapping[str, str]) -> NDArray[np.bool_]:
+    """Return which of all rows in the model have the class and the cell that are asked for."""
+    version, data = session.now, session.data
+    assert data is not None
+    there = version.active.copy()
+    label = whole(query.get("class"), -1)
+    if label >= 0:
+        there &= version.codes == label
+    i = whole(query.get("column"), -1)
+    names = names_of(session)
+    if 0 <= i < len(names):
+        column = data.table.column(names[i])
+        if query.get("how") == "missing":
+            there &= ~column.is_valid().to_numpy()
+        else:
+            text = query.get("value", "")
+            if text:
+                there &= holding(column, text, query.get("how") == "contains")
+    return there
+
+
+def holding(column: Any, text: str, within: bool) -> NDArray[np.bool_]:
+    """Return which cells are a text, or contain it."""
+    try:
+        strings = column.cast(pa.large_string())
+    except pa.ArrowException:
+        return np.zeros(len(column), dtype=bool)
+    clean = text.encode("utf-8", "replace").decode()
+    if within:
+        found = pc.match_substring(strings, clean, ignore_case=True)
+    else:
+        found = pc.equal(strings, pa.scalar(clean, pa.large_string()))
+    return np.asarray(pc.fill_null(found, False).to_numpy(), dtype=bool)
+
+
+def by_number(session: Session, number: int) -> dict[str, int]:
+    """Return the place of the row that has a number in the file."""
+    numbers = np.zeros(0, np.intp) if session.data is None else session.data.numbers
+    place = int(np.searchsorted(numbers, number))
+    if place == len(numbers) or numbers[place] != number:
+        raise ValueError(f"No labelled row has the number {number:,}.")
+    return {"row": place}
+
+
+def whole(text: Any, otherwise: int) -> int:
+    """Return a whole number that a page sent."""
+    try:
+        return int(text)
+    except (TypeError, ValueError):
+        return otherwise

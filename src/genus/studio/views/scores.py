@@ -1,0 +1,153 @@
+"""The screen Scores: how good the predictions are, and what decisions by them cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import precision_recall_curve
+
+from genus.display.palette import COLOURS
+from genus.report import scores as figures
+from genus.studio.session import Session
+
+STEPS = 101  # thresholds on the curve of costs
+MOST_POINTS = 200
+MOST_CLASSES = 12  # whose confusion matrix has room
+MOST_COST = 1e6
+SURE = 1.96
+
+
+def scores(session: Session) -> dict[str, Any] | None:
+    """Return all scores with their intervals and curves; None if they are still to come."""
+    version = session.now
+    found = version.scores
+    if found is None:
+        return None
+    if "scores" not in version.kept:
+        version.kept["scores"] = made(session, found)
+    return {**version.kept["scores"], "decided": decided(session)}
+
+
+def made(session: Session, found: Any) -> dict[str, Any]:
+    outcome, metrics = found.outcome, found.metrics
+    places = [session.place(label) for label in outcome.classes.tolist()]
+    is_binary = len(places) == 2
+    colours = session.colours()
+    rocs = [c for c in figures.rocs(outcome) if is_binary or colours[places[c.k]] < COLOURS]
+    return {
+        "rows": metrics.rows,
+        "how": found.how,
+        "classes": places,
+        "scores": [
+            {"name": name, "value": score.value, "low": score.low, "high": score.high,
+             "baseline": metrics.baseline[name]}
+            for name, score in metrics.scores.items()
+        ],
+        "commonest": session.place(metrics.commonest),
+        "calibrationError": outcome.calibration_error,
+        "reliability": [
+            {"p": s.probability, "share": s.share, "rows": s.rows, "low": s.low, "high": s.high}
+            for s in figures.reliability(outcome)
+        ],
+        "of": places[1] if is_binary else None,
+        "rocs": [
+            {"class": places[c.k], "x": c.false, "y": c.true, "area": c.area} for c in rocs
+        ],
+        "prs": [precision_recall(outcome, c.k, places) for c in rocs],
+    }  # fmt: skip
+
+
+def precision_recall(outcome: Any, k: int, places: list[int]) -> dict[str, Any]:
+    """Return the precision-recall curve of one class against all others."""
+    precision, recall, _ = precision_recall_curve(outcome.y == k, outcome.probabilities[:, k])
+    some = np.unique(np.linspace(0, len(recall) - 1, MOST_POINTS).astype(int))
+    share = float((outcome.y == k).mean())
+    return {"class": places[k], "x": recall[some], "y": precision[some], "share": share}
+
+
+def rule(session: Session) -> dict[str, Any]:
+    """Return the decision rule: costs (K, K) by true and decided class, and a threshold or None."""
+    found = session.now.scores
+    assert found is not None
+    K = len(found.outcome.classes)
+    given = session.decision
+    costs = np.asarray(given.get("costs", []), dtype=np.float64)
+    if costs.shape != (K, K):
+        costs = 1.0 - np.eye(K)
+    threshold = given.get("threshold") if K == 2 else None
+    return {"costs": costs, "threshold": threshold}
+
+
+def decide(session: Session, threshold: Any, costs: Any) -> dict[str, Any]:
+    """Set the decision rule, and return what it does."""
+    found = session.now.scores
+    if found is None:
+        raise ValueError("The scores are still to come.")
+    K = len(found.outcome.classes)
+    try:
+        matrix = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = np.zeros(0)
+    if matrix.shape != (K, K) or not ((matrix >= 0) & (matrix <= MOST_COST)).all():
+        raise ValueError(f"Costs are numbers from 0 to {MOST_COST:,.0f}, one for each two classes.")
+    is_number = isinstance(threshold, int | float) and 0 <= threshold <= 1
+    if threshold is not None and not is_number:
+        raise ValueError("A threshold is a number from 0 to 1.")
+    session.decide({"threshold": threshold, "costs": matrix.tolist()})
+    return decided(session)
+
+
+def decided(session: Session) -> dict[str, Any]:
+    """Return the decisions by the rule: confusion matrix, scores of classes, expected cost."""
+    found = session.now.scores
+    assert found is not None
+    now = rule(session)
+    costs, threshold = now["costs"], now["threshold"]
+    labels = found.outcome.classes.tolist()
+    outcome = found.outcome.deciding(costs_of(labels, costs) if threshold is None else threshold)
+    cells = figures.confusion(outcome)
+    true, taken, right = cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)
+    each = costs[outcome.y, outcome.decided]
+    cost, error = float(each.mean()), SURE * float(each.std() / np.sqrt(max(len(each), 1)))
+    result: dict[str, Any] = {
+        "threshold": threshold,
+        "costs": costs,
+        "accuracy": float(right.sum() / max(cells.sum(), 1)),
+        "cost": {"value": cost, "low": max(cost - error, 0.0), "high": cost + error,
+                 "baseline": float((true / true.sum() @ costs).min())},
+        "cells": cells if len(labels) <= MOST_CLASSES else None,
+        "confused": [list(one) for one in figures.confused(cells, 12)],
+        "recall": np.divide(right, true, out=np.full(len(true), np.nan), where=true > 0),
+        "precision": np.divide(right, taken, out=np.full(len(true), np.nan), where=taken > 0),
+        "true": true,
+    }  # fmt: skip
+    if len(labels) == 2:
+        result |= by_threshold(found.outcome, costs)
+        wrong = cells[0, 1] / max(true[0], 1)
+        result["point"] = [float(wrong), float(result["recall"][1])]
+        result["precisionPoint"] = [float(result["recall"][1]), float(result["precision"][1])]
+    return result
+
+
+def costs_of(labels: list[Any], costs: NDArray[np.float64]) -> dict[tuple[Any, Any], float]:
+    """Return costs as `predict(decision=…)` takes them."""
+    return {
+        (true, decided): float(costs[i, j])
+        for i, true in enumerate(labels)
+        for j, decided in enumerate(labels)
+    }
+
+
+def by_threshold(outcome: Any, costs: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the expected cost of every threshold of the second class, and the cheapest one."""
+    thresholds = np.linspace(0, 1, STEPS)
+    shares = []
+    for t in thresholds:
+        cells = figures.confusion(outcome.deciding(float(t)))
+        shares.append(float((cells * costs).sum() / max(cells.sum(), 1)))
+    # Costs of both errors are in the ratio of the odds at which they are equal.
+    gain, loss = costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]
+    cheapest = gain / (gain + loss) if gain > 0 and loss > 0 else None
+    return {"thresholds": thresholds, "costOf": shares, "cheapest": cheapest}

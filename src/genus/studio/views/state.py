@@ -1,0 +1,125 @@
+"""What every screen shows: what is open, its classes, what was done, and the work under way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from genus.display import text as shown
+from genus.studio.session import Session
+
+MAIN = ("accuracy", "log loss")  # the scores that are always in sight
+MOST_TARGETS = 500  # columns to choose from
+FEW, MANY = 30, 1_000  # distinct values of a likely target, and of the least likely one
+
+
+def state(session: Session) -> dict[str, Any]:
+    """Return the state of the studio."""
+    job = session.worker.job
+    version = session.version
+    found: dict[str, Any] = {
+        "serial": session.serial,
+        "name": shown.name(session.name) if session.name else "",
+        "job": None if job is None else job.shown(),
+        "aside": None if session.aside.job is None else session.aside.job.shown(),
+        "error": session.worker.error or session.aside.error,
+        "screens": screens(session),
+        "mail": session.mail is not None,
+        "writes": session.mail is not None and session.mail.writes,
+    }
+    if session.table is not None and version is None:
+        if session.targets is None or session.targets[0] is not session.table:
+            session.targets = session.table, targets(session.table)
+        found["targets"] = session.targets[1]
+    if version is None and session.text is None:
+        return found
+    names, colours = session.class_names(), session.colours()
+    model = session.text if version is None else version.model
+    counts = dict(zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True))
+    found |= {
+        "classes": [
+            {"name": name, "colour": colour, "rows": counts.get(label, 0)}
+            for name, colour, label in zip(names, colours, session.classes.tolist(), strict=True)
+        ],
+        "rows": float(np.sum(list(counts.values()))),
+        "edits": [edit.told(names) for edit in session.edits],
+        "own": session.is_own,
+        "model": type(model).__name__,
+    }
+    if version is None:
+        return found
+    data = session.data
+    found |= {
+        "target": shown.name(
+            (data.target if data is not None else model.plan_.target) or "the class"
+        ),
+        "total": None if data is None else len(data),
+        "unlabelled": 0 if data is None else data.unlabelled,
+        "scores": headline(version.scores) or worth(session, model),
+        "before": headline(session.first.scores) if session.edits and session.first else None,
+    }
+    return found
+
+
+def screens(session: Session) -> list[str]:
+    """Return the screens that there is something to show on."""
+    found = []
+    if session.version is not None:
+        found += ["table", "scores", "rows", "edit", "compare"]
+        if any(column.kind == "text" for column in session.now.model.plan_.used):
+            found.append("text")
+    elif session.text is not None:
+        found.append("text")
+    else:
+        found.append("open")
+    if session.mail is not None:
+        found.append("mail")
+        if session.version is None and session.text is None and session.table is None:
+            found.remove("open")
+    if session.version is not None or session.text is not None:
+        found.append("export")
+    return found
+
+
+def headline(scores: Any) -> dict[str, Any] | None:
+    """Return the main scores with their intervals; None if they are still to come."""
+    if scores is None:
+        return None
+    return {name: list(scores.metrics.scores[name]) for name in MAIN} | {
+        "rows": scores.metrics.rows
+    }
+
+
+def worth(session: Session, model: Any) -> dict[str, Any] | None:
+    """Return the scores that a model from a file has kept, which have no intervals."""
+    kept = model.summary().worth if session.data is None else {}
+    if not kept:
+        return None
+    return {name: [kept[name], None, None] for name in MAIN} | {"rows": kept["rows"]}
+
+
+def targets(table: Any) -> list[dict[str, Any]]:
+    """Return the columns that could be predicted, with some of their values."""
+    import pyarrow.compute as pc
+
+    found = []
+    head = table.slice(0, 20_000)
+    for i, name in enumerate(table.column_names[:MOST_TARGETS]):
+        column = head.column(name)
+        try:
+            values = pc.unique(column.drop_null())
+        except (ValueError, NotImplementedError):
+            continue
+        some = [shown.name(value.as_py(), 24) for value in values[:4]]
+        found.append(
+            {
+                "column": i,
+                "name": shown.name(name),
+                "distinct": len(values),
+                "some": some,
+                "suits": 2 <= len(values) <= min(MANY, max(head.num_rows / 2, 2)),
+            }
+        )
+    # Those that are classes most likely come first.
+    return sorted(found, key=lambda one: (not one["suits"], one["distinct"] > FEW))

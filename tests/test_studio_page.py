@@ -1,0 +1,623 @@
+"""The page of the studio in Chromium: journeys on the shipped examples, with mouse and keyboard."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner
+
+from genus.cli import cli
+from genus.cli.demo import write as write_customers
+from genus.studio.journal import Journal
+from genus.studio.session import Session
+from genus.studio.views.mail import MailStore
+from scope import EVERYTHING, at_night, nightly
+from studios import FOLDS, TOKEN, Client, hostile_table, opened, served, visitors
+
+ROOT = Path(__file__).parents[1]
+AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+SCREENS = ["table", "scores", "rows", "rows/3", "edit", "compare", "text", "mail", "export"]
+PATIENCE = 60
+
+
+class Page:
+    """The page in the browser, and how to use it."""
+
+    def __init__(self, browser: Any, client: Client) -> None:
+        self.browser, self.client = browser, client
+
+    def open(self, place: str = "") -> None:
+        """Load the page as the command does."""
+        self.browser.get("about:blank")
+        self.browser.get(f"http://127.0.0.1:{self.client.port}/?token={TOKEN}#{place}")
+        self.settle()
+
+    def run(self, script: str, *given: Any) -> Any:
+        return self.browser.execute_script(script, *given)
+
+    def go(self, place: str) -> None:
+        """Go to a screen, and wait until it is drawn."""
+        self.run("location.hash = arguments[0]", place)
+        key = place if "/" in place else f"{place}/"
+        self.until(lambda: self.run("return genusStudio.shown?.key") == key, f"at {place}")
+        self.settle()
+
+    def until(self, is_so: Callable[[], Any], what: str = "") -> Any:
+        """Wait until something is so."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if found := is_so():
+                return found
+            time.sleep(0.03)
+        raise AssertionError(f"never so: {what or is_so}; {self.text()[:500]}")
+
+    def settle(self) -> None:
+        """Wait until nothing is under way, and the page shows the newest state."""
+
+        def is_settled() -> bool:
+            state = self.client.get("/api/state")
+            shown = self.run("return globalThis.genusStudio?.state?.serial")
+            title = self.run("return document.querySelector('h1') !== null")
+            is_idle = state["job"] is None and state["aside"] is None
+            return is_idle and shown == state["serial"] and bool(title)
+
+        self.until(is_settled, "settled")
+        self.browser.execute_async_script("setTimeout(arguments[0], 60)")
+
+    def text(self, selector: str = "body") -> str:
+        """Return what an element shows."""
+        return self.run("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
+
+    def find(self, selector: str) -> Any:
+        """Return an element, scrolled into view."""
+        script = "return document.querySelector(arguments[0])"
+        found = self.until(lambda: self.run(script, selector), selector)
+        self.run("arguments[0].scrollIntoView({block: 'center'})", found)
+        return found
+
+    def key(self, key: str) -> str:
+        """Return the selector of an element that has a key."""
+        return f'[data-key="{key}"]'
+
+    def press(self, selector: str) -> None:
+        """Click an element."""
+        self.run("arguments[0].click()", self.find(selector))
+
+    def choose(self, selector: str, value: str) -> None:
+        """Choose from a list."""
+        script = """arguments[0].value = arguments[1];
+            arguments[0].dispatchEvent(new Event('change', {bubbles: true}))"""
+        self.run(script, self.find(selector), value)
+
+    def put(self, selector: str, value: str) -> None:
+        """Type or drag a value."""
+        script = """arguments[0].focus(); arguments[0].value = arguments[1];
+            arguments[0].dispatchEvent(new Event('input', {bubbles: true}))"""
+        self.run(script, self.find(selector), value)
+
+    def drag(self, selector: str, to: float) -> None:
+        """Drag a slider with the mouse to a share of its width, in steps as a hand does."""
+        box = self.run(
+            """const e = arguments[0], b = e.getBoundingClientRect();
+            const at = (e.value - e.min) / (e.max - e.min);
+            return [b.left + 8 + at * (b.width - 16), b.top + b.height / 2, b.left, b.right]""",
+            self.find(selector),
+        )
+        x, y, left, right = box
+        end = left + 8 + to * (right - left - 16)
+        steps = [x + (end - x) * s for s in (0, 0.2, 0.4, 0.6, 0.8, 1)]
+        for i, at in enumerate(steps):
+            kind = "mouseMoved" if i else "mousePressed"
+            given = {"type": kind, "x": at, "y": y, "button": "left", "buttons": 1, "clickCount": 1}
+            self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", given)
+            self.browser.execute_async_script("setTimeout(arguments[0], 120)")
+        given = {"type": "mouseReleased", "x": end, "y": y, "button": "left", "clickCount": 1}
+        self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", given)
+
+    def scheme(self, scheme: str, width: int) -> None:
+        """Show the page in light or dark, as wide as this."""
+        features = [
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+            {"name": "prefers-color-scheme", "value": scheme},
+        ]
+        send = self.browser.execute_cdp_cmd
+        send("Emulation.setEmulatedMedia", {"media": "", "features": features})
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        send("Emulation.setDeviceMetricsOverride", metrics)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_folds() -> Iterator[None]:
+    """Judge rows in two folds, which takes half the time; at night in five."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("genus.studio.judging.FOLDS", FOLDS)
+        yield
+
+
+@pytest.fixture(scope="module")
+def customers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the table that `genus demo -o` writes; in the short suite some of its rows."""
+    path = tmp_path_factory.mktemp("studio") / "customers.csv"
+    write_customers(path, random.Random(1), 600 if EVERYTHING else 240)
+    return path
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store that has learned the shipped messages."""
+    path = tmp_path_factory.mktemp("mail") / "mail.sqlite"
+    for kind in ("ham", "spam"):
+        box = ROOT / "examples" / "mail" / f"{kind}.mbox"
+        learned = ["mail", "learn", "--store", str(path), f"--{kind}", str(box)]
+        assert CliRunner().invoke(cli, learned).exit_code == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def studio(customers: Path, store: Path) -> Iterator[tuple[Session, Client]]:
+    session = opened(str(customers), "status", "customers.csv", mail=MailStore(str(store), True))
+    with served(session) as client:
+        client.settled()
+        yield session, client
+
+
+@pytest.fixture(scope="module")
+def watched(browser: Any) -> Iterator[Any]:
+    """Return the browser; nothing may be said on its console, nor asked of others."""
+    browser.get_log("browser")
+    browser.get_log("performance")
+    yield browser
+    said = [entry["message"] for entry in browser.get_log("browser")]
+    # Chromium notes what the tests ask for: requests that are refused, and a server that is gone.
+    meant = (
+        "ERR_CONNECTION_REFUSED",
+        "ERR_CONNECTION_RESET",
+        "ERR_EMPTY_RESPONSE",
+        "status of 400",
+    )
+    assert [one for one in said if not any(why in one for why in meant)] == []
+    sent = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    urls = [
+        s["params"]["request"]["url"] for s in sent if s["method"] == "Network.requestWillBeSent"
+    ]
+    own = ("http://127.0.0.1:", "data:,", "about:blank")
+    assert [url for url in urls if not url.startswith(own)] == []
+
+
+@pytest.fixture
+def page(watched: Any, studio: tuple[Session, Client]) -> Iterator[Page]:
+    """Return the page; whatever a test does is undone."""
+    session, client = studio
+    found = Page(watched, client)
+    found.scheme("light", 1280)
+    if f":{client.port}/" in watched.current_url:
+        found.go("table")
+    else:
+        found.open("table")
+    yield found
+    client.settled()
+    while session.edits:
+        client.post("/api/undo")
+        client.settled()
+    session.decision = {}
+    found.run("sessionStorage.clear()")
+
+
+@nightly
+def test_the_token_leaves_the_address(page: Page) -> None:
+    assert "token" not in page.browser.current_url
+    page.browser.refresh()
+    page.settle()
+    assert "Table" in page.text("h1")
+
+
+def test_screens_are_links_and_the_content_is_skipped_to(page: Page) -> None:
+    page.press(page.key("nav-rows"))
+    page.until(lambda: page.text("h1") == "Rows")
+    page.press(".skip")
+    assert page.run("return document.activeElement.id") == "main"
+    assert page.text("h1") == "Rows"
+    page.browser.back()
+    page.until(lambda: page.text("h1") == "Table")
+
+
+def test_a_family_is_changed_and_undone(page: Page) -> None:
+    text = page.text("main")
+    for name in ("note", "calls", "age", "spent", "plan", "city", "customer"):
+        assert name in text
+    before = page.text(".headline")
+    column = page.run(
+        "return [...document.querySelectorAll('.family select')]"
+        ".find((s) => s.getAttribute('aria-label') === 'Family of age').dataset.key"
+    )
+    page.choose(page.key(column), "discretised")
+    page.until(lambda: "1 change" in page.text(".headline"))
+    page.settle()
+    assert (
+        page.run("return document.querySelector(arguments[0]).value", page.key(column))
+        == "discretised"
+    )
+    page.press(page.key("undo"))
+    page.until(lambda: page.text(".headline") == before, "the scores as before")
+
+
+def test_a_column_unfolds(page: Page) -> None:
+    page.press(page.key("column-1"))
+    page.until(lambda: "adds to the log-odds" in page.text(".details"))
+    assert page.run("return document.querySelectorAll('.details svg').length") == 2
+    page.choose(page.key("pair-1"), "4")
+    page.until(lambda: page.run("return document.querySelectorAll('.together td.cell').length") > 8)
+    assert page.run("return document.activeElement.dataset.key") in (None, "column-1")
+
+
+def test_threshold_and_costs_follow_the_sliders(page: Page) -> None:
+    page.go("scores")
+    assert "accuracy" in page.text(".tiles")
+    before = page.text(".outcome")
+    page.drag(page.key("threshold"), 0.8)
+    page.until(lambda: page.text(".outcome") != before)
+    page.settle()
+    state = page.client.get("/api/scores")["decided"]
+    assert state["threshold"] == pytest.approx(0.8, abs=0.02)
+    assert f"{state['cost']['value']:.3f}" in page.text(".outcome")
+    page.put(page.key("cost01"), "12")
+    page.until(lambda: page.client.get("/api/scores")["decided"]["costs"][0][1] == 12)
+    page.press(page.key("cheapest"))
+    page.until(lambda: page.client.get("/api/scores")["decided"]["threshold"] is None)
+    page.until(lambda: "92\u00a0%" in page.text(".dial output"), "12 / 13 as the threshold")
+    page.browser.refresh()
+    page.settle()
+    page.until(lambda: "92\u00a0%" in page.text(".dial output"), "the same after a reload")
+
+
+def test_arrow_keys_move_sliders(page: Page) -> None:
+    page.go("scores")
+    page.run("arguments[0].focus()", page.find(page.key("threshold")))
+    for _ in range(3):
+        for kind in ("rawKeyDown", "keyUp"):
+            code = {
+                "type": kind,
+                "key": "ArrowRight",
+                "code": "ArrowRight",
+                "windowsVirtualKeyCode": 39,
+            }
+            page.browser.execute_cdp_cmd("Input.dispatchKeyEvent", code)
+        page.browser.execute_async_script("setTimeout(arguments[0], 250)")
+    page.until(lambda: page.client.get("/api/scores")["decided"]["threshold"] == 0.53)
+    assert page.run("return document.activeElement.dataset.key") == "threshold"
+
+
+def test_what_if(page: Page) -> None:
+    page.go("rows")
+    page.press(page.key("sort-doubt"))
+    page.until(lambda: "sort=doubt" in page.browser.current_url)
+    page.settle()
+    page.run("document.querySelector('table.rows tbody td:last-child').click()")
+    page.until(lambda: page.text("h1").startswith("Row "))
+    page.settle()
+    before = page.text(".bars")
+    calls = page.run(
+        "return [...document.querySelectorAll('.field')]"
+        ".find((f) => f.innerText.startsWith('calls')).dataset.input"
+    )
+    most = page.run("return arguments[0].max", page.find(page.key(f"slide-{calls}")))
+    page.drag(page.key(f"slide-{calls}"), 1.0)
+    page.until(lambda: page.text(".bars") != before)
+    page.until(lambda: "If only calls changes" in page.text(".what-if-curve"))
+    assert page.run("return document.querySelector(arguments[0]).value", f"#input-{calls}") == most
+    changed = page.text(".bars")
+    page.browser.refresh()
+    page.settle()
+    page.until(lambda: page.text(".bars") == changed, "the same after a reload")
+    page.put(f"#input-{calls}", "many")
+    page.until(lambda: "does not fit" in page.text(".wrong"))
+    page.press(page.key("reset"))
+    page.until(lambda: page.text(".bars") == before)
+    assert "nearest rows" in page.text("main")
+
+
+def test_rows_are_forgotten_and_come_back(page: Page) -> None:
+    page.go("rows")
+    total = page.client.get("/api/state")["rows"]
+    boxes = page.run(
+        "return [...document.querySelectorAll('tbody input')].map((b) => b.dataset.key)"
+    )
+    for key in boxes[:3]:
+        page.press(page.key(key))
+    assert "3 selected" in page.text(".picks")
+    page.browser.refresh()
+    page.settle()
+    page.until(lambda: "3 selected" in page.text(".picks"), "the selection outlives a reload")
+    page.press(page.key("forget"))
+    page.until(lambda: f"{total - 3:.0f} rows" in page.text(".headline"))
+    page.settle()
+    page.go("edit")
+    assert "3 rows forgotten" in page.text(".edits")
+    assert page.text("main").count("Relabel") >= 5
+    page.press(page.key("undo-last"))
+    page.until(lambda: f"{total:.0f} rows" in page.text(".headline"))
+
+
+@nightly
+def test_rows_that_match_are_relabelled(page: Page) -> None:
+    page.go("rows")
+    page.choose(page.key("column"), "3")
+    page.put(page.key("value"), "basic")
+    page.until(lambda: "rows match" in page.text(".picks"))
+    page.choose(page.key("class"), "0")
+    page.settle()
+    found = page.client.get("/api/rows?column=3&how=is&value=basic&class=0")["matching"]
+    page.until(lambda: f"{found} rows match" in page.text(".picks"))
+    page.choose(page.key("relabel"), "1")
+    page.until(lambda: page.client.settled()["edits"] == [f"{found} rows relabelled stayed"])
+
+
+@nightly
+def test_two_tabs_show_the_same(page: Page) -> None:
+    first = page.browser.current_window_handle
+    page.browser.switch_to.new_window("tab")
+    page.open("edit")
+    second = page.browser.current_window_handle
+    page.browser.switch_to.window(first)
+    page.go("edit")
+    page.press(".suspect .button")
+    page.settle()
+    page.browser.switch_to.window(second)
+    page.until(lambda: "1 row relabelled" in page.text(".edits"), "the other tab follows")
+    page.press(page.key("undo-last"))
+    page.settle()
+    page.browser.close()
+    page.browser.switch_to.window(first)
+    page.until(lambda: "Nothing yet" in page.text("main"))
+
+
+@nightly
+def test_comparison_is_live(page: Page) -> None:
+    page.go("compare")
+    page.until(lambda: "logistic regression" in page.text("table"))
+    before = page.text("main .lead")
+    page.client.do("leave out", column=4)
+    page.until(lambda: page.text("main .lead") not in (before, ""), "another comparison")
+    page.until(lambda: "log loss than" in page.text("main .lead"))
+
+
+@nightly
+def test_type_a_message(page: Page) -> None:
+    page.go("text")
+    page.put("#message", "wrong bill, slow line <b>&amp;")
+    page.until(lambda: "left" in page.text(".verdict dt"))
+    assert "bill" in page.text(".verdict .evidence")
+    page.put("#message", "fair price and friendly staff")
+    page.until(lambda: "stayed" in page.text(".verdict dt"))
+
+
+def test_mail(page: Page) -> None:
+    page.go("mail")
+    assert "spam known" in page.text(".facts")
+    box = str(ROOT / "examples" / "mail" / "new.mbox")
+    page.run("return document.querySelector('#mail-file')").send_keys(box)
+    page.until(lambda: page.run("return document.querySelectorAll('.message').length") > 2)
+    page.press(page.key("mail-1"))
+    page.until(lambda: "spam" in page.text(".outcome strong"))
+    known = page.client.get("/api/stats")["spam"]
+    page.press(page.key("is-spam"))
+    page.until(lambda: "It is learned as spam" in page.text("main"))
+    assert page.client.get("/api/stats")["spam"] == known + 1
+    page.press(page.key("forget-mail"))
+    page.until(lambda: "It is learned" not in page.text("main"))
+    assert page.client.get("/api/stats")["spam"] == known
+
+
+def test_export_shows_the_script(page: Page) -> None:
+    page.client.do("forget", rows=[4])
+    page.go("export")
+    assert "model.forget(rows.take(picked)" in page.text("pre")
+    links = page.run("return [...document.querySelectorAll('a[download]')].map((a) => a.pathname)")
+    assert links == ["/export/model", "/export/rows", "/export/script"]
+
+
+def test_errors_are_shown(page: Page) -> None:
+    page.go("rows")
+    page.choose(page.key("class"), "0")
+    page.until(lambda: "rows match" in page.text(".picks"))
+    page.press(page.key("forget"))
+    page.until(lambda: "Two classes" in page.text(".banner"))
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1280, "light"),
+        *(
+            pytest.param(w, s, marks=nightly)
+            for w, s in [(390, "dark"), (390, "light"), (1280, "dark")]
+        ),
+    ],
+)
+def test_axe_finds_nothing(page: Page, width: int, scheme: str) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: run scripts/install-axe, which needs npm")
+    axe = AXE.read_text(encoding="utf-8")
+    page.scheme(scheme, width)
+    page.open("table")
+    page.run(axe)
+    found: dict[str, Any] = {}
+    for place in SCREENS if EVERYTHING else ["table", "scores", "rows", "rows/3", "text"]:
+        page.go(place)
+        if place == "table":
+            page.press(page.key("column-1"))
+            page.until(lambda: page.text(".details h3"))
+        if place == "text":
+            page.put("#message", "wrong bill")
+            page.until(lambda: page.text(".verdict"))
+        violations = page.browser.execute_async_script(
+            """const done = arguments[1];
+            const said = ({id, nodes}) => [id, nodes.map((n) => n.html.slice(0, 200))];
+            const rules = {'color-contrast': {enabled: arguments[0]}};
+            axe.run(document, {resultTypes: ['violations'], preload: false, rules})
+                .then(({violations}) => done(violations.map(said)))""",
+            EVERYTHING,  # contrasts take as long as all other rules
+        )
+        if violations:
+            found[place] = violations
+    assert found == {}
+
+
+@pytest.mark.parametrize("width", at_night([390, 768, 1280], 390))
+def test_nothing_is_wider_than_the_page(page: Page, width: int) -> None:
+    page.scheme("light", width)
+    for place in SCREENS:
+        page.go(place)
+        wide = page.run(
+            """return [...document.querySelectorAll('body *')].filter((e) =>
+                e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1 &&
+                !e.closest('.offscreen, pre, .scroll, nav, svg'))
+                .map((e) => e.outerHTML.slice(0, 120))"""
+        )
+        assert wide == [], place
+        assert page.run("return document.documentElement.scrollWidth <= innerWidth"), place
+
+
+# A table that nobody expects
+
+
+def test_a_hostile_table_is_text(watched: Any) -> None:
+    session = opened(hostile_table(200_000), "class\u202e<b>", name="<i>hostile</i>\u202e.csv")
+    with served(session) as client:
+        client.settled()
+        page = Page(watched, client)
+        page.scheme("light", 390)
+        page.open("table")
+        for place in ("table", "scores", "rows", "rows/7", "edit", "text", "export"):
+            page.go(place)
+            strange = page.run(
+                "return document.querySelectorAll('main img, main script, i, b').length"
+            )
+            assert strange == 0, place
+            assert "<script>alert(" in page.text("main") or place in ("export", "text"), place
+            assert page.run("return document.documentElement.scrollWidth <= innerWidth"), place
+            assert "\u202e" not in page.text("h1")
+        assert "<i>hostile</i>" in page.text(".file")
+
+
+@nightly
+def test_drop_a_table(watched: Any, tmp_path: Path) -> None:
+    path = tmp_path / "sizes.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["size", "label"])
+        writer.writerows([i % 7, "xy"[i % 7 > 3]] for i in range(50))
+    with served(Session()) as client:
+        page = Page(watched, client)
+        page.scheme("light", 1280)
+        page.open()
+        assert "Drop a table here" in page.text("main")
+        page.run("return document.querySelector('#file')").send_keys(str(path))
+        page.until(lambda: "What do you want to predict?" in page.text("h1"))
+        page.press(page.key("target-1"))
+        page.until(lambda: page.text("h1") == "Table")
+        assert "50 rows" in page.text("main")
+
+
+# A server that dies
+
+
+def started(arguments: list[str], home: Path, port: int = 0) -> tuple[subprocess.Popen[str], str]:
+    """Start the command, and return it and the address that it prints."""
+    command = [sys.executable, "-m", "genus.cli", "studio", *arguments, "--no-browser"]
+    command += ["--port", str(port)] if port else []
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "GENUS_HOME": str(home)}
+    )
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    found = re.search(r"http://\S+", line)
+    assert found, line
+    return process, found[0]
+
+
+def test_a_server_goes_and_comes_back(watched: Any, tmp_path: Path) -> None:
+    table, path = visitors(60), tmp_path / "session.json"
+    with served(opened(table, "churned", journal=Journal(path))) as client:
+        page = Page(watched, client)
+        page.scheme("light", 1280)
+        page.open("edit")
+        page.press(".suspect .button:last-child")
+        page.until(lambda: "1 row forgotten" in page.text(".edits"))
+        page.settle()
+    page.until(lambda: "does not answer" in page.text(".banner"))
+    with served(opened(table, "churned", journal=Journal(path)), client.port):
+        page.until(lambda: "does not answer" not in page.text(".banner"), "reconnected")
+        page.until(lambda: "1 row forgotten" in page.text(".edits"), "restored")
+
+
+@nightly
+def test_a_server_dies_and_comes_back(watched: Any, tmp_path: Path) -> None:
+    path = tmp_path / "visitors.parquet"
+    pyarrow.parquet.write_table(visitors(60), path)
+    arguments = [str(path), "--target", "churned"]
+    process, address = started(arguments, tmp_path)
+    try:
+        port = int(re.search(r":(\d+)/", address)[1])  # type: ignore[index]
+        client = Client(port)
+        client.cookie = f"genus-studio-{port}={address.partition('token=')[2]}"
+        page = Page(watched, client)
+        page.scheme("light", 1280)
+        watched.get(address + "#edit")
+        page.settle()
+        page.press(".suspect .button:last-child")
+        page.until(lambda: "1 row forgotten" in page.text(".edits"))
+        page.settle()
+        process.kill()
+        process.wait()
+        page.until(lambda: "does not answer" in page.text(".banner"))
+        process, again = started(arguments, tmp_path)
+        assert again == address
+        page.until(lambda: "does not answer" not in page.text(".banner"), "reconnected")
+        page.until(lambda: "1 row forgotten" in page.text(".edits"), "restored")
+        page.settle()
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) in (0, 130)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@nightly
+def test_stopped_work_can_be_started_again(page: Page, studio: tuple[Session, Client]) -> None:
+    session, client = studio
+    client.do("leave out", column=5)  # another model, which was not compared yet
+    page.settle()
+    started = threading.Event()
+
+    def work(job: Any) -> None:
+        job.start(100, "Counting slowly")
+        started.set()
+        while True:
+            job.step(0)
+            time.sleep(0.01)
+
+    session.aside.run("Counting", work)
+    assert started.wait(20)
+    page.until(lambda: "Counting slowly" in page.text(".banner"))
+    page.press(page.key("stop-aside"))
+    page.until(lambda: "Stopped: Counting slowly." in page.text(".banner"))
+    page.go("compare")
+    page.press(page.key("compare"))
+    page.until(lambda: "log loss than" in page.text("main .lead"))
+    assert page.text(".banner") == ""
