@@ -15,8 +15,8 @@ kept := --config-settings=build-dir=build/{wheel_tag}
 pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 3
 
 # Tests of the kernel's functions, of hostile input, and the laws.
-sanitized := $(patsubst %,tests/test_%.py,kernel pairs tokens text text_bad_input mail_tokens \
-    mail_hostile hard_numerics hostile_input files threads laws)
+sanitized := $(patsubst %,tests/test_%.py,kernel pairs trees tokens text text_bad_input mail_tokens \
+    mail_kernel mail_hostile hard_numerics hostile_input files threads laws)
 
 .PHONY: demo docs test test-all test-lowest test-pythons lint pytest sanitize clang wheels bench clean always preflight forget-what-was-not-tried
 

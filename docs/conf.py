@@ -41,7 +41,7 @@ TEXT = ("crontab", "dovecot", "exim", "fetchmail", "maildrop", "mutt", "postfix"
 TEXT += ("sendmail", "sieve", "systemd")  # no lexer, or one that does not know all of it
 
 CONTENTS = {
-    "Start": ["tables", "text", "mail", "mail-server", "models"],
+    "Start": ["tables", "studio", "text", "mail", "mail-server", "models"],
     "In depth": [
         "smoothing",
         "gaussian",

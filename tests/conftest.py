@@ -34,6 +34,8 @@ TOGETHER = {
     "tests/test_report.py",
     "tests/test_site.py",
     "tests/test_sql.py",
+    "tests/test_studio.py",
+    "tests/test_studio_page.py",
     "tests/test_tokens.py",
 }
 
@@ -63,6 +65,7 @@ if sys.platform == "win32":
 # Pictures and pages take minutes under the sanitizer, and call nothing that other tests do not.
 if SANITIZED:
     collect_ignore = ["test_explore.py", "test_figures.py", "test_ng_jordan.py", "test_site.py"]
+    collect_ignore += ["test_studio.py", "test_studio_page.py"]
 
 
 def load_kernel(folder: Path) -> None:

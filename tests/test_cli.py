@@ -116,8 +116,9 @@ def test_the_page_is_not_stale():
 
 
 def test_all_families_can_be_asked_for():
+    told = "".join(help_of("genus fit").split())  # a name with a hyphen may be broken
     for family in FAMILIES:
-        assert family in help_of("genus fit")
+        assert family in told
 
 
 def test_help_loads_nothing_heavy():
@@ -193,6 +194,7 @@ def test_fit_reads_a_query_a_glob_and_compressed_files(folder):
     assert load("c.genus").class_count_.sum() == 150
 
 
+@nightly
 def test_several_tables_are_read_one_after_the_other(folder):
     """Files of one kind, of different kinds, and queries."""
     first, rest = (
@@ -249,6 +251,7 @@ def test_tables_that_do_not_go_together(folder):
     )
 
 
+@nightly
 def test_columns_are_completed(folder):
     def told(*words):
         typed = " ".join(["genus", *words])
@@ -868,6 +871,7 @@ class powerless:
         os.seteuid(self.before)
 
 
+@nightly
 def test_two_processes_write_one_model(folder):
     run = [sys.executable, "-m", "genus.cli", "add", "customers.genus", "customers.genus"]
     both = [subprocess.Popen([*run, "-o", "two.genus"], stderr=subprocess.PIPE) for _ in range(2)]
@@ -880,6 +884,7 @@ def test_two_processes_write_one_model(folder):
 # Processes that end early
 
 
+@nightly
 def test_a_reader_who_has_enough(folder):
     run = [sys.executable, "-m", "genus.cli", "sample", "customers.genus", "-n", "200000"]
     with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:

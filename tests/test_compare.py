@@ -158,6 +158,7 @@ def test_all_learners_see_the_same_rows():
     assert "Logistic regression separates its training rows" in " ".join(found.notes)
 
 
+@nightly
 def test_memory_and_seconds_are_told():
     found = compare(*load_iris(return_X_y=True), repeats=10)
     for line in found.curves.lines:
@@ -458,6 +459,7 @@ def test_logistic_regression_wins_where_gda_is_wrong():
 # What people give
 
 
+@nightly
 def test_tables_with_holes_and_categories():
     found = compare(table(300), target="pays", repeats=10)
     assert list(found.lines) == ["naive Bayes", "logistic regression", "perceptron"]

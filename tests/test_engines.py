@@ -330,3 +330,15 @@ def test_a_column_that_begins_late_in_every_partition(dask_cluster: Any) -> None
     assert column.note == ""
     whole = TableClassifier(calibrate=False).fit(LATE, target="label", like=model)
     np.testing.assert_allclose(model.predict_proba(LATE), whole.predict_proba(LATE))
+
+
+def test_a_damaged_partition_is_refused_and_not_tried_again() -> None:
+    from genus.estimators.counting import REFUSED, Reading, part_of
+
+    def damaged() -> Any:
+        raise TableError("x.parquet cannot be read")
+        yield
+
+    template = GaussianNB().plan(pa.table({"x": [1.0, 2.0], "y": ["a", "b"]}), target="y")
+    (part,) = part_of(template.to_bytes(), Reading("y"), False, 1, damaged())
+    assert part == REFUSED + b"x.parquet cannot be read"

@@ -10,6 +10,7 @@ import pytest
 
 from genus import (
     GDA,
+    TAN,
     BernoulliNB,
     CategoricalNB,
     GaussianNB,
@@ -77,3 +78,26 @@ def mushrooms(data_folder):
 def test_mushrooms(alpha, accuracy, mushrooms):
     result = cross_validate(CategoricalNB(alpha=alpha), *mushrooms, folds=10)
     assert result.accuracy == pytest.approx(accuracy, abs=TOLERANCE)
+
+
+def test_cars(data_folder):
+    """The example of R's bnclassify 0.4.8: tan_cl("class", car, score = "aic"), smooth = 0.01."""
+    with gzip.open(existing(data_folder / "uci" / "car.csv.gz"), "rt") as file:
+        _, *rows = list(csv.reader(file))
+    X, y = [row[:-1] for row in rows], [row[-1] for row in rows]
+    model = TAN(alpha=0.01, penalty="aic").fit(X, y)
+    assert len(model.edges()) == 3  # and 6 from the class, 9 arcs in all
+    smoothed = (model.class_count_ + 0.01) / (len(y) + 0.04)
+    model = model.resolve(priors=smoothed.tolist())
+    names = {name: k for k, name in enumerate(model.classes_.tolist())}
+    found = model.predict_proba(X[:6])[:, [names["acc"], names["good"], names["vgood"]]]
+    printed = [
+        [3.963694e-09, 5.682130e-09, 4.269700e-09],
+        [1.752769e-09, 3.310473e-12, 3.236335e-09],
+        [3.730170e-09, 1.090296e-08, 1.800719e-12],
+        [3.963694e-09, 5.682130e-09, 4.269700e-09],
+        [4.562294e-09, 6.965323e-09, 4.536532e-09],
+        [4.281155e-09, 5.366306e-09, 5.168828e-09],
+    ]
+    np.testing.assert_allclose(found, printed, rtol=2e-7)
+    assert model.log_likelihood(X, y) == pytest.approx(-13280.39, abs=0.005)

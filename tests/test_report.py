@@ -280,6 +280,7 @@ def test_reliability_is_that_of_scikit_learn(
     assert all(s.low <= s.share <= s.high for s in steps)
 
 
+@nightly
 def test_the_page_prints_what_was_found(tmp_path: Path) -> None:
     data = load_breast_cancer(as_frame=True)
     frame = data.frame.iloc[:, [0, 1, 7, 20, -1]]
@@ -362,6 +363,7 @@ def test_comparison_gives_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(compared.lines) == 2
 
 
+@nightly
 def test_comparison_says_when_it_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def fail(X: Any, y: Any) -> Any:
         raise ValueError("no words\nin <texts>")
@@ -404,6 +406,7 @@ def test_odd_data(data: Any, tmp_path: Path) -> None:
     assert len(text) < 400_000
 
 
+@nightly
 def test_only_some_columns_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genus.report.page.DETAILED", 2)
     text = written(tmp_path, None, load_iris(as_frame=True).frame, "target")
@@ -467,6 +470,7 @@ def test_classes_that_are_new(tmp_path: Path) -> None:
     assert "1 class of theirs was not in its training rows (strange)." in page.text
 
 
+@nightly
 def test_a_stream_is_read_once(tmp_path: Path) -> None:
     import pyarrow as pa
 

@@ -765,3 +765,37 @@ def test_memory_that_is_left_is_known(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (memory.available() or 0) > 1 << 20
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "none")
     assert memory.available() is None
+
+
+def test_a_checkpoint_may_lie_in_the_folder_of_the_data(tmp_path: Path) -> None:
+    for i in range(2):
+        rows = {"x": np.arange(20.0) + i, "y": ["a", "b"] * 10}
+        pq.write_table(pa.table(rows), tmp_path / f"{i}.parquet")
+    parts = tmp_path / "parts"
+    once = GaussianNB().fit(tmp_path, target="y", checkpoint=parts)
+    again = GaussianNB().fit(tmp_path, target="y", checkpoint=parts)
+    plain = GaussianNB().fit(tmp_path, target="y")
+    assert again.to_bytes() == once.to_bytes()
+    np.testing.assert_allclose(again.theta_, plain.theta_)
+
+
+def test_a_checkpoint_without_its_job_says_so(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}), tmp_path / "0.parquet")
+    parts = tmp_path / "parts"
+    GaussianNB().fit(tmp_path, target="y", checkpoint=parts)
+    (parts / "job").write_text("{")
+    with pytest.raises(ValueError, match="is damaged: job"):
+        GaussianNB().fit(tmp_path, target="y", checkpoint=parts)
+    with pytest.raises(ValueError, match="names no folder"):
+        GaussianNB().fit(tmp_path, target="y", checkpoint="")
+
+
+def test_a_checkpoint_that_was_being_cleared_begins_again(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}), tmp_path / "0.parquet")
+    parts = tmp_path / "parts"
+    once = GaussianNB().fit(tmp_path, target="y", checkpoint=parts)
+    for path in parts.iterdir():
+        if path.name not in ("job", "lock"):  # the plan goes before its job
+            path.unlink()
+    again = GaussianNB().fit(tmp_path, target="y", checkpoint=parts)
+    assert again.to_bytes() == once.to_bytes()
