@@ -1,4 +1,5 @@
-// One step of Newton's method for a softmax layer with shared weights: loss, gradient, curvature.
+// Newton's method for a softmax layer with shared weights: loss, gradient and curvature, as many
+// derivatives as the `order` says.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "parallel.hpp"
+#include "vectors.hpp"
 
 namespace genus {
 
@@ -26,13 +28,34 @@ struct LayerSums {
 // A class so improbable adds nothing to a curvature that is to be solved: most of many do not.
 constexpr double NEGLIGIBLE = 1e-10;
 
-// Sums over some rows: loss, then the gradient, then the lower half of the curvature.
+// Outer products are added to the curvature so many at a time: each of its entries is then read and
+// written once for all of them.
+constexpr std::size_t OUTER = 8;
+
+// Add a aᵀ to the lower half of a matrix with rows of D numbers, for each row of `rows`, (8, G).
+GENUS_CLONES inline void add_outer(const double* __restrict rows, std::size_t G,
+                                   double* __restrict sums, std::size_t D) {
+    for (std::size_t g = 0; g < G; ++g) {
+        double own[OUTER];
+        for (std::size_t r = 0; r < OUTER; ++r) own[r] = rows[r * G + g];
+        for (std::size_t h = 0; h <= g; ++h) {
+            double sum = 0;
+            for (std::size_t r = 0; r < OUTER; ++r) sum += own[r] * rows[r * G + h];
+            sums[g * D + h] += sum;
+        }
+    }
+}
+
+// Sums over some rows: loss, then the gradient, then the lower half of the curvature, in which
+// evidence is about its mean: Σ_i weight_i Σ_k p_ik (f_ik - mean_i)(f_ik - mean_i)ᵀ.
 inline void layer_rows(const LayerInput& in, const double* θ, std::size_t begin, std::size_t end,
-                       bool second, double* sums, double* room) {
+                       int order, double* sums, double* room) {
     const std::size_t K = in.K, G = in.G, D = G + K;
     double *p = room, *mean = room + K;
     double& loss = sums[0];
     double *gradient = sums + 1, *curvature = gradient + D;
+    double* centred = mean + G;  // (8, G), of which some are used
+    std::size_t used = 0;
     for (std::size_t i = begin; i < end; ++i) {
         const double weight = in.weight[i];
         if (weight == 0) continue;
@@ -49,59 +72,58 @@ inline void layer_rows(const LayerInput& in, const double* θ, std::size_t begin
         double total = 0;
         for (std::size_t k = 0; k < K; ++k) total += p[k] = std::exp(p[k] - largest);
         loss += weight * (largest + std::log(total) - mine);
-        if (!second) continue;
+        if (order < 1) continue;
         std::fill(mean, mean + G, 0.0);
         for (std::size_t k = 0; k < K; ++k) {
             p[k] /= total;
-            const double *f = F + k * G, error = weight * (p[k] - (k == own)), q = weight * p[k];
+            const double *f = F + k * G, error = weight * (p[k] - (k == own));
             for (std::size_t g = 0; g < G; ++g) {
                 gradient[g] += error * f[g];
                 mean[g] += p[k] * f[g];
             }
             gradient[G + k] += error;
-            if (p[k] < NEGLIGIBLE) continue;
-            for (std::size_t g = 0; g < G; ++g) {
-                const double qf = q * f[g];
-                double* __restrict row = curvature + g * D;
-                for (std::size_t h = 0; h <= g; ++h) row[h] += qf * f[h];
-            }
-            double* __restrict row = curvature + (G + k) * D;
-            for (std::size_t g = 0; g < G; ++g) row[g] += q * f[g];
-            row[G + k] += q;
         }
-        for (std::size_t g = 0; g < G; ++g) {
-            double* __restrict row = curvature + g * D;
-            const double m = weight * mean[g];
-            for (std::size_t h = 0; h <= g; ++h) row[h] -= m * mean[h];
-        }
+        if (order < 2) continue;
         for (std::size_t k = 0; k < K; ++k) {
+            const double *f = F + k * G, q = weight * p[k], root = std::sqrt(q);
             double* __restrict row = curvature + (G + k) * D;
-            const double q = weight * p[k];
-            for (std::size_t g = 0; g < G; ++g) row[g] -= q * mean[g];
             for (std::size_t l = 0; l <= k; ++l) row[G + l] -= q * p[l];
+            row[G + k] += q;
+            if (p[k] < NEGLIGIBLE) continue;
+            double* __restrict about = centred + used * G;
+            for (std::size_t g = 0; g < G; ++g) {
+                row[g] += q * (f[g] - mean[g]);
+                about[g] = root * (f[g] - mean[g]);
+            }
+            if (++used < OUTER) continue;
+            add_outer(centred, G, curvature, D);
+            used = 0;
         }
     }
+    if (used == 0) return;
+    std::fill(centred + used * G, centred + OUTER * G, 0.0);
+    add_outer(centred, G, curvature, D);
 }
 
 // The parts that rows are summed in do not depend on the threads, and so the sums do not.
-inline LayerSums layer_sums(const LayerInput& in, const double* θ, bool second,
-                            std::size_t threads) {
-    const std::size_t D = in.G + in.K, size = 1 + (second ? D + D * D : 0);
+inline LayerSums layer_sums(const LayerInput& in, const double* θ, int order, std::size_t threads) {
+    const std::size_t D = in.G + in.K, size = 1 + (order > 0 ? D : 0) + (order > 1 ? D * D : 0);
     const std::size_t parts = std::clamp<std::size_t>(in.rows / 256, 1, 16);
     std::vector<std::vector<double>> sums(parts, std::vector<double>(size)),
-        rooms(parts, std::vector<double>(D));
+        rooms(parts, std::vector<double>(D + (order > 1 ? OUTER * in.G : 0)));
     const auto start = [&](std::size_t part) { return in.rows * part / parts; };
     const std::size_t workers = std::min(ranges(in.rows * in.K * in.G, threads), parts);
     parallel_for(parts, workers, [&](std::size_t, std::size_t first, std::size_t last) {
         for (std::size_t part = first; part < last; ++part)
-            layer_rows(in, θ, start(part), start(part + 1), second, sums[part].data(),
+            layer_rows(in, θ, start(part), start(part + 1), order, sums[part].data(),
                        rooms[part].data());
     });
     for (std::size_t part = 1; part < parts; ++part)
         for (std::size_t i = 0; i < size; ++i) sums[0][i] += sums[part][i];
     LayerSums out{sums[0][0], zeros<double>(D), zeros<double>(D * D)};
-    if (!second) return out;
+    if (order < 1) return out;
     std::copy_n(sums[0].data() + 1, D, out.gradient.get());
+    if (order < 2) return out;
     for (std::size_t a = 0; a < D; ++a)
         for (std::size_t b = 0; b <= a; ++b)
             out.curvature[a * D + b] = out.curvature[b * D + a] = sums[0][1 + D + a * D + b];

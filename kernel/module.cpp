@@ -216,13 +216,14 @@ nb::object sum_pairs_by_column(const CellMatrix& codes, const Tables& table, std
 }
 
 nb::tuple layer_sums(const Cube& F, const Integers& y, const Vector& weight, const Vector& theta,
-                     bool second, std::size_t threads) {
+                     int order, std::size_t threads) {
     const genus::LayerInput in{F.data(),   y.data(),   weight.data(),
                                F.shape(0), F.shape(1), F.shape(2)};
     labels_of(y, weight, in.rows, in.K);
     const std::size_t D = in.G + in.K;
     require(theta.shape(0) == D, "theta must have a number for each weight and each class.");
-    auto r = without_gil([&] { return genus::layer_sums(in, theta.data(), second, threads); });
+    require(order >= 0 && order <= 2, "order must be 0, 1 or 2.");
+    auto r = without_gil([&] { return genus::layer_sums(in, theta.data(), order, threads); });
     return nb::make_tuple(r.loss, give(std::move(r.gradient), {D}),
                           give(std::move(r.curvature), {D, D}));
 }
@@ -491,7 +492,7 @@ NB_MODULE(_kernel, m) {
           "n_classes"_a, "threads"_a);
     m.def("sum_pairs", &sum_pairs, "codes"_a, "table"_a, "threads"_a);
     m.def("sum_pairs_by_column", &sum_pairs_by_column, "codes"_a, "table"_a, "threads"_a);
-    m.def("layer_sums", &layer_sums, "F"_a, "y"_a, "weight"_a, "theta"_a, "second"_a, "threads"_a);
+    m.def("layer_sums", &layer_sums, "F"_a, "y"_a, "weight"_a, "theta"_a, "order"_a, "threads"_a);
     m.def("weigh_experts", &weigh_experts, "evidence"_a, "weights"_a, "log_share"_a, "least"_a,
           "doubt"_a, "threads"_a);
     m.def("average_parents", &average_parents, "codes"_a, "table"_a, "is_parent"_a, "threads"_a);

@@ -14,6 +14,7 @@ import twins
 from genus import _kernel
 from genus.solve.grid import Grid
 from genus.stacking import layer
+from genus.stacking.layer import Rows
 from genus.stacking.prior import Prior
 from genus.statistics import Pairs
 from genus.table.model import experts
@@ -156,13 +157,17 @@ def test_a_layer_is_summed_as_its_twin_sums_it(m: int, K: int, G: int) -> None:
     rng = np.random.default_rng(m)
     F, y, weight = rng.normal(size=(m, K, G)), rng.integers(0, K, m), rng.random(m)
     θ = rng.normal(size=G + K)
-    one = _kernel.layer_sums(F, y, weight, θ, True, 1)
+    one = _kernel.layer_sums(F, y, weight, θ, 2, 1)
     for threads in (2, 3):
-        for a, b in zip(one, _kernel.layer_sums(F, y, weight, θ, True, threads), strict=True):
+        for a, b in zip(one, _kernel.layer_sums(F, y, weight, θ, 2, threads), strict=True):
             assert_array_equal(a, b)
-    for a, b in zip(one, twins.layer_sums(F, y, weight, θ, True), strict=True):
+    for a, b in zip(one, twins.layer_sums(F, y, weight, θ, 2), strict=True):
         assert_allclose(a, b, rtol=1e-9, atol=1e-9)
-    assert _kernel.layer_sums(F, y, weight, θ, False, 1)[0] == one[0]
+    assert _kernel.layer_sums(F, y, weight, θ, 0, 1)[0] == one[0]
+    first = _kernel.layer_sums(F, y, weight, θ, 1, 1)
+    assert first[0] == one[0]
+    assert_array_equal(first[1], one[1])
+    assert not first[2].any()
 
 
 def test_weights_are_where_the_gradient_is_nothing() -> None:
@@ -170,8 +175,8 @@ def test_weights_are_where_the_gradient_is_nothing() -> None:
     F, y, weight = rng.normal(size=(200, 3, 4)), rng.integers(0, 3, 200), rng.random(200)
     F[np.arange(200), y, 0] += 2
     start, ridge = np.full(4, 0.25), np.array([0.1, 1.0, 10.0, 100.0])
-    w, b = layer.fit(F, y, weight, Prior.of(start, ridge, np.zeros(3)))
-    _, gradient, _ = twins.layer_sums(F, y, weight, np.concatenate([w, b]), True)
+    w, b = layer.fit(Rows(F, y, weight), Prior.of(start, ridge, np.zeros(3)))
+    _, gradient, _ = twins.layer_sums(F, y, weight, np.concatenate([w, b]), 2)
     assert_allclose(gradient + np.concatenate([ridge * (w - start), b]), 0, atol=1e-3)
     assert w[0] > 0.5
 
@@ -182,7 +187,7 @@ def test_weights_of_a_group_that_says_nothing_stay_where_they_are_drawn_to() -> 
     F[np.arange(500), y, 0] += 1
     group = np.repeat([-1, 0], [1, 8])
     prior = Prior.of(np.zeros(9), np.full(9, 1.0), np.zeros(2), group=group)
-    (w, _), learned = layer.fit_groups(F, y, np.ones(500), prior)
+    (w, _), learned = layer.fit_groups(Rows(F, y, np.ones(500)), prior)
     ridge = np.diag(learned.precision)
     assert ridge[0] == 1.0
     assert (ridge[1:] > 3).all()

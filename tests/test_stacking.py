@@ -20,6 +20,7 @@ from genus.mail import judgement
 from genus.mail.tokens import GROUPS
 from genus.stacking import layer
 from genus.stacking.dealing import Dealt, floored
+from genus.stacking.layer import Rows
 from genus.stacking.prior import Prior, around_multiple
 from genus.stacking.stack import stack
 from genus.statistics import Compound, Tally
@@ -73,7 +74,7 @@ def least(F: Array, y: Array, weight: Array, prior: Prior) -> Array:
 @pytest.mark.parametrize("seed", range(5))
 def test_weights_have_the_least_loss(seed: int) -> None:
     F, y, weight, prior = problem(seed)
-    w, b = layer.fit(F, y, weight, prior)
+    w, b = layer.fit(Rows(F, y, weight), prior)
     assert_allclose(np.concatenate([w, b]), least(F, y, weight, prior), atol=1e-5)
 
 
@@ -81,7 +82,7 @@ def test_weights_have_the_least_loss(seed: int) -> None:
 def test_weights_that_must_not_be_negative_have_the_least_loss_of_those(seed: int, G: int) -> None:
     F, y, weight, prior = problem(seed, G)
     prior = replace(prior, nonnegative=np.random.default_rng(seed).random(G) < 0.8)
-    w, b = layer.fit(F, y, weight, prior)
+    w, b = layer.fit(Rows(F, y, weight), prior)
     assert (w[prior.nonnegative] >= 0).all()
     assert_allclose(np.concatenate([w, b]), least(F, y, weight, prior), atol=1e-4)
 
@@ -90,10 +91,10 @@ def test_evidence_left_out_returns_if_that_was_for_other_evidence() -> None:
     """All three are negative together; without the others, the first is -3 + (9 + 9) / 4."""
     precision = np.array([[4.0, -3.0, -3.0], [-3.0, 4.0, 1.0], [-3.0, 1.0, 4.0]])
     prior = Prior.of(np.full(3, -3.0), precision, np.zeros(2), nonnegative=True)
-    w, _ = layer.fit(np.zeros((1, 2, 3)), np.zeros(1, dtype=int), np.zeros(1), prior)
+    w, _ = layer.fit(Rows(np.zeros((1, 2, 3)), np.zeros(1, dtype=int), np.zeros(1)), prior)
     assert_allclose(w, [1.5, 0.0, 0.0], atol=1e-12)
     refined = replace(prior, refines=np.array([-1, 0, -1]))
-    w, _ = layer.fit(np.zeros((1, 2, 3)), np.zeros(1, dtype=int), np.zeros(1), refined)
+    w, _ = layer.fit(Rows(np.zeros((1, 2, 3)), np.zeros(1, dtype=int), np.zeros(1)), refined)
     assert_array_equal(w, np.zeros(3))
 
 
@@ -109,15 +110,15 @@ def test_the_curvature_is_the_derivative_of_the_gradient() -> None:
 
     steps = 1e-5 * np.eye(G + K)
     numerical = [(gradient(θ + step) - gradient(θ - step)) / 2e-5 for step in steps]
-    _, _, curvature = layer_sums(F, y, weight, θ, True, 1)
+    _, _, curvature = layer_sums(F, y, weight, θ, 2, 1)
     assert_allclose(curvature, numerical, rtol=1e-6, atol=1e-6)
 
 
 def test_no_evidence_leaves_constants() -> None:
     F, y, weight, prior = problem(0)
     none = prior.given_zero(np.ones(3, dtype=bool))
-    w, b = layer.fit(F[:, :, :0], y, weight, none)
-    alone, same = layer.fit(np.zeros_like(F), y, weight, prior)
+    w, b = layer.fit(Rows(F[:, :, :0], y, weight), none)
+    alone, same = layer.fit(Rows(np.zeros_like(F), y, weight), prior)
     assert w.shape == (0,)
     assert_allclose(b, same, atol=1e-6)
     assert_allclose(alone, prior.start)
@@ -179,7 +180,7 @@ def test_texts_leave_out_evidence_with_what_refines_it(seed: int) -> None:
         if (w[::2] >= 0).all():
             break
         used &= ~np.repeat(w[::2] < 0, 2)
-    mine, b = layer.fit(F, y, weight, prior)
+    mine, b = layer.fit(Rows(F, y, weight), prior)
     assert_allclose(np.concatenate([mine, b]), [*w, *found[used.sum() :]], atol=1e-5)
 
 
@@ -189,9 +190,9 @@ def test_the_only_evidence_of_texts_has_no_negative_weight(seed: int, event_mode
     F, y, weight, centre = texts_problem(seed, 1)
     F[np.arange(60), y] -= 3.0
     prior = prior_of(plain(event_model, 1.0, 0.5, Selection()), 60.0, centre)
-    w, b = layer.fit(F, y, weight, prior)
+    w, b = layer.fit(Rows(F, y, weight), prior)
     assert_array_equal(w, [0.0])
-    assert_allclose(b, layer.fit(F[:, :, :0], y, weight, prior.given_zero(w == 0))[1])
+    assert_allclose(b, layer.fit(Rows(F[:, :, :0], y, weight), prior.given_zero(w == 0))[1])
 
 
 def test_candidates_are_judged_by_texts_that_had_no_part_in_their_weights() -> None:
@@ -208,7 +209,7 @@ def test_candidates_are_judged_by_texts_that_had_no_part_in_their_weights() -> N
     cost = 0.0
     for test in (fold == f for f in range(5)):
         prior = prior_of(candidate, float(np.count_nonzero(~test)), np.full(K, -np.log(K)))
-        w, b = layer.fit(F[~test], y[~test], one[~test], prior)
+        w, b = layer.fit(Rows(F[~test], y[~test], one[~test]), prior)
         cost -= log_softmax(F[test] @ w + b, axis=1)[np.arange(test.sum()), y[test]].sum()
     assert_allclose(loss, cost / m, rtol=1e-9)
 

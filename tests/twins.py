@@ -585,7 +585,7 @@ def between_edges(values: Array, edges: Array) -> Array:
 
 
 def layer_sums(
-    F: Array, y: Array, weight: Array, theta: Array, second: bool
+    F: Array, y: Array, weight: Array, theta: Array, order: int
 ) -> tuple[float, Array, Array]:
     m, K, _ = F.shape
     f = np.concatenate([F, np.broadcast_to(np.eye(K), (m, K, K))], axis=2)
@@ -596,7 +596,7 @@ def layer_sums(
     mean = np.einsum("ik,ikg->ig", p, f)
     both = np.einsum("i,ik,ikg,ikh->gh", weight, p, f, f)
     curvature = both - np.einsum("i,ig,ih->gh", weight, mean, mean)
-    return (loss, gradient, curvature) if second else (loss, 0 * gradient, 0 * curvature)
+    return loss, (order > 0) * gradient, (order > 1) * curvature
 
 
 def mdlp(counts: Array) -> Array:

@@ -126,9 +126,12 @@ def sum_pairs_by_column(codes: Cells, table: Floats, threads: int) -> Floats:
     """Return sums[m, n, K]: of table[u, v] over codes v of all columns, for code u of each."""
 
 def layer_sums(
-    F: Floats, y: Integers, weight: Floats, theta: Floats, second: bool, threads: int
+    F: Floats, y: Integers, weight: Floats, theta: Floats, order: int, threads: int
 ) -> tuple[float, Floats, Floats]:
-    """Return Σw -log p, and if `second` its gradient and curvature by theta: w (G,) and b (K,)."""
+    """Return Σw -log p, and its gradient and curvature by theta, which is w (G,) and b (K,).
+
+    The gradient is zero if the order is 0, and the curvature if it is below 2.
+    """
 
 def weigh_experts(
     evidence: Floats,

@@ -307,7 +307,8 @@ def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
     F = np.zeros((2 * len(x), 2, len(GROUPS)))
     F[:, 1] = np.tile((x - mean) / deviation, (2, 1))
     y = np.repeat([1, 0], len(x))
-    w, b = layer.fit(F, y, np.concatenate([share * target, share * (1 - target)]), prior)
+    weight = np.concatenate([share * target, share * (1 - target)])
+    w, b = layer.fit(layer.Rows(F, y, weight), prior)
     weights = w / deviation
     return weights, float(b[1] - b[0] - weights @ mean)
 

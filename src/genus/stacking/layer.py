@@ -24,68 +24,109 @@ Solution = tuple[Array, Array]  # w (G,) and b (K,)
 MOST_STEPS = 60
 MOST_ROUNDS = 10
 CLOSE = 0.05  # relative change of a ridge that is not worth another round
-ENOUGH = 1e-7  # the relative gain of a step that is not worth another
+ENOUGH = 1e-14  # the relative gain that is not worth another step
 SMALLEST_STEP = 1e-6
 SMALLEST_GAIN = 1e-12  # the relative gain for which evidence left out does not return
+# Newton's method keeps a curvature, which costs as much as G gradients, while each step leaves no
+# more than this share of the possible gain (the chord method).
+LEFT = 0.1
 
 
-@dataclass(frozen=True, eq=False)
-class Loss:
-    """The loss of weights θ = (w, b) in nats, on rows F (m, K, G) of classes y, with the prior."""
+@dataclass(eq=False)
+class Rows:
+    """Rows F (m, K, G) of classes y that weights are learned from, each with a `weight`.
+
+    The last curvature is remembered: it does not depend on the prior, and the next fit often starts
+    where one ended.
+    """
 
     F: Array
     y: Codes
     weight: Array
+    _last: tuple[Array, tuple[float, Array, Array]] | None = None
+
+    def __post_init__(self) -> None:
+        self.F = np.ascontiguousarray(self.F)
+
+    def sums(self, θ: Array, order: int) -> tuple[float, Array, Array]:
+        """Return Σ weight · -log p, its gradient and, of order 2, its curvature."""
+        if order == 2 and self._last is not None and np.array_equal(self._last[0], θ):
+            return self._last[1]
+        found = layer_sums(self.F, self.y, self.weight, θ, order, threads())
+        if order == 2:
+            self._last = θ.copy(), found
+        return found
+
+    def of(self, used: NDArray[np.bool_]) -> Rows:
+        """Return the same rows with some of the evidence."""
+        return Rows(self.F[:, :, used], self.y, self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """The loss of weights θ = (w, b) in nats, on some rows and with the prior."""
+
+    rows: Rows
     prior: Prior
 
     @cached_property
     def _normal(self) -> tuple[Array, Array]:
         return self.prior.mean, self.prior.whole_precision
 
-    def __call__(self, θ: Array) -> float:
-        rows, _, _ = layer_sums(self.F, self.y, self.weight, θ, False, threads())
+    def slope(self, θ: Array) -> tuple[float, Array]:
+        """Return the loss and its gradient, (G + K,)."""
+        rows, slope, _ = self.rows.sums(θ, 1)
         mean, precision = self._normal
-        return rows + 0.5 * float((θ - mean) @ precision @ (θ - mean))
+        pull = precision @ (θ - mean)
+        return rows + 0.5 * float((θ - mean) @ pull), slope + pull
 
     def derivatives(self, θ: Array) -> tuple[float, Array, Array]:
         """Return the loss, its gradient (G + K,) and its curvature (G + K, G + K)."""
-        rows, slope, curvature = layer_sums(self.F, self.y, self.weight, θ, True, threads())
+        rows, slope, curvature = self.rows.sums(θ, 2)
         mean, precision = self._normal
         pull = precision @ (θ - mean)
         return rows + 0.5 * float((θ - mean) @ pull), slope + pull, curvature + precision
 
     def minimum(self, guess: Solution | None = None) -> Solution:
         """Return the weights with the least loss, of any sign; the search starts at `guess`."""
-        θ, G = self._normal[0] if guess is None else np.concatenate(guess), self.F.shape[2]
+        θ, G = self._normal[0] if guess is None else np.concatenate(guess), self.rows.F.shape[2]
+        before, slope, curvature = self.derivatives(θ)
+        step, is_fresh = np.linalg.solve(curvature, slope), True
         for _ in range(MOST_STEPS):
-            before, slope, curvature = self.derivatives(θ)
-            step = np.linalg.solve(curvature, slope)
-            size = 1.0
-            while (after := self(θ - size * step)) > before and size > SMALLEST_STEP:
+            gain, size = 0.5 * float(slope @ step), 1.0
+            if gain <= ENOUGH * (abs(before) + 1):
+                break
+            after, following = self.slope(θ - step)
+            while after > before and size > SMALLEST_STEP and is_fresh:
                 size /= 2
-            if after > before:
+                after, following = self.slope(θ - size * step)
+            if after <= before:
+                θ, before, slope = θ - size * step, after, following
+                step = np.linalg.solve(curvature, slope)
+                if 0.5 * float(slope @ step) <= LEFT * gain:
+                    is_fresh = False
+                    continue
+            elif is_fresh:
                 break
-            θ = θ - size * step
-            if before - after <= ENOUGH * (abs(after) + 1):
-                break
+            before, slope, curvature = self.derivatives(θ)
+            step, is_fresh = np.linalg.solve(curvature, slope), True
         return θ[:G], θ[G:]
 
     def minimum_of(self, used: NDArray[np.bool_]) -> Solution:
         """Return the weights with the least loss if only the `used` evidence may have any."""
         w = np.zeros(len(used))
-        F = np.ascontiguousarray(self.F[:, :, used])
-        w[used], b = replace(self, F=F, prior=self.prior.given_zero(~used)).minimum()
+        w[used], b = Loss(self.rows.of(used), self.prior.given_zero(~used)).minimum()
         return w, b
 
 
-def fit(F: Array, y: Codes, weight: Array, prior: Prior, guess: Solution | None = None) -> Solution:
-    """Return the best w (G,) and b (K,) for rows of `weight` (m,), with the allowed signs of w.
+def fit(rows: Rows, prior: Prior, guess: Solution | None = None) -> Solution:
+    """Return the best w (G,) and b (K,) for some rows, with the allowed signs of w.
 
     If a weight is negative but must not be, its evidence is left out together with its refinements,
     and the rest is fitted again, until no such weight is left. The search starts at `guess`, or at
     the prior.
     """
-    loss = Loss(np.ascontiguousarray(F), y, weight, prior)
+    loss = Loss(rows, prior)
     w, b = loss.minimum(guess)
     used = np.ones(len(w), dtype=bool)
     while (against := prior.nonnegative & (w < 0)).any():
@@ -124,18 +165,18 @@ def returned(loss: Loss, solution: Solution, used: NDArray[np.bool_]) -> Solutio
         w, b = best, constant
 
 
-def fit_groups(F: Array, y: Codes, weight: Array, prior: Prior) -> tuple[Solution, Prior]:
+def fit_groups(rows: Rows, prior: Prior) -> tuple[Solution, Prior]:
     """Return w (G,) and b (K,), and the prior with the learned precision of its groups.
 
     The precision is learned from the weights themselves (MacKay 1992). If the rows determine γ
     weights of a group, its precision is that of γ weights of this size and of one more at the given
     precision.
     """
-    F, given, guess = np.ascontiguousarray(F), np.diag(prior.precision), None
+    given, guess = np.diag(prior.precision), None
     groups = [np.flatnonzero(prior.group == g) for g in np.unique(prior.group[prior.group >= 0])]
     for _ in range(MOST_ROUNDS if groups else 1):
-        w, b = guess = fit(F, y, weight, prior, guess)
-        _, _, curvature = Loss(F, y, weight, prior).derivatives(np.concatenate(guess))
+        w, b = guess = fit(rows, prior, guess)
+        _, _, curvature = Loss(rows, prior).derivatives(np.concatenate(guess))
         unsure = np.diag(np.linalg.inv(curvature))
         before, precision = np.diag(prior.precision), prior.precision.copy()
         for own in groups:

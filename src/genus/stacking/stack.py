@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from genus._kernel import layer_sums
 from genus.arrays import matrix
 from genus.arrays.logs import log_softmax
 from genus.arrays.matrix import Codes
@@ -41,15 +40,16 @@ def stack(
     F: Array, y: Codes, weight: Array, fold: Codes, prior: Prior, taught: NDArray[np.bool_]
 ) -> Stacked:
     """Learn weights from the rows that are `taught`, and score all rows out of fold."""
-    solved, learned = layer.fit_groups(F[taught], y[taught], weight[taught], prior)
-    w, b = supported(F[taught], y[taught], weight[taught], solved, learned)
+    rows = layer.Rows(F[taught], y[taught], weight[taught])
+    solved, learned = layer.fit_groups(rows, prior)
+    w, b = supported(rows, solved, learned)
     log_p = np.empty(F.shape[:2])
 
     def judge(some: Iterator[int]) -> None:
         for f in some:
             test, others = fold == f, taught & (fold != f)
-            rows = F[others], y[others], weight[others]
-            own = supported(*rows, layer.fit(*rows, learned, solved), learned)
+            rows = layer.Rows(F[others], y[others], weight[others])
+            own = supported(rows, layer.fit(rows, learned, solved), learned)
             log_p[test] = log_softmax(F[test] @ own[0] + own[1], axis=1)
 
     matrix.in_threads(judge, range(int(fold.max(initial=-1)) + 1))
@@ -58,14 +58,11 @@ def stack(
     return Stacked(w, b, doubt, (1 - doubt) * np.exp(log_p) + doubt * share)
 
 
-def supported(
-    F: Array, y: Codes, weight: Array, solved: layer.Solution, prior: Prior
-) -> layer.Solution:
+def supported(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> layer.Solution:
     """Return weights and constants if the rows support them, else only the best constants."""
-    if is_told(F, y, weight, solved, prior):
+    if is_told(rows, solved, prior):
         return solved
-    nothing = np.zeros(F.shape[2], dtype=bool)
-    return layer.Loss(np.ascontiguousarray(F), y, weight, prior).minimum_of(nothing)
+    return layer.Loss(rows, prior).minimum_of(np.zeros(rows.F.shape[2], dtype=bool))
 
 
 def shares(y: Codes, weight: Array, classes: int) -> Array:
@@ -74,19 +71,17 @@ def shares(y: Codes, weight: Array, classes: int) -> Array:
     return share / share.sum()
 
 
-def is_told(F: Array, y: Codes, weight: Array, solved: layer.Solution, prior: Prior) -> bool:
+def is_told(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> bool:
     """Return whether the weights gain more than chance: one nat for each effective weight.
 
     This is Akaike's criterion with the effective number of weights, tr(I - precision · covariance).
     Even noise seems informative out of fold, because each fold differs from the rest of the rows.
     """
-    G, K = F.shape[2], F.shape[1]
-    loss, _, curvature = layer_sums(
-        np.ascontiguousarray(F), y, weight, np.concatenate(solved), True, matrix.threads()
-    )
+    _, K, G = rows.F.shape
+    loss, _, curvature = rows.sums(np.concatenate(solved), 2)
     covariance = np.linalg.inv(curvature + prior.whole_precision)[:G, :G]
-    share = matrix.class_weights(y, weight, K)[:, 0] / max(weight.sum(), 1e-300)
-    alone = -float(weight @ np.log(np.maximum(share[y], 1e-300)))
+    share = matrix.class_weights(rows.y, rows.weight, K)[:, 0] / max(rows.weight.sum(), 1e-300)
+    alone = -float(rows.weight @ np.log(np.maximum(share[rows.y], 1e-300)))
     return alone - loss > G - float((prior.precision * covariance).sum())
 
 

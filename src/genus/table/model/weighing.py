@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus._kernel import layer_sums
 from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
 from genus.arrays.logs import log_softmax
 from genus.stacking.dealing import Dealt, deal
+from genus.stacking.layer import Rows
 from genus.stacking.outcome import CrossValidation
 from genus.stacking.prior import Prior
 from genus.stacking.stack import shares, stack
@@ -146,11 +146,10 @@ def believed_of(family: Mixed, statistics: Compound, classes: Axis) -> Belief:
         return Belief()
     found = stack(rows.F, rows.y, rows.weight, rows.fold, rows.prior, rows.taught)
     θ = np.concatenate([found.weights, found.constant])
-    taught = np.ascontiguousarray(rows.F[rows.taught]), rows.y[rows.taught]
-    told = layer_sums(*taught, rows.weight[rows.taught], θ, True, matrix.threads())
+    taught = Rows(rows.F[rows.taught], rows.y[rows.taught], rows.weight[rows.taught])
     listed = weight_names(family, classes)
     some = [listed[i] for i in rows.kept] + listed[-len(classes) :]
-    return Belief.of(some, θ, told[2])
+    return Belief.of(some, θ, taught.sums(θ, 2)[2])
 
 
 @dataclass(frozen=True, eq=False)

@@ -207,7 +207,7 @@ def judged(
 
     def weights(some: NDArray[np.bool_]) -> layer.Solution:
         prior = prior_of(candidate, max(float(heard[some].sum()), 1.0), centre)
-        return layer.fit(F[some], y[some], heard[some], prior)
+        return layer.fit(layer.Rows(F[some], y[some], heard[some]), prior)
 
     for f in range(int(fold.max()) + 1):
         test = (fold == f) & spoken
