@@ -107,7 +107,7 @@ def test_the_command_refuses_unless_forced(folder):
 def test_numbers_beyond_are_told_and_predicted(folder):
     told = run("predict", folder / "m.genus", folder / "far.csv")
     assert told.exit_code == 0
-    assert "100 % of column 'x' is beyond all that was seen" in told.stderr
+    assert "100 % of column 'x' is outside the range" in told.stderr
     assert "beyond" not in run("predict", folder / "m.genus", folder / "same.csv").stderr
 
 

@@ -53,7 +53,7 @@ def strings(values: Sequence[str]) -> Any:
 
 
 def is_text(type: Any) -> bool:
-    """Whether a type of Arrow is one of strings."""
+    """Return whether a type of Arrow is one of strings."""
     import pyarrow.types as pt
 
     return bool(pt.is_string(type) or pt.is_large_string(type) or pt.is_string_view(type))

@@ -10,7 +10,7 @@ STYLE = "text-align:left;font-variant-numeric:tabular-nums"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
-    """A table; numbers with four digits, an empty cell where there is none.
+    """Return a table; numbers with four digits, an empty cell where there is none.
 
     >>> table(["a"], [["<b>"], [0.5], [None]])  # doctest: +ELLIPSIS
     '<table ...><thead><tr><th ...>a</th></tr></thead><tbody><tr><td ...>&lt;b&gt;</td></tr>...'
@@ -30,7 +30,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "")
 
 
 def shown(cell: Any) -> str:
-    """A cell as text."""
+    """Return a cell as text."""
     if cell is None or (isinstance(cell, float) and cell != cell):
         return ""
     if isinstance(cell, float):

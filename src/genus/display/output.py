@@ -90,7 +90,7 @@ def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
 
 
 def format_of(path: str) -> str:
-    """The format that a name asks for."""
+    """Return the format that a name asks for."""
     if path == STDOUT:
         return "csv"
     stem, suffix = os.path.splitext(path.lower())
@@ -231,12 +231,12 @@ def as_text(values: Any) -> Any:
 
 
 def write_lines(batch: Any, file: BinaryIO) -> None:
-    """A batch as JSON lines."""
+    """Return a batch as JSON lines."""
     file.write("".join(f"{plain(row)}\n" for row in batch.to_pylist()).encode())
 
 
 def plain(value: Any) -> str:
-    """A value as JSON; what is no number is null, and what JSON does not know is text."""
+    """Return a value as JSON; what is no number is null, and what JSON does not know is text."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=written)
     except ValueError:

@@ -66,7 +66,7 @@ def variables(colours: dict[str, str]) -> str:
 
 
 def contrast(a: str, b: str) -> float:
-    """The contrast of two colours, from 1 to 21 (WCAG 2.2)."""
+    """Return the contrast of two colours, from 1 to 21 (WCAG 2.2)."""
     light, dark = sorted((luminance(a), luminance(b)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 

@@ -13,7 +13,7 @@ UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\
 
 
 def name(value: Any, most: int = LONGEST) -> str:
-    """A name, a label or a value of a cell.
+    """Return a name, a label or a value of a cell.
 
     >>> name("a\\nb"), name(3.0), name(None), name("x" * 9, 5)
     ('a b', '3', '(missing)', 'xxxx…')
@@ -29,7 +29,7 @@ def name(value: Any, most: int = LONGEST) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number of few digits, whole ones in full.
+    """Return a number of few digits, whole ones in full.
 
     >>> number(1234.0), number(0.123456), number(123456789.5), number(-0.5)
     ('1,234', '0.1235', '123,456,790', '−0.5')
@@ -45,7 +45,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def date(days: float | str) -> str:
-    """A day, by how many it is after the first of 1970, or as it is written already.
+    """Return a day, by how many it is after the first of 1970, or as it is written already.
 
     >>> date(19731.25)
     '2024-01-09'
@@ -75,7 +75,7 @@ def bits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share; never all or nothing unless it is.
+    """Return a share; never all or nothing unless it is.
 
     >>> percent(0.9801), percent(1.0), percent(0.99999), percent(0.00001)
     ('98.0 %', '100 %', 'more than 99.9 %', 'less than 0.1 %')
@@ -90,7 +90,7 @@ def percent(share: float) -> str:
 
 
 def count(n: float, one: str, many: str = "") -> str:
-    """How many of what.
+    """Return how many of what.
 
     >>> count(1, "row"), count(12000, "row"), count(2, "class", "classes")
     ('1 row', '12,000 rows', '2 classes')

@@ -89,10 +89,10 @@ def open_rows(data: Any) -> Source | Engine:
 
 
 def is_elsewhere(data: Any) -> bool:
-    """Whether another program keeps the rows of a frame."""
+    """Return whether another program keeps the rows of a frame."""
     return package(data) in ENGINES
 
 
 def package(data: Any) -> str:
-    """The package that the type of an object is from."""
+    """Return the package that the type of an object is from."""
     return type(data).__module__.partition(".")[0]

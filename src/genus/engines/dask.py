@@ -16,7 +16,7 @@ VECTOR = "x"  # the column of an array
 
 
 def opened(data: Any) -> DaskPartitions:
-    """The engine of a data frame, a bag of records or texts, or an array, and labels beside it.
+    """Return the engine of a data frame, a bag of records or texts, or an array, and labels beside it.
 
     X and y, two arrays whose chunks have the same rows, come as a pair.
     """
@@ -123,7 +123,7 @@ class DaskPartitions:
 
 
 def added_up(parts: list[Any], add: Add) -> Any:
-    """The sum of delayed parts, some of which are added at a time."""
+    """Return the sum of delayed parts, some of which are added at a time."""
     import dask
 
     while len(parts) > 1:
@@ -138,7 +138,7 @@ def counted(part: Any, work: Work, schema: Any) -> list[bytes]:
 
 
 def scored_frame(part: Any, score: Score, schema: Any = None) -> Any:
-    """A partition as a pandas frame with what `score` adds; rows keep their index."""
+    """Return a partition as a pandas frame with what `score` adds; rows keep their index."""
     scored = as_pandas(score(table_of(part, schema)))
     if hasattr(part, "index") and hasattr(part, "iloc"):
         scored.index = part.index
@@ -146,7 +146,7 @@ def scored_frame(part: Any, score: Score, schema: Any = None) -> Any:
 
 
 def added(X: Any, score: Score, schema: Any) -> Any:
-    """The columns that `score` adds to the rows of an array, as an array: of one, (m,)."""
+    """Return the columns that `score` adds to the rows of an array, as an array: of one, (m,)."""
     names = [name for name in schema.names if name != VECTOR]
     dtype = scored_block([], score, names, schema).dtype
     if len(names) == 1:
@@ -165,14 +165,14 @@ def scored_block(block: Any, score: Score, names: list[str], schema: Any) -> Any
 
 
 def as_pandas(table: Any) -> Any:
-    """An Arrow table as a frame of pandas, of Arrow's types: nothing is converted."""
+    """Return an Arrow table as a frame of pandas, of Arrow's types: nothing is converted."""
     import pandas as pd
 
     return table.to_pandas(types_mapper=pd.ArrowDtype)
 
 
 def table_of(part: Any, schema: Any = None) -> Any:
-    """A partition as an Arrow table: a frame, an array and labels, records, or texts.
+    """Return a partition as an Arrow table: a frame, an array and labels, records, or texts.
 
     With a schema, records have its columns.
     """
@@ -197,7 +197,7 @@ def table_of(part: Any, schema: Any = None) -> Any:
 
 
 def vectors(X: Any) -> Any:
-    """The rows of an array as one column of vectors."""
+    """Return the rows of an array as one column of vectors."""
     import numpy as np
     import pyarrow as pa
 
@@ -206,13 +206,13 @@ def vectors(X: Any) -> Any:
 
 
 def schema_of(part: Any) -> Any:
-    """The schema of a partition; None if it has no rows."""
+    """Return the schema of a partition; None if it has no rows."""
     table = table_of(part)
     return table.schema if table.num_rows else None
 
 
 def zipped(X: Any, y: Any) -> list[Any]:
-    """The chunks of an array and of its labels, side by side."""
+    """Return the chunks of an array and of its labels, side by side."""
     import dask
 
     if X.chunks[0] != y.chunks[0]:
@@ -228,7 +228,7 @@ def zipped(X: Any, y: Any) -> list[Any]:
 
 
 def rows_of(X: Any) -> Any:
-    """An array that is divided by rows alone."""
+    """Return an array that is divided by rows alone."""
     if X.ndim != 2:
         raise TableError(f"Expected a Dask array of rows and columns, got {X.ndim} dimensions.")
     return X.rechunk({1: -1})

@@ -134,7 +134,7 @@ class Database:
 
 
 def value(column: Any) -> Any:
-    """A column as it is, NULL where it is NaN."""
+    """Return a column as it is, NULL where it is NaN."""
     import ibis
 
     kind = column.type()
@@ -142,19 +142,19 @@ def value(column: Any) -> Any:
 
 
 def number(column: Any) -> Any:
-    """A column as float64."""
+    """Return a column as float64."""
     if column.type().is_boolean():
         column = column.cast("int32")  # PostgreSQL casts truths to no other number
     return column.cast("float64")
 
 
 def there(x: Any) -> Any:
-    """Whether a number is not missing."""
+    """Return whether a number is not missing."""
     return x.notnull() & ~x.isnan()
 
 
 def weighed(rows: Any, x: Any) -> Any:
-    """An expression times the weight of its row."""
+    """Return an expression times the weight of its row."""
     return rows["w"] * x if "w" in rows.columns else x
 
 
@@ -167,7 +167,7 @@ def weight(rows: Any, where: Any = None) -> Any:
 
 
 def totals(rows: Any) -> dict[str, Any]:
-    """How many rows, what they weigh, and the bounds of the weights."""
+    """Return how many rows, what they weigh, and the bounds of the weights."""
     found = {"rows": rows.count()}
     if "w" in rows.columns:
         w = rows["w"]
@@ -188,7 +188,7 @@ def tallies(rows: Any, size: int, needs: Needs) -> dict[str, Any]:
 
 
 def spreads(rows: Any, size: int) -> dict[str, Any]:
-    """The mean and the variance of each column, whatever the weights."""
+    """Return the mean and the variance of each column, whatever the weights."""
     found = {}
     for j in range(size):
         x = rows[f"x{j}"]
@@ -198,7 +198,7 @@ def spreads(rows: Any, size: int) -> dict[str, Any]:
 
 
 def complete(rows: Any, size: int) -> Any:
-    """The rows with a label and without a missing number."""
+    """Return the rows with a label and without a missing number."""
     kept = rows["y"].notnull()
     for j in range(size):
         kept &= there(rows[f"x{j}"])
@@ -224,7 +224,7 @@ def moments(rows: Any, groups: Groups, origin: Array, pairs: bool) -> dict[str, 
 
 
 def by_label(y: Any, groups: Groups, numbers: Array) -> Any:
-    """A number for each label, or one number if it is the same for all."""
+    """Return a number for each label, or one number if it is the same for all."""
     if (numbers == numbers[:1]).all():
         return float(numbers[0]) if len(numbers) else 0.0
     known = zip(groups.listed, numbers.tolist(), strict=True)
@@ -232,7 +232,7 @@ def by_label(y: Any, groups: Groups, numbers: Array) -> Any:
 
 
 def origins(groups: Groups, found: Any, size: int) -> Array:
-    """A point near the mean of each class, (K, n): the same for all classes, where it is near all.
+    """Return a point near the mean of each class, (K, n): the same for all classes, where it is near all.
 
     As any origin it is on a coarse grid, so that sums of whole numbers stay whole.
     """
@@ -303,12 +303,12 @@ def moments_of(found: Any, groups: Groups, origin: Array, pairs: bool) -> Sums:
 
 
 def matrix(found: Any, letter: str, size: int, missing: float = 0.0) -> Array:
-    """The columns of a result whose names are a letter and a number, (K, n)."""
+    """Return the columns of a result whose names are a letter and a number, (K, n)."""
     return np.stack([vector(found, f"{letter}{j}", missing) for j in range(size)], axis=1)
 
 
 def vector(found: Any, name: str, missing: float = 0.0) -> Array:
-    """A column of a result as float64, (K,); in SQL the sum of nothing is NULL."""
+    """Return a column of a result as float64, (K,); in SQL the sum of nothing is NULL."""
     import pyarrow as pa
 
     column = found[name].cast(pa.float64(), safe=False).fill_null(missing)

@@ -11,7 +11,7 @@ from genus.table import TableError
 
 
 def opened(dataset: Any) -> RayDataset:
-    """The engine of a dataset of Ray Data."""
+    """Return the engine of a dataset of Ray Data."""
     if not hasattr(dataset, "map_batches"):
         raise TableError(
             f"Expected a Ray Dataset, got {type(dataset).__name__}. Make one of it, such as with "
@@ -107,6 +107,6 @@ def as_table(parts: list[bytes], first: int = 0) -> Any:
 
 
 def parts_of(dataset: Any) -> Iterator[bytes]:
-    """The parts in the rows of a dataset."""
+    """Yield the parts in the rows of a dataset."""
     for batch in dataset.iter_batches(batch_format="pyarrow", batch_size=None):
         yield from batch.column("part").to_pylist()

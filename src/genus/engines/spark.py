@@ -22,7 +22,7 @@ Piece = tuple[str, int, int]
 
 
 def opened(frame: Any) -> SparkFrame:
-    """The engine of a data frame of Spark."""
+    """Return the engine of a data frame of Spark."""
     if not hasattr(frame, "mapInArrow"):
         raise TableError(
             f"Expected a Spark DataFrame, got {type(frame).__name__}. Make one of it, such as with "
@@ -134,7 +134,7 @@ SCHEMA = "id int, part binary"
 
 
 def is_bare_parquet(frame: Any) -> bool:
-    """Whether a frame is files of Parquet as they are, or some of their columns."""
+    """Return whether a frame is files of Parquet as they are, or some of their columns."""
     plan = frame._jdf.queryExecution().optimizedPlan()
     if plan.getClass().getSimpleName() == "Project":
         kept = plan.projectList()
@@ -155,7 +155,7 @@ def is_bare_parquet(frame: Any) -> bool:
 
 
 def is_plain(kind: Any) -> bool:
-    """Whether Arrow and Spark read values of a type in the same way, whatever their settings."""
+    """Return whether Arrow and Spark read values of a type in the same way, whatever their settings."""
     import pyarrow.types as pt
 
     number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind)
@@ -175,7 +175,7 @@ def pieces_of(uris: list[str]) -> list[Piece]:
 
 
 def reading(pieces: list[Piece], schema: Any) -> Any:
-    """A function from batches of numbers to the batches of the pieces with these numbers."""
+    """Return a function from batches of numbers to the batches of the pieces with these numbers."""
 
     def batches_of(numbers: Iterable[Any]) -> Iterator[Any]:
         # Spark uses a worker again only if it has read all of its input: read the numbers first.
@@ -188,7 +188,7 @@ def reading(pieces: list[Piece], schema: Any) -> Any:
 
 
 def batches_of_piece(uri: str, piece: int, pieces: int, schema: Any) -> Iterator[Any]:
-    """The batches of a piece of a Parquet file: a run of its row groups."""
+    """Yield the batches of a piece of a Parquet file: a run of its row groups."""
     import pyarrow.parquet as pq
     from pyarrow import fs
 
@@ -244,7 +244,7 @@ def finishing(add: Add, finish: Finish) -> Any:
 
 
 def partition_number() -> int:
-    """The number of the partition that this process of Spark works on."""
+    """Return the number of the partition that this process of Spark works on."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -122,7 +122,7 @@ def apart(X: Any, y: Any, target: str | None, *named: Any) -> tuple[Any, ...]:
 
 
 def honest_folds(folds: Any, groups: Any, time: Any, rows: int) -> Codes:
-    """The fold of each row: of whole groups, or of blocks in time."""
+    """Return the fold of each row: of whole groups, or of blocks in time."""
     if groups is not None and time is not None:
         raise ValueError("groups= and time= are two ways to make folds. Give one.")
     if not isinstance(folds, int | np.integer) or folds < 2:
@@ -153,7 +153,7 @@ def times_of(time: Any) -> Array:
 
 
 def is_fold_numbers(folds: Any) -> bool:
-    """Whether these are the numbers of folds that `honest_folds` has made."""
+    """Return whether these are the numbers of folds that `honest_folds` has made."""
     return isinstance(folds, np.ndarray) and folds.ndim == 1
 
 

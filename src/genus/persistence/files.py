@@ -43,7 +43,7 @@ def to_bytes(tree: dict[str, Any]) -> bytes:
 
 
 def checksum(version: int, tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
-    """A digest of all that a file holds; from version 3 on also of the version."""
+    """Return a digest of all that a file holds; from version 3 on also of the version."""
     begin = b"" if version < 3 else f"version {version}\n".encode()
     digest = hashlib.blake2b(begin + json.dumps(tree).encode(), digest_size=16)
     for name in sorted(tensors):
@@ -126,7 +126,7 @@ def checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str,
 
 
 def flatten(node: Any, name: str, tensors: dict[str, NDArray[Any]]) -> Any:
-    """A tree as JSON, its arrays moved to `tensors`."""
+    """Return a tree as JSON, its arrays moved to `tensors`."""
     if isinstance(node, dict):
         return {"map": {key: flatten(v, f"{name}/{key}", tensors) for key, v in node.items()}}
     if isinstance(node, list | tuple):
@@ -155,7 +155,7 @@ def flatten(node: Any, name: str, tensors: dict[str, NDArray[Any]]) -> Any:
 
 
 def unflatten(node: Any, tensors: dict[str, NDArray[Any]]) -> Any:
-    """The tree that `flatten` took apart."""
+    """Return the tree that `flatten` took apart."""
     match node:
         case {"map": children}:
             return {key: unflatten(child, tensors) for key, child in children.items()}

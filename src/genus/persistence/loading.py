@@ -49,7 +49,7 @@ def restored_from(tree: dict[str, Any], path: str | os.PathLike[str]) -> Any:
 
 
 def from_tree(tree: dict[str, Any]) -> Any:
-    """The estimator that `to_tree` took apart."""
+    """Return the estimator that `to_tree` took apart."""
     parameters = {name: restored(value) for name, value in tree["parameters"].items()}
     if isinstance(parameters.get("bins"), dict):
         discretizer = import_module("genus.estimators.discretizer").Discretizer

@@ -31,12 +31,12 @@ class Predictor:
         return self.model_.classes
 
     def predict_proba(self, table: Any) -> Array:
-        """p(y|x), (m, K), of the rows of an Arrow table."""
+        """Return p(y|x), (m, K), of the rows of an Arrow table."""
         return self.model_.posterior(Frame.of(table, self.plan_))
 
 
 def load_predictor(path: str | os.PathLike[str]) -> Predictor | str:
-    """The predictor in a file of a TableClassifier; of another classifier, its name."""
+    """Return the predictor in a file of a TableClassifier; of another classifier, its name."""
     tree = files.read(path)
     try:
         tree = current(tree)

@@ -37,7 +37,7 @@ MOST_WEIGHT = 1e9
 def model_from_tree(
     tree: dict[str, Any], family: Family, priors: Priors, unexplained: str
 ) -> Model:
-    """The model of a family in a tree."""
+    """Return the model of a family in a tree."""
     width = int(tree["columns"])
     statistics = statistics_from_tree(tree["statistics"])
     family = counting_as(family, restored(tree["counting"]))
@@ -59,7 +59,7 @@ def model_from_tree(
 
 
 def form_from_tree(tree: dict[str, Any], width: int) -> Form:
-    """The form of a covariance."""
+    """Return the form of a covariance."""
     form = Form(**tree)
     arrays = form.scale, form.least
     fits = all(a.shape == (width,) and np.isfinite(a).all() and (a >= 0).all() for a in arrays)
@@ -79,7 +79,7 @@ def choice_from_tree(tree: dict[str, Any]) -> Choice:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether a value is a number, and finite."""
+    """Return whether a value is a number, and finite."""
     return isinstance(value, int | float) and bool(np.isfinite(value))
 
 
@@ -136,7 +136,7 @@ def weighing_from_tree(tree: dict[str, Any], width: int) -> Weighing:
 
 
 def forest_from_tree(tree: dict[str, Any] | None, classes: int) -> Forest | None:
-    """The trees over a sample; files of earlier versions have none."""
+    """Return the trees over a sample; files of earlier versions have none."""
     if tree is None:
         return None
     forest = Forest(**tree)
@@ -159,7 +159,7 @@ def forest_from_tree(tree: dict[str, Any] | None, classes: int) -> Forest | None
 
 
 def restored(value: Any) -> Any:
-    """The inverse of `plain`, but for tuples."""
+    """Return the inverse of `plain`, but for tuples."""
     if isinstance(value, dict):
         if list(value) == ["pairs of"]:
             pairs = ((restored(k), restored(v)) for k, v in value["pairs of"])
@@ -344,7 +344,7 @@ def check_sample(statistics: Compound, rows: Tally) -> None:
 
 
 def width_of(part: Any) -> int:
-    """How many columns a part of a table's statistics has."""
+    """Return how many columns a part of a table's statistics has."""
     if isinstance(part, Tally) and part.keys is not None:
         return len(part.keys)
     return 0 if isinstance(part, Pairs | Sample | Belief) else int(part.width)

@@ -19,7 +19,7 @@ from genus.text.model.choosing import Choice
 
 
 def to_tree(estimator: Any) -> dict[str, Any]:
-    """A fitted estimator as dictionaries, lists, numbers, text and arrays."""
+    """Return a fitted estimator as dictionaries, lists, numbers, text and arrays."""
     model = estimator.model_
     if not type(estimator).__module__.startswith("genus."):
         raise TypeError(
@@ -133,7 +133,7 @@ def plain(value: Any) -> Any:
 
 
 def axis_to_tree(axis: Any) -> Any:
-    """An axis of labels; of a vocabulary, its two arrays."""
+    """Return an axis of labels; of a vocabulary, its two arrays."""
     return (
         {"words": {"text": axis.text, "ends": axis.ends}} if isinstance(axis, Vocabulary) else axis
     )

@@ -20,7 +20,7 @@ from genus.table.model.weighing import weight_names
 
 
 def current(tree: dict[str, Any]) -> dict[str, Any]:
-    """A tree of any version as one of this version."""
+    """Return a tree of any version as one of this version."""
     version = tree.pop("version")
     if version > 2:
         if version < 4 and tree["estimator"] == "TableClassifier":
@@ -62,7 +62,7 @@ def upgrade_table(tree: dict[str, Any]) -> None:
 
 
 def belief_of(tree: dict[str, Any], family: Mixed) -> Belief:
-    """The weights of a file, believed as if each row had told an eighth of a nat of each."""
+    """Return the weights of a file, believed as if each row had told an eighth of a nat of each."""
     weights = tree["weighing"]["weights"]
     by_name = dict(zip(weights["names"], weights["experts"].tolist(), strict=True))
     names = weight_names(family, weights["classes"])
@@ -73,7 +73,7 @@ def belief_of(tree: dict[str, Any], family: Mixed) -> Belief:
 
 
 def grid_about(origin: float, scale: float) -> Grid:
-    """A grid about as fine as one of 1/2048 of `scale` about an `origin`."""
+    """Return a grid about as fine as one of 1/2048 of `scale` about an `origin`."""
     if scale == 0:
         return Grid()
     step = float(np.exp2(np.clip(np.floor(np.log2(scale)) - BITS, -400, 400)))

@@ -56,7 +56,7 @@ class BinsDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """One column of a fitted CategoricalNB, by its number."""
+        """Return one column of a fitted CategoricalNB, by its number."""
         check_is_fitted(estimator)
         width = len(estimator.feature_log_prob_)
         if not -width <= column < width:
@@ -90,7 +90,7 @@ class BinsDisplay:
 
 
 def between(edges: Array) -> list[str]:
-    """The bins that edges make.
+    """Return the bins that edges make.
 
     >>> between([400, 800])
     ['< 400', '400–800', '≥ 800']

@@ -82,7 +82,7 @@ class BoundaryDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None, **options: Any
     ) -> Self:
-        """A fitted classifier over the two columns of X; options as `plot` has."""
+        """Return a fitted classifier over the two columns of X; options as `plot` has."""
         check_is_fitted(estimator)
         rows, names = numbers(X, 2)
         labels = None if y is None else labels_of(y, len(rows), estimator.classes_)

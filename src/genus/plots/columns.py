@@ -36,7 +36,7 @@ class ColumnDensityDisplay:
     def from_estimator(
         cls, estimator: Any, column: str, X: Any = None, *, ax: Any = None, **options: Any
     ) -> Self:
-        """A column of a fitted TableClassifier, over the rows of X or all that it has counted."""
+        """Return a column of a fitted TableClassifier, over the rows of X or all that it has counted."""
         check_is_fitted(estimator)
         rows = None if X is None else Frame.of(open_table(X).table(), estimator.plan_)
         return cls(density(estimator, column, rows)).plot(ax=ax, **options)

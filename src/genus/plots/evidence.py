@@ -45,7 +45,7 @@ class EvidenceDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, row: int = 0, *, ax: Any = None, **options: Any
     ) -> Self:
-        """One row of X, as a fitted classifier explains it; options as `from_explanation` has."""
+        """Return one row of X, as a fitted classifier explains it; options as `from_explanation` has."""
         return cls.from_explanation(estimator.explain(X), row, ax=ax, **options)
 
     @classmethod
@@ -60,7 +60,7 @@ class EvidenceDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """One row of an explanation: the likeliest class against the next, unless others are given.
+        """Return one row of an explanation: the likeliest class against the next, unless others are given.
 
         Bars are `most` of the columns, what the others add together, and what belongs to none.
         """
@@ -96,7 +96,7 @@ class EvidenceDisplay:
         return self
 
     def _lengths(self) -> NDArray[np.float64]:
-        """The terms; those that rule a class out are a little longer than all others."""
+        """Return the terms; those that rule a class out are a little longer than all others."""
         finite = np.abs(self.terms[np.isfinite(self.terms)])
         most = 1.2 * float(finite.max(initial=1.0))
         return np.nan_to_num(self.terms, posinf=most, neginf=-most)

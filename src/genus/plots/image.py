@@ -43,7 +43,7 @@ class ImageDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """A fitted classifier whose columns are pixels; `shape` is height and width, else square.
+        """Return a fitted classifier whose columns are pixels; `shape` is height and width, else square.
 
         BernoulliNB has shares, GaussianNB and GDA means, PoissonNB rates, MultinomialNB each
         pixel's share of the ink. Classifiers of scikit-learn with these attributes work as well.

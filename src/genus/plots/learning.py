@@ -29,7 +29,7 @@ MEASURES = {"error": "wrong", "log_loss": "log loss"}
 
 
 def picture(comparison: Comparison, format: str = "svg", dark: bool = False) -> bytes:
-    """The curves, and how normal classes of numbers are, as a file of one of FORMATS."""
+    """Return the curves, and how normal classes of numbers are, as a file of one of FORMATS."""
     with style(dark), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of letters that the font lacks
         normal = bool(comparison.reasons.distances)

@@ -161,7 +161,7 @@ class NormalDisplay:
         ax.set_axisbelow(True)
 
     def _levels(self, j: int, shares: Sequence[float]) -> NDArray[np.float64]:
-        """The densities of the contours that enclose some shares of a normal."""
+        """Return the densities of the contours that enclose some shares of a normal."""
         normal = self.normals[j]
         return np.asarray(normal.density(normal.mean) * (1 - np.sort(shares)[::-1]))
 
@@ -188,13 +188,13 @@ def both(figure: Any, columns: int) -> NDArray[Any]:
 
 
 def told(normal: MultivariateNormal) -> str:
-    """A normal by its mean and its covariance."""
+    """Return a normal by its mean and its covariance."""
     mean = ", ".join(map(number, normal.mean))
     return f"μ = ({mean})\n{as_matrix('Σ', normal.covariance)}"
 
 
 def as_matrix(symbol: str, Σ: NDArray[np.float64]) -> str:
-    """A matrix of two rows, in two lines.
+    """Return a matrix of two rows, in two lines.
 
     >>> print(as_matrix("Σ", np.array([[3, 0.8], [0.8, 1]])))
     Σ = ⎡  3 0.8⎤

@@ -47,7 +47,7 @@ HAM = (
 
 
 def drawn(name: str, format: str = "svg", dark: bool = False) -> bytes:
-    """A figure as a file of a format; each time the same."""
+    """Return a figure as a file of a format; each time the same."""
     with style(dark):
         return as_file(FIGURES[name](), format)
 
@@ -104,7 +104,7 @@ def normal_mean() -> Any:
 
 
 def two_species() -> tuple[Any, Any]:
-    """The petals of two species of iris, and which each is of."""
+    """Return the petals of two species of iris, and which each is of."""
     flowers = load_iris(as_frame=True)
     X = flowers.data[["petal length (cm)", "petal width (cm)"]][50:]
     return X, flowers.target_names[flowers.target][50:]
@@ -128,7 +128,7 @@ def gda_separate() -> Any:
 
 
 def lines() -> Any:
-    """The petals of two species, and the lines of GDA and of logistic regression."""
+    """Return the petals of two species, and the lines of GDA and of logistic regression."""
     X, y = two_species()
     figure = boundary(GDA())
     ax = figure.axes[0]
@@ -155,7 +155,7 @@ def bells() -> Any:
 
 
 def sigmoids() -> Any:
-    """The second class is no bell: far away rows flatten GDA's sigmoid, and not the other."""
+    """Return the second class is no bell: far away rows flatten GDA's sigmoid, and not the other."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(2, 0.7, 50), 2.6 + rng.exponential(2.5, 50)])[:, None]
     y = np.repeat([0, 1], 50)

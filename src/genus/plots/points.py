@@ -48,7 +48,7 @@ def reach(values: Array, more: float, points: int) -> Array:
 
 
 def labels_of(y: ArrayLike, rows: int, classes: NDArray[Any]) -> NDArray[Any]:
-    """The labels of the rows, (rows,), each a class."""
+    """Return the labels of the rows, (rows,), each a class."""
     labels = np.asarray(y)
     if labels.shape != (rows,):
         raise ValueError(f"y has shape {labels.shape} where X has {rows} rows; it needs as many.")
@@ -59,12 +59,12 @@ def labels_of(y: ArrayLike, rows: int, classes: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_generative(estimator: Any) -> bool:
-    """Whether a classifier, of genus or of scikit-learn, knows p(x, y)."""
+    """Return whether a classifier, of genus or of scikit-learn, knows p(x, y)."""
     return hasattr(estimator, "predict_joint_log_proba")
 
 
 def log_joint(estimator: Any, rows: Any) -> Array:
-    """log p(x, y), (m, K)."""
+    """Return log p(x, y), (m, K)."""
     if not is_generative(estimator):
         raise ValueError(
             f"{type(estimator).__name__} knows p(y|x) but not p(x|y), which is to be drawn. Use a "
@@ -74,7 +74,7 @@ def log_joint(estimator: Any, rows: Any) -> Array:
 
 
 def log_posterior(estimator: Any, rows: Any) -> Array:
-    """log p(y|x) up to what all classes share, (m, K)."""
+    """Return log p(y|x) up to what all classes share, (m, K)."""
     if is_generative(estimator) or not hasattr(estimator, "decision_function"):
         return finite(estimator.predict_log_proba(rows))
     scores = np.asarray(estimator.decision_function(rows), dtype=np.float64)

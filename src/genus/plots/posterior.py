@@ -45,7 +45,7 @@ class PosteriorDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None, **options: Any) -> Self:
-        """A fitted generative classifier, over the one column of X and a little beyond."""
+        """Return a fitted generative classifier, over the one column of X and a little beyond."""
         check_is_fitted(estimator)
         rows, (name,) = numbers(X, 1)
         x = reach(rows, 0.25, POINTS)

@@ -102,7 +102,7 @@ class SigmoidDisplay:
         return self
 
     def title(self, one: str) -> str:
-        """A classifier's name, and its sigmoid in numbers."""
+        """Return a classifier's name, and its sigmoid in numbers."""
         if not np.isfinite(self.halves[one]):
             return plain(one)
         numbers = f"half at {self.halves[one]:#.3g}, steepness {self.slopes[one]:#.3g}"
@@ -115,7 +115,7 @@ def sigmoid(z: Array) -> Array:
 
 
 def crossing(x: Array, odds: Array) -> tuple[float, float]:
-    """Where log-odds are 0, and their slope there; exact if they are linear."""
+    """Return where log-odds are 0, and their slope there; exact if they are linear."""
     at = np.flatnonzero(np.diff(np.sign(odds)) != 0)
     if len(at) != 1:
         return np.nan, np.nan

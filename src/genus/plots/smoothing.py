@@ -51,7 +51,7 @@ class SmoothingDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """A coin tossed some times; every number of heads unless some are given. λ is 0 to most."""
+        """Return a coin tossed some times; every number of heads unless some are given. λ is 0 to most."""
         heads = range(tosses + 1) if heads is None else heads
         if tosses < 1 or not all(0 <= one <= tosses for one in heads):
             raise ValueError(

@@ -87,7 +87,7 @@ def settings() -> dict[str, Any]:
 
 
 def library(module: str) -> Any:
-    """A module of matplotlib, or how to get it."""
+    """Return a module of matplotlib, or how to get it."""
     try:
         return import_module(module)
     except ImportError:
@@ -97,12 +97,12 @@ def library(module: str) -> Any:
 
 
 def sheet(width: float, height: float) -> Any:
-    """A figure of a size in inches, on no screen."""
+    """Return a figure of a size in inches, on no screen."""
     return library("matplotlib.figure").Figure(figsize=(width, height))
 
 
 def as_file(figure: Any, format: str) -> bytes:
-    """A figure as a file of one of FORMATS; the same figure is the same file."""
+    """Return a figure as a file of one of FORMATS; the same figure is the same file."""
     content = BytesIO()
     with np.errstate(all="ignore"):  # matplotlib projects what is left out of a surface, too
         figure.savefig(content, format=format, metadata=UNDATED[format])
@@ -131,17 +131,17 @@ def panels(ax: Any, rows: int, columns: int, **options: Any) -> tuple[Any, Any]:
 
 
 def colours() -> dict[str, str]:
-    """The colours in use, by what they are for."""
+    """Return the colours in use, by what they are for."""
     return CURRENT.get()
 
 
 def colour(k: int) -> str:
-    """The colour of a class; those after the first few share one."""
+    """Return the colour of a class; those after the first few share one."""
     return colours()[f"class-{k}" if k < COLOURS else "others"]
 
 
 def look(k: int) -> dict[str, Any]:
-    """The colour and the dashes of a class's line."""
+    """Return the colour and the dashes of a class's line."""
     if k >= COLOURS:
         return {"color": colour(k), "linewidth": 0.8}
     dashes = tuple(float(part) / 2 for part in DASHES[k].split())
@@ -149,7 +149,7 @@ def look(k: int) -> dict[str, Any]:
 
 
 def marker(k: int) -> str:
-    """The marker of a class's rows."""
+    """Return the marker of a class's rows."""
     return MARKERS[k] if k < COLOURS else "."
 
 
@@ -159,12 +159,12 @@ def hatch(k: int) -> str:
 
 
 def legend(ax: Any, **options: Any) -> None:
-    """Which class is which, legible above whatever is below."""
+    """Return which class is which, legible above whatever is below."""
     ax.legend(frameon=True, framealpha=0.85, edgecolor="none", borderaxespad=0.2, **options)
 
 
 def ramp(end: str = "class-0") -> Any:
-    """A scale of colours, from the page's to another."""
+    """Return a scale of colours, from the page's to another."""
     make = library("matplotlib.colors").LinearSegmentedColormap.from_list
     return make("genus", [colours()["page"], colours()[end]])
 

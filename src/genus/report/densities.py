@@ -112,7 +112,7 @@ def position(model: Any, name: str) -> tuple[int, Column]:
 
 
 def holds_dates(column: Column) -> bool:
-    """Whether a column of numbers counts days since 1970."""
+    """Return whether a column of numbers counts days since 1970."""
     return column.kind == "number" and column.is_date
 
 
@@ -168,19 +168,19 @@ def curves(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> 
 
 
 def is_binary(model: Any, j: int) -> bool:
-    """Whether the model has counted nothing but 0 and 1 in a column."""
+    """Return whether the model has counted nothing but 0 and 1 in a column."""
     return is_zero_or_one(counted(model, j))
 
 
 def is_zero_or_one(seen: Observed) -> bool:
-    """Whether values are 0 and 1 and nothing else."""
+    """Return whether values are 0 and 1 and nothing else."""
     return len(seen.values) > 0 and bool(np.isin(seen.values, (0.0, 1.0)).all())
 
 
 def of_zeros_and_ones(
     model: Any, j: int, column: Column, marginal: Marginal, seen: Observed
 ) -> Shares:
-    """A column of 0 and 1, as the shares that were counted in each class."""
+    """Return a column of 0 and 1, as the shares that were counted in each class."""
     own = of_columns(model.plan_, model.model_.statistics, model.classes_, model.class_count_)[j]
     assert own is not None
     counts = np.zeros((2, len(model.classes_)))

@@ -28,12 +28,12 @@ class Colours:
         self.place = {k: i for i, k in enumerate(order)}
 
     def line(self, k: int) -> str:
-        """The style of a class's line."""
+        """Return the style of a class's line."""
         i = self.place[k]
         return f"l c{i}" if i < COLOURS else "l co"
 
     def dot(self, k: int) -> str:
-        """The style of a class's dots."""
+        """Return the style of a class's dots."""
         i = self.place[k]
         return f"d c{i}" if i < COLOURS else "d co"
 

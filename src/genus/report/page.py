@@ -53,7 +53,7 @@ def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
 
 
 def score(value: float) -> str:
-    """A score with four digits, a dash where there is none."""
+    """Return a score with four digits, a dash where there is none."""
     return "–" if np.isnan(value) else f"{value:.4f}"
 
 
@@ -226,7 +226,7 @@ def strongest(model: TableClassifier, rows: Any) -> dict[str, Any]:
 def dependence(
     model: TableClassifier, summary: Any, colours: figures.Colours
 ) -> list[dict[str, Any]]:
-    """The columns that move the odds most, and how."""
+    """Return the columns that move the odds most, and how."""
     found = [c for c in summary.columns if c.family != "text"]
     return [
         {"own": c, "figure": figures.dependence(model.dependence_on(c.name), colours)}

@@ -103,7 +103,7 @@ class Dialect:
 
 
 def is_surrogate(character: str) -> bool:
-    """Whether a character is half of a pair, which no database can store."""
+    """Return whether a character is half of a pair, which no database can store."""
     return "\ud800" <= character <= "\udfff"
 
 

@@ -34,7 +34,7 @@ class Decision:
 
     @classmethod
     def of(cls, given: Any, classes: Axis) -> Decision | None:
-        """The rule that a user asks for; None for the likeliest class.
+        """Return the rule that a user asks for; None for the likeliest class.
 
         `given` is a number, the threshold of the second of two classes; a dictionary of thresholds
         by class; or one of costs by (true class, decided class). Costs that are not given are 1,
@@ -81,7 +81,7 @@ def cost_matrix(given: Mapping[Any, Any], classes: Axis) -> Array:
 
 
 def place(label: Any, classes: Axis) -> int:
-    """The number of a class; of classes that are no texts also by how it is written."""
+    """Return the number of a class; of classes that are no texts also by how it is written."""
     for k, known in enumerate(classes.tolist()):
         if label == known or (isinstance(label, str) and label.lower() == str(known).lower()):
             return k

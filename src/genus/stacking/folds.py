@@ -59,7 +59,7 @@ class Folds:
             yield test, rest
 
     def later(self) -> Iterator[tuple[NDArray[np.intp], Model]]:
-        """The rows of each fold but the first, and the model of all folds before it."""
+        """Yield the rows of each fold but the first, and the model of all folds before it."""
         before = self.parts[0]
         for number in range(1, len(self.parts)):
             yield np.flatnonzero(self.fold == number), before
@@ -83,7 +83,7 @@ def grouped(folds: int, groups: Codes) -> Codes:
 
 
 def in_time(folds: int, time: Array) -> Codes:
-    """One more block than folds, ascending in time, of about as many rows; equal times together."""
+    """Return one more block than folds, ascending in time, of about as many rows; equal times together."""
     moments, code, counts = np.unique(time, return_inverse=True, return_counts=True)
     if len(moments) <= folds:
         raise ValueError(

@@ -68,7 +68,7 @@ class Curve:
         self.ends = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
 
     def areas(self, weight: Array) -> tuple[float, float]:
-        """The areas under the ROC curve and, as average precision, the precision-recall curve."""
+        """Return the areas under the ROC curve and, as average precision, the precision-recall curve."""
         w = weight[self.order]
         true = np.cumsum(np.where(self.own, w, 0.0))[self.ends]
         false = np.cumsum(np.where(self.own, 0.0, w))[self.ends]
@@ -133,7 +133,7 @@ class Judgement:
         return means, np.column_stack([recall, precision, f1, areas])
 
     def metrics(self) -> Metrics:
-        """All scores, with their intervals."""
+        """Return all scores, with their intervals."""
         m, K = self.probabilities.shape
         means, table = self._table(self.weight)
         repeats = int(np.clip(MOST_WORK // max(m * K, 1), FEWEST, REPEATS))
@@ -173,7 +173,7 @@ class Judgement:
         return Metrics(m, {n: scores[n] for n in order}, by_class, commonest, baseline)
 
     def baseline(self) -> tuple[Any, dict[str, float]]:
-        """The commonest class, and the scores of always deciding for it; of costs, the cheapest."""
+        """Return the commonest class, and the scores of always deciding for it; of costs, the cheapest."""
         K = len(self.classes)
         share = np.bincount(self.y, self.weight, K) / self.weight.sum()
         most = int(np.argmax(share))
@@ -206,7 +206,7 @@ def averaged(table: Array) -> Array:
 
 
 def deviation(drawn: list[Array], about: Array) -> Array:
-    """The standard deviation of what the bootstrap gave; NaN where it gave too little."""
+    """Return the standard deviation of what the bootstrap gave; NaN where it gave too little."""
     if not drawn:
         return np.full_like(about, np.nan)
     stacked = np.stack(drawn)
@@ -220,7 +220,7 @@ def deviation(drawn: list[Array], about: Array) -> Array:
 
 
 def interval(value: float, error: float, most: float) -> Score:
-    """A score and its interval, within what it can be."""
+    """Return a score and its interval, within what it can be."""
     if not (np.isfinite(value) and np.isfinite(error)):
         return Score(float(value), np.nan, np.nan)
     low, high = max(value - SURE * error, 0.0), min(value + SURE * error, most)

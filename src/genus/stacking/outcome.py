@@ -32,7 +32,7 @@ class CrossValidation:
     decision: Decision | None = None
 
     def deciding(self, decision: Any) -> CrossValidation:
-        """The same probabilities, decided by a threshold, thresholds or costs (`Decision.of`)."""
+        """Return the same probabilities, decided by a threshold, thresholds or costs (`Decision.of`)."""
         return replace(self, decision=Decision.of(decision, self.classes))
 
     @property
@@ -102,7 +102,7 @@ class CrossValidation:
         return float(np.average(values, weights=self.weight))
 
     def _repr_html_(self) -> str:
-        """The scores as a notebook shows them."""
+        """Return the scores as a notebook shows them."""
         found = self.metrics()
         rows = [
             (name, score.value, f"{score.low:.4f} to {score.high:.4f}", found.baseline[name])

@@ -165,7 +165,7 @@ async def answer(send: Send, status: int, text: str) -> None:
 
 
 def is_allowed(given: str, host: str, port: int) -> bool:
-    """Whether a request names this server.
+    """Return whether a request names this server.
 
     >>> [is_allowed(name, "127.0.0.1", 80) for name in ("localhost", "evil.example")]
     [True, False]
@@ -185,19 +185,19 @@ def is_allowed(given: str, host: str, port: int) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, and cannot be reached from another."""
+    """Return whether a host is this machine, and cannot be reached from another."""
     if host.lower() == "localhost":
         return True
     return is_address(host) and ipaddress.ip_address(host).is_loopback
 
 
 def is_everywhere(host: str) -> bool:
-    """Whether a host stands for all addresses of this machine."""
+    """Return whether a host stands for all addresses of this machine."""
     return is_address(host) and ipaddress.ip_address(host).is_unspecified
 
 
 def is_address(host: str) -> bool:
-    """Whether a host is given as a number, which no name server can change."""
+    """Return whether a host is given as a number, which no name server can change."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

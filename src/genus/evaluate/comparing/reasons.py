@@ -68,7 +68,7 @@ class Reasons:
 
 
 def separate_losses(X: Array, y: NDArray[np.int64]) -> tuple[float, float] | None:
-    """The log losses of one Σ for all classes and of one for each, out of the same folds.
+    """Return the log losses of one Σ for all classes and of one for each, out of the same folds.
 
     None if there are too few rows of a class for a Σ of its own.
     """

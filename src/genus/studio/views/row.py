@@ -106,7 +106,7 @@ def what_if(
 
 
 def valid(i: Any, names: list[str]) -> bool:
-    """Whether this is the number of a column."""
+    """Return whether this is the number of a column."""
     return str(i).isdecimal() and int(i) < len(names)
 
 
@@ -199,7 +199,7 @@ def found_choices(session: Session, name: str, column: Any) -> dict[str, Any]:
 
 
 def is_typed_as_number(session: Session, column: Any) -> bool:
-    """Whether a cell of a column of numbers is a number, or text that is plainly one."""
+    """Return whether a cell of a column of numbers is a number, or text that is plainly one."""
     if session.data is None:
         return True
     kind = session.data.table.schema.field(column.name).type
