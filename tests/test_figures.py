@@ -172,7 +172,7 @@ def test_dark_ones_stand_beside_light_ones(tmp_path: Path, two_figures: list[str
 
 def test_places_that_cannot_be_written_to(tmp_path: Path, two_figures: list[str]) -> None:
     (tmp_path / "file").write_text("mine")
-    assert "it is no folder" in refused("-o", tmp_path / "file")
+    assert "it is not a folder" in refused("-o", tmp_path / "file")
     assert "Not a directory" in refused("-o", tmp_path / "file" / "below")
     assert (tmp_path / "file").read_text() == "mine"
     (tmp_path / "smoothing.svg").mkdir()
@@ -209,7 +209,7 @@ def test_a_disk_that_fills_up(
     (tmp_path / "evidence.svg").write_text("older")
     monkeypatch.setattr(os, "fsync", fail)
     told = refused("-o", tmp_path)
-    assert f"{tmp_path}/evidence.svg: No space left on device. Make room" in told
+    assert f"{tmp_path}/evidence.svg: No space left on device. Free some space" in told
     monkeypatch.undo()
     assert [path.name for path in tmp_path.iterdir()] == ["evidence.svg"]
     assert (tmp_path / "evidence.svg").read_text() == "older"

@@ -774,7 +774,7 @@ def test_what_cannot_be_read_is_told_in_a_sentence(tmp_path: Path) -> None:
     assert "Cannot read" in told(b"PAR1 broken", "x.parquet")
     assert "numbers such as 0.5" in told(b"a,y\n1,0.5\n2,0.25\n")
     assert "no header line" in told(b"1,2\n3,4\n", target="label")
-    with pytest.raises(TableError, match="is an address"):
+    with pytest.raises(TableError, match="is a remote address"):
         open_table("https://example.org/x.csv")
     with pytest.raises(TableError, match="not one SELECT"):
         open_table("SELECT 1; DROP TABLE x ")
@@ -982,10 +982,13 @@ def test_weights_of_rows_count_in_the_scores() -> None:
         (lambda m: m.resolve(families={"nope": "gaussian"}), "no column 'nope'"),
         (lambda m: m.resolve(families={"age": "text"}), "'age' holds number"),
         (lambda m: TableClassifier({"d": "poisson"}).fit({"d": [-1, 2] * 9}, [0, 1] * 9), "'d'"),
-        (lambda m: TableClassifier({"d": "gaussian"}).fit({"d": ["a", "b"]}, [0, 1]), "no number"),
+        (
+            lambda m: TableClassifier({"d": "gaussian"}).fit({"d": ["a", "b"]}, [0, 1]),
+            "not a number",
+        ),
         (lambda m: m.fit({"a": [1, 2], "b": [1e200, 2]}, [0, 1]), "'b'"),
         (lambda m: open_table(pa.table([[1], [2]], ["a", "a"])), "two columns 'a'"),
-        (lambda m: open_table({1: [1], "1": [2]}), "same name"),
+        (lambda m: open_table({1: [1], "1": [2]}), "equal as text"),
         (lambda m: m + TableClassifier().fit(X.add_prefix("other "), Y), "no column in common"),
         (lambda m: m.predict("SELECT * FROM 'https://example.org/x.parquet'"), "address"),
     ],

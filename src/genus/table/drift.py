@@ -214,7 +214,7 @@ def hint_of(names: Sequence[str], axis: Any) -> str:
     for name in names:
         same = known.get(name.strip().lower())
         if same is not None:
-            return f"The model was fitted with {shown(same)}: use the same spelling."
+            return f" The model was fitted with {shown(same)}: use the same spelling."
     return ""
 
 
