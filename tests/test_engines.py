@@ -221,7 +221,7 @@ def test_what_spark_refuses(spark: Any) -> None:
 
 
 def test_workers_without_genus_are_named() -> None:
-    with pytest.raises(TableError, match="workers of Spark have no genus"), explained():
+    with pytest.raises(TableError, match="genus is not installed for Spark's workers"), explained():
         raise RuntimeError("ModuleNotFoundError: No module named 'genus'")
 
 

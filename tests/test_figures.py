@@ -176,7 +176,7 @@ def test_places_that_cannot_be_written_to(tmp_path: Path, two_figures: list[str]
     assert "Not a directory" in refused("-o", tmp_path / "file" / "below")
     assert (tmp_path / "file").read_text() == "mine"
     (tmp_path / "smoothing.svg").mkdir()
-    assert "no ordinary file" in refused("-o", tmp_path)
+    assert "not a regular file" in refused("-o", tmp_path)
     assert not list(tmp_path.glob(".genus-*"))
 
 

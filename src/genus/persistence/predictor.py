@@ -19,7 +19,7 @@ from genus.table.model.builder import build
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """The model of a table as far as predicting needs it; `estimator` is the class that made it."""
+    """What prediction needs of a table model; `estimator` is the name of its class."""
 
     estimator: str
     plan_: Plan
@@ -31,12 +31,12 @@ class Predictor:
         return self.model_.classes
 
     def predict_proba(self, table: Any) -> Array:
-        """Return p(y|x), (m, K), of the rows of an Arrow table."""
+        """Return p(y|x), (m, K), for the rows of an Arrow table."""
         return self.model_.posterior(Frame.of(table, self.plan_))
 
 
 def load_predictor(path: str | os.PathLike[str]) -> Predictor | str:
-    """Return the predictor in a file of a TableClassifier; of another classifier, its name."""
+    """Load the predictor in a file of a TableClassifier; for another classifier, its name."""
     tree = files.read(path)
     try:
         tree = current(tree)

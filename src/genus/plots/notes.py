@@ -1,6 +1,6 @@
-"""The figures of Stanford's CS229 notes on generative learning, drawn anew.
+"""Draw the figures of Stanford's CS229 notes on generative learning.
 
-Data are made up on the spot, from fixed seeds; the digits are scikit-learn's.
+The data are generated from fixed seeds; the digits are scikit-learn's.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ HAM = (
 
 
 def drawn(name: str, format: str = "svg", dark: bool = False) -> bytes:
-    """Return a figure as a file of a format; each time the same."""
+    """Draw a figure as a file of a format, always the same."""
     with style(dark):
         return as_file(FIGURES[name](), format)
 
 
 def normals(names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> Any:
-    """Normals of means and covariances, side by side, on one scale in all figures.
+    """Draw normal distributions side by side, on one scale in all figures.
 
-    Axes go to 3, but for a normal that would be cut off; then to 5.
+    The axes extend to 3, or to 5 for a distribution that would be cut off.
     """
     figure = sheet(WIDE, 4.6)
     several = [MultivariateNormal(mean, covariance) for mean, covariance in pairs]
@@ -67,7 +67,7 @@ def normals(names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def normal_bell() -> Any:
-    """Bells of one dimension: the standard normal, one moved, one narrower, one wider."""
+    """Draw univariate normal densities: the standard one, a shifted, a narrower and a wider one."""
     ax = sheet(NARROW, 2.4).subplots()
     x = np.linspace(-5, 5, 201)
     for k, (mean, variance) in enumerate([(0, 1), (2, 1), (0, 0.25), (0, 4)]):
@@ -104,14 +104,14 @@ def normal_mean() -> Any:
 
 
 def two_species() -> tuple[Any, Any]:
-    """Return the petals of two species of iris, and which each is of."""
+    """Return the petals of two species of iris, and the species of each."""
     flowers = load_iris(as_frame=True)
     X = flowers.data[["petal length (cm)", "petal width (cm)"]][50:]
     return X, flowers.target_names[flowers.target][50:]
 
 
 def boundary(model: GDA) -> Any:
-    """Draw the petals of two species of iris, and a model of them."""
+    """Draw the petals of two species of iris with a model of them."""
     X, y = two_species()
     ax = sheet(WIDE, 3.4).subplots()
     figure = BoundaryDisplay.from_estimator(model.fit(X, y), X, y, ax=ax).figure_
@@ -128,7 +128,7 @@ def gda_separate() -> Any:
 
 
 def lines() -> Any:
-    """Return the petals of two species, and the lines of GDA and of logistic regression."""
+    """Draw the petals of two species with the lines of GDA and of logistic regression."""
     X, y = two_species()
     figure = boundary(GDA())
     ax = figure.axes[0]
@@ -143,7 +143,7 @@ def lines() -> Any:
 
 
 def bells() -> Any:
-    """Dogs and elephants by their height, as the page on Bayes' rule has them."""
+    """Draw dogs and elephants by their height, as on the page about Bayes' rule."""
     heights = np.array([[0.25], [0.4], [0.5], [0.6], [0.75], [1.1], [2.4], [2.8], [3.2]])
     model = GDA(shared=False).fit(heights, ["dog"] * 5 + ["elephant"] * 4)
     axes = sheet(NARROW, 3.4).subplots(2, 1, sharex=True)
@@ -155,7 +155,7 @@ def bells() -> Any:
 
 
 def sigmoids() -> Any:
-    """Return the second class is no bell: far away rows flatten GDA's sigmoid, and not the other."""
+    """Draw both sigmoids if a class is not normal: distant rows flatten only that of GDA."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(2, 0.7, 50), 2.6 + rng.exponential(2.5, 50)])[:, None]
     y = np.repeat([0, 1], 50)

@@ -20,7 +20,7 @@ from genus.report.scores import SURE
 from genus.stacking.outcome import CrossValidation
 from genus.table import Frame
 
-PATIENCE = 60.0  # seconds, after which no further fold is begun
+PATIENCE = 60.0  # seconds after which no further fold is started
 DOUBTS = (ValueError, np.linalg.LinAlgError, MemoryError, FloatingPointError)
 
 
@@ -87,7 +87,7 @@ def part(outcome: CrossValidation, rows: NDArray[np.intp]) -> CrossValidation:
 
 def told(ours: CrossValidation, theirs: CrossValidation) -> str:
     """Say which model has the lower log loss, by how much, and whether it may be chance."""
-    each = own_loss(theirs) - own_loss(ours)  # above zero where genus is ahead
+    each = own_loss(theirs) - own_loss(ours)  # positive where genus is better
     gap = float(each.mean())
     error = SURE * float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.inf
     ahead, behind = ("genus", "logistic regression")[:: 1 if gap >= 0 else -1]

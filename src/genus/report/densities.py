@@ -25,7 +25,7 @@ POINTS = 160
 MOST_BARS = 40
 MOST_VALUES = 12  # categories that are drawn
 MOST_ROWS = 20_000
-TRIMMED = 0.005  # of the values at either end, where they stretch the picture
+TRIMMED = 0.005  # share of values at either end that may be left out if they stretch the figure
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,13 +15,13 @@ from genus.report.densities import Curves, Shares
 from genus.report.scores import Roc, Step
 from genus.report.svg import WIDTH, Plane, element, figure, short, ticks
 
-TALLEST = 2.0  # highest bars for each class; a curve that is higher is cut off
-LINE = 27.0  # from one row of a list to the next
+TALLEST = 2.0  # a curve is cut off at this many times the highest bar, for each class
+LINE = 27.0  # height of a row in a list
 MOST_DOTS = 30  # values that are marked on a line
 
 
 class Colours:
-    """The classes that have a colour of their own: the commonest."""
+    """The colours of classes: the most frequent have their own."""
 
     def __init__(self, counts: Any) -> None:
         order = np.argsort(-np.asarray(counts), kind="stable").tolist()
@@ -168,9 +168,9 @@ def roc(curves: Sequence[Roc], classes: Any, colours: Colours) -> Markup:
 
 
 def dependence(drawn: Dependence, colours: Colours) -> Markup:
-    """What a column adds to the log-odds, a line of the page for each step of its values.
+    """Draw the contribution of a column to the log-odds, with a line for each step of its values.
 
-    Of two classes it is the second, with the range of most rows; of more a dot for each.
+    With two classes it is for the second, with the range of most rows; with more, a dot for each.
     """
     K = len(drawn.classes)
     found = {k: drawn.log_odds(drawn.classes[k]) for k in ([1] if K == 2 else range(K))}

@@ -21,11 +21,11 @@ from genus.table import Frame, Source
 from genus.table.model.marginals import ALONE_NOTHING
 
 TEMPLATES = Path(__file__).parent / "templates"
-DETAILED = 40  # columns that have a figure
-MATRIX = 20  # classes that a confusion matrix has room for
+DETAILED = 40  # columns with a figure
+MATRIX = 20  # classes in a confusion matrix
 NOTHING = 0.0005  # bits
-CURVES = 8  # columns whose curve is drawn
-CONFUSED = 20  # pairs of classes, where there are more
+CURVES = 8  # columns with a curve
+CONFUSED = 20  # pairs of classes that are listed if there are more
 
 
 def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
@@ -53,12 +53,12 @@ def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
 
 
 def score(value: float) -> str:
-    """Return a score with four digits, a dash where there is none."""
+    """Format a score with four digits, or a dash if it is undefined."""
     return "–" if np.isnan(value) else f"{value:.4f}"
 
 
 def data_name(data: Any) -> str:
-    """What the data is called, if it has a name: that of a file, or a query."""
+    """Return the name of the data, if it is a file or a query."""
     if isinstance(data, Source):
         data = data.name
     return os.path.basename(os.fspath(data)) if isinstance(data, str | os.PathLike) else ""
@@ -157,7 +157,7 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
     outcome = found.outcome
     assert outcome is not None
     classes = outcome.classes
-    # Of new rows some classes may be new to the model, and these have no colour of the model's.
+    # New rows may have classes that are new to the model, which have no colour of its own.
     counts = np.bincount(outcome.y, minlength=len(classes))
     own = colours if len(classes) == len(found.model.classes_) else figures.Colours(counts)
     curves = scores.rocs(outcome)

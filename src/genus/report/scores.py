@@ -16,7 +16,7 @@ from genus.stacking.outcome import CrossValidation
 
 Array = NDArray[np.float64]
 STEPS = 10  # of probability
-SURE = 1.96  # standard errors to either side that hold 95 %
+SURE = 1.96  # standard errors to either side for 95 %
 MOST_POINTS = 200
 
 
@@ -142,7 +142,7 @@ def by_class(outcome: CrossValidation, curves: list[Roc], found: Metrics) -> lis
     rows, taken, right = cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)
     area = {roc.k: roc.area for roc in curves}
     if len(outcome.classes) == 2 and 1 in area:
-        area[0] = area[1]  # what is one class's is the other's
+        area[0] = area[1]  # both classes have the same area
     return [
         ClassScore(
             k,

@@ -19,9 +19,9 @@ from genus.evaluate.comparing.findings import LEVEL
 from genus.table import Frame
 from genus.table.frame import Values
 
-MOST_COLUMNS = 40  # of which pairs are looked at
+MOST_COLUMNS = 40  # columns whose pairs are compared
 BINS = 4
-BITS = 0.02  # from which on a pair is named
+BITS = 0.02  # smallest information for which a pair is named
 SHOWN = 3
 
 

@@ -20,7 +20,7 @@ from genus.evaluate.comparing.points import Line
 from genus.statistics import Array
 
 SURE = 0.9
-AHEAD = 0.9  # how sure it must be on either side of a crossing that one is ahead
+AHEAD = 0.9  # confidence that a lead needs on either side of a crossing
 DRAWS = 500
 MEASURES = {"error": "error", "log_loss": "log loss"}
 

@@ -192,7 +192,7 @@ class Words:
         if self.combination is None:
             scores += parameters.constant
             return scores
-        # A text of no known word gets the priors, whatever texts with words are like.
+        # A text without known words gets the priors.
         spoken = scores[:, -1:] > 0
         return scores[:, :-1] + np.where(spoken, parameters.constant, 0.0)
 
@@ -226,7 +226,7 @@ class Words:
         """Return the same if some probability is zero, by the family of the event model."""
         rows = self._matrix(documents, parameters.words)
         by_word, rest = self.inner.contributions(parameters.inner, rows)
-        if self.event_model == "bernoulli":  # what is absent belongs to no word of the text
+        if self.event_model == "bernoulli":  # absent words are not words of the text
             there = (rows.toarray() > 0)[:, :, None]
             rest = rest + np.where(there, 0.0, by_word).sum(axis=1)
             by_word = np.where(there, by_word, 0.0)
@@ -248,7 +248,7 @@ class Words:
             return None
         entries = X.weighed(self.weighting).entries(parameters.words)
         w = np.ones(len(y)) if weight is None else weight
-        # A word that is in no other document leaves the vocabulary with the text.
+        # If no other document contains a word, it leaves the vocabulary with the text.
         documents = parameters.counts["documents"].sum(axis=0)
         left = settle(documents[entries.word] - w[entries.row], documents[entries.word])
         leaving = Leaving(entries, w, y, left <= 0, len(parameters.words), alpha)
@@ -266,7 +266,7 @@ class Words:
     ) -> NDArray[Any]:
         """Draw texts of words in arbitrary order, (n, 1)."""
         inner, out = self.inner, np.empty((n, 1), dtype=object)
-        for i in range(n):  # one by one: a row has a number for every word
+        for i in range(n):  # one by one, because a row has a number for every word
             (times,) = inner.sample(parameters.inner, k, 1, rng).astype(int)
             words = np.repeat(np.flatnonzero(times), times[times > 0])
             out[i, 0] = " ".join(map(parameters.words.word, rng.permutation(words)))
