@@ -235,7 +235,7 @@ def test_in_time_only_earlier_rows_are_learned_from():
     ("options", "words"),
     [
         ({"groups": "nobody"}, "no column 'nobody'"),
-        ({"groups": "who", "time": "day"}, "Give one"),
+        ({"groups": "who", "time": "day"}, "Give only one"),
         ({"groups": "kind", "folds": 3}, "There are 2 groups"),
         ({"time": "kind"}, "not a number"),
         ({"time": [1, 2]}, "time has 2 values, but there are 300 rows"),

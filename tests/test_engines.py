@@ -268,7 +268,7 @@ def test_arrays_and_bags_of_dask(dask_cluster: Any) -> None:
     assert list(scored["prediction"][200:]) == list(some.predict(FRAME.text[200:]))
     with pytest.raises(TableError, match="as one of its columns, by name: target="):
         GDA().fit(bag, bag)
-    with pytest.raises(TableError, match="X has 900 rows and y 899"):
+    with pytest.raises(TableError, match="X has 900 rows but y has 899"):
         GDA().fit(da.from_array(X, chunks=200), da.from_array(LABELS[1:], chunks=200))
 
 

@@ -458,7 +458,9 @@ def test_a_model_by_itself(tmp_path: Path) -> None:
 def test_a_model_without_weights(tmp_path: Path) -> None:
     model = TableClassifier(calibrate=False).fit(mixed(), target="outcome")
     assert "Its accuracy is not known" in Page(written(tmp_path, model, None, None)).text
-    assert "Both models were fitted anew" in Page(written(tmp_path, model, mixed(90, 1), None)).text
+    assert (
+        "Both models were fitted again" in Page(written(tmp_path, model, mixed(90, 1), None)).text
+    )
 
 
 @nightly

@@ -608,7 +608,7 @@ def test_an_unknown_dialect_lists_the_known_ones() -> None:
 def test_columns_have_to_be_named() -> None:
     model = GaussianNB().fit(*measured())
     refused(model, r"columns=\[…\] with 3")
-    refused(model, "columns has 2 names for 3", columns=["a", "b"])
+    refused(model, "columns has 2 names, but the model has 3", columns=["a", "b"])
     refused(model, "as text; got", columns=["a", "b", 3])
     refused(model, "'a' and 'A' are the same column in DuckDB", columns=["a", "A", "b"])
     refused(model, "'a' and 'a' are the same", "postgres", "t", columns=["a", "a", "b"])
@@ -626,14 +626,14 @@ def test_columns_have_to_be_named() -> None:
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", ""])
 def test_names_that_no_database_can_hold(name: str) -> None:
     model = GaussianNB().fit(*measured())
-    message = "at least one character" if not name else "cannot hold"
+    message = "at least one character" if not name else "cannot store"
     refused(model, message, columns=["a", name, "b"])
     refused(model, message, "postgres", name, columns=["a", "b", "c"])
     refused(model, message, "postgres", ("schema", name), columns=["a", "b", "c"])
     if name:
         X = np.array([[name], ["b"]], dtype=object)
-        refused(CategoricalNB().fit(X, [0, 1]), "cannot hold", columns=["a"])
-        refused(CategoricalNB().fit(X, X[:, 0]), "cannot hold", columns=["a"])
+        refused(CategoricalNB().fit(X, [0, 1]), "cannot store", columns=["a"])
+        refused(CategoricalNB().fit(X, X[:, 0]), "cannot store", columns=["a"])
 
 
 @pytest.mark.parametrize("table", [(), ("a", "b", "c", "d"), ("a", 3), [None]])

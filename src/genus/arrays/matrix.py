@@ -305,9 +305,9 @@ def score_above(X: Matrix, threshold: float, on: Array, missing: Array | None) -
 
 
 def touched_columns(X: Matrix) -> tuple[NDArray[np.intp], SparseRows] | None:
-    """Return the columns in which sparse rows have entries, and the rows with those alone.
+    """Return the columns with entries in sparse rows, and the rows with only these columns.
 
-    Return None if these are not few, because then it does not help.
+    Return None if there are too many of them to save time.
     """
     if not is_sparse(X):
         return None

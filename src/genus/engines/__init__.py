@@ -71,7 +71,7 @@ class Engine(Protocol):
 def open_rows(data: Any) -> Source | Engine:
     """Open anything that holds a table: a source to be read here, or an engine with its rows.
 
-    A pair is an array and its labels, both held by an engine.
+    `data` may also be a pair of an array and its labels, both held by an engine.
     """
     if package(data) == "ibis":
         from genus.engines.database import Database

@@ -36,7 +36,7 @@ class Predictor:
 
 
 def load_predictor(path: str | os.PathLike[str]) -> Predictor | str:
-    """Load the predictor in a file of a TableClassifier; for another classifier, its name."""
+    """Load a TableClassifier for prediction; return the class name if a file holds another."""
     tree = files.read(path)
     try:
         tree = current(tree)

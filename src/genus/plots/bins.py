@@ -24,7 +24,7 @@ class BinsDisplay:
     shares : p(value|y), (K, values).
     classes, name : the classes, and the name of the column.
     edges : between the bins, or None if the values are categories.
-    ax_, figure_ : where, once it is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> from genus import CategoricalNB, Discretizer
     >>> cut = Discretizer(edges=[400, 800, 1200, 1600])

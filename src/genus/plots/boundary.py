@@ -41,7 +41,7 @@ class BoundaryDisplay:
         classifier is not generative, and there are no contours.
     classes, rows, labels, names : the classes, the rows (n, 2), their labels, the columns' names.
     means : the means of the classes, (K, 2), which are marked; None if the classifier has none.
-    ax_, figure_ : where, once it is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
     contours_, boundaries_ : matplotlib's contours, of each class, and between them.
 
     >>> from sklearn.datasets import load_iris

@@ -18,7 +18,7 @@ class ColumnDensityDisplay:
     Attributes
     ----------
     drawn : what is drawn: `Curves` of numbers, or `Shares` of categories.
-    ax_, figure_ : where, once it is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> from genus import TableClassifier
     >>> rows = {"age": [22, 25, 47, 52, 46, 56], "pays": ["no", "no", "no", "yes", "yes", "yes"]}

@@ -22,7 +22,7 @@ class DependenceDisplay:
     ----------
     drawn : what is drawn, a `Dependence` or a `PairDependence`.
     label, against : the two classes; `against` is None for the mean of all others.
-    ax_, figure_ : where, once it is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> from genus import TableClassifier
     >>> rows = {"age": [22, 25, 47, 52, 46, 56], "pays": ["no", "no", "no", "yes", "yes", "yes"]}

@@ -21,7 +21,7 @@ class EvidenceDisplay:
     names : columns and their values, the strongest first.
     terms : what each adds, (n,).
     label, against : the two classes, and `places` theirs among all, which decide the colours.
-    ax_, figure_ : where, once it is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
     """
 
     ax_: Any

@@ -19,7 +19,7 @@ class ImageDisplay:
     ----------
     images : (K, height, width).
     classes : the classes.
-    axes_ : one for each class, figure_ : where, once it is drawn.
+    axes_, figure_ : the axes, one for each class, and the figure, once it is drawn.
 
     >>> from sklearn.datasets import load_digits
     >>> from genus import BernoulliNB

@@ -50,7 +50,7 @@ class LearningCurveDisplay:
     Attributes
     ----------
     comparison : what is drawn.
-    axes_ : (2,), figure_ : where, once it is drawn.
+    axes_, figure_ : the two axes and the figure, once it is drawn.
 
     >>> from sklearn.datasets import load_iris
     >>> from genus import compare
@@ -120,7 +120,7 @@ class NormalityDisplay:
     Attributes
     ----------
     comparison : what is drawn.
-    ax_, figure_ : where, once it is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
     """
 
     ax_: Any

@@ -36,7 +36,7 @@ class NormalDisplay:
     x : points along both axes, (distributions, m).
     top : the height of the surfaces' box.
     density : p at the points of the plane, (distributions, m, m); the second axis is upwards.
-    axes_ : (rows, distributions), figure_ : where, once it is drawn.
+    axes_, figure_ : the axes (rows, distributions) and the figure, once it is drawn.
 
     >>> from genus import MultivariateNormal
     >>> round_one = MultivariateNormal([0, 0], [[1, 0], [0, 1]])

@@ -25,7 +25,7 @@ class PosteriorDisplay:
     joint : p(x|y) p(y), (m, K).
     posterior : p(y|x), (m, K).
     classes, name : the classes, and the name of the feature.
-    axes_ : (2,), figure_ : where, once it is drawn.
+    axes_, figure_ : the two axes and the figure, once it is drawn.
 
     >>> import numpy as np
     >>> from genus import GDA

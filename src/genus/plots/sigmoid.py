@@ -28,7 +28,7 @@ class SigmoidDisplay:
     halves, slopes : where p is one half and how steep the log-odds are there, by name; NaN if there
         is no such place or several.
     classes, rows, labels, name : the two classes, the rows (n,), their labels, the feature's name.
-    axes_ : one for each classifier, figure_ : where, once it is drawn.
+    axes_, figure_ : the axes, one for each classifier, and the figure, once it is drawn.
 
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression

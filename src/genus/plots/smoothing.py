@@ -26,7 +26,7 @@ class SmoothingDisplay:
     tosses, heads : how often the coin was tossed, and some numbers of heads.
     pseudo_counts : λ, (m,).
     estimates : φ, (heads, m).
-    ax_, figure_ : where, once it is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> SmoothingDisplay.from_counts(5, [0, 1, 2]).estimates[:, 0]
     array([0. , 0.2, 0.4])

@@ -24,7 +24,7 @@ class TreeDisplay:
     parents : the number of each column's parent, -1 for a root.
     information : of each column and its parent given the class, in nats; 0 for a root.
     positions : where the columns are drawn, (n, 2).
-    ax_, figure_ : where, once it is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> from genus import TAN
     >>> rows = [["a", "a", "b"], ["b", "b", "b"], ["a", "b", "a"], ["b", "a", "a"]] * 5

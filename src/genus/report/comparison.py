@@ -55,7 +55,7 @@ def compared(judged: Judged) -> Comparison:
         why = " ".join(str(error).split())[:200]
         return Comparison(f"Logistic regression could not be fitted: {why}")
     if not judged.is_fresh:
-        note = "Both models were fitted anew to the rows given here. " + note
+        note = "Both models were fitted again, to the rows given here. " + note
     ours = part(ours, rows)
     lines = (
         Line("genus", ours.accuracy, ours.log_loss, seconds),

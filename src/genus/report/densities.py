@@ -73,7 +73,7 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """p(value|k), (S, K), and the share of each value in the data (S,), the commonest first.
+    """p(value|k), (S, K), and the share of each value in the data (S,), in descending order.
 
     `more` is the number of further values.
     """

@@ -42,7 +42,7 @@ class Colours:
         return DASHES[i] if i < COLOURS else ""
 
     def order(self, ks: Any) -> list[int]:
-        """Return classes in the order of drawing: the commonest last, on top."""
+        """Return classes in the order of drawing: the most frequent last, on top."""
         return sorted(ks, key=lambda k: -self.place[k])
 
     def swatch(self, k: int) -> Markup:
@@ -72,7 +72,7 @@ def curves(drawn: Curves, colours: Colours) -> Markup:
         if drawn.is_shares and len(drawn.x) <= MOST_DOTS:
             parts.append(plane.dots(drawn.x, np.minimum(drawn.p[k], top), 2.5, colours.dot(k)))
     peaks = [
-        f"{name(label, 24)} is likeliest at {drawn.told(float(drawn.x[drawn.p[k].argmax()]))}"
+        f"{name(label, 24)} is most likely at {drawn.told(float(drawn.x[drawn.p[k].argmax()]))}"
         for label, k in commonest(drawn.classes, colours)
     ]
     title = f"{name(drawn.name)} by class"
@@ -170,7 +170,7 @@ def roc(curves: Sequence[Roc], classes: Any, colours: Colours) -> Markup:
 def dependence(drawn: Dependence, colours: Colours) -> Markup:
     """Draw the contribution of a column to the log-odds, with a line for each step of its values.
 
-    With two classes it is for the second, with the range of most rows; with more, a dot for each.
+    With two classes, it shows the second one and the range of most rows; with more, a dot for each.
     """
     K = len(drawn.classes)
     found = {k: drawn.log_odds(drawn.classes[k]) for k in ([1] if K == 2 else range(K))}

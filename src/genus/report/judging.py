@@ -133,7 +133,7 @@ def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
 
 
 def out_of_fold_of(model: TableClassifier, rows: Rows) -> tuple[CrossValidation, bool]:
-    """Return out-of-fold predictions by models like this one, and whether all was learned anew.
+    """Return out-of-fold predictions by models like this one, and whether all was learned again.
 
     With many rows or columns the folds use the weights of the model, which were learned from a
     sample.

@@ -97,7 +97,7 @@ def context(found: Judged, target: str | None) -> dict[str, Any]:
 
 
 def legend(model: TableClassifier, colours: figures.Colours) -> list[dict[str, Any]]:
-    """Return the classes that have a colour, the commonest first."""
+    """Return the classes that have a colour, the most frequent first."""
     order = sorted(range(len(model.classes_)), key=lambda k: colours.place[k])
     total = max(float(model.class_count_.sum()), 1e-300)
     return [
@@ -166,7 +166,7 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
     most = int(np.argmax(counts))
     low, high = scores.wilson(outcome.accuracy, len(outcome.y))
     steps = scores.reliability(outcome)
-    whose = shown.name(classes[1], 24) if len(classes) == 2 else "the likeliest class"
+    whose = shown.name(classes[1], 24) if len(classes) == 2 else "the most probable class"
     return {
         "outcome": outcome,
         "rows": len(outcome.y),

@@ -73,8 +73,8 @@ class Step:
 def reliability(outcome: CrossValidation) -> list[Step]:
     """Return how often probabilities came true, in equal steps of probability.
 
-    With two classes they are those of the second, otherwise those of the predicted class. The same
-    as scikit-learn's calibration_curve.
+    The probabilities are those of the second class if there are two, else those of the predicted
+    class. The result equals scikit-learn's calibration_curve.
     """
     p = outcome.probabilities
     if len(outcome.classes) == 2:
@@ -104,7 +104,7 @@ class Roc:
 
 
 def rocs(outcome: CrossValidation) -> list[Roc]:
-    """Return a curve for the second of two classes, or for each of more, where it is defined."""
+    """Return the ROC curve of the second class if there are two, else of each, where defined."""
     classes = [1] if len(outcome.classes) == 2 else range(len(outcome.classes))
     found = []
     for k in classes:

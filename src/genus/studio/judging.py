@@ -113,8 +113,6 @@ def of_new_rows(model: Any, data: Any, rows: NDArray[np.intp], table: Any, total
     if len(y) < total:
         how += f" These are {len(y):,} of {total:,} rows, drawn at random."
     if not there.all():
-        how += (
-            f" {int((~there).sum()):,} rows of classes that the model does not know are left out."
-        )
+        how += f" {int((~there).sum()):,} rows of classes that are new to the model are left out."
     density = np.asarray(model.log_density(table), dtype=np.float64)
     return Scores(CrossValidation(p, model.classes_, y, ones, fold), how, rows, density)

@@ -54,8 +54,8 @@ class Drift:
         if np.isfinite(self.unlike):
             lines.append(
                 f"{100 * self.unlike:.3g} % of rows are less likely than "
-                f"{100 - 100 * self.expected:.3g} % of the model's own; "
-                f"{100 * self.expected:.3g} % are expected."
+                f"{100 - 100 * self.expected:.3g} % of the model's own rows "
+                f"(expected: {100 * self.expected:.3g} %)."
             )
         if self.columns:
             width = min(max(6, *(len(one.name) for one in self.columns)), 32)

@@ -124,7 +124,7 @@ def read(strings: Any, how: str) -> Any:
         import pyarrow.compute as pc
 
         if not all_match(strings.drop_null(), ISO_DATE):
-            raise ValueError("these are no dates")
+            raise ValueError("these are not dates")
         moments = pc.utf8_rtrim(strings, "Z").cast(pa.timestamp("us")).cast(pa.int64())
         return pc.divide(moments.cast(pa.float64(), safe=False), 86_400e6)
     if how in DATES:
@@ -138,7 +138,7 @@ def read_numbers(strings: Any, how: str) -> Any:
     import pyarrow.compute as pc
 
     if not all_match(strings.drop_null(), NUMBERS[how]):
-        raise ValueError("these are no numbers")
+        raise ValueError("these are not numbers")
     bare = pc.replace_substring_regex(strings, rf"[\s{CURRENCIES}()%kKmMbB+]", "")
     if how == COMMA:
         bare = pc.replace_substring(bare, ".", "")
@@ -186,7 +186,7 @@ def extracted(strings: Any, pattern: re.Pattern[str]) -> dict[str, Any]:
         strings = strings.combine_chunks()
     found = pc.extract_regex(strings, f"^(?:{pattern.pattern})")
     if found.null_count or len(strings) == 0:
-        raise ValueError("these are no dates")
+        raise ValueError("these are not dates")
     return {field.name: found.field(i) for i, field in enumerate(found.type)}
 
 
@@ -205,7 +205,7 @@ def month_numbers(names: Any) -> NDArray[Any]:
 
     lower = pc.utf8_lower(names)
     if not all_match(lower, MONTH):
-        raise ValueError("these are no months")
+        raise ValueError("these are not months")
     short = pc.utf8_slice_codeunits(lower, 0, 3)
     at = pc.index_in(short, value_set=arrow.strings(MONTHS).cast(short.type))
     return np.asarray(at.to_numpy(zero_copy_only=False), dtype=np.float64) + 1

@@ -208,7 +208,7 @@ def look(
     for name in [*kinds, *ignored]:
         if name not in table.column_names:
             shown = ", ".join(map(repr, table.column_names[:20]))
-            raise TableError(f"There is no column {name!r}. There are {shown}.")
+            raise TableError(f"There is no column {name!r}. The columns are {shown}.")
     seen = [
         unread(name, str(table.schema.field(name).type), "left out on request")
         if name in ignored
@@ -500,7 +500,7 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
             pass
     found = reading_of(there) if len(there) else written
     if found is None:
-        raise ValueError("these are no numbers")
+        raise ValueError("these are not numbers")
     return read(strings, found if len(there) else ""), found
 
 

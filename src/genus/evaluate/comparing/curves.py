@@ -30,7 +30,7 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Guess:
-    """The error of always predicting the commonest class, and the log loss of the class shares."""
+    """The error of always predicting the most frequent class, and the log loss of the shares."""
 
     error: float
     log_loss: float

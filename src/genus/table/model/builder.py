@@ -44,8 +44,8 @@ def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_siz
             raise ValueError(f'dependence is True, False or "tree"; got {dependence!r}.')
         if weighs:
             raise ValueError(
-                'dependence="tree" is a density by itself, and calibrate=True weighs others. Use '
-                "calibrate=False with it."
+                'dependence="tree" is a density, which has no weights to calibrate. Use it with '
+                "calibrate=False."
             )
         return Mixed(how, own, False, False, True)
     return Mixed(how, own, flag("dependence", dependence) and weighs, weighs)

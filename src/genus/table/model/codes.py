@@ -50,8 +50,8 @@ class NumberCodes:
 class NameCodes:
     """Codes of categories: 0 if missing, one for each of the `names`, and one for all others.
 
-    The last code is for other categories whose hashes are `known`: pairs count them by name, not as
-    others.
+    An unseen category may share a `known` hash. It gets the last code, because pairs count it by
+    name and not as one of the others.
     """
 
     names: Axis

@@ -250,7 +250,7 @@ class Counting:
     # Plans that were made separately
 
     def common(self, other: Counting) -> Counting:
-        """Return the coarser counting, by which the rows of both can be counted."""
+        """Return a counting with the coarser plan of both, so that their counts can be merged."""
         if self.words.counting != other.words.counting and (self.texts or other.texts):
             raise ValueError(
                 "The two models read texts differently: only calibrate=True counts pairs of "

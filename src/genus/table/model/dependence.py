@@ -74,7 +74,7 @@ class Steps:
 
     @classmethod
     def _of_categories(cls, values: Values, weight: Array, most: int) -> Steps:
-        """Give each of the commonest categories a step, and all others one step together."""
+        """Give each of the most frequent categories a step, and all others one step together."""
         total = np.bincount(values.codes + 1, weight, len(values.names) + 1)[1:]
         order = [c for c in np.argsort(-total, kind="stable").tolist() if total[c] > 0]
         shown = order if len(order) <= most else order[: most - 1]

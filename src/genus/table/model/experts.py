@@ -6,7 +6,7 @@ or by two.
     naive    Σ_j log p(x_j|k)
     parents  log of the mean over i of p(x_i|k) Π_j p(x_j|x_i,k)   (AODE; Webb et al. 2005)
     linear   Gaussian with one Σ, over scores and indicators of cells
-    curved   Gaussian with Σ_k drawn to one Σ, as a Student t
+    curved   Gaussian with Σ_k shrunk towards one Σ, as a Student t
     together Σ_ij log p(x_i,x_j|k) / p(x_i|k)p(x_j|k), column by column
 
 Symbols: m rows, n columns, K classes, V slots, B bins, d features.

@@ -123,7 +123,7 @@ class MixedParameters:
 
     @cached_property
     def explained_rows(self) -> tuple[Frame, Array, Contributions]:
-        """More rows and their weights, and the contributions of columns in them."""
+        """Rows for curves, with their weights, and the contributions of columns in them."""
         assert self.solved_by is not None
         X, weight = self.solved_by.reference(self, self._affordable(MANY))
         return X, weight, self.solved_by.explained(self, X, is_rough=True)

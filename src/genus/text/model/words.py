@@ -42,9 +42,10 @@ EVENT_MODELS = ("multinomial", "boolean", "bernoulli", "complement")
 class WordParameters:
     """The words in use, their counts, and log p(x|y) as a sum over them.
 
-    `table` (V, K) and `constant` (K,): Σ_v x_v table_v / L^power plus the constant. `inner` are the
-    parameters of the event model's family. If it gives some word probability zero, `table` is None.
-    The table of a combination has a last column of ones, whose sum shows whether any word is known.
+    It is Σ_v x_v table_v / L^power + constant, with `table` (V, K) and `constant` (K,). `inner` are
+    the parameters of the event model's family. If it gives some word probability zero, `table` is
+    None. The table of a combination has a last column of ones, whose sum shows whether any word is
+    known.
     """
 
     words: Vocabulary
@@ -152,7 +153,7 @@ class Words:
         return WordParameters(words, counts, finite, constant, parameters, self.weighting)
 
     def selected(self, statistics: Tally, classes: Axis, selection: Selection) -> Tally:
-        """Return the counts of the words in use, and of the classes, by class."""
+        """Return the counts of the words in use, and the number of documents, by class."""
         counts = statistics.align(classes, 0)
         occurrences, documents = (counts[name] for name in self.measures)
         if statistics.keys is None:  # nothing counted yet
