@@ -20,10 +20,10 @@ class BinsDisplay:
 
     Attributes
     ----------
-    values : the bins or the categories, as they are written.
+    values : the names of the bins or categories.
     shares : p(value|y), (K, values).
     classes, name : the classes, and the name of the column.
-    edges : between the bins, or None if the values are categories.
+    edges : the edges of the bins; None for categories.
     ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> from genus import CategoricalNB, Discretizer

@@ -36,13 +36,13 @@ class BoundaryDisplay:
     Attributes
     ----------
     x, y : points along the axes, (m,).
-    scores : log p(y|x) at the points of the plane up to what classes share, (m, m, K).
-    joint : log p(x, y), (m, m, K), and `peaks` its largest of each class, (K,); None if the
-        classifier is not generative, and there are no contours.
+    scores : log p(y|x) at the points of the plane, up to a term that all classes share, (m, m, K).
+    joint, peaks : log p(x, y), (m, m, K), and its maximum for each class, (K,); both are None, and
+        there are no contours, if the classifier is not generative.
     classes, rows, labels, names : the classes, the rows (n, 2), their labels, the columns' names.
-    means : the means of the classes, (K, 2), which are marked; None if the classifier has none.
+    means : the class means, (K, 2), which are marked; None if the classifier has none.
     ax_, figure_ : the axes and the figure, once it is drawn.
-    contours_, boundaries_ : matplotlib's contours, of each class, and between them.
+    contours_, boundaries_ : matplotlib's contours of each class, and those between classes.
 
     >>> from sklearn.datasets import load_iris
     >>> from genus import GDA

@@ -17,7 +17,7 @@ class ColumnDensityDisplay:
 
     Attributes
     ----------
-    drawn : what is drawn: `Curves` of numbers, or `Shares` of categories.
+    drawn : the distribution: `Curves` of numbers, or `Shares` of categories.
     ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> from genus import TableClassifier

@@ -20,7 +20,7 @@ class DependenceDisplay:
 
     Attributes
     ----------
-    drawn : what is drawn, a `Dependence` or a `PairDependence`.
+    drawn : a `Dependence` or a `PairDependence`.
     label, against : the two classes; `against` is None for the mean of all others.
     ax_, figure_ : the axes and the figure, once it is drawn.
 

@@ -18,9 +18,9 @@ class EvidenceDisplay:
 
     Attributes
     ----------
-    names : columns and their values, the strongest first.
-    terms : what each adds, (n,).
-    label, against : the two classes, and `places` theirs among all, which decide the colours.
+    names : columns with their values, sorted by the size of their contributions.
+    terms : their contributions, (n,).
+    label, against, places : the two classes, and their positions among all, which decide colours.
     ax_, figure_ : the axes and the figure, once it is drawn.
     """
 

@@ -49,7 +49,7 @@ class LearningCurveDisplay:
 
     Attributes
     ----------
-    comparison : what is drawn.
+    comparison : the comparison that is drawn.
     axes_, figure_ : the two axes and the figure, once it is drawn.
 
     >>> from sklearn.datasets import load_iris
@@ -119,7 +119,7 @@ class NormalityDisplay:
 
     Attributes
     ----------
-    comparison : what is drawn.
+    comparison : the comparison that is drawn.
     ax_, figure_ : the axes and the figure, once it is drawn.
     """
 

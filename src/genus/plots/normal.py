@@ -32,10 +32,10 @@ class NormalDisplay:
 
     Attributes
     ----------
-    normals, names : the distributions, and what stands above them.
+    normals, names : the distributions, and their titles.
     x : points along both axes, (distributions, m).
     top : the height of the surfaces' box.
-    density : p at the points of the plane, (distributions, m, m); the second axis is upwards.
+    density : p at the points of the plane, (distributions, m, m); the second axis is vertical.
     axes_, figure_ : the axes (rows, distributions) and the figure, once it is drawn.
 
     >>> from genus import MultivariateNormal

@@ -24,9 +24,9 @@ class SigmoidDisplay:
     Attributes
     ----------
     x : points of the feature, (m,).
-    log_odds : of the second class against the first, by the classifiers' names, (m,) each.
-    halves, slopes : where p is one half and how steep the log-odds are there, by name; NaN if there
-        is no such place or several.
+    log_odds : log-odds of the second class against the first, (m,), by the name of the classifier.
+    halves, slopes : where p is one half, and the slope of the log-odds there, by name; NaN if there
+        is no such point, or more than one.
     classes, rows, labels, name : the two classes, the rows (n,), their labels, the feature's name.
     axes_, figure_ : the axes, one for each classifier, and the figure, once it is drawn.
 
@@ -64,7 +64,7 @@ class SigmoidDisplay:
         """Draw fitted classifiers, by name, over the single column of X."""
         rows, (name,) = numbers(X, 1)
         if not estimators:
-            raise ValueError("No classifier is given. Give some by name, such as {{'GDA': model}}.")
+            raise ValueError("No classifier is given. Give some by name, such as {'GDA': model}.")
         first = next(iter(estimators.values()))
         x = reach(rows, 0.05, POINTS)
         odds = {}

@@ -23,7 +23,7 @@ class SmoothingDisplay:
 
     Attributes
     ----------
-    tosses, heads : how often the coin was tossed, and some numbers of heads.
+    tosses, heads : the number of tosses, and some numbers of heads.
     pseudo_counts : λ, (m,).
     estimates : φ, (heads, m).
     ax_, figure_ : the axes and the figure, once it is drawn.
