@@ -99,7 +99,7 @@ class Database:
     def count_values(
         self, target: str, weights: str | None, columns: Sequence[str]
     ) -> tuple[Groups, Groups, Any]:
-        """Return the labels, the labels of values, and an Arrow table of these values.
+        """Return groups by label, groups by label and value, and an Arrow table of these values.
 
         Each row of the table holds a value of one column; all others are NULL.
         """

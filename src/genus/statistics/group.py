@@ -46,7 +46,7 @@ class Statistics(Protocol):
         """Return the statistics of the classes `own`, under other names."""
 
     def settled(self, before: Self) -> Self:
-        """Return what is left of `before` after forgetting; raise ImpossibleError if not in it."""
+        """Return what is left of `before` after forgetting, or raise ImpossibleError."""
 
     @property
     def is_finite(self) -> bool:

@@ -151,7 +151,7 @@ class Points:
         return len(self.x)
 
     def settled(self, before: Any) -> Any:
-        """Return what is left of `before` after forgetting; raise ImpossibleError if not in it."""
+        """Return what is left of `before` after forgetting, or raise ImpossibleError."""
         most = np.abs(before.weight).max() if isinstance(before, Points) else 0.0
         heavy = np.abs(self.weight) > GATHERED * most
         rest = replace(self, codes=self.codes[heavy], weight=self.weight[heavy], x=self.x[heavy])

@@ -174,7 +174,7 @@ class Sample:
         return replace(part, classes=classes, codes=at[part.codes])._canonical()
 
     def settled(self, before: Sample) -> Sample:
-        """Return what is left of `before` after forgetting; raise ImpossibleError if not in it."""
+        """Return what is left of `before` after forgetting, or raise ImpossibleError."""
         here = np.zeros(len(self))
         known, mine, theirs = np.intersect1d(
             self._keys(before.classes), before._keys(before.classes), return_indices=True
