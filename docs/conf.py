@@ -153,19 +153,32 @@ def add_contents(app: Any, page: str, source: list[str]) -> None:
 
 
 def show_by_theme(app: Any, doctree: Any) -> None:
-    """Replace an image by two where there is another for dark pages: x.svg and x-dark.svg."""
+    """Replace an image by its forms for light and dark pages and for phones, as far as there are.
+
+    They are x.svg, x-dark.svg, x-narrow.svg and x-narrow-dark.svg.
+    """
     from docutils import nodes
 
     folder = (HERE / app.env.docname).parent
     for image in list(doctree.findall(nodes.image)):
         path = Path(image["uri"])
-        dark = path.with_stem(f"{path.stem}-dark")
+        narrow, dark = (path.with_stem(f"{path.stem}-{form}") for form in ("narrow", "dark"))
+        forms = {path: []}
+        if (folder / narrow).exists():
+            forms = {path: ["only-wide"], narrow: ["only-narrow"]}
         if (folder / dark).exists():
+            light = {one: [*classes, "only-light"] for one, classes in forms.items()}
+            forms = light | {
+                one.with_stem(f"{one.stem}-dark"): [*classes, "only-dark"]
+                for one, classes in forms.items()
+            }
+        shown = []
+        for one, classes in forms.items():
             other = image.deepcopy()
-            other["uri"] = str(dark)
-            image["classes"].append("only-light")
-            other["classes"].append("only-dark")
-            image.parent.insert(image.parent.index(image) + 1, other)
+            other["uri"] = str(one)
+            other["classes"].extend(classes)
+            shown.append(other)
+        image.replace_self(shown)
 
 
 def trim_code(app: Any, doctree: Any) -> None:
