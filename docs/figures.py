@@ -28,6 +28,8 @@ from genus.plots import (
     DependenceDisplay,
     EvidenceDisplay,
     ImageDisplay,
+    LearningCurveDisplay,
+    NormalityDisplay,
     style,
 )
 from genus.plots.notes import HAM, SPAM
@@ -160,10 +162,21 @@ def merging() -> Any:
     return figure
 
 
-def front() -> Any:
+def compare_wine(narrow: bool = False) -> Any:
+    """The learning curves of the page on comparing, and how normal the classes of wine are."""
+    found = names_of("compare", "print(found.advice")["found"]
+    axes = sheet(NARROW, 6.6).subplots(3, 1) if narrow else sheet(WIDE, 2.6).subplots(1, 3)
+    LearningCurveDisplay.from_comparison(found, ax=axes[:2])
+    NormalityDisplay.from_comparison(found, ax=axes[2])
+    return axes[0].figure
+
+
+def front(narrow: bool = False) -> Any:
     """Iris in two columns by GDA with one Σ for each class, beside the evidence of a message."""
-    figure = sheet(WIDE, 2.9)
-    left, right = figure.subplots(1, 2, width_ratios=[1.1, 1])
+    if narrow:
+        left, right = sheet(NARROW, 4.8).subplots(2, 1, height_ratios=[1.3, 1])
+    else:
+        left, right = sheet(WIDE, 2.9).subplots(1, 2, width_ratios=[1.1, 1])
     iris = load_iris(as_frame=True)
     petals = iris.data[["petal length (cm)", "petal width (cm)"]]
     species = iris.target_names[iris.target]
@@ -173,19 +186,19 @@ def front() -> Any:
     for side in ("left", "center", "right"):
         right.set_title("", loc=side)
     right.set_title(f"“{MESSAGE}”")
-    return figure
+    return left.figure
 
 
-def peers() -> Any:
+def peers(narrow: bool = False) -> Any:
     """Bars of the mean log loss on the sets of UCI, and of speed-ups."""
     page = (HERE / "benchmarks.md").read_text()
-    figure = sheet(WIDE, 2.3)
-    left, right = figure.subplots(1, 2)
+    left, right = sheet(NARROW, 4.2).subplots(2, 1) if narrow else sheet(WIDE, 2.3).subplots(1, 2)
     bars(left, PEERS, log_losses(page), "{:.3f}")
-    left.set_title("Mean log loss, 20 data sets (less is better)")
+    title = "Mean log loss, 20 data sets (less is better)"
+    left.set_title(title.replace(" (", "\n(") if narrow else title)
     bars(right, [told for *_, told in JOBS], [speed_up(page, *job[:2]) for job in JOBS], "{:.0f} ×")
     right.set_title("Speed-up over scikit-learn")
-    return figure
+    return left.figure
 
 
 def bars(ax: Any, names: Any, values: Any, told: str) -> None:
@@ -224,8 +237,9 @@ FIGURES: dict[str, Callable[..., Any]] = {
     "text-evidence": text_evidence,
     "families": families,
     "merging": merging,
+    "compare/wine": compare_wine,
 }
-STACKED = ("tables-columns", "explaining-table", "families")  # which have a narrow form, too
+STACKED = ("front", "peers", "tables-columns", "explaining-table", "families", "compare/wine")
 
 
 def drawn(name: str, dark: bool = False, narrow: bool = False) -> bytes:
