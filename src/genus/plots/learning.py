@@ -75,7 +75,13 @@ class LearningCurveDisplay:
         self.axes_ = both[0]
         for own, measure in zip(self.axes_, MEASURES, strict=True):
             self._draw(own, measure, options)
-        self.axes_[0].legend()
+        # An empty band, for the legend only.
+        self.axes_[0].fill_between(
+            [], [], color=colours()["muted"], alpha=0.3, linewidth=0, label="80 % of repeats"
+        )
+        for own in self.axes_:
+            if own.get_legend_handles_labels()[1]:
+                own.legend()
         return self
 
     def _draw(self, ax: Any, measure: str, options: dict[str, Any]) -> None:
@@ -91,7 +97,8 @@ class LearningCurveDisplay:
             middle = np.nanmean(values, axis=1)
             low, high = np.nanquantile(values, [0.1, 0.9], axis=1)
             style = {"marker": marker(k), "markersize": 3, **look(k), **options}
-            ax.plot(sizes, middle, label=plain(line.name), **style)
+            named = {"label": plain(line.name)} if measure == "error" else {}  # in one legend
+            ax.plot(sizes, middle, **named, **style)
             ax.fill_between(sizes, low, high, color=style["color"], alpha=0.12, linewidth=0)
             lowest, highest = min(lowest, middle.min()), max(highest, middle.max())
         ax.set(xscale="log", xlabel="rows learned from", ylabel=MEASURES[measure])
@@ -105,7 +112,8 @@ class LearningCurveDisplay:
             ax.set_ylim(0, max(1.1 * highest, 0.01))
         crossing = self.comparison.advice.crossings.get(measure)
         if crossing is not None:
-            ax.axvspan(crossing.low, crossing.high, color=colours()["bar"], zorder=0, linewidth=0)
+            band = {"color": colours()["bar"], "zorder": 0, "linewidth": 0}
+            ax.axvspan(crossing.low, crossing.high, label="crossing, 80 %", **band)
             ax.axvline(crossing.rows, color=colours()["axis"], linewidth=0.8, linestyle=":")
 
 

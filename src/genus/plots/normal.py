@@ -115,7 +115,9 @@ class NormalDisplay:
                 else:
                     self._contours(place, j, shares, options)
         for place, text in zip(self.axes_[0], self.names, strict=True):
-            place.set_title(text, **({"family": "monospace"} if "⎡" in text else {}))
+            # A browser would drop the spaces before the second line of a matrix.
+            shown = text.replace(" ", "\N{NO-BREAK SPACE}")
+            place.set_title(shown, **({"family": "monospace"} if "⎡" in text else {}))
         return self
 
     def _surface(self, ax: Any, j: int) -> None:
@@ -173,20 +175,24 @@ def locator(most: int, multiple: int) -> Any:
     return library("matplotlib.ticker").MaxNLocator(most, steps=[1, 2, multiple, 10])
 
 
-def both(figure: Any, columns: int) -> NDArray[Any]:
-    """Make axes for surfaces above axes for contours, (2, columns)."""
+def both(figure: Any, columns: int, stacked: bool = False) -> NDArray[Any]:
+    """Make axes for surfaces and for contours, (2, columns).
+
+    Surfaces are above the contours; `stacked`, each is to the left of its contours.
+    """
     engine = figure.get_layout_engine()
     if isinstance(engine, library("matplotlib.layout_engine").ConstrainedLayoutEngine):
         # Older versions of matplotlib do not reserve room for the numbers of a third axis.
         engine.set(rect=(0, 0, 0.97, 1))
-    grid = figure.add_gridspec(2, columns, height_ratios=(1.15, 1))
-    return np.array(
-        [
-            [figure.add_subplot(grid[0, j], projection="3d") for j in range(columns)],
-            [figure.add_subplot(grid[1, j]) for j in range(columns)],
-        ],
-        dtype=object,
-    )
+    if stacked:
+        places = figure.add_gridspec(columns, 2)
+        cells = [[places[j, i] for j in range(columns)] for i in range(2)]
+    else:
+        places = figure.add_gridspec(2, columns, height_ratios=(1.15, 1))
+        cells = [[places[i, j] for j in range(columns)] for i in range(2)]
+    surfaces = [figure.add_subplot(cell, projection="3d") for cell in cells[0]]
+    contours = [figure.add_subplot(cell) for cell in cells[1]]
+    return np.array([surfaces, contours], dtype=object)
 
 
 def told(normal: MultivariateNormal) -> str:
