@@ -7,6 +7,7 @@ figures to drag, whose modules are in explore/.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from importlib.metadata import version as version_of
@@ -72,12 +73,57 @@ default_role = "code"
 smartquotes = False  # "auto" is an option's value
 autosummary_generate = True
 autosummary_ignore_module_all = False
-autodoc_typehints = "none"
+autodoc_typehints = "signature"
+python_maximum_signature_line_length = 88  # a longer one has a line for each parameter
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 add_module_names = False
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!genus\b).*")]  # other libraries' names: no network to look
+nitpick_ignore_regex = [
+    ("py:.*", r"(?!genus\b).*"),  # other libraries' names: no network to look
+    ("py:class", r"genus(\.\w+){2,}"),  # types in signatures that have no page of their own
+]
+
+# What else to look at, and the guide, for each public name.
+SEE_ALSO = {
+    "TableClassifier": (["TextClassifier", "GDA", "cross_validate", "compare"], "tables"),
+    "TextClassifier": (["MultinomialNB", "TableClassifier", "tune"], "text"),
+    "GDA": (["GaussianNB", "LinearDiscriminantAnalysis", "MultivariateNormal"], "gaussian"),
+    "LinearDiscriminantAnalysis": (["GDA", "QuadraticDiscriminantAnalysis"], "gaussian"),
+    "QuadraticDiscriminantAnalysis": (["GDA", "LinearDiscriminantAnalysis"], "gaussian"),
+    "GaussianNB": (["GDA", "GammaNB", "CategoricalNB"], "models"),
+    "BernoulliNB": (["MultinomialNB", "CategoricalNB", "TextClassifier"], "models"),
+    "CategoricalNB": (["Discretizer", "TAN", "AODE", "BernoulliNB"], "models"),
+    "NearestShrunkenCentroids": (["GDA", "GaussianNB"], "gaussian"),
+    "TAN": (["AODE", "CategoricalNB", "Discretizer"], "models"),
+    "AODE": (["TAN", "CategoricalNB", "Discretizer"], "models"),
+    "MultinomialNB": (["ComplementNB", "BernoulliNB", "TextClassifier"], "models"),
+    "ComplementNB": (["MultinomialNB", "TextClassifier"], "models"),
+    "PoissonNB": (["MultinomialNB", "GammaNB"], "models"),
+    "GammaNB": (["GaussianNB", "PoissonNB"], "models"),
+    "cross_validate": (["CrossValidation", "tune", "compare"], "evaluating"),
+    "CrossValidation": (["cross_validate"], "evaluating"),
+    "compare": (["Comparison", "cross_validate"], "compare"),
+    "Comparison": (["compare"], "compare"),
+    "tune": (["Tuning", "cross_validate"], "evaluating"),
+    "Tuning": (["tune"], "evaluating"),
+    "Choice": (["TextClassifier"], "text"),
+    "Explanation": (["TableExplanation", "TextExplanation"], "explaining"),
+    "TableExplanation": (["Explanation", "Dependence"], "explaining"),
+    "TextExplanation": (["Explanation", "TextClassifier"], "text"),
+    "Dependence": (["PairDependence", "TableExplanation"], "explaining"),
+    "PairDependence": (["Dependence"], "explaining"),
+    "Discretizer": (["CategoricalNB"], "discretising"),
+    "MultivariateNormal": (["GDA"], "gaussian"),
+    "load": (["from_bytes"], "files"),
+    "from_bytes": (["load"], "files"),
+    "from_counts": (["from_parameters"], "databases"),
+    "from_parameters": (["from_counts"], "scikit-learn"),
+    "readable_files": (["TableClassifier"], "scale"),
+    "SingularCovarianceError": (["SingularCovarianceWarning", "GDA"], "gaussian"),
+    "SingularCovarianceWarning": (["SingularCovarianceError", "GDA"], "gaussian"),
+    "TableError": (["TableClassifier"], "tables"),
+}
 
 # Looks
 
@@ -86,6 +132,8 @@ html_title = "genus"
 html_css_files = ["site.css"]
 CLASSES = [name for name in LIGHT if name.startswith("class-") or name == "others"]
 html_theme_options = {
+    "light_logo": "logo.svg",
+    "dark_logo": "logo-dark.svg",
     "light_css_variables": {name: LIGHT[name] for name in CLASSES},
     "dark_css_variables": {
         "color-background-primary": DARK["page"],
@@ -94,7 +142,7 @@ html_theme_options = {
 }
 html_copy_source = False
 html_show_sphinx = False
-html_show_search_summary = False  # which asks for pages, and of files a browser gives none
+html_show_search_summary = False  # fetches pages, which fails for files on a disk: see snippets.js
 
 # Formulas become MathML, which browsers draw by themselves: no script, nothing from the network.
 # Docutils, which Sphinx needs anyway, has the converter. (MathJax is 2 MB beside the site or comes
@@ -103,6 +151,8 @@ html_show_search_summary = False  # which asks for pages, and of files a browser
 ziamath = find_spec("ziamath")
 fonts = Path(ziamath.origin).parent / "fonts" if ziamath and ziamath.origin else HERE / "_static"
 html_static_path = ["_static", str(fonts / "STIXTwoMath-Regular.ttf")]
+html_js_files = ["copy.js"]
+html_favicon = "_static/logo.svg"
 html_math_renderer = "mathml"
 THIN = '<mspace width="0.17em"/>'  # as in log p, and not as in exp(x)
 
@@ -153,19 +203,32 @@ def add_contents(app: Any, page: str, source: list[str]) -> None:
 
 
 def show_by_theme(app: Any, doctree: Any) -> None:
-    """Replace an image by two where there is another for dark pages: x.svg and x-dark.svg."""
+    """Replace an image by its forms for light and dark pages and for phones, as far as there are.
+
+    They are x.svg, x-dark.svg, x-narrow.svg and x-narrow-dark.svg.
+    """
     from docutils import nodes
 
     folder = (HERE / app.env.docname).parent
     for image in list(doctree.findall(nodes.image)):
         path = Path(image["uri"])
-        dark = path.with_stem(f"{path.stem}-dark")
+        narrow, dark = (path.with_stem(f"{path.stem}-{form}") for form in ("narrow", "dark"))
+        forms = {path: []}
+        if (folder / narrow).exists():
+            forms = {path: ["only-wide"], narrow: ["only-narrow"]}
         if (folder / dark).exists():
+            light = {one: [*classes, "only-light"] for one, classes in forms.items()}
+            forms = light | {
+                one.with_stem(f"{one.stem}-dark"): [*classes, "only-dark"]
+                for one, classes in forms.items()
+            }
+        shown = []
+        for one, classes in forms.items():
             other = image.deepcopy()
-            other["uri"] = str(dark)
-            image["classes"].append("only-light")
-            other["classes"].append("only-dark")
-            image.parent.insert(image.parent.index(image) + 1, other)
+            other["uri"] = str(one)
+            other["classes"].extend(classes)
+            shown.append(other)
+        image.replace_self(shown)
 
 
 def trim_code(app: Any, doctree: Any) -> None:
@@ -196,6 +259,27 @@ def load_explorables(app: Any, page: str, template: str, context: Any, doctree: 
         app.add_js_file("explore.js", loading_method="defer")
 
 
+def write_texts(app: Any, error: Exception | None) -> None:
+    """Write the text of all pages for the snippets of the search: see _static/snippets.js."""
+    if error:
+        return
+    from docutils import nodes
+
+    texts = {}
+    for page in sorted(app.env.found_docs):
+        parts = app.env.get_doctree(page).findall(nodes.paragraph)
+        texts[page] = " ".join(" ".join(part.astext() for part in parts).split())
+    script = f"const genusTexts = {json.dumps(texts, ensure_ascii=False)};\n"
+    (Path(app.outdir) / "_static" / "texts.js").write_text(script, encoding="utf-8")
+
+
+def load_texts(app: Any, page: str, template: str, context: Any, doctree: Any) -> None:
+    """Load the text of all pages on the page of the search only."""
+    if page == "search":
+        app.add_js_file("texts.js", loading_method="defer")
+        app.add_js_file("snippets.js", loading_method="defer")
+
+
 def list_parameters(
     app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
@@ -224,6 +308,37 @@ def list_parameters(
     lines[:] = found
 
 
+def see_also(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Add the related names, and the guide, to the docstring of a public name."""
+    package, _, short = name.partition(".")
+    if package != "genus" or short not in SEE_ALSO:
+        return
+    others, guide = SEE_ALSO[short]
+    links = ", ".join(f":py:obj:`~genus.{other}`" for other in others)
+    lines += ["", ".. seealso::", "", f"   {links}; the guide :doc:`/{guide}`", ""]
+
+
+ARRAY = re.compile(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]")
+LIKE = re.compile(r"_Buffer \| _SupportsArray.*?_NestedSequence\[complex \| bytes \| str\]")
+
+
+def shorten_types(app: Any, doctree: Any) -> None:
+    """Write NumPy's types in signatures as people do: ndarray[float64], ArrayLike."""
+    from docutils import nodes
+    from sphinx import addnodes
+
+    kinds = (addnodes.desc_sig_name, addnodes.desc_returns, addnodes.desc_annotation)
+    for node in [node for kind in kinds for node in doctree.findall(kind)]:
+        before = node.astext()
+        after = ARRAY.sub(lambda m: "ndarray" if m[1] == "Any" else f"ndarray[{m[1]}]", before)
+        after = LIKE.sub("ArrayLike", after)
+        if after != before:
+            node.children[:] = [nodes.Text(after.removeprefix(" -> "))]
+    for given in doctree.findall(addnodes.desc_parameterlist):  # many fit into one line now
+        room = python_maximum_signature_line_length
+        given["multi_line_parameter_list"] = len(given.parent.astext()) > room
+
+
 def leave_out(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """What is inherited from elsewhere is documented there."""
     module = getattr(obj, "__module__", None) or ""
@@ -236,10 +351,14 @@ def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("builder-inited", write_explorables)
     app.connect("html-page-context", load_explorables)
+    app.connect("html-page-context", load_texts)
+    app.connect("build-finished", write_texts)
     app.connect("source-read", add_contents)
     app.connect("doctree-read", show_by_theme, priority=100)  # before images are collected
     app.connect("doctree-read", trim_code)
+    app.connect("doctree-read", shorten_types)
     app.connect("autodoc-process-docstring", list_parameters)
+    app.connect("autodoc-process-docstring", see_also)
     app.connect("autodoc-skip-member", leave_out)
     for name in TEXT:
         app.add_lexer(name, TextLexer)

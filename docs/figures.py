@@ -1,26 +1,42 @@
-"""Draw the pictures of the front page: `python docs/figures.py` writes them to docs/images.
+"""Draw the pictures of the guides: `python docs/figures.py` writes them to docs/images.
 
-The first shows three classes with the boundaries between them, and a message explained. The second
-shows figures that are printed in benchmarks.md: log loss beside other classifiers, and the speed-up
-over scikit-learn.
+A picture of a page shows the models that the code of this page fits: `names_of` runs that code.
+"peers" shows figures that are printed in benchmarks.md. Pictures of several panels also have a
+narrow form, for phones.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from doctest import DocTestParser
+from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from sklearn.datasets import load_iris
+import numpy as np
+from scipy import stats
+from sklearn.datasets import load_digits, load_iris
 
-from genus import GDA, TextClassifier
+from genus import GDA, BernoulliNB, TextClassifier
 from genus.persistence.atomic import write_whole
-from genus.plots import BoundaryDisplay, EvidenceDisplay, style
+from genus.plots import (
+    BoundaryDisplay,
+    ColumnDensityDisplay,
+    DependenceDisplay,
+    EvidenceDisplay,
+    ImageDisplay,
+    LearningCurveDisplay,
+    NormalityDisplay,
+    style,
+)
 from genus.plots.notes import HAM, SPAM
-from genus.plots.style import WIDE, as_file, colours, sheet
+from genus.plots.style import NARROW, WIDE, as_file, colour, colours, hatch, look, sheet
 
 HERE = Path(__file__).parent
-MESSAGE = "Claim your free lunch at noon now"
+MESSAGE = "Claim your free lunch now"
 # The line of a job in benchmarks.md, the peer's line below it, and what the chart calls it.
 JOBS = (
     ("GDA fit, 500k×100", "scikit-learn LDA(solver='svd')", "discriminant analysis"),
@@ -37,10 +53,130 @@ PEERS = (
 )
 
 
-def front() -> Any:
+@cache
+def names_of(page: str, until: str) -> dict[str, Any]:
+    """Run the code of a page up to the line that begins with `until`, and return its names."""
+    names: dict[str, Any] = {}
+    for example in DocTestParser().get_examples((HERE / f"{page}.md").read_text()):
+        if example.source.startswith(until):
+            return names
+        with redirect_stdout(StringIO()):
+            exec(example.source, names)  # our own page
+    raise ValueError(f"{page}.md has no line that begins with {until!r}.")
+
+
+def tables_columns(narrow: bool = False) -> Any:
+    """Three columns of the table on the page about tables, in each class."""
+    page = names_of("tables", "print(model.summary())")
+    axes = sheet(NARROW, 5.4).subplots(3, 1) if narrow else sheet(WIDE, 2.3).subplots(1, 3)
+    for ax, column in zip(axes, ("visits", "age", "plan"), strict=True):
+        ColumnDensityDisplay.from_estimator(page["model"], column, page["customers"], ax=ax)
+        if column != "visits":
+            ax.get_legend().remove()  # the same in all
+    return axes[0].figure
+
+
+def explaining_row() -> Any:
+    """The contributions of the columns of wine to a prediction."""
+    explanation = names_of("explaining", "print(explanation.describe")["explanation"]
+    ax = sheet(1.4 * NARROW, 2.2).subplots()
+    return EvidenceDisplay.from_explanation(explanation, most=6, ax=ax).figure_
+
+
+def explaining_table(narrow: bool = False) -> Any:
+    """How the odds of a loan depend on debt, and on debt and income."""
+    table = names_of("explaining", "why = table.explain")["table"]
+    one, two = sheet(NARROW, 5.0).subplots(2, 1) if narrow else sheet(WIDE, 2.6).subplots(1, 2)
+    DependenceDisplay.from_estimator(table, "debt", ax=one)
+    DependenceDisplay.from_estimator(table, "debt", "income", ax=two)
+    return one.figure
+
+
+def plots_column() -> Any:
+    """A column of iris, in each class."""
+    model = names_of("plots", "display = ColumnDensityDisplay")["model"]
+    ax = sheet(NARROW, 2.6).subplots()
+    return ColumnDensityDisplay.from_estimator(model, "petal length (cm)", ax=ax).figure_
+
+
+def text_evidence() -> Any:
+    """What each word of the message on the page about texts adds."""
+    model = names_of("text", "batches =")["model"]
+    ax = sheet(NARROW, 2.2).subplots()
+    message = "Call now, the frobnicated prize is yours: call today!"
+    return EvidenceDisplay.from_estimator(model, message, ax=ax).figure_
+
+
+def families(narrow: bool = False) -> Any:
+    """Draw p(x|y) of two classes in each of six families."""
+    figure = sheet(NARROW, 5.0) if narrow else sheet(WIDE, 3.4)
+    axes = figure.subplots(*((3, 2) if narrow else (2, 3))).ravel()
+    line, few = np.linspace(0, 10, 201), np.arange(11)
+    curves = {
+        "GaussianNB, GDA": ("a measurement", stats.norm(3, 1), stats.norm(6, 1.4)),
+        "GammaNB": ("a positive number", stats.gamma(2, scale=0.8), stats.gamma(5, scale=1)),
+    }
+    for ax, (title, (told, *classes)) in zip(axes, curves.items(), strict=False):
+        for k, one in enumerate(classes):
+            ax.plot(line, one.pdf(line), **look(k))
+            ax.fill_between(line, one.pdf(line), color=colour(k), alpha=0.12, linewidth=0)
+        ax.set(title=title, xlabel=told, xticks=[0, 5, 10])
+    bars = {
+        "PoissonNB": ("a number of events", few, *(stats.poisson(λ).pmf(few) for λ in (2, 6))),
+        "BernoulliNB": ("yes or no", ("no", "yes"), (0.8, 0.2), (0.35, 0.65)),
+        "CategoricalNB": ("a category", ("red", "blue", "green"), (0.6, 0.3, 0.1), (0.2, 0.3, 0.5)),
+        "CategoricalNB with bins": (
+            "a number, cut",
+            ("< 2", "2–4", "4–6", "≥ 6"),
+            (0.4, 0.1, 0.1, 0.4),
+            (0.1, 0.4, 0.4, 0.1),
+        ),
+    }
+    for ax, (title, (told, values, *classes)) in zip(axes[2:], bars.items(), strict=True):
+        for k, shares in enumerate(classes):
+            at = np.arange(len(values)) + 0.4 * (k - 0.5)
+            drawn = {"color": colour(k), "hatch": hatch(k), "edgecolor": colours()["page"]}
+            ax.bar(at, shares, 0.4, linewidth=0, **drawn)
+        ticks = range(0, 11, 5) if len(values) > 5 else range(len(values))
+        ax.set(title=title, xlabel=told, xticks=ticks, xticklabels=[values[i] for i in ticks])
+    for ax in axes:
+        ax.set(yticks=[], ylim=(0, None))
+        ax.spines["left"].set_visible(False)
+    return figure
+
+
+def merging() -> Any:
+    """Draw how often each pixel is inked: in the digits of two parts, and in all of them."""
+    X, y = load_digits(return_X_y=True)
+    parts = [BernoulliNB(binarize=7.5).fit(X[s], y[s]) for s in (slice(1200), slice(1200, None))]
+    rows = {"    1,200": parts[0], "+    597": parts[1], "= 1,797": parts[0] + parts[1]}
+    figure = sheet(WIDE, 2.3)
+    axes = figure.subplots(len(rows), 10)
+    top = rows["= 1,797"].feature_count_.max()
+    for row, (label, model) in zip(axes, rows.items(), strict=True):
+        images = model.feature_count_.reshape(-1, 8, 8)
+        ImageDisplay(images, model.classes_).plot(ax=row, vmin=0, vmax=top)
+        row[0].set_ylabel(label, rotation=0, ha="right", va="center")
+    for place in axes[1:].flat:
+        place.set_title("")
+    return figure
+
+
+def compare_wine(narrow: bool = False) -> Any:
+    """The learning curves of the page on comparing, and how normal the classes of wine are."""
+    found = names_of("compare", "print(found.advice")["found"]
+    axes = sheet(NARROW, 6.6).subplots(3, 1) if narrow else sheet(WIDE, 2.6).subplots(1, 3)
+    LearningCurveDisplay.from_comparison(found, ax=axes[:2])
+    NormalityDisplay.from_comparison(found, ax=axes[2])
+    return axes[0].figure
+
+
+def front(narrow: bool = False) -> Any:
     """Iris in two columns by GDA with one Σ for each class, beside the evidence of a message."""
-    figure = sheet(WIDE, 2.9)
-    left, right = figure.subplots(1, 2, width_ratios=[1.1, 1])
+    if narrow:
+        left, right = sheet(NARROW, 4.8).subplots(2, 1, height_ratios=[1.3, 1])
+    else:
+        left, right = sheet(WIDE, 2.9).subplots(1, 2, width_ratios=[1.1, 1])
     iris = load_iris(as_frame=True)
     petals = iris.data[["petal length (cm)", "petal width (cm)"]]
     species = iris.target_names[iris.target]
@@ -50,19 +186,19 @@ def front() -> Any:
     for side in ("left", "center", "right"):
         right.set_title("", loc=side)
     right.set_title(f"“{MESSAGE}”")
-    return figure
+    return left.figure
 
 
-def peers() -> Any:
+def peers(narrow: bool = False) -> Any:
     """Bars of the mean log loss on the sets of UCI, and of speed-ups."""
     page = (HERE / "benchmarks.md").read_text()
-    figure = sheet(WIDE, 2.3)
-    left, right = figure.subplots(1, 2)
+    left, right = sheet(NARROW, 4.2).subplots(2, 1) if narrow else sheet(WIDE, 2.3).subplots(1, 2)
     bars(left, PEERS, log_losses(page), "{:.3f}")
-    left.set_title("Mean log loss, 20 data sets (less is better)")
+    title = "Mean log loss, 20 data sets (less is better)"
+    left.set_title(title.replace(" (", "\n(") if narrow else title)
     bars(right, [told for *_, told in JOBS], [speed_up(page, *job[:2]) for job in JOBS], "{:.0f} ×")
     right.set_title("Speed-up over scikit-learn")
-    return figure
+    return left.figure
 
 
 def bars(ax: Any, names: Any, values: Any, told: str) -> None:
@@ -91,17 +227,30 @@ def speed_up(page: str, job: str, peer: str) -> float:
     return float(line.split("|")[3])
 
 
-FIGURES = {"front": front, "peers": peers}
+FIGURES: dict[str, Callable[..., Any]] = {
+    "front": front,
+    "peers": peers,
+    "tables-columns": tables_columns,
+    "explaining-row": explaining_row,
+    "explaining-table": explaining_table,
+    "plots-column": plots_column,
+    "text-evidence": text_evidence,
+    "families": families,
+    "merging": merging,
+    "compare/wine": compare_wine,
+}
+STACKED = ("front", "peers", "tables-columns", "explaining-table", "families", "compare/wine")
 
 
-def drawn(name: str, dark: bool = False) -> bytes:
+def drawn(name: str, dark: bool = False, narrow: bool = False) -> bytes:
     """Return a picture as SVG; each time the same."""
     with style(dark):
-        return as_file(FIGURES[name](), "svg")
+        return as_file(FIGURES[name](**({"narrow": True} if narrow else {})), "svg")
 
 
 if __name__ == "__main__":
     for name in FIGURES:
-        for dark in (False, True):
-            path = HERE / "images" / f"{name}{'-dark' if dark else ''}.svg"
-            write_whole(path, drawn(name, dark))
+        for narrow in (False, True) if name in STACKED else (False,):
+            for dark in (False, True):
+                form = f"{'-narrow' if narrow else ''}{'-dark' if dark else ''}"
+                write_whole(HERE / "images" / f"{name}{form}.svg", drawn(name, dark, narrow))

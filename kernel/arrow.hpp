@@ -1,4 +1,4 @@
-// Columns of strings from any library that speaks Arrow, by its C data interface, without a copy.
+// Columns of strings from any library that supports Arrow's C data interface, without a copy.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-// The structures of https://arrow.apache.org/docs/format/CDataInterface.html, as they must be.
+// The structures of https://arrow.apache.org/docs/format/CDataInterface.html, as specified.
 extern "C" {
 struct ArrowSchema {
     const char *format, *name, *metadata;
@@ -38,10 +38,10 @@ struct ArrowArrayStream {
 
 namespace genus::arrow {
 
-// One of the structures, released when nobody needs it any more.
+// One of the structures, released when it is no longer needed.
 template <class T> struct Owned : T {
     Owned() : T{} {}
-    explicit Owned(T* from) : T(*from) { from->release = nullptr; }  // moved, as the interface says
+    explicit Owned(T* from) : T(*from) { from->release = nullptr; }  // moved, as specified
     Owned(const Owned&) = delete;
     Owned& operator=(const Owned&) = delete;
     ~Owned() {
@@ -51,14 +51,14 @@ template <class T> struct Owned : T {
 
 enum class Layout { utf8, large_utf8, views, other };
 
-// What a column that holds no strings is called: its format, or that it is a dictionary.
+// The name of a column that holds no strings: its format, or "dictionary".
 inline std::string name_of(const ArrowSchema& schema) {
     if (std::string_view(schema.format) == "+s")
         return "table of " + std::to_string(schema.n_children) + " columns";
     return schema.dictionary ? "dictionary" : schema.format;
 }
 
-// Strings, or bytes that are to be UTF-8.
+// Strings, or bytes that must be UTF-8.
 inline Layout layout_of(const ArrowSchema& schema) {
     const std::string_view format = schema.format;
     if (schema.dictionary) return Layout::other;
@@ -71,7 +71,7 @@ inline Layout layout_of(const ArrowSchema& schema) {
 struct Column {
     std::string format;
     Layout layout;
-    bool in_table;  // the only column of one
+    bool in_table;  // the only column of a table
     std::vector<std::shared_ptr<Owned<ArrowArray>>> chunks;
 
     const ArrowArray& of(const ArrowArray& chunk) const {

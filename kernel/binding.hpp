@@ -1,4 +1,4 @@
-// What all bindings share: types of arrays, checks, and arrays that are given away.
+// What all bindings share: types of arrays, checks, and arrays that Python owns.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Evidence in lessons by counts without their block; the formulas are in genus/mail/judgement.py.
+// Log-odds of lessons by the counts without their own block; see genus/mail/judgement.py.
 #pragma once
 
 #include <algorithm>
@@ -8,18 +8,18 @@
 
 namespace genus::blocks {
 
-// Lessons, whose tokens are rows of counts: those of a lesson from where the one before ends.
+// Lessons, whose tokens are rows of counts; the tokens of a lesson follow those of the one before.
 struct Lessons {
     const std::uint32_t* rows;
-    const std::int64_t *sizes, *block;  // (m,) a negative block is none
+    const std::int64_t *sizes, *block;  // (m,); negative for no block
     const std::int64_t* spam;           // (m,) 0 or 1
     const double* weight;               // (m,)
     std::size_t size;
 };
 
-// Tokens, ascending, and counts of ham and spam in all lessons (k, 2); those of the examples to
-// start from. The low 4 bits of a token are its group; those beyond the number of groups are in the
-// last.
+// Tokens, ascending, with the counts of ham and spam in all lessons (k, 2), and the same for the
+// starting examples. The low 4 bits of a token are its group; tokens beyond the number of groups
+// belong to the last one.
 struct Counts {
     const std::uint32_t* tokens;
     const std::int64_t* lessons;
@@ -29,13 +29,13 @@ struct Counts {
     std::size_t number_of_examples, groups;
 };
 
-// How many messages there are of ham and spam, the same of examples, the weight of a message, and
-// λ.
+// The numbers of ham and spam messages, the same for the examples, the weight of a message, and λ.
 struct Scale {
     double messages[2], examples[2], unit, pseudo;
 };
 
-// Σ of log-odds and the number of tokens of each group, (m, groups); tokens no other lesson holds.
+// The sum of log-odds and the number of tokens by group, (m, groups), and the number of tokens that
+// no other lesson holds.
 struct Evidence {
     std::vector<double> sums, numbers, fresh;
 };
@@ -52,8 +52,7 @@ inline Evidence without_block(const Lessons& lessons, const Counts& counts, cons
         return lessons.block[a] < lessons.block[b];
     });
     std::vector<double> own(2 * counts.size);
-    std::vector<std::uint32_t> example(
-        counts.size);  // where it is among the examples, and one more
+    std::vector<std::uint32_t> example(counts.size);  // position among the examples, plus one
     for (std::size_t row = 0, at = 0; row < counts.size; ++row) {
         while (at < counts.number_of_examples && counts.examples[at] < counts.tokens[row]) ++at;
         if (at < counts.number_of_examples && counts.examples[at] == counts.tokens[row])

@@ -1,5 +1,4 @@
-// Buckets of counts: of all tokens with the same high 16 bits, how much ham and spam holds each.
-// The format is described in genus/mail/store/packing.py.
+// Buckets of counts: the ham and spam counts of all tokens with the same high 16 bits.
 #pragma once
 
 #include <array>
@@ -12,15 +11,15 @@ namespace genus::buckets {
 
 constexpr std::int64_t unit = 256;  // the count of one message
 constexpr std::int64_t few = 15,
-                       large = 255;        // messages too many for half a byte, and what is there
-constexpr std::size_t head = 5, wide = 6;  // bytes before the tokens, and of a large count
+                       large = 255;  // more messages than half a byte holds; marks a large count
+constexpr std::size_t head = 5, wide = 6;  // bytes before the tokens, and bytes of a large count
 
 struct Entry {
     std::uint32_t token;
     std::int64_t ham, spam;
 };
 
-// The checksum of zlib (CRC-32), from a start on.
+// The checksum of zlib (CRC-32), continued from a start value.
 inline std::uint32_t crc(std::string_view text, std::uint32_t start) {
     static constexpr auto table = [] {
         std::array<std::uint32_t, 256> made{};
@@ -71,7 +70,7 @@ inline bool read(std::uint32_t number, std::string_view bucket, std::vector<Entr
     return at == bucket.size();
 }
 
-// Entries of one bucket, ascending, as its content.
+// The content of a bucket with these entries, which are ascending.
 inline std::string written(std::uint32_t number, const Entry* entries, std::size_t size) {
     std::string tokens, codes, wides;
     for (const Entry* each = entries; each != entries + size; ++each) {
@@ -93,8 +92,8 @@ inline std::string written(std::uint32_t number, const Entry* entries, std::size
     return bucket + content;
 }
 
-// Entries of one bucket and what is to be added to some of them, both ascending; entries without
-// counts are left out. False if counts would be negative.
+// Add changes to the entries of a bucket, both ascending; entries without counts are left out.
+// Returns false if a count would be negative.
 inline bool merge(const std::vector<Entry>& held, const Entry* more, std::size_t size,
                   std::vector<Entry>& to) {
     const Entry* const end = more + size;

@@ -25,8 +25,8 @@ GENUS_CLONES inline void above_tile(const Tile<double>& tile, const Labels& labe
     }
 }
 
-// Bytes need no conversion: x > threshold is x >= least, counted in bytes that spill before they
-// overflow.
+// Bytes need no conversion: x > threshold is x >= least, counted in bytes that are added up before
+// they overflow.
 struct ByteCounts {
     std::size_t classes, n;
     Buffer<std::uint8_t> counts = zeros<std::uint8_t>(classes * n);
@@ -123,7 +123,7 @@ inline Buffer<double> tally_codes(const Table& X, const Labels& labels, const La
     return counts.total();
 }
 
-// a - b, zero where both agree to `rounding` of the larger, unless both are whole numbers.
+// a - b, but zero where both agree to `rounding` of the larger, unless both are whole numbers.
 inline Buffer<double> subtract(const double* a, const double* b, std::size_t size, double rounding,
                                std::size_t threads) {
     auto out = zeros<double>(size);

@@ -12,14 +12,15 @@
 
 namespace genus {
 
-// Cells of 2^exponent up to 2^(bits + 1) of them from zero, and beyond of 2^-bits of the number.
+// Cells are 2^exponent wide for the first 2^(bits + 1) cells from zero; beyond, 2^-bits of the
+// number.
 struct Grid {
     int exponent, bits;
     double per_step = std::ldexp(1.0, -exponent);
 
     std::int64_t key(double x) const {
         const bool negative = x < 0;
-        // Cells hold their lower end: of a negative number, the next one towards zero decides.
+        // Cells include their lower end: for a negative number, the next one towards zero decides.
         const auto size = std::bit_cast<std::int64_t>(std::abs(x)) - negative;
         const std::int64_t e = (size >> 52) - 1023 - exponent, one = std::int64_t{1} << bits;
         const std::int64_t place =
@@ -29,7 +30,7 @@ struct Grid {
     }
 };
 
-// The distinct cells, ascending, and the place of every number's cell among them; -1 for NaN.
+// The distinct cells, ascending, and the position of every number's cell among them; -1 for NaN.
 inline Unique<std::int64_t> grid_codes(const double* data, std::ptrdiff_t stride, std::size_t m,
                                        const Grid& grid, std::size_t threads) {
     constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
@@ -57,7 +58,7 @@ inline Unique<std::int64_t> grid_codes(const double* data, std::ptrdiff_t stride
         std::fill_n(codes.get(), m, std::int64_t{-1});
         return {{}, std::move(codes)};
     }
-    if (most - least >= many) {  // too far apart for a table of all between
+    if (most - least >= many) {  // too far apart for a table of all cells in between
         auto unique = unique_codes(codes.get(), 1, m, threads);
         if (unique.values.front() == none) {
             unique.values.erase(unique.values.begin());
@@ -81,7 +82,7 @@ inline Unique<std::int64_t> grid_codes(const double* data, std::ptrdiff_t stride
     return {std::move(values), std::move(codes)};
 }
 
-// 1 and how many of the ascending edges are not above each number; 0 for NaN.
+// 1 plus the number of ascending edges that are not above each number; 0 for NaN.
 inline Buffer<std::int32_t> between_edges(const double* data, std::ptrdiff_t stride, std::size_t m,
                                           const double* edges, std::size_t count,
                                           std::size_t threads) {

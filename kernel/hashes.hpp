@@ -1,18 +1,18 @@
-// Hashes that are the same on every machine: rows of a sample are known again by them.
+// Hashes that are the same on every machine, which identify the rows of a sample.
 #pragma once
 
 #include "texts.hpp"
 
 namespace genus {
 
-// What stands for a token in a sample: the high half of its hash, whose lowest bit says whether it
-// is a run of several words.
+// The token's key in a sample: the high half of its hash, whose lowest bit marks a run of several
+// words.
 inline std::uint32_t token_of(std::string_view word) {
     const auto high = static_cast<std::uint32_t>(stable_hash(word) >> 32);
     return (high & ~1u) | (word.find(' ') != std::string_view::npos);
 }
 
-// Σ over the tokens of each text of their mixed numbers: the same for texts of the same tokens.
+// The sum of the mixed keys of each text's tokens, which is equal for texts with equal tokens.
 struct TextHashes {
     Buffer<std::uint64_t> hashes;
     Problem problem;

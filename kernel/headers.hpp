@@ -1,4 +1,4 @@
-// The headers of a message: as they stand in it, and as tokens.
+// The headers of a message: as they are, and as tokens.
 #pragma once
 
 #include <utility>
@@ -11,7 +11,7 @@ namespace genus::mail {
 // A header by its name, in lower case, and its value on one line.
 struct Field {
     std::string name, value;
-    bool cut;  // whether the value has more bytes than were asked for
+    bool cut;  // whether the value is longer than requested
 
     // Whether the value is ASCII without encoded words (RFC 2047).
     bool is_plain() const {
@@ -20,7 +20,7 @@ struct Field {
     }
 };
 
-// White space of ASCII, as Python has it for bytes.
+// ASCII white space, as in Python's bytes.
 inline bool is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -31,7 +31,7 @@ inline View without_blanks(View text) {
     return text;
 }
 
-// The bytes of a line and of those that continue it, from a place on.
+// The bytes of a line and its continuation lines, from a position on.
 inline View folded_line(View head, std::size_t at) {
     std::size_t end = at;
     do {
@@ -42,7 +42,7 @@ inline View folded_line(View head, std::size_t at) {
     return head.substr(at, end - 1 - at);
 }
 
-// Up to 76 characters that can be seen, and no colon; blanks may follow. Empty if it is no name.
+// Up to 76 printable characters without a colon; blanks may follow. Empty if it is not a name.
 inline View name_of(View text) {
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
     const bool is_long = text.size() > 76;
@@ -51,7 +51,7 @@ inline View name_of(View text) {
     return text;
 }
 
-// Headers of a head, at most so many, and so many bytes of each; lines that are none are skipped.
+// At most this many headers of a head, and this many bytes of each; other lines are skipped.
 inline std::vector<Field> read_fields(View head, std::size_t lines, std::size_t most,
                                       std::size_t longest) {
     std::vector<Field> found;
@@ -79,7 +79,7 @@ inline std::vector<Field> read_fields(View head, std::size_t lines, std::size_t 
     return found;
 }
 
-// A header as it is hashed: its name, and its value with one blank for each run of them.
+// A header in the form that is hashed: its name, and its value with runs of blanks collapsed.
 inline std::string sent_line(const Field& field) {
     std::string line = field.name + ':';
     bool gap = false;
@@ -95,7 +95,7 @@ inline std::string sent_line(const Field& field) {
     return line + '\n';
 }
 
-// Letters of the groups that tokens of headers are in.
+// Letters of the groups of header tokens.
 struct HeaderGroups {
     char people, route, form;
 };
@@ -104,7 +104,7 @@ class HeaderTokens {
 public:
     explicit HeaderTokens(const HeaderGroups& groups) : group_(groups) {}
 
-    // Values are decoded to UTF-8, with small letters beyond ASCII; names must outlive this.
+    // Values are UTF-8, with letters beyond ASCII in lower case; names must outlive this.
     void add(View name, View value) {
         if (!is_in(names_, name)) {
             names_.push_back(name);
@@ -129,7 +129,7 @@ public:
         }
     }
 
-    // After the last header: what is missing.
+    // After the last header: tokens for missing headers.
     const std::string& lines() {
         tokens_.add(group_.form, "hops:", std::to_string(std::min<std::size_t>(hops_, 8)));
         for (View name : {"from", "to", "subject", "date", "message-id", "mime-version",
@@ -151,7 +151,7 @@ private:
         return std::find(few.begin(), few.end(), text) != few.end();
     }
 
-    // Readers show the first of these.
+    // Mail readers show the first of these.
     static bool is_once(View name) {
         return name == "subject" || name == "from" || name == "reply-to" || name == "date" ||
                name == "message-id";
@@ -163,7 +163,7 @@ private:
         return found;
     }
 
-    // Addresses, their hosts, and names; how many addresses there are.
+    // Addresses, their hosts and names, and the number of addresses.
     std::size_t people(View header, View value) {
         std::size_t count = 0, from = 0;
         rest_.clear();
@@ -188,7 +188,7 @@ private:
 
     static bool is_host(char c) { return is_label(c) || c == '.'; }
 
-    // Where the characters begin that may stand before an @: 64 at most.
+    // Where the characters before an @ begin: at most 64.
     static std::size_t local_start(View value, std::size_t from, std::size_t at) {
         std::size_t start = at;
         for (std::size_t characters = 0; start > from && characters < 64; ++characters) {
@@ -234,7 +234,7 @@ private:
         }
     }
 
-    // A host that passed the message on, as it tells.
+    // A host that relayed the message, according to itself.
     void hop(View value) {
         hosts_.clear();
         for (std::size_t at = 0; at < value.size();) {
@@ -289,7 +289,7 @@ private:
             hosts(id.substr(at + 1), [&](View each) { tokens_.add(group_.form, "id@", each); });
     }
 
-    // Its words, and numbers of versions.
+    // Its words, and version numbers.
     void program(View header, View value) {
         before_.assign(header);
         before_ += ':';

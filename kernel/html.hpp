@@ -1,8 +1,8 @@
-// HTML as a reader of mail sees it: its text, the text that cannot be seen, tags and links.
+// HTML as a reader of mail sees it: visible text, hidden text, tags and links.
 //
-// A scanner, not a parser: mail's HTML is seldom well-formed, and what matters is that it takes
-// linear time whatever comes. Tags within a line leave no trace in the text ("v<b></b>iagra" is one
-// word), others end a line. Character references stay as they are.
+// A scanner, not a parser: the HTML in mail is seldom well-formed, and time must be linear for any
+// input. Tags within a line leave no trace in the text ("v<b></b>iagra" is one word), others end a
+// line. Character references stay as they are.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,12 @@ namespace genus::html {
 
 struct Page {
     std::string seen, hidden;
-    std::string marks;  // one a line: <tag, tag.attribute, attribute=value, or =URL
+    std::string marks;  // one per line: <tag, tag.attribute, attribute=value, or =URL
     std::size_t comments = 0;
-    std::size_t lost = 0;  // characters of what is seen that were cut off
+    std::size_t lost = 0;  // visible characters that were cut off
 };
 
-constexpr std::size_t deepest = 200;  // elements that are remembered as open
+constexpr std::size_t deepest = 200;  // open elements that are remembered
 constexpr int unknown = -1;           // a colour
 
 inline char lower(char c) {
@@ -62,7 +62,7 @@ bool is_any(std::string_view name, const std::array<std::string_view, N>& names)
     return false;
 }
 
-// All others leave no trace in the text, also those that no browser knows.
+// All others leave no trace in the text, including tags that no browser knows.
 constexpr std::array<std::string_view, 60> of_lines{
     "address",  "article",  "aside",      "blockquote", "body",     "br",    "caption",
     "center",   "col",      "colgroup",   "dd",         "dir",      "div",   "dl",
@@ -108,7 +108,7 @@ inline int digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// rgb(255, 255, 255), also with an alpha, which makes no difference here.
+// rgb(255, 255, 255), also with an alpha, which is ignored.
 inline int rgb_of(std::string_view text) {
     int value = 0, channel = 0, channels = 0;
     bool digits = false;
@@ -142,7 +142,7 @@ inline int colour_of(std::string_view text) {
     return value;
 }
 
-// Whether nobody can tell two colours apart: every channel within a sixteenth of its range.
+// Whether two colours are indistinguishable: every channel within a sixteenth of its range.
 inline bool is_same_colour(int a, int b) {
     for (int shift : {0, 8, 16})
         if (std::abs((a >> shift & 255) - (b >> shift & 255)) > 16) return false;
@@ -194,7 +194,7 @@ struct Look {
         if (value != unknown) colour = value;
     }
 
-    // -999px and the like.
+    // -999px and similar.
     static bool is_far_out(std::string_view value) {
         return value.size() > 4 && value.front() == '-' && digit(value[1]) >= 0 &&
                digit(value[2]) >= 0 && digit(value[3]) >= 0;
@@ -211,7 +211,7 @@ struct Look {
     // Up to one pixel or point.
     static bool is_tiny(std::string_view value) {
         if (starts(value, "0.") || starts(value, ".")) {
-            // 0.9em is legible, and 0.9px is not.
+            // 0.9em is readable, 0.9px is not.
             const auto unit = value.find_last_of("0123456789.") + 1;
             return is_nothing(value) || starts(value.substr(unit), "px") ||
                    starts(value.substr(unit), "pt");
@@ -221,7 +221,7 @@ struct Look {
     }
 };
 
-// White space and what has no width, but for what is rare.
+// White space and characters without width, except rare ones.
 inline bool is_blank(std::uint32_t code) {
     return (code >= 9 && code <= 13) || code == ' ' || code == 0xA0 || code == 0xAD ||
            code == 0x34F || code == 0x61C || (code >= 0x2000 && code <= 0x200F) ||
@@ -229,7 +229,7 @@ inline bool is_blank(std::uint32_t code) {
            code == 0x2800 || code == 0x3000 || code == 0x3164 || code == 0xFEFF;
 }
 
-// How many bytes the character or reference has with which a text begins, if it is blank, or 0.
+// The bytes of the blank character or reference at the start of a text, or 0.
 inline std::size_t blank_size(std::string_view text) {
     constexpr std::array<std::string_view, 9> names{"&nbsp", "&zwnj",   "&zwj", "&shy",    "&ensp",
                                                     "&emsp", "&thinsp", "&tab", "&newline"};
@@ -282,8 +282,8 @@ inline void squeeze(std::string& text) {
     text.resize(out);
 }
 
-// A text of no more than so many bytes, less runs of blanks if it has more; how many characters
-// were cut off.
+// A text cut to this many bytes, after runs of blanks are shortened if necessary; and the number of
+// characters that were cut off.
 inline std::size_t bound(std::string& text, std::size_t most) {
     const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
     if (text.size() <= most) return 0;
@@ -332,8 +332,8 @@ private:
     std::size_t at_ = 0;
     Page page_;
     Look look_;
-    std::vector<Open> open_;  // with the look outside of each
-    // What was looked for in vain is not to be found further on either: this keeps time linear.
+    std::vector<Open> open_;  // with the style outside of each
+    // If a search fails once, it also fails further on; remembering this keeps time linear.
     bool no_comment_ends_ = false;
     std::array<bool, 2> no_quote_ends_{};
     std::array<bool, never_seen.size()> no_element_ends_{};
@@ -347,7 +347,7 @@ private:
                          : no_comment_ends_ ? text_.npos
                                             : text_.find("-->", at_ + 1);
         if (proper && end == text_.npos) no_comment_ends_ = true;
-        // An unclosed comment hides no more than its own tag.
+        // An unclosed comment hides only its own tag.
         if (end == text_.npos) {
             const auto close = text_.find('>', at_);
             at_ = close == text_.npos ? text_.size() : close + 1;
@@ -459,7 +459,7 @@ private:
                 return text_.substr(start, end - start);
             }
             none = true;
-            end = start;  // an unclosed quote: as if it were none
+            end = start;  // treat an unclosed quote as none
         }
         while (end < text_.size() && !is_space(text_[end]) && text_[end] != '>') ++end;
         at_ = end;

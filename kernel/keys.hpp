@@ -1,4 +1,4 @@
-// The distinct values of a column, in order, and the place of every row's value among them.
+// The distinct values of a column, in order, and the position of every row's value among them.
 #pragma once
 
 #include <algorithm>
@@ -85,7 +85,7 @@ Unique<T> unique_codes(const T* data, std::ptrdiff_t stride, std::size_t m, std:
     });
     if (std::find(failed.begin(), failed.end(), 1) != failed.end()) throw std::bad_alloc();
 
-    // Runs of (value, number), one for each part: sorted on its thread, then merged.
+    // Runs of (value, number), one for each part, sorted on its thread and then merged.
     struct Entry {
         T value;
         std::size_t number;

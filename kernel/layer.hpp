@@ -25,7 +25,7 @@ struct LayerSums {
     Buffer<double> curvature;  // (G + K, G + K)
 };
 
-// A class so improbable adds nothing to a curvature that is to be solved: most of many do not.
+// Such an improbable class changes the curvature by less than matters; most of many classes are so.
 constexpr double NEGLIGIBLE = 1e-10;
 
 // Outer products are added to the curvature so many at a time: each of its entries is then read and
@@ -105,7 +105,8 @@ inline void layer_rows(const LayerInput& in, const double* θ, std::size_t begin
     add_outer(centred, G, curvature, D);
 }
 
-// The parts that rows are summed in do not depend on the threads, and so the sums do not.
+// The parts in which rows are summed do not depend on the number of threads, so neither do the
+// sums.
 inline LayerSums layer_sums(const LayerInput& in, const double* θ, int order, std::size_t threads) {
     const std::size_t D = in.G + in.K, size = 1 + (order > 0 ? D : 0) + (order > 1 ? D * D : 0);
     const std::size_t parts = std::clamp<std::size_t>(in.rows / 256, 1, 16);
@@ -130,13 +131,13 @@ inline LayerSums layer_sums(const LayerInput& in, const double* θ, int order, s
     return out;
 }
 
-// What G experts say of rows: scores of K classes each, and what is added to their weighted sum.
+// The scores of K classes by G experts for rows, and what is added to their weighted sum.
 struct Experts {
     const double* evidence;  // (rows, width), of which (G + 1) K are read
     std::size_t rows, width, G, K;
     const double *weights, *log_share;
     double least, doubt;
-    // Scores that differ by no more are all above the least.
+    // If scores differ by no more than this, none is cut off.
     double safe = -least - std::log(static_cast<double>(K));
     double log_sure = std::log1p(-doubt), log_doubt = std::log(std::max(doubt, 1e-300));
 };
@@ -158,7 +159,8 @@ inline void weigh_row(const Experts& in, const double* evidence, double* said, d
             low = std::min(low, room[k]);
             high = std::max(high, room[k]);
         }
-        // A shift of all classes alike says nothing, so that their sum matters only for the least.
+        // A shift that is the same for all classes changes nothing, so their sum only matters for
+        // cut-offs.
         if (high - low <= in.safe) {
             for (std::size_t k = 0; k < K; ++k) said[k] += in.weights[g] * (room[k] - high);
         } else {
@@ -174,8 +176,9 @@ inline void weigh_row(const Experts& in, const double* evidence, double* said, d
     }
 }
 
-// log((1 - ε) p(k|x) / p(k) + ε) with p(k|x) the softmax of Σ_g w_g max(log p_g(k|x), least) and
-// what is added, (rows, K); p_g(k|x) is the softmax of an expert's scores and log p(k).
+// log((1 - ε) p(k|x) / p(k) + ε), (rows, K), where p(k|x) is the softmax of Σ_g w_g max(log
+// p_g(k|x), least) plus what is added, and p_g(k|x) is the softmax of an expert's scores plus log
+// p(k).
 inline Buffer<double> weigh_experts(const Experts& in, std::size_t threads) {
     auto out = zeros<double>(in.rows * in.K);
     const std::size_t parts = ranges(in.rows * in.G * in.K, threads);

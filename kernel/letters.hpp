@@ -1,4 +1,4 @@
-// Letters as mail's tokens need them, in UTF-8: white space, words, and one form of a text.
+// Letters for mail's tokens, in UTF-8: white space, words, and a normal form of texts.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ inline bool is_ascii_word(char c) {
     return is_letter(c) || is_digit(c) || c == '_';
 }
 
-// What a label of a host is made of.
+// The characters of a host's label.
 inline bool is_label(char c) {
     return is_letter(c) || is_digit(c) || c == '-';
 }
@@ -48,14 +48,14 @@ inline void append_lower(std::string& to, View text) {
     for (char c : text) to += lower(c);
 }
 
-// The bytes of the character at a place, as its first byte says; at most what there is.
+// The bytes of the character at a position, by its first byte; at most what is left.
 inline std::size_t size_at(View text, std::size_t at) {
     const auto c = static_cast<unsigned char>(text[at]);
     const std::size_t size = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 1;
     return std::min(size, text.size() - at);
 }
 
-// The bytes of the white space at a place, of Unicode as Python has it; 0 if there is none.
+// The bytes of the white space at a position, by Unicode as in Python; 0 if there is none.
 inline std::size_t space_at(View text, std::size_t at) {
     const char c = text[at];
     if (is_ascii(c)) return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F);
@@ -68,14 +68,14 @@ inline std::size_t space_at(View text, std::size_t at) {
     return is_en_to_hair ? 3 : 0;
 }
 
-// The bytes of the letter, digit or underscore at a place; 0 if it is none.
+// The bytes of the letter, digit or underscore at a position; 0 if there is none.
 inline std::size_t word_at(View text, std::size_t at) {
     if (is_ascii(text[at])) return is_ascii_word(text[at]);
     const auto found = shingles::character(text, at);
     return found.kind == shingles::Kind::other ? 0 : found.size;
 }
 
-// The first so many characters.
+// The first characters, at most this many.
 inline View first(View text, std::size_t most) {
     std::size_t at = 0;
     if (text.size() <= most) return text;
@@ -89,7 +89,7 @@ inline std::size_t length(View text) {
     return found;
 }
 
-// On one line: runs of white space become a blank each, those at the ends nothing.
+// On one line: runs of white space become one blank, and are removed at the ends.
 inline std::string clean(View text) {
     std::string kept;
     bool gap = false;
@@ -114,7 +114,7 @@ inline View stripped(View text, View of) {
     return text;
 }
 
-// Runs of capitals, small letters and digits as A, a and 0; mixed ones as x.
+// Runs of capitals, small letters and digits as A, a and 0; mixed runs as x.
 inline std::string shape(View text) {
     text = first(text, 80);
     std::string found;
@@ -133,7 +133,7 @@ inline std::string shape(View text) {
     return std::string(first(found, 24));
 }
 
-// A host and the domains that it is in; an address, and the nets that it is in.
+// A host and its parent domains, or an address and its networks.
 template <class Give> void hosts(View name, const Give& give) {
     std::string lowered;
     append_lower(lowered, stripped(name, ".[]"));
@@ -171,8 +171,8 @@ template <class Give> void hosts(View name, const Give& give) {
     }
 }
 
-// Where a host ends that begins at a place: labels with dots between them, two at least; 0 if there
-// is none, and then `label` is where its first label ends.
+// Where a host ends that begins at a position: two or more labels with dots between them. 0 if
+// there is none; `label` is then where its first label ends.
 inline std::size_t host_end(View text, std::size_t at, std::size_t& label) {
     const auto after_label = [text](std::size_t from) {
         while (from < text.size() && is_label(text[from])) ++from;
@@ -186,7 +186,7 @@ inline std::size_t host_end(View text, std::size_t at, std::size_t& label) {
     return end == label ? 0 : end;
 }
 
-// Whole tokens, one a line, each after a letter for its group.
+// Whole tokens, one per line, each after a letter for its group.
 class Tokens {
 public:
     template <class... Parts> void add(char group, const Parts&... parts) {

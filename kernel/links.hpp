@@ -7,12 +7,12 @@
 
 namespace genus::mail {
 
-// Letters of the groups that they are in.
+// Letters of their groups.
 struct LinkGroups {
     char links, structure;
 };
 
-// The first different ones; they must outlive this.
+// The first distinct ones; they must outlive this.
 class Different {
 public:
     explicit Different(std::size_t most) : most_(most) {}
@@ -26,12 +26,12 @@ private:
 
 class LinkTokens {
 public:
-    // At most so many different links of a text, and marks of a page.
+    // At most this many distinct links of a text, and marks of a page.
     LinkTokens(const LinkGroups& groups, std::size_t most) : group_(groups), most_(most) {}
 
     const std::string& lines() const { return tokens_.lines(); }
 
-    // A text with links taken out; \1 and a letter stands for each.
+    // A text with its links removed; each is replaced by \1 and a letter.
     std::string take(View given) {
         std::string text(given);
         std::replace(text.begin(), text.end(), '\1', ' ');
@@ -42,7 +42,7 @@ public:
         return text;
     }
 
-    // Marks of a page, one a line: tags, attributes, and links after =.
+    // Marks of a page, one per line: tags, attributes, and links after =.
     void add_marks(View marks) {
         Different different(most_);
         for (std::size_t at = 0; at < marks.size();) {
@@ -62,7 +62,7 @@ private:
     std::size_t most_;
     Tokens tokens_;
 
-    // Where a link ends that goes on at a place.
+    // Where a link ends that continues at a position.
     static std::size_t link_end(View text, std::size_t at) {
         while (at < text.size()) {
             if (View("\"'<>()").find(text[at]) != View::npos || space_at(text, at)) break;
@@ -157,7 +157,7 @@ private:
         }
     }
 
-    // What follows the scheme: user@host:port/path, of which all but the host may be missing.
+    // What follows the scheme: user@host:port/path; all but the host may be missing.
     void link(View url) {
         const auto before = std::min(url.find_first_of("/@?#"), url.size());
         if (before < url.size() && url[before] == '@') {

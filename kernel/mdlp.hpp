@@ -15,7 +15,7 @@ struct Entropy {
     std::size_t classes = 0;
 
     void add(double count) {
-        if (count <= 1e-9) return;  // what is left of a difference of sums
+        if (count <= 1e-9) return;  // the remainder of a difference of sums
         total += count;
         sum += count * std::log2(count);
         ++classes;
@@ -24,8 +24,7 @@ struct Entropy {
     double bits() const { return total > 0 ? total * std::log2(total) - sum : 0; }
 };
 
-// Before which of V ordered cells to cut, ascending; counts are (V, K).
-// Gain > (log2(N - 1) + log2(3^k - 2) - (k E - k1 E1 - k2 E2)) / N.
+// The cells before which to cut, ascending, among V ordered cells; counts are (V, K).
 inline std::vector<std::int64_t> mdlp(const double* counts, std::size_t V, std::size_t K) {
     std::vector<double> below((V + 1) * K, 0.0);
     for (std::size_t v = 0; v < V; ++v)
@@ -43,7 +42,7 @@ inline std::vector<std::int64_t> mdlp(const double* counts, std::size_t V, std::
         pending.pop_back();
         if (end - start < 2) continue;
         const Entropy both = entropy(start, end);
-        const double tie = 1e-9 * both.total;  // which of two equal cuts is less by rounding
+        const double tie = 1e-9 * both.total;  // rounding must not decide between cuts
         double least = INFINITY;
         std::size_t cut = 0;
         for (std::size_t v = start + 1; v < end; ++v) {
@@ -55,7 +54,7 @@ inline std::vector<std::int64_t> mdlp(const double* counts, std::size_t V, std::
         if (!(n > 1 && left.total > 0 && right.total > 0)) continue;
         const auto k = static_cast<double>(both.classes), k1 = static_cast<double>(left.classes),
                    k2 = static_cast<double>(right.classes);
-        // log2(3^k - 2), which is no float for many classes as it stands
+        // log2(3^k - 2), which would overflow for many classes if computed directly
         const double choices =
             k * std::log2(3.0) + std::log1p(-2.0 * std::pow(3.0, -k)) / std::log(2.0);
         const double price = choices - (k * both.bits() / n - k1 * left.bits() / left.total -

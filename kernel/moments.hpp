@@ -12,7 +12,7 @@ namespace genus {
 
 struct Labels {
     const std::int64_t* y;
-    const double* weight;  // null: every row weighs 1
+    const double* weight;  // null: every row has weight 1
     std::size_t classes;
 
     double w(std::size_t row) const { return weight ? weight[row] : 1.0; }
@@ -70,7 +70,7 @@ GENUS_CLONES inline void sum_tile(const Tile<double>& tile, const Labels& labels
     }
 }
 
-// Rows without a hole add to whole[k], which stands for every column of the tile.
+// Rows without missing values add to whole[k], which stands for every column of the tile.
 GENUS_CLONES inline void square_tile(const Tile<double>& tile, const Labels& labels, bool screening,
                                      std::size_t n, const double* origins, double* whole,
                                      double* weights, double* sums, double* squares,
@@ -102,7 +102,7 @@ GENUS_CLONES inline void square_tile(const Tile<double>& tile, const Labels& lab
     }
 }
 
-// z becomes x - origin, or zeros if a value is missing; tells whether the row is complete.
+// z becomes x - origin, or zeros if a value is missing; returns whether the row is complete.
 GENUS_CLONES inline bool center_row(double* __restrict z, std::size_t n, double w, bool screening,
                                     const double* origin, double* __restrict sum, std::size_t flat,
                                     std::size_t& first) {
@@ -169,14 +169,14 @@ struct Centered {
     long long invalid;
 };
 
-// Row i of Z is row rows[i] of X (row i, if rows is null); labels go with the rows of Z. On one
-// thread: callers multiply Z next, and have a thread for every chunk.
+// Row i of Z is row rows[i] of X (row i if rows is null), and labels belong to the rows of Z. On
+// one thread, because callers multiply Z next and use a thread for every chunk.
 inline Centered center(const Table& X, const Labels& labels, const double* origin,
                        const std::int64_t* rows, std::size_t m, double* Z) {
     const std::size_t n = X.columns;
     auto weights = zeros<double>(labels.classes), sums = zeros<double>(labels.classes * n);
     First first(1);
-    const std::size_t step = rows ? 1 : 64;  // rows of a column-major table are read in runs
+    const std::size_t step = rows ? 1 : 64;  // column-major tables are read in runs of rows
     for (std::size_t start = 0; start < m; start += step) {
         const std::size_t stop = std::min(start + step, m);
         copy(X, rows ? static_cast<std::size_t>(rows[start]) : start, stop - start, 0, n,

@@ -1,5 +1,5 @@
-// Packs of lessons: each token once, those that many lessons hold first, and lessons as steps from
-// place to place in that. The format is described in genus/mail/store/packing.py.
+// Packs of lessons: each token once, the most frequent first, and each lesson as steps between
+// positions in that list. The format is described in genus/mail/store/packing.py.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace genus::packs {
 
-constexpr std::uint32_t far = 255;  // a step that takes four bytes, elsewhere
+constexpr std::uint32_t far = 255;  // marks a step that takes four bytes, stored separately
 
 inline void put(std::string& to, std::uint32_t number) {
     for (int shift = 0; shift < 32; shift += 8) to += static_cast<char>(number >> shift & 255);
@@ -26,7 +26,7 @@ inline std::uint32_t get(std::string_view from, std::size_t at) {
     return number;
 }
 
-// Tokens of lessons, one lesson after the other; sizes add up to their number.
+// The tokens of lessons, one lesson after the other; the sizes add up to their number.
 struct Lessons {
     std::vector<std::uint32_t> tokens, sizes;
 };
@@ -35,7 +35,7 @@ inline std::string packed(const std::uint32_t* tokens, std::size_t n,
                           const std::vector<std::uint32_t>& sizes) {
     const Ranks ranks = ranks_of(tokens, n);
     const std::size_t distinct = ranks.distinct.size();
-    // By how many bits the number of lessons has that hold a token, then by the token.
+    // Sort by the number of bits in the count of lessons with a token, then by the token.
     std::vector<std::uint32_t> place(34, 0), times(distinct), order(distinct), rank(distinct);
     for (const auto at : ranks.at) ++times[at];
     for (const auto each : times) ++place[33 - std::bit_width(each)];
@@ -67,15 +67,15 @@ inline std::string packed(const std::uint32_t* tokens, std::size_t n,
     put(pack, static_cast<std::uint32_t>(distinct));
     put(pack, static_cast<std::uint32_t>(away.size() / 4));
     for (const auto size : sizes) put(pack, size);
-    for (int shift = 0; shift < 32; shift += 8) {  // high bytes are alike, low ones are not
+    for (int shift = 0; shift < 32; shift += 8) {  // high bytes are similar, low ones are not
         std::uint32_t before = 0;
-        for (const auto token : order)  // distances are modulo 2³², as their sums are
+        for (const auto token : order)  // distances are modulo 2³², like their sums
             pack += static_cast<char>((token - std::exchange(before, token)) >> shift & 255);
     }
     return pack + near + away;
 }
 
-// The lessons of a pack, or nothing if it is none.
+// The lessons of a pack; nothing if it is invalid.
 inline std::optional<Lessons> unpacked(std::string_view pack) {
     if (pack.size() < 12) return {};
     const std::size_t number = get(pack, 0), distinct = get(pack, 4), away = get(pack, 8);

@@ -13,9 +13,9 @@
 namespace genus {
 
 using Cell = std::uint16_t;
-constexpr std::size_t block_rows = 4096;  // their codes and one table of counts stay in cache
+constexpr std::size_t block_rows = 4096;  // their codes and one table of counts fit the cache
 
-// Columns of codes, each below the size that the layout gives its column.
+// Columns of codes, each below the size of its column in the layout.
 struct Cells {
     const Cell* codes;  // (columns, rows)
     std::size_t rows;
@@ -85,8 +85,8 @@ inline Buffer<double> tally_pairs(const Cells& cells, const Labels& labels, cons
     return out;
 }
 
-// A table (V, V, K) of what two codes say together of each class; columns share one range of codes.
-// It may stand beside others, so that it is `stride` numbers from one entry to the next.
+// A table (V, V, K) of the joint scores of two codes for each class; all columns share one range of
+// codes. Several tables may be interleaved: entries are `stride` numbers apart.
 struct PairTable {
     const double* values;
     std::size_t V, K, stride;
@@ -96,9 +96,9 @@ struct PairTable {
     }
 };
 
-// sums += Σ_j table[u, v_j] of some rows, for columns j from `first` to `last`. Column by column,
-// so that what two columns say together stays in cache; four at a time, so that sums stay in
-// registers.
+// sums += Σ_j table[u, v_j] for some rows, over columns j from `first` to `last`. Column by column,
+// so that the part of the table for two columns stays in cache; four at a time, so that sums stay
+// in registers.
 GENUS_CLONES inline void add_pairs(const Cells& cells, const Cell* own, std::size_t first,
                                    std::size_t last, std::size_t begin, std::size_t rows,
                                    const PairTable& table, double* sums) {
@@ -156,10 +156,10 @@ inline Buffer<double> sum_pairs_by_column(const Cells& cells, std::size_t n, con
     return out;
 }
 
-// exp x of x <= 0, from e^-700 on, as whole vectors at a time: 2^n e^r with |r| <= ½ log 2, and the
-// series of e^r up to r^13 / 13!, whose error is below rounding.
+// exp x for x <= 0, down to e^-700, in whole vectors: 2^n e^r with |r| <= ½ log 2, and the series
+// of e^r up to r^13 / 13!, whose error is below rounding.
 GENUS_INLINE double exp_below_zero(double x) {
-    constexpr double shift = 0x1.8p52;  // adding it rounds, and leaves n in the lowest bits
+    constexpr double shift = 0x1.8p52;  // adding this rounds, and leaves n in the lowest bits
     x = std::max(x, -700.0);
     const double shifted = x * 0x1.71547652b82fep0 + shift, n = shifted - shift;
     const double r = x - n * 0x1.62e42fefa38p-1 - n * 0x1.ef35793c7673p-45;
@@ -171,7 +171,7 @@ GENUS_INLINE double exp_below_zero(double x) {
     return sum * std::bit_cast<double>(power << 52);
 }
 
-// What some rows take to be averaged: sums of each parent, the largest of them, and their total.
+// Work space for averaging some rows: the sum of each parent, the largest sum, and the total.
 struct AverageRoom {
     static constexpr std::size_t rows = 256;
     double *sums, *largest, *total, *parents;
@@ -214,8 +214,8 @@ GENUS_CLONES inline void average_rows(const Cells& cells, std::size_t n, const P
             out[s] = room.largest[s] + std::log(room.total[s] / room.parents[r]);
 }
 
-// log of the mean over the parents i of exp Σ_j table[u_i, u_j], (rows, K). The last code is that
-// of what is not known and is no parent; a row without any gets zeros.
+// log of the mean over the parents i of exp Σ_j table[u_i, u_j], (rows, K). The last code is for
+// unknown values, which are no parents; a row without parents gets zeros.
 inline Buffer<double> average_parents(const Cells& cells, std::size_t n, const PairTable& table,
                                       const std::uint8_t* is_parent, std::size_t threads) {
     const std::size_t K = table.K, size = AverageRoom::size(n, K);

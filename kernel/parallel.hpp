@@ -1,4 +1,4 @@
-// Threads over contiguous ranges of rows, and sums that each thread keeps to itself.
+// Threads over contiguous ranges of rows, with separate sums for each thread.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace genus {
 
-// A thread is worth starting (about 20 µs) for so many cells, and no fewer than it must zero and
-// add up later.
+// A thread is worth starting (about 20 µs) for this many cells, and at least for as many as it must
+// zero and add up later.
 inline std::size_t ranges(std::size_t cells, std::size_t threads, std::size_t sums = 0) {
     const std::size_t worth = std::max(std::size_t{1} << 16, sums);
     return std::clamp(cells / worth, std::size_t{1}, std::max(threads, std::size_t{1}));
@@ -35,7 +35,7 @@ template <class Body> void parallel_for(std::size_t m, std::size_t parts, const 
         try {
             workers.emplace_back(
                 [&body, start, part] { body(part, start(part), start(part + 1)); });
-        } catch (const std::exception&) {  // no thread to be had: do its work here
+        } catch (const std::exception&) {  // no thread is available: do its work here
             body(part, start(part), start(part + 1));
         }
     }
@@ -48,7 +48,7 @@ struct Free {
 };
 template <class T> using Buffer = std::unique_ptr<T[], Free>;
 
-// Zeros that cost nothing until they are touched, and then a page fault per 2 MB, not per 4 KB.
+// Zeros that cost nothing until they are used, and then one page fault per 2 MB, not per 4 KB.
 template <class T> Buffer<T> zeros(std::size_t size) {
     auto* p = static_cast<T*>(std::calloc(std::max(size, std::size_t{1}), sizeof(T)));
     if (!p) throw std::bad_alloc();
@@ -64,7 +64,7 @@ template <class T> Buffer<T> zeros(std::size_t size) {
     return Buffer<T>(p);
 }
 
-// One copy of the sums per range, added up in the order of the ranges; the first is the result.
+// One copy of the sums for each range, added in the order of the ranges; the first is the result.
 class Sums {
 public:
     Sums(std::size_t size, std::size_t parts)
@@ -78,10 +78,10 @@ public:
         return part ? others_.get() + (part - 1) * size_ : first_.get();
     }
 
-    // Whether a range has added anything, for it to note.
+    // Whether a range has added anything, which the range records itself.
     unsigned char& touched(std::size_t part) { return touched_[part]; }
 
-    // The total, or none if no range has added to it: pages that nobody touches cost nothing.
+    // The total, or null if no range has added to it: unused pages cost nothing.
     Buffer<double> total_if_touched() {
         const bool any = std::find(touched_.begin(), touched_.end(), 1) != touched_.end();
         return any ? total() : Buffer<double>();
@@ -99,7 +99,7 @@ private:
     std::vector<unsigned char> touched_;
 };
 
-// The smallest flat index of a forbidden value that any range met; -1 is none.
+// The smallest flat index of an invalid value in any range; -1 for none.
 class First {
 public:
     explicit First(std::size_t parts) : found_(parts, none) {}

@@ -1,4 +1,4 @@
-// Numbers in order: which different ones there are, and which of them each is.
+// Distinct numbers in order, and the rank of each number among them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace genus {
 
-// Sort numbers of so many bits by one byte after the other; `other` is room for them.
+// Sort numbers of this many bits by radix, one byte at a time; `other` is work space.
 inline void sort_bytes(std::vector<std::uint32_t>& numbers, std::vector<std::uint32_t>& other,
                        int bits = 32) {
     other.resize(numbers.size());
@@ -20,12 +20,12 @@ inline void sort_bytes(std::vector<std::uint32_t>& numbers, std::vector<std::uin
     }
 }
 
-// The different numbers, ascending, and of each number its place among them.
+// The distinct numbers, ascending, and the rank of each number.
 struct Ranks {
     std::vector<std::uint32_t> distinct, at;
 };
 
-// Sorted by 11 bits after the other, least first, in time linear in their number (below 2³²).
+// Radix sort by 11 bits at a time, lowest first, in linear time (fewer than 2³² numbers).
 inline Ranks ranks_of(const std::uint32_t* numbers, std::size_t n) {
     constexpr int bits = 11;
     constexpr std::uint32_t mask = (1u << bits) - 1;

@@ -1,4 +1,4 @@
-// Runs of bytes from one place to another: rows in another order.
+// Copy runs of bytes: rows in another order.
 #pragma once
 
 #include <cstring>
@@ -7,7 +7,7 @@
 
 namespace genus {
 
-// Run i of `out`, from places[i] to places[i + 1], is what stands in `source` from starts[i] on.
+// Run i of `out`, from places[i] to places[i + 1], is copied from `source` at starts[i].
 inline void take_runs(const std::byte* source, const std::int64_t* starts,
                       const std::int64_t* places, std::size_t runs, std::byte* out,
                       std::size_t threads) {

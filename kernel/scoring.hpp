@@ -10,9 +10,9 @@
 
 namespace genus {
 
-// x t, and exactly 0 where x = 0, also for infinite t.
+// x t, but exactly 0 if x = 0, even for infinite t.
 struct Linear {
-    const double *table, *missing;  // [n, K]; no `missing` is all zeros
+    const double *table, *missing;  // [n, K]; null `missing` means zeros
     bool finite;
 
     bool plain() const { return finite; }
@@ -114,7 +114,7 @@ GENUS_CLONES inline void score_tile(const Tile<double>& tile, const Gaussian& te
     score_any(tile, term, screening, K, scores);
 }
 
-// 1 above the threshold, 0 below, NaN where missing: a linear term scores the rest.
+// 1 above the threshold, 0 below, NaN if missing: a linear term scores the result.
 GENUS_CLONES inline void indicate(const Tile<double>& tile, double threshold, double* out,
                                   std::size_t stride) {
     for (std::size_t i = 0; i < tile.rows; ++i, out += stride) {
@@ -124,8 +124,8 @@ GENUS_CLONES inline void indicate(const Tile<double>& tile, double threshold, do
     }
 }
 
-// The rows of a table with zeros up to whole vectors, so that one pass over what a row holds does
-// for all classes that the registers take.
+// The rows of a table padded with zeros to whole vectors, so that one pass over a row's entries
+// serves as many classes as fit the registers.
 class Padded {
 public:
     static constexpr std::size_t lanes = 4, most = 4;  // doubles in a vector, vectors at once
@@ -147,7 +147,7 @@ private:
     std::unique_ptr<double[]> copy_;
 };
 
-// score += Σ factor · table row over what `terms` tells to add(row, factor), V vectors of it.
+// score += Σ factor · table row for each add(row, factor) that `terms` calls, V vectors of it.
 template <std::size_t V, class Terms>
 GENUS_INLINE void add_vectors(const Padded& table, std::size_t k, const Terms& terms,
                               double* score) {
@@ -181,7 +181,7 @@ GENUS_INLINE void add_rows(const Padded& table, const Terms& terms, double* scor
     }
 }
 
-// Tells whether every cell held a code of its column.
+// Returns whether every cell holds a code of its column.
 GENUS_CLONES inline bool gather_tile(const Tile<Code>& tile, const Layout& layout,
                                      const Padded& table, double* scores) {
     bool known = true;
@@ -209,7 +209,7 @@ inline Gathered gather_scores(const Table& X, const double* table, const Layout&
     const Padded padded(table, layout.start(layout.columns), K);
     const std::size_t parts = ranges(X.rows * X.columns, threads);
     auto scores = zeros<double>(X.rows * K);
-    std::vector<char> unknown(parts, 0);  // not bool: threads write side by side
+    std::vector<char> unknown(parts, 0);  // not bool, because threads write to neighbours
     parallel_tiles<Code>(X, parts, [&](std::size_t part, const Tile<Code>& tile) {
         if (!gather_tile(tile, layout, padded, scores.get())) unknown[part] = 1;
     });
@@ -221,7 +221,7 @@ struct Maxima {
     Buffer<std::int64_t> at;
 };
 
-// The largest score of each row and where it stands, the first of equals.
+// The largest score of each row and its position, the first of equal ones.
 inline Maxima row_maxima(const double* scores, std::size_t m, std::size_t K, std::size_t threads) {
     auto values = zeros<double>(m);
     auto at = zeros<std::int64_t>(m);

@@ -1,5 +1,5 @@
-// Hashes of what a text is made of: words, words in capitals, marks such as $00 or !!!, and pairs
-// of neighbours. An id is 28 bits of the hash above 4 bits that say which kind of token it is.
+// Hashes of the tokens of a text: words, words in capitals, marks such as $00 or !!!, and pairs of
+// neighbours. An id is 28 bits of the hash above 4 bits for the kind of token.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,18 @@
 namespace genus::shingles {
 
 constexpr std::size_t kinds = 16;
-constexpr std::size_t longest_word = 24;    // characters; of longer ones the first 8 and a length
+constexpr std::size_t longest_word = 24;  // characters; longer words are their first 8 and a length
 constexpr std::size_t longest_number = 12;  // characters of its shape
 
 struct Found {
-    std::uint32_t id, start, end;  // where it stands, in bytes
+    std::uint32_t id, start, end;  // position, in bytes
 };
 
-// Which kinds of tokens there are to be, as numbers below `kinds`; none for negative ones.
+// The kinds of tokens to produce, as numbers below `kinds`; negative for none.
 struct Plan {
     int word, capitals, mark, pair, opening;
     int mixed;                 // one token for all words of mixed scripts
-    std::size_t opening_size;  // words from the beginning that count as `opening`, too
+    std::size_t opening_size;  // words at the beginning that also count as `opening`
 };
 
 // FNV-1a, in 64 bits.
@@ -54,7 +54,7 @@ inline bool is_upper(unsigned char c) {
     return c >= 'A' && c <= 'Z';
 }
 
-// Which bytes are marks, and which are in a word wherever they stand: letters of ASCII, and digits.
+// Which bytes are marks, and which are always part of a word: ASCII letters, and digits.
 struct Bytes {
     bool mark[256] = {}, inside[256] = {};
 
@@ -71,7 +71,7 @@ inline bool is_mark(unsigned char c) {
     return bytes.mark[c];
 }
 
-// A character of UTF-8 as far as it matters: its length in bytes, and what it is.
+// The relevant facts about a UTF-8 character: its length in bytes, and its class.
 enum class Kind : std::uint8_t { other, letter, ideograph };
 
 struct Character {
@@ -79,8 +79,8 @@ struct Character {
     Kind kind;
 };
 
-// Letters are ASCII's, and beyond it everything but spaces, punctuation and symbols in the ranges
-// where mail has them. Ideographs stand for words, which are not set apart by spaces.
+// Letters are those of ASCII, and beyond it everything but spaces, punctuation and symbols in the
+// ranges that occur in mail. Ideographs count as words, because spaces do not separate them.
 inline Character character(std::string_view text, std::size_t at) {
     const unsigned char c = static_cast<unsigned char>(text[at]);
     if (c < 0x80) {
@@ -105,9 +105,9 @@ inline Character character(std::string_view text, std::size_t at) {
     return {size, Kind::letter};
 }
 
-// What tells words that are to be taken for others: a Latin letter beside one of Cyrillic, or of
-// Greek in the shape of a Latin one, small or great (only small ones come here). Letters for units
-// and quantities are left out: mu, omega, delta, pi.
+// Signs of words that imitate others: a Latin letter next to a Cyrillic one, or next to a Greek one
+// that looks Latin in lower or upper case (only lower case comes here). Letters for units and
+// quantities are excluded: mu, omega, delta, pi.
 enum class Script : std::uint8_t { unknown, latin, look_alike };
 
 inline Script script(std::string_view letter) {
@@ -171,7 +171,7 @@ private:
                               static_cast<std::uint32_t>(end)});
     }
 
-    // A token that has neighbours.
+    // A token with neighbours.
     void follow(std::uint64_t hashed, std::size_t start, std::size_t end) {
         if (words_ < plan_.opening_size) emit(hashed, plan_.opening, start, end);
         if (words_ > 0) emit(mixed(last_.hashed) * 3 + hashed, plan_.pair, last_.start, end);
@@ -239,14 +239,14 @@ private:
         return hash(shape_);
     }
 
-    // Where the digits of an amount begin, of which a dollar sign is at hand; 0 if there are none.
+    // Where the digits of an amount next to a dollar sign begin; 0 if there are none.
     std::size_t amount_at() const {
         auto at = at_ + 1;
         if (at < text_.size() && text_[at] == ' ') ++at;
         return at < text_.size() && is_digit(static_cast<unsigned char>(text_[at])) ? at : 0;
     }
 
-    // The shape of a number: 0 for each digit, four at most in a row.
+    // The shape of a number: 0 for each digit, at most four in a row.
     void number(std::size_t start, std::size_t digits) {
         shape_.assign(start == digits ? "" : "$");
         std::size_t run = 0, kept = 0;
@@ -266,7 +266,7 @@ private:
         follow(hashed, start, at_);
     }
 
-    // A run of marks, or one exclamation mark: the first, four times at most.
+    // A run of marks, or one exclamation mark: the first mark, at most four times.
     void marks() {
         const auto start = at_;
         while (at_ < text_.size() && is_mark(static_cast<unsigned char>(text_[at_]))) ++at_;
@@ -278,7 +278,7 @@ private:
         if (first == '!' || first == '?' || first == '$') follow(hashed, start, at_);
     }
 
-    // \1 and a letter: what stands for an address in a text, a neighbour and nothing more.
+    // \1 and a letter, which stand for an address in a text: only a neighbour.
     void placeholder() {
         const auto start = at_;
         at_ = std::min(at_ + 2, text_.size());
@@ -310,7 +310,7 @@ inline std::vector<std::uint32_t> distinct(std::vector<std::uint32_t> ids) {
     return ids;
 }
 
-// The ids of whole tokens, one a line, each after a letter for its kind: A for 0, B for 1 …
+// The ids of whole tokens, one per line, each after a letter for its kind: A for 0, B for 1 …
 inline std::vector<std::uint32_t> ids_of_lines(std::string_view lines) {
     std::vector<std::uint32_t> ids;
     while (!lines.empty()) {

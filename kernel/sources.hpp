@@ -1,4 +1,4 @@
-// Where texts come from, and how they are read: text by text, token by token.
+// Sources of texts, and how they are read: text by text, token by token.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace genus {
 
-// Where texts come from. `text(i)` is empty where there is none, such as a number among strings.
+// Sources of texts. `text(i)` is empty if there is none, such as for a number among strings.
 
-struct Utf8Texts {  // Arrow's strings: text i lies from offsets[i] to offsets[i + 1]
+struct Utf8Texts {  // Arrow strings: text i is from offsets[i] to offsets[i + 1]
     const char* bytes;
     const void* offsets;
     bool wide;  // 64 bits, else 32
@@ -30,7 +30,7 @@ struct Utf8Texts {  // Arrow's strings: text i lies from offsets[i] to offsets[i
     }
 };
 
-struct ViewedTexts {  // Arrow's string views: a length, then the bytes or where to find them
+struct ViewedTexts {  // Arrow string views: a length, then the bytes or their position
     struct View {
         std::int32_t size;
         std::int32_t prefix;
@@ -60,7 +60,7 @@ struct ViewedTexts {  // Arrow's string views: a length, then the bytes or where
     }
 };
 
-// Tokens that were found elsewhere: those of text i end at ends[rows[i]] … ends[rows[i + 1] - 1].
+// Tokens from Python: those of text i end at ends[rows[i]] … ends[rows[i + 1] - 1].
 struct GivenTokens {
     const char* bytes;
     const std::int64_t *ends, *rows;
@@ -90,7 +90,7 @@ struct Texts {
     std::size_t size() const { return starts.back(); }
 };
 
-// What went wrong first: the text, and the place in it (or `no_text`).
+// The first error: the text, and the position in it (or `no_text`).
 struct Problem {
     static constexpr std::size_t none = static_cast<std::size_t>(-1), no_text = none - 1;
 
@@ -101,8 +101,8 @@ struct Problem {
     }
 };
 
-// Write the name of the bucket that a token hashes to: # and hexadecimal digits, with a space
-// before them if it is a run of several words.
+// Write the name of a token's hash bucket: # and hexadecimal digits, after a space if the token is
+// a run of several words.
 inline std::size_t bucket_name(std::string_view token, int bits, char* out) {
     const std::uint64_t bucket = stable_hash(token) >> (64 - bits);
     std::size_t size = 0;
@@ -113,7 +113,7 @@ inline std::size_t bucket_name(std::string_view token, int bits, char* out) {
     return size;
 }
 
-// Reads texts one by one and hands their tokens, or runs of tokens, on.
+// Reads texts one by one and passes on their tokens, or runs of tokens.
 class Reader {
 public:
     explicit Reader(const Tokenizer& how) : how_(how) {}

@@ -53,8 +53,8 @@ template <class Index> struct Csr {
 
     static constexpr std::size_t piece = 256;
 
-    // body(columns, values, length) for the entries of a row, in pieces; a piece with an index
-    // outside the columns is left out and noted.
+    // body(columns, values, length) for the entries of a row, in pieces; a piece with a column
+    // index out of range is skipped and recorded.
     template <class Body> void for_entries(std::size_t row, const Body& body) const {
         double scratch[piece];
         const bool direct = data.direct();
@@ -73,7 +73,7 @@ template <class Index> struct Csr {
         }
     }
 
-    // Rows in any order are a surprise to the processor: ask for what it would not foresee.
+    // The processor cannot predict rows in arbitrary order, so prefetch them.
     void prefetch(std::size_t row) const {
         constexpr std::size_t line = 64, lines = 16;
         const auto ask = [](const void* from, std::size_t bytes) {
@@ -89,7 +89,7 @@ template <class Index> struct Csr {
     }
 };
 
-// Rows in ranges of about equally many entries: body(part, row), which must not throw.
+// Rows in ranges with about equal numbers of entries: body(part, row), which must not throw.
 template <class Index, class Body>
 void parallel_rows(const Csr<Index>& X, std::size_t parts, const Body& body) {
     std::vector<std::size_t> edges(parts + 1, X.rows);
@@ -183,8 +183,8 @@ struct Scores {
     long long invalid;
 };
 
-// Σ value(x) table[column] over the entries of each row, missing[column] (or nothing) where x is
-// missing
+// Σ value(x) table[column] over the entries of each row, and missing[column] (or nothing) for a
+// missing x
 template <bool is_linear, class Index, class Value>
 Scores score_entries(const Csr<Index>& X, const double* table, const double* missing, std::size_t K,
                      bool nonnegative, std::size_t threads, const Value& value) {

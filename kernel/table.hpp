@@ -63,7 +63,7 @@ struct Table {
     }
 };
 
-// A category's number; whatever is not one (missing, negative, fractional, huge) is no_code.
+// The number of a category; any other value (missing, negative, fractional, huge) is no_code.
 using Code = std::int32_t;
 constexpr Code no_code = -1;
 
@@ -100,7 +100,7 @@ GENUS_INLINE void copy_block(const Table& X, std::size_t row, std::size_t rows, 
                     out[j] = convert<Out>(read<T>(p + j * sizeof(T)));
             return;
         }
-        // Eight columns at a time: long reads down each of them, whole cache lines written.
+        // Eight columns at a time: long reads down each column, and writes of whole cache lines.
         constexpr std::size_t group = 8;
         std::size_t j = 0;
         for (; j + group <= columns; j += group, p += across * static_cast<std::ptrdiff_t>(group))
@@ -139,14 +139,14 @@ template <class T> struct Tile {
 
 constexpr std::size_t tile_cells = 16384, tile_rows = 512;
 
-// Whole rows of a table in row order, so that memory is read in one stream; narrow and tall tiles,
-// with long runs down the columns, of one in column order.
+// Whole rows of a row-major table, so that memory is read in one stream; narrow and tall tiles of a
+// column-major one, with long runs down the columns.
 inline std::size_t tile_width(const Table& X) {
     const bool row_order = std::abs(X.column_stride) <= std::abs(X.row_stride);
     return std::min(X.columns, row_order ? tile_cells / 8 : tile_cells / 256);
 }
 
-// Rows [begin, end) tile by tile, through `scratch` of tile_cells where a conversion is needed.
+// Rows [begin, end) tile by tile, through `scratch` of tile_cells if a conversion is needed.
 template <class T, class Body>
 void for_tiles(const Table& X, std::size_t begin, std::size_t end, T* scratch, const Body& body) {
     if (X.columns == 0) return;

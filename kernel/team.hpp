@@ -1,4 +1,4 @@
-// Threads that take blocks of work one after the other, and stop when they are asked to.
+// Threads that take blocks of work one after the other, and stop on request.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace genus {
 
-// Work on rows in blocks that threads take one after the other. The first thread asks now and then
-// whether to stop (`interrupted`), and goes on asking while the others finish.
+// Work on rows in blocks that threads take one after the other. The first thread regularly asks
+// whether to stop (`interrupted`), and continues to ask while the others finish.
 class Team {
 public:
     Team(std::size_t threads, bool (*interrupted)())
@@ -23,7 +23,7 @@ public:
 
     bool stopped() const { return stop_; }
 
-    // body(part, begin, end, pause) for blocks that cover [0, m), thrown exceptions first.
+    // body(part, begin, end, pause) for blocks that cover [0, m); rethrows the first exception.
     template <class Body> void run(std::size_t m, std::size_t block, const Body& body) {
         std::atomic<std::size_t> next = 0;
         std::vector<std::exception_ptr> thrown(threads_);
@@ -53,7 +53,7 @@ public:
                 const std::lock_guard lock(mutex);
                 ++running;
             } catch (const std::exception&) {
-                break;  // no thread to be had: the others do its work
+                break;  // no thread is available: the others do its work
             }
         }
         work(0, [&] { return ask(); });

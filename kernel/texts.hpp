@@ -1,4 +1,4 @@
-// Texts in, counts of their tokens out: by class, by text, or as scores.
+// Texts to counts of their tokens: by class, by text, or as scores.
 #pragma once
 
 #include <cmath>
@@ -12,13 +12,13 @@ namespace genus {
 
 constexpr std::size_t texts_per_block = 64;
 
-// A thread is worth starting for so many texts.
+// A thread is worth starting for this many texts.
 inline std::size_t team_size(std::size_t texts, std::size_t threads) {
     return std::clamp(texts / texts_per_block, std::size_t{1}, std::max(threads, std::size_t{1}));
 }
 
 // Occurrences and documents by class and word, (K, V) each. The first word is the empty one, which
-// every text holds once: its documents are all of the class.
+// every text contains once: its documents are all documents of the class.
 struct WordCounts {
     OwnWords words;
     Buffer<double> occurrences, documents;
@@ -38,7 +38,8 @@ inline WordCounts count_texts(const Texts& texts, const Tokenizer& how, const La
              [&](std::size_t part, std::size_t begin, std::size_t end, const auto& pause) {
                  Dictionary& dictionary = dictionaries[part];
                  std::size_t row = begin;
-                 // A record holds the text that it was last seen in, and two sums for each class.
+                 // A record holds the last text that contained the word, and two sums for each
+                 // class.
                  std::size_t at = 0;
                  double weight = 0;
                  const auto start = [&](std::size_t i) {
@@ -95,14 +96,14 @@ struct Rows {
 };
 
 struct EncodedTexts {
-    OwnWords words;  // empty if they were known
+    OwnWords words;  // empty if the words were given
     Buffer<std::int64_t> starts;
     Buffer<std::int32_t> indices, counts;
     std::size_t entries = 0;
     Problem problem;
 };
 
-// The rows of all blocks, one after the other; `number(part, index)` is what an index becomes.
+// The rows of all blocks, one after the other; `number(part, index)` maps each index.
 template <class Number>
 EncodedTexts assembled(const std::vector<Rows>& blocks, const std::vector<std::size_t>& part_of,
                        std::size_t texts, std::size_t parts, const Number& number) {
@@ -114,7 +115,7 @@ EncodedTexts assembled(const std::vector<Rows>& blocks, const std::vector<std::s
     result.starts = zeros<std::int64_t>(texts + 1);
     result.indices = zeros<std::int32_t>(result.entries);
     result.counts = zeros<std::int32_t>(result.entries);
-    // A row's indices and counts, two to a number, to be sorted together; threads must not
+    // A row's indices and counts, packed into one number each and sorted together; threads must not
     // allocate.
     std::size_t longest = 0;
     for (const Rows& block : blocks)
@@ -149,7 +150,7 @@ EncodedTexts assembled(const std::vector<Rows>& blocks, const std::vector<std::s
 
 constexpr std::int32_t most_often = 0x7FFFFFFF;
 
-// Each text as counts of its words, and all words there are.
+// Each text as counts of its words, and all distinct words.
 inline EncodedTexts encode_texts(const Texts& texts, const Tokenizer& how, Team& team,
                                  std::uint64_t seed) {
     const std::size_t parts = team.size();
@@ -168,7 +169,7 @@ inline EncodedTexts encode_texts(const Texts& texts, const Tokenizer& how, Team&
                  part_of[begin / texts_per_block] = part;
                  std::size_t row = begin;
                  const auto visit = [&](std::size_t number, double* record) {
-                     // The text that the word was last seen in, and where there.
+                     // The last text that contained the word, and the position there.
                      const auto stamp = static_cast<double>(row + 1);
                      if (record[0] != stamp) {
                          record[0] = stamp, record[1] = static_cast<double>(rows.indices.size());
@@ -209,7 +210,7 @@ inline EncodedTexts encode_texts(const Texts& texts, const Tokenizer& how, Team&
     return result;
 }
 
-// The numbers of known words, a batch at a time, so that memory is fetched while others wait.
+// The numbers of known words, in batches, so that memory is fetched while others wait.
 class Lookup {
 public:
     explicit Lookup(const Index& index) : index_(index) {}
@@ -254,7 +255,7 @@ private:
     std::size_t count_ = 0;
 };
 
-// Numbers and how often each was added. As many are kept as differ, and some more.
+// Numbers and how often each was added. Memory grows with the distinct ones.
 class Multiset {
 public:
     void add(std::size_t number) {
@@ -262,7 +263,7 @@ public:
         if (numbers_.size() >= tidy_at_) tidy_at_ = std::max(least, 2 * tidy());
     }
 
-    // body(number, times), ascending; then it is empty.
+    // body(number, times), ascending; afterwards it is empty.
     template <class Body> void drain(const Body& body) {
         tidy();
         for (const std::uint64_t entry : numbers_) body(entry >> 32, entry & times_of);
@@ -273,7 +274,7 @@ public:
 private:
     static constexpr std::size_t least = 4096;
     static constexpr std::uint64_t times_of = 0xFFFFFFFFu;
-    std::vector<std::uint64_t> numbers_;  // a number above, its times below
+    std::vector<std::uint64_t> numbers_;  // a number in the high half, its count in the low half
     std::size_t tidy_at_ = least;
 
     std::size_t tidy() {
@@ -293,7 +294,7 @@ private:
     }
 };
 
-// What each thread needs to read texts and look their words up.
+// What each thread needs to read texts and look up their words.
 struct Finder {
     Reader reader;
     Lookup lookup;
@@ -342,7 +343,7 @@ inline EncodedTexts encode_known(const Texts& texts, const Tokenizer& how, const
                      [](std::size_t, std::uint32_t i) { return i; });
 }
 
-// What a word that occurs n times in a text counts for.
+// The value of a word that occurs n times in a text.
 enum class Weighting { occurrences, once, logarithm };  // n, 1, log₂(1 + n)
 
 inline double weigh(Weighting weighting, std::size_t times) {

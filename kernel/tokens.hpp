@@ -13,7 +13,7 @@
 
 namespace genus {
 
-// What Python says of each code point: what it becomes in lower case, and what it is.
+// Python's properties of each code point: its lower case, and its class.
 struct Alphabet {
     static constexpr std::uint32_t code = (1u << 21) - 1, word = 1u << 21, space = 1u << 22,
                                    cased = 1u << 23, ignorable = 1u << 24;
@@ -26,12 +26,12 @@ struct Alphabet {
 
 struct Tokenizer {
     Alphabet alphabet;
-    bool lowercase, characters;  // characters: n-grams within words
+    bool lowercase, characters;  // characters: n-grams of characters within words
     std::size_t shortest, longest;
-    int bits;  // if not 0, a token is the name of one of 2^bits buckets, the one it hashes to
+    int bits;  // if not 0, a token becomes the name of one of 2^bits hash buckets
 };
 
-// One text as it lies in memory: UTF-8, or the code points of a Python string in 1, 2 or 4 bytes.
+// One text in memory: UTF-8, or the code points of a Python string in 1, 2 or 4 bytes.
 enum class Encoding : std::uint8_t { utf8, latin1, ucs2, ucs4, ascii };
 
 struct Text {
@@ -40,7 +40,7 @@ struct Text {
     Encoding encoding;
 };
 
-// Readers give one code point after the other, forwards and backwards.
+// Readers return one code point after the other, forwards and backwards.
 
 constexpr char32_t invalid = 0xFFFFFFFF;
 
@@ -49,7 +49,7 @@ struct Utf8Reader {
 
     bool done() const { return at == end; }
 
-    // The next code point, or `invalid` where the bytes are no UTF-8; then `at` stays.
+    // The next code point, or `invalid` if the bytes are not UTF-8; then `at` does not move.
     GENUS_INLINE char32_t next() {
         const unsigned lead = *at;
         if (lead < 0x80) return ++at, lead;
@@ -67,7 +67,7 @@ struct Utf8Reader {
         return c;
     }
 
-    // The code point before `at`; what lies there was read before.
+    // The code point before `at`, which has been read before.
     char32_t previous() {
         do --at;
         while (at > begin && (*at & 0xC0) == 0x80);
@@ -87,8 +87,8 @@ template <class Unit> struct UnitReader {
     std::size_t offset() const { return static_cast<std::size_t>(at - begin); }
 };
 
-// Whether a capital sigma, which `reader` has just read, ends a word: something cased before it
-// and nothing cased behind it, of what does not go unnoticed. Then it is ς in lower case, else σ.
+// Whether a capital sigma, which `reader` has just read, ends a word: a cased letter comes before
+// it and none after it, apart from ignorable characters. Then its lower case is ς, else σ.
 template <class Reader> bool is_final_sigma(const Reader& reader, const Alphabet& alphabet) {
     Reader before = reader;
     before.previous();
@@ -100,13 +100,13 @@ template <class Reader> bool is_final_sigma(const Reader& reader, const Alphabet
     seen = Alphabet::ignorable;
     while (!behind.done() && (seen & Alphabet::ignorable)) {
         const char32_t c = behind.next();
-        if (c == invalid) return true;  // an error soon
+        if (c == invalid) return true;  // an error follows soon
         seen = alphabet[c];
     }
     return !(seen & Alphabet::cased);
 }
 
-// Bytes that grow at the end; 64 more than asked for can always be read and written.
+// A buffer that grows at the end; 64 bytes beyond its size can always be read and written.
 class Scratch {
 public:
     static constexpr std::size_t slack = 64;
@@ -138,8 +138,8 @@ constexpr std::size_t utf8_length(unsigned char lead) {
     return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-// 64 bytes of ASCII in lower case, and a bit for each that says whether it is in a word; false if
-// some are not ASCII. Written so that compilers turn it into vector instructions.
+// Convert 64 bytes of ASCII to lower case, with a bit for each byte that is part of a word; false
+// if some are not ASCII. Written so that compilers turn it into vector instructions.
 GENUS_INLINE bool classify(const unsigned char* in, char* out, bool lowercase,
                            std::uint64_t& words) {
     unsigned char in_word[64], high = 0;
@@ -162,8 +162,8 @@ GENUS_INLINE bool classify(const unsigned char* in, char* out, bool lowercase,
     return high < 0x80;
 }
 
-// Where tokens are found in a text; `emit(bytes, size)` gets each, with 16 bytes readable, and
-// `pause()` says now and then whether to stop. The place of the first invalid byte, or `fine`.
+// Find the tokens of a text; `emit(bytes, size)` gets each, with 16 bytes readable, and `pause()`
+// regularly returns whether to stop. Returns the position of the first invalid byte, or `fine`.
 constexpr std::size_t fine = static_cast<std::size_t>(-1);
 // body(reader) with the reader of a text's encoding.
 template <class Body> std::size_t with_reader(const Text& text, const Body& body) {
@@ -219,7 +219,7 @@ private:
         if (size > 1 && size > utf8_length(static_cast<unsigned char>(*token))) emit(token, size);
     }
 
-    // Make room for 64 bytes more; only the token being read is kept.
+    // Make room for 64 more bytes; only the token being read is kept.
     GENUS_INLINE char* room() {
         if (used_ + 64 > 8192 && open_ > 0) {
             std::memmove(scratch_.begin(), scratch_.begin() + open_, used_ - open_);
@@ -240,7 +240,7 @@ private:
             const auto left = static_cast<std::size_t>(reader.end - reader.at);
             unsigned char last[64];
             const unsigned char* block = reader.at;
-            if (left < 64) {  // zeros are in no word
+            if (left < 64) {  // zeros are part of no word
                 std::memset(last, 0, sizeof last);
                 std::memcpy(last, reader.at, left);
                 block = last;
@@ -259,7 +259,7 @@ private:
         return fine;
     }
 
-    // The tokens of a block of 64 bytes just written; the last may go on in the next.
+    // The tokens of a block of 64 bytes just written; the last may continue in the next.
     template <class Emit> GENUS_INLINE void tokens_of(std::uint64_t words, const Emit& emit) {
         const std::size_t base = used_;
         used_ += 64;
@@ -285,7 +285,7 @@ private:
         open_ = used_;
     }
 
-    // One code point at a time, at least up to `until`, which need not be where a code point ends.
+    // One code point at a time, at least up to `until`, which may lie inside a code point.
     template <class Reader, class Emit, class Pause>
     std::size_t slowly(Reader& reader, std::size_t until, const Tokenizer& how, const Emit& emit,
                        const Pause& pause) {
@@ -305,13 +305,13 @@ private:
             char32_t lower = entry & Alphabet::code;
             if (c == U'Σ' && lower != c && is_final_sigma(reader, how.alphabet)) lower = U'ς';
             used_ += write_utf8(lower, room() + used_);
-            if (c == U'İ' && lower != c) close(emit);  // i and a dot above, which is in no word
+            if (c == U'İ' && lower != c) close(emit);  // the dot above i is part of no word
         }
         return fine;
     }
 };
 
-// n-grams of characters in each word between spaces, a space on either side: " a", "ab", "b ".
+// n-grams of characters in each word between spaces, with a space on either side: " a", "ab", "b ".
 class CharacterReader {
 public:
     template <class Emit, class Pause>
@@ -355,9 +355,9 @@ private:
         return fine;
     }
 
-    // Add a character and emit what it ends.
+    // Add a character and emit the n-grams that it ends.
     template <class Emit> void append(char32_t c, const Tokenizer& how, const Emit& emit) {
-        if (starts_.size() >= 4096 + how.longest) {  // a long word: its beginning is done with
+        if (starts_.size() >= 4096 + how.longest) {  // a long word: its beginning is finished
             const std::size_t cut = starts_.size() - how.longest, from = starts_[cut];
             std::memmove(scratch_.begin(), scratch_.begin() + from, used_ - from);
             starts_.erase(starts_.begin(), starts_.begin() + static_cast<std::ptrdiff_t>(cut));
@@ -381,7 +381,7 @@ private:
     }
 };
 
-// Tokens, one after the other, to runs of n of them with a space between.
+// Tokens to runs of n tokens with spaces between them.
 class Window {
 public:
     void clear() {

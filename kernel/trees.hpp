@@ -19,8 +19,8 @@ struct Node {
     std::int32_t column, cut, child;
 };
 
-// Trees side by side; `share` is how much of a node's weight went to its child, `values` (leaves,
-// K) are the shares of classes. A cell that is `unknown` or above is not known.
+// Trees in one array; `share` is the part of a node's weight that went to its child, and `values`
+// (leaves, K) are the shares of classes. Cells from `unknown` on are unknown.
 struct Trees {
     const Node* nodes;
     const double* share;
@@ -37,21 +37,21 @@ inline std::uint64_t mixed(std::uint64_t x) {  // splitmix64 (Steele et al. 2014
     return x ^ (x >> 31);
 }
 
-// What trees are grown from: cells of rows, whose columns are laid out side by side, and classes.
+// The rows to grow trees from: their cells, numbered consecutively over the columns, and classes.
 struct Rows {
     Cells cells;
     Layout layout;
     Labels labels;
     const std::int64_t* fold;
-    const double* share;        // (K,), which the shares of a root are drawn to
-    const std::uint64_t* keys;  // (columns,), which stand for them when some are drawn
+    const double* share;        // (K,), towards which the shares of a root are shrunk
+    const std::uint64_t* keys;  // (columns,), which identify columns in random draws
 };
 
 struct Limits {
-    std::size_t trees, leaves, tried;  // tried: columns that a node chooses between
+    std::size_t trees, leaves, tried;  // tried: columns that a node chooses from
 };
 
-// One tree while it grows: the best first, until it has so many leaves.
+// A tree while it grows, best leaf first, until it has enough leaves.
 class Growing {
 public:
     std::vector<Node> nodes;
@@ -94,7 +94,7 @@ private:
         std::int32_t column = 0, cut = 0;
     };
 
-    // A leaf of rows [begin, end), waiting to be divided if that gains anything.
+    // A leaf of rows [begin, end), queued to be divided if that has a gain.
     void add(std::size_t begin, std::size_t end, std::uint64_t seed, const double* parent) {
         Grown own{begin, end, seed};
         std::vector<double> counts(K_);
@@ -125,7 +125,7 @@ private:
         add(m, own.end, mixed(~own.seed), p_.data() + at * K_);
     }
 
-    // The best of some columns, and of all if none of these divides the rows.
+    // The best of some columns, or of all if none of these divides the rows.
     void search(Grown& own, const std::vector<double>& counts) {
         double squares = 0;
         for (const double c : counts) squares += c * c;
@@ -160,7 +160,7 @@ private:
         }
     }
 
-    // Put the rows of a node in the order of a column's cells.
+    // Sort the rows of a node by a column's cells.
     void sort(const Grown& own, std::size_t j) {
         const Cell* cell = in_.cells(j);
         const std::size_t first = in_.layout.start(j), size = in_.layout.size(j);
@@ -180,7 +180,7 @@ private:
             sorted_[own.begin + ends_[cell[rows_[r]] - first]++] = rows_[r];
     }
 
-    static constexpr double least = 1e-9;  // of a gain: less is rounding, and a tie is the first's
+    static constexpr double least = 1e-9;  // smaller gains are rounding; in a tie, the first wins
 
     const Rows& in_;
     const Limits& limits_;
@@ -199,7 +199,7 @@ struct Forest {
     std::vector<std::int64_t> starts{0};
 };
 
-// `trees` for every fold, from the rows of the other folds, in the order of the folds.
+// Grow `trees` for every fold, from the rows of the other folds, in the order of the folds.
 inline Forest grow_trees(const Rows& rows, const Limits& limits, std::size_t folds,
                          std::size_t threads) {
     const std::size_t count = limits.trees * folds;
@@ -237,7 +237,7 @@ inline Forest grow_trees(const Rows& rows, const Limits& limits, std::size_t fol
     return forest;
 }
 
-// Add the shares of the leaf that a row falls into; where a cell is not known, those of both sides.
+// Add the shares of a row's leaf; if a cell is unknown, those of both sides.
 inline void add_leaves(const Trees& trees, const Cells& cells, std::size_t row, std::size_t node,
                        double weight, double* out) {
     for (;;) {
@@ -261,7 +261,7 @@ inline void add_leaves(const Trees& trees, const Cells& cells, std::size_t row, 
 
 // The mean over trees of the shares of classes, (rows, K).
 inline Buffer<double> average_trees(const Trees& trees, const Cells& cells, std::size_t threads) {
-    constexpr std::size_t block = 256;  // rows whose cells stay in cache, tree after tree
+    constexpr std::size_t block = 256;  // rows whose cells stay in cache for all trees
     auto out = zeros<double>(cells.rows * trees.K);
     const double weight = 1.0 / static_cast<double>(std::max(trees.count, std::size_t{1}));
     const std::size_t parts = ranges(cells.rows * trees.count * 8, threads);
@@ -275,11 +275,11 @@ inline Buffer<double> average_trees(const Trees& trees, const Cells& cells, std:
     return out;
 }
 
-// The same for the first columns of an order only, s = 1, 2, … of them, (s, rows, K). Column j is
-// known from step rank[j] on. A leaf weighs w_s at step s: the product of the shares of all nodes
-// above it whose column is not known yet, and nothing from the step on at which the row turns away.
-// The nodes below one are worth their mean, `expected`, before any column of theirs is known, and
-// where they weigh less than `least` of what they can.
+// The same for only the first s = 1, 2, … columns of an order, (s, rows, K). Column j is known from
+// step rank[j] on. At step s a leaf has the weight w_s: the product of the shares of all nodes
+// above it whose column is still unknown, and zero from the step on at which the row takes another
+// branch. The nodes below a node are replaced by their mean, `expected`, while none of their
+// columns is known, and where their weight is below `least` of the possible.
 class InOrder {
 public:
     InOrder(const Trees& trees, const Cells& cells, const std::int64_t* rank, std::size_t steps,
@@ -306,7 +306,7 @@ public:
         }
     }
 
-    // Sums of one row, (steps, K), with room for the weights of all nodes on the way down.
+    // Sums for one row, (steps, K), with room for the weights of all nodes on the path.
     void add(std::size_t row, std::vector<double>& weights, double* sums) const {
         std::fill_n(weights.begin(), steps_, 1.0);
         for (std::size_t t = 0; t < trees_.count; ++t)
@@ -321,8 +321,8 @@ private:
         double* of_steps;
     };
 
-    // The weights of a node are those from `at` on, of the steps from `begin` to before `end`; from
-    // step to step they do not fall.
+    // The weights of a node begin at `at`, for the steps from `begin` to before `end`; they never
+    // decrease from step to step.
     void visit(const Sums& out, std::size_t node, std::size_t at, std::size_t begin,
                std::size_t end, double least) const {
         const Node own = trees_.nodes[node];
@@ -336,7 +336,7 @@ private:
         const Cell cell = cells_(j)[out.row];
         const bool known = cell < trees_.unknown;
         const auto since = known ? static_cast<std::size_t>(rank_[j]) : steps_;
-        const std::size_t open = std::min(since, end);  // before it both sides are possible
+        const std::size_t open = std::min(since, end);  // before this step both sides are possible
         const std::size_t next = at + steps_;
         if (out.weights.size() < next + steps_) out.weights.resize(2 * (next + steps_));
         for (const bool above : {false, true}) {
@@ -346,7 +346,7 @@ private:
             if (begin >= last) continue;
             for (std::size_t s = begin; s < last; ++s)
                 out.weights[next + s] = out.weights[at + s] * (s < open ? part : 1.0);
-            const double limit = known ? least : least * part;  // of rows that are not known
+            const double limit = known ? least : least * part;  // of unknown rows
             visit(out, static_cast<std::size_t>(own.child) + above, next, begin, last, limit);
         }
     }
@@ -356,7 +356,7 @@ private:
     const std::int64_t* rank_;
     std::size_t steps_;
     double least_;
-    std::vector<std::uint32_t> first_;  // the step from which on a column below a node is known
+    std::vector<std::uint32_t> first_;  // the first step at which a column below a node is known
     std::vector<double> expected_;
 };
 

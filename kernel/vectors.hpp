@@ -1,10 +1,10 @@
-// What the hot loops need of the processor.
+// Processor-specific helpers for the hot loops.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 
-// One binary for every x86-64: the loader picks the widest version the machine can run.
+// One binary for every x86-64: the loader picks the widest version that the machine supports.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(GENUS_SANITIZE) && \
     (defined(__clang__) ? __clang_major__ >= 17 : __GNUC__ >= 12)
 #define GENUS_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))

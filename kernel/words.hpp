@@ -1,4 +1,4 @@
-// Words, which are bytes in UTF-8, and dictionaries of them: open addressing, at most half full.
+// Words, as bytes in UTF-8, and dictionaries of them: open addressing, at most half full.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace genus {
 
-// Up to so many bytes are kept, hashed and compared as two numbers.
+// Words of up to this many bytes are stored, hashed and compared as two numbers.
 constexpr std::size_t short_word = 16;
 
 GENUS_INLINE std::uint64_t load_word(const char* p) {
@@ -30,8 +30,8 @@ GENUS_INLINE std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-// A word as two numbers and its size: its bytes, zeros behind them; of a long word where its bytes
-// begin (in `low`, as its owner counts) and its hash.
+// A word as two numbers and its size: its bytes, padded with zeros; for a long word, the position
+// of its bytes (in `low`, as its owner counts) and its hash.
 struct Key {
     std::uint64_t low, high, size;
 
@@ -40,8 +40,7 @@ struct Key {
     bool operator==(const Key&) const = default;
 };
 
-// Hashing begins with a seed that nobody can guess, so that nobody can write texts of words that
-// all collide.
+// Hashing begins with a random seed, so that nobody can write texts whose words all collide.
 struct Hash {
     std::uint64_t seed;
 
@@ -74,15 +73,15 @@ inline std::uint64_t stable_hash(std::string_view word) {
     return mix(hash(load_word(padded), load_word(padded + 8)) + word.size());
 }
 
-// The key of a short word; at least 16 bytes can be read from p.
+// The key of a short word; at least 16 bytes must be readable from p.
 GENUS_INLINE Key short_key(const char* p, std::size_t size) {
-    const auto keep = [](std::size_t bytes) {  // a mask of so many bytes, 0 to 8
+    const auto keep = [](std::size_t bytes) {  // a mask of this many bytes, 0 to 8
         return bytes >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * bytes)) - 1;
     };
     return {load_word(p) & keep(size), load_word(p + 8) & keep(size > 8 ? size - 8 : 0), size};
 }
 
-// A place in a table of hashed keys: the number of a key, plus one, below the hash's low half.
+// A slot in a table of hashed keys: the number of a key, plus one, below the hash's low half.
 struct Slot {
     static constexpr std::uint64_t empty = 0;
 
@@ -127,8 +126,8 @@ private:
     std::size_t left_ = 0;
 };
 
-// Records of so many numbers each, all zero at first. They never move: each block has room for as
-// many as all before it. A record of 64 bytes, as two classes need, is one line of the cache.
+// Records of a fixed number of numbers, all zero at first. They never move: each block has room for
+// as many as all before it. A record of 64 bytes, as for two classes, is one cache line.
 class Records {
 public:
     explicit Records(std::size_t stride) : stride_(stride) {}
@@ -164,8 +163,8 @@ private:
     std::vector<Block> blocks_;
 };
 
-// Numbers words in the order of their arrival. Each has a record: its key and so many numbers of
-// the caller's, all zero at first, side by side so that one look at memory finds both.
+// Numbers words in the order of their arrival. Each has a record: its key and the caller's numbers,
+// all zero at first, side by side so that one memory access finds both.
 class Dictionary {
 public:
     Dictionary(std::size_t numbers, std::uint64_t seed)
@@ -182,7 +181,7 @@ public:
 
     double* numbers(std::size_t i) { return numbers_of(records_[i]); }
 
-    // Words are looked up in batches, so that the memory for one is fetched while others wait.
+    // Words are looked up in batches, so that memory for one is fetched while others wait.
     // visit(number, numbers) follows for each, at the latest when `flush` returns.
     template <class Visit>
     GENUS_INLINE void add(const char* p, std::size_t size, const Visit& visit) {
@@ -198,7 +197,7 @@ public:
         if (waiting_count_ == batch) flush(visit);
     }
 
-    // The number of a word, at once.
+    // The number of a word, without a batch.
     std::size_t add(std::string_view word) {
         if (word.size() > short_word) return number(word);
         char padded[short_word] = {};
@@ -288,7 +287,7 @@ private:
     }
 
     void grow() {
-        slots_.reset();  // the records know all of it
+        slots_.reset();  // the records contain all of it
         --shift_;
         slots_ = zeros<std::uint64_t>(slot_count());
         for (std::size_t i = 0; i < size(); ++i) {
@@ -328,7 +327,7 @@ struct OwnWords {
     std::size_t length() const { return size ? static_cast<std::size_t>(ends[size - 1]) : 0; }
 };
 
-// A word to be sorted: its first bytes as a number, and where it comes from.
+// A word to be sorted: its first bytes as a number, and its source.
 struct Candidate {
     std::uint64_t prefix;
     std::uint32_t part, number;
@@ -337,7 +336,7 @@ struct Candidate {
     static Candidate of(std::string_view word, std::size_t part, std::size_t number) {
         std::uint64_t prefix = 0;
         std::memcpy(&prefix, word.data(), std::min(word.size(), sizeof prefix));
-        prefix = __builtin_bswap64(prefix);  // the first byte is to weigh most
+        prefix = __builtin_bswap64(prefix);  // the first byte must be the most significant
         return {prefix, static_cast<std::uint32_t>(part), static_cast<std::uint32_t>(number), word};
     }
 
@@ -346,7 +345,7 @@ struct Candidate {
     }
 };
 
-// All words of several dictionaries, ascending; equal ones stand together.
+// All words of several dictionaries, ascending, with equal ones next to each other.
 inline std::vector<Candidate> sorted_words(const std::vector<Dictionary>& parts) {
     std::vector<std::size_t> start(parts.size() + 1, 0);
     for (std::size_t part = 0; part < parts.size(); ++part)
@@ -381,7 +380,7 @@ inline OwnWords distinct_words(const std::vector<Candidate>& words) {
     return own;
 }
 
-// The words of both, ascending, and where the words of either stand among them.
+// The words of both, ascending, and the positions of the words of each among them.
 struct MergedWords {
     OwnWords words;
     Buffer<std::int64_t> left, right;
@@ -416,8 +415,8 @@ inline MergedWords merge_words(const SortedWords& a, const SortedWords& b) {
     return merged;
 }
 
-// Sorted words made ready for looking up: slots[0] is the seed, then places by hash; a key for each
-// word. Long words stay where they are.
+// Sorted words prepared for lookup: slots[0] is the seed, followed by places by hash; and a key for
+// each word. Long words stay where they are.
 struct Index {
     std::span<const std::uint64_t> slots;  // without the seed
     const Key* keys;
@@ -462,7 +461,7 @@ inline int shift_of(std::size_t slots) {
     return 64 - std::countr_zero(slots);
 }
 
-// Fills slots (of slots_for(words), after the seed) and keys for sorted words.
+// Fill slots (of slots_for(words), after the seed) and keys for sorted words.
 inline void build_index(const SortedWords& words, std::uint64_t seed, std::uint64_t* slots,
                         Key* keys) {
     const std::size_t size = slots_for(words.size);

@@ -1131,7 +1131,7 @@ NO_LABELS = [None] * len(TEXTS)
         pytest.param({"unlabeled": 1}, SOME[:-1], ["300 texts", "299 labels"], id="too few"),
         pytest.param({"unlabeled": 1}, ["ham", *NO_LABELS[1:]], ["greater than one"], id="one"),
         pytest.param({}, SOME, ["row 1", "unlabeled="], id="unlabeled=0"),
-        pytest.param({"unlabeled": 1}, [7, *SOME[1:]], ["different kinds"], id="kinds"),
+        pytest.param({"unlabeled": 1}, [7, *SOME[1:]], ["different types"], id="kinds"),
         pytest.param({"unlabeled": 1}, 5, ["y"], id="a number"),
         pytest.param({"unlabeled": 1}, np.zeros((300, 2)), ["1d"], id="a table"),
     ],

@@ -233,7 +233,7 @@ def test_several_tables_are_read_one_after_the_other(folder):
 def test_columns_that_not_all_tables_have_are_told(folder):
     query = "SELECT * EXCLUDE (age, city), 1 AS extra FROM 'new.csv'"
     told = done("predict", "customers.genus", "new.csv", query).stderr
-    assert "Empty in some rows, for not all tables have them: 'age', 'city', 'extra'." in told
+    assert "Columns that some tables lack, so empty in their rows: 'age', 'city', 'extra'." in told
     assert "Empty" not in done("predict", "customers.genus", "new.csv", "customers.csv").stderr
 
 
@@ -241,9 +241,9 @@ def test_tables_that_do_not_go_together(folder):
     assert "stdin" in refused("fit", "-", "-", "--target", "y", stdin=b"a,y\n1,2\n")
     text = "SELECT * REPLACE ('many' AS calls) FROM 'new.csv'"
     told = refused("fit", "customers.csv", text, "--target", "status")
-    assert "Column 'calls' is int64 in customers.csv and string in the query" in told
+    assert "Column 'calls' is int64 in customers.csv but string in the query" in told
     assert "b.csv" in refused("fit", "customers.csv", "b.csv", "--target", "status")
-    assert "replace the data, new.csv" in refused(
+    assert "overwrite the data, new.csv" in refused(
         "fit", "customers.csv", "new.csv", "--target", "status", "-o", "new.csv"
     )
     assert "customers.genus is a model" in refused(
@@ -542,7 +542,7 @@ def test_add_and_forget(folder):
     done("fit", halves[1], "--target", "status", "-o", "b.genus", "--plan", "a.genus")
     assert "150 rows" in done("add", "a.genus", "b.genus", "-o", "c.genus").stderr
     assert (
-        "80 rows; 70 are forgotten" in done("forget", "c.genus", halves[1], "-o", "d.genus").stderr
+        "80 rows; 70 were forgotten" in done("forget", "c.genus", halves[1], "-o", "d.genus").stderr
     )
     again, first = load("d.genus"), load("a.genus")
     done("forget", "a.genus", halves[0], "-o", "none.genus")
@@ -559,7 +559,7 @@ def test_demo(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     done("demo", "-o", "here")
     assert sorted(path.name for path in Path("here").iterdir()) == ["customers.csv", "new.csv"]
-    assert "exists already. Name another folder." in refused("demo", "-o", "here")
+    assert "already exists. Give another folder." in refused("demo", "-o", "here")
 
 
 def test_report(folder):
@@ -680,7 +680,7 @@ def test_encodings(folder):
         assert "Łódź" in told
     Path("x.csv").write_bytes(b"a,b,y\n1,\x81,u\n")
     assert "--encoding" in refused("fit", "x.csv", "--target", "y", "--encoding", "cp1250")
-    assert "one file" in refused("fit", "*.csv", "--target", "y", "--encoding", "cp1250")
+    assert "single files" in refused("fit", "*.csv", "--target", "y", "--encoding", "cp1250")
 
 
 @pytest.mark.parametrize(
@@ -717,7 +717,7 @@ def test_columns_that_are_not_as_they_were(folder):
     assert "no column 'status'" in refused("evaluate", "customers.genus", unlabelled)
     numbers = "SELECT * REPLACE (1 AS status) FROM 'new.csv'"
     assert "Convert" in refused("evaluate", "customers.genus", numbers)
-    assert "7 rows; there is no row 8" in refused(
+    assert "7 rows, so there is no row 8" in refused(
         "explain", "customers.genus", "new.csv", "--row", 8
     )
 
@@ -740,12 +740,12 @@ def test_models_that_are_none(folder, command):
 
 def test_models_that_do_not_go_together(folder):
     GDA(shrinkage=0.1).fit(np.eye(4).repeat(3, 0), [0, 1] * 6).save("gda.genus")
-    assert "one kind" in refused("add", "customers.genus", "gda.genus", "-o", "x.genus")
+    assert "the same type" in refused("add", "customers.genus", "gda.genus", "-o", "x.genus")
     assert "model of a table" in refused("predict", "gda.genus", "new.csv")
     done("fit", "customers.csv", "--target", "plan", "-o", "plan.genus")
     assert "different columns" in refused("add", "customers.genus", "plan.genus", "-o", "x.genus")
     told = refused("fit", "customers.csv", "--target", "plan", "--plan", "customers.genus")
-    assert "could not be added" in told
+    assert "could not be merged" in told
     assert "Forget only rows" in refused(
         "forget", "customers.genus", "SELECT * FROM 'customers.csv', range(3)", "-o", "x.genus"
     )
@@ -793,7 +793,7 @@ def test_columns_and_classes_that_are_not_there(folder):
 
 
 def test_the_data_is_not_replaced_by_the_model(folder):
-    assert "replace the data" in refused(
+    assert "overwrite the data" in refused(
         "fit", "customers.csv", "--target", "status", "-o", "customers.csv"
     )
 
@@ -816,7 +816,7 @@ def test_places_that_cannot_be_written_to(folder):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk(folder, monkeypatch):
-    full = "No space left on device. Make room"
+    full = "No space left on device. Free some space"
     assert full in refused("predict", "customers.genus", "new.csv", "-o", "/dev/full")
     with open("/dev/full", "wb") as stdout:
         run = [sys.executable, "-m", "genus.cli", "predict", "customers.genus", "new.csv"]
@@ -856,7 +856,9 @@ def test_no_permission(shared):
                 refused("fit", data, "--target", "status", "-o", f"{other}/out.genus"),
             ]
         os.chmod(other, 0o755)
-    assert all("ermission denied" in told or "may not write" in told for told in found), found
+    assert all("ermission denied" in told or "no permission to write" in told for told in found), (
+        found
+    )
 
 
 class powerless:
@@ -905,7 +907,7 @@ def test_ctrl_c(folder):
             time.sleep(0.05)
         one.send_signal(signal.SIGINT)
         assert one.wait(60) == 130
-        assert one.stderr.read() == b"Interrupted; nothing is left half written.\n"
+        assert one.stderr.read() == b"Interrupted. No file was left incomplete.\n"
         assert one.stdout.read() == b""
     assert not list(folder.glob("genus-*"))
     assert not Path("x.genus").exists()
@@ -955,7 +957,7 @@ def test_models_that_are_fitted_by_one_plan_add_up_to_one_fit(folder):
     expected = whole.predict_proba("customers.csv")
     np.testing.assert_allclose(merged.predict_proba("customers.csv"), expected, rtol=1e-9)
     given = ("fit", "part0.csv", "--target", "status", "--plan", "plan.genus")
-    assert "leave --family and --ignore out" in refused(*given, "--ignore", "age", code=2)
+    assert "Leave --family and --ignore out" in refused(*given, "--ignore", "age", code=2)
 
 
 def test_add_says_what_is_lost_without_a_plan(folder):
@@ -965,7 +967,7 @@ def test_add_says_what_is_lost_without_a_plan(folder):
     done("fit", "part0.csv", "--target", "status", "-o", "a.genus")
     told = done("add", "a.genus", "b.genus", "-o", "all.genus").stderr
     assert "column 'age': one of the models leaves it out" in told
-    assert "some precision is lost" in told
+    assert "loses some precision" in told
     assert "genus plan" in told
 
 

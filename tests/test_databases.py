@@ -500,7 +500,7 @@ def test_types_that_no_classifier_knows(duck: Any, postgresql: Any) -> None:
         GaussianNB().fit(postgresql.table("shapes"), target="y")
     with pytest.raises(TableError, match="no rows"):
         GaussianNB().fit(postgresql.table("shapes").drop("p"), target="y")
-    with pytest.raises(TableError, match="The database cannot add up"):
+    with pytest.raises(TableError, match="The database cannot sum"):
         GaussianNB().fit(ibis.table({"x": "float64", "y": "string"}, name="nowhere"), target="y")
 
 
@@ -539,7 +539,7 @@ def test_a_database_that_goes_away(postgres: Any, monkeypatch: pytest.MonkeyPatc
                 monkeypatch.setattr(database, "run", run_and_end)
             else:
                 end_connections(postgres, url)
-            with pytest.raises(TableError, match=r"database cannot add up|Cannot read the table"):
+            with pytest.raises(TableError, match=r"database cannot sum|Cannot read the table"):
                 model.fit(t, target="y", columns=columns)
             monkeypatch.setattr(database, "run", run)
             assert vars(model) == before
@@ -558,7 +558,7 @@ def test_a_closed_connection() -> None:
     t = fill(connection, "t", FRAME[["b", "y"]])
     connection.disconnect()
     model = PoissonNB()
-    with pytest.raises(TableError, match="The database cannot add up the rows"):
+    with pytest.raises(TableError, match="The database cannot sum the rows"):
         model.fit(t, target="y")
     assert "model_" not in vars(model)
     with pytest.raises(TableError, match="Cannot read the table"):

@@ -117,7 +117,7 @@ def test_thresholds():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"maybe": 0.5}, "no class 'maybe'. There are 'no', 'yes'"),
+        ({"maybe": 0.5}, "no class 'maybe'. The classes are 'no', 'yes'"),
         ({("no", "maybe"): 1}, "no class 'maybe'"),
         ({("no", "yes"): -1}, "number, 0 or more"),
         (1.5, "from 0 to 1"),
@@ -235,11 +235,11 @@ def test_in_time_only_earlier_rows_are_learned_from():
     ("options", "words"),
     [
         ({"groups": "nobody"}, "no column 'nobody'"),
-        ({"groups": "who", "time": "day"}, "Give one"),
+        ({"groups": "who", "time": "day"}, "Give only one"),
         ({"groups": "kind", "folds": 3}, "There are 2 groups"),
-        ({"time": "kind"}, "no number"),
-        ({"time": [1, 2]}, "time has 2 values, and there are 300 rows"),
-        ({"groups": "who", "folds": "loo"}, "folds is a number from 2 on"),
+        ({"time": "kind"}, "not a number"),
+        ({"time": [1, 2]}, "time has 2 values, but there are 300 rows"),
+        ({"groups": "who", "folds": "loo"}, "folds is a number of 2 or more"),
     ],
 )
 def test_folds_that_cannot_be_made(options, words):
@@ -329,9 +329,9 @@ def test_predict_with_costs(folder, model):
         (("--costs", "yes-no"), 2, "is not TRUE:DECIDED=COST"),
         (("--costs", "yes:no=x"), 2, "is not TRUE:DECIDED=COST"),
         (("--costs", "yes:perhaps=1"), 1, "no class 'perhaps'"),
-        (("--threshold", "high"), 2, "no number from 0 to 1"),
+        (("--threshold", "high"), 2, "neither a number from 0 to 1"),
         (("--threshold", "1.5"), 1, "from 0 to 1"),
-        (("--threshold", "0.5", "--costs", "yes:no=2"), 2, "Give one"),
+        (("--threshold", "0.5", "--costs", "yes:no=2"), 2, "Give only one"),
     ],
 )
 def test_options_that_make_no_sense(folder, options, code, words):

@@ -26,8 +26,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 from genus.plots import notes
 
 ROOT = Path(__file__).parents[1]
-NAMES = [
-    "normal-bell",
+STACKED = [
     "normal-variance",
     "normal-covariance",
     "normal-negative",
@@ -35,15 +34,22 @@ NAMES = [
     "gda-shared",
     "gda-separate",
     "lines",
-    "bells",
     "sigmoids",
+]
+NAMES = [
+    "normal-bell",
+    *STACKED,
+    "bells",
     "evidence",
     "digits",
+    "digits-28",
     "discretised",
     "smoothing",
+    *(f"{name}-narrow" for name in STACKED),
 ]
 LARGEST = 200_000  # bytes: three surfaces with a mesh
-each_figure = pytest.mark.parametrize("name", NAMES)
+WIDE = [name for name in NAMES if not name.endswith("-narrow")]
+each_figure = pytest.mark.parametrize("name", at_night(NAMES, *WIDE))
 
 
 @cache
@@ -80,7 +86,7 @@ def test_pages_can_rely_on_the_names() -> None:
     assert {f"{name}{dark}.svg" for name in NAMES for dark in ("", "-dark")} <= found
 
 
-@pytest.mark.parametrize("name", at_night(NAMES, *NAMES[::4]))
+@pytest.mark.parametrize("name", at_night(NAMES, *WIDE[::4]))
 def test_a_figure_is_small_and_always_the_same(name: str) -> None:
     import matplotlib
 
@@ -131,7 +137,7 @@ def texts(content: bytes) -> list[str]:
     return sorted(re.findall(r">([^<>\n]+)</t", content.decode()))
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("digits",)])
+@pytest.mark.parametrize("name", [name for name in WIDE if "digits" not in name])
 def test_type_is_legible_at_the_width_of_a_column(name: str) -> None:
     """Of 8 points at least, but for what is below a letter."""
     content = once(name).decode()
@@ -172,11 +178,11 @@ def test_dark_ones_stand_beside_light_ones(tmp_path: Path, two_figures: list[str
 
 def test_places_that_cannot_be_written_to(tmp_path: Path, two_figures: list[str]) -> None:
     (tmp_path / "file").write_text("mine")
-    assert "it is no folder" in refused("-o", tmp_path / "file")
+    assert "it is not a folder" in refused("-o", tmp_path / "file")
     assert "Not a directory" in refused("-o", tmp_path / "file" / "below")
     assert (tmp_path / "file").read_text() == "mine"
     (tmp_path / "smoothing.svg").mkdir()
-    assert "no ordinary file" in refused("-o", tmp_path)
+    assert "not a regular file" in refused("-o", tmp_path)
     assert not list(tmp_path.glob(".genus-*"))
 
 
@@ -209,7 +215,7 @@ def test_a_disk_that_fills_up(
     (tmp_path / "evidence.svg").write_text("older")
     monkeypatch.setattr(os, "fsync", fail)
     told = refused("-o", tmp_path)
-    assert f"{tmp_path}/evidence.svg: No space left on device. Make room" in told
+    assert f"{tmp_path}/evidence.svg: No space left on device. Free some space" in told
     monkeypatch.undo()
     assert [path.name for path in tmp_path.iterdir()] == ["evidence.svg"]
     assert (tmp_path / "evidence.svg").read_text() == "older"
@@ -277,3 +283,17 @@ def test_bars_are_for_terminals(tmp_path: Path, two_figures: list[str], monkeypa
     monkeypatch.setattr(progress, "sys", System)
     assert figures("-o", tmp_path).exit_code == 0
     assert seen == [(two_figures, "Drawing")]
+
+
+# The pictures of the guides
+
+
+@nightly
+def test_the_pictures_of_the_guides_are_not_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They show what the code of the pages fits."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import figures as guides
+
+    for name in guides.FIGURES:
+        path = ROOT / "docs/images" / f"{name}.svg"
+        assert texts(path.read_bytes()) == texts(guides.drawn(name)), "python docs/figures.py"

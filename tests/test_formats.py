@@ -228,14 +228,14 @@ def test_a_file_is_unpacked_once_and_again_when_it_changes(tmp_path):
         ("t.sqlite#SELECT * FROM nowhere", "no such table: nowhere"),
         ("t.sqlite#SELECT 1 AS a; DROP TABLE t", "Cannot read"),
         ("t.duckdb#nothing", "no table 'nothing'"),
-        ("two.xlsx#Sheet3", "There are 'Sheet1', 'Sheet2'"),
+        ("two.xlsx#Sheet3", "has 'Sheet1', 'Sheet2'"),
         ("t.csv#1", "csv files have no parts"),
         ("cut.csv.xz", "Cannot unpack"),
         ("cut.csv.bz2", "Cannot unpack"),
         ("cut.zip", "Cannot unpack"),
         ("cut.xlsx", "Cannot unpack"),
-        ("text.parquet", "is named as parquet is, and is none"),
-        ("text.sqlite", "is named as sqlite is, and is none"),
+        ("text.parquet", "has the suffix of a parquet file, but begins with"),
+        ("text.sqlite", "has the suffix of a sqlite file, but begins with"),
         ("t.tar.gz", "is an archive, which genus does not read. Unpack it"),
         ("pdf.csv", "is a PDF"),
         ("https://example.org/t.csv", "Download it"),
@@ -264,7 +264,7 @@ def test_formats_that_are_not_supported_say_what_to_do(tmp_path, suffix):
 
 
 def test_of_several_sheets_the_first_is_read_and_others_are_named(folder):
-    with pytest.warns(UserWarning, match=r"has 2 sheets; 'Sheet1' is read.*two\.xlsx#Sheet2"):
+    with pytest.warns(UserWarning, match=r"has 2 sheets; genus reads 'Sheet1'.*two\.xlsx#Sheet2"):
         assert open_table(str(folder / "two.xlsx")).table().to_pydict() == {"x": [1, 2]}
 
 
@@ -441,7 +441,7 @@ def test_a_full_disk_is_an_error_with_and_without_buffers(folder, model, unbuffe
             command, stdout=out, stderr=subprocess.PIPE, env=env, preexec_fn=limited
         )
     assert told.returncode == 1
-    assert b"Make room" in told.stderr
+    assert b"Free some space" in told.stderr
 
 
 def test_a_usage_error_that_nobody_reads_exits_2():

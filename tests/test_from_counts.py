@@ -301,7 +301,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "mixed classes": (
         PoissonNB(),
         {**FLAT, "rows": {"a": 1, 2: 3}},
-        "different kinds, int and str",
+        "different types, int and str",
     ),
     "a missing class": (PoissonNB(), {**FLAT, "rows": {"a": 1, None: 3}}, "no label"),
     "a class twice": (

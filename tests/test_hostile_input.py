@@ -100,7 +100,7 @@ def test_wide_labels_stay_apart_when_models_merge(dtype):
 def test_labels_that_no_type_holds_are_refused():
     rows = np.arange(4.0)[:, None]
     wide = GaussianNB().fit(rows, np.repeat(np.array([2**63 + 1, 2**63 + 2], dtype="u8"), 2))
-    with pytest.raises(ValueError, match="Make them text"):
+    with pytest.raises(ValueError, match="Convert them to text"):
         wide + GaussianNB().fit(rows, [-1, -1, -2, -2])
 
 

@@ -153,7 +153,7 @@ def test_samples_are_read_again(fitted):
 
 def test_what_is_no_date_is_refused_by_its_text(fitted):
     _, _, model = fitted
-    with pytest.raises(TableError, match=r"'day' held dates.*holds text \('soon'\) now"):
+    with pytest.raises(TableError, match=r"'day' held dates.*now holds text \('soon'\)"):
         model.predict({"day": ["01/02/2020", "soon"], "price": ["$1", "$2"]})
 
 

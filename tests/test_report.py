@@ -458,7 +458,9 @@ def test_a_model_by_itself(tmp_path: Path) -> None:
 def test_a_model_without_weights(tmp_path: Path) -> None:
     model = TableClassifier(calibrate=False).fit(mixed(), target="outcome")
     assert "Its accuracy is not known" in Page(written(tmp_path, model, None, None)).text
-    assert "Both models were fitted anew" in Page(written(tmp_path, model, mixed(90, 1), None)).text
+    assert (
+        "Both models were fitted again" in Page(written(tmp_path, model, mixed(90, 1), None)).text
+    )
 
 
 @nightly
@@ -610,7 +612,7 @@ def test_learning_curves_say_which_to_use(tmp_path: Path, monkeypatch: pytest.Mo
 def test_few_rows_have_no_learning_curves(tmp_path: Path) -> None:
     few = load_iris(as_frame=True).frame.iloc[::4]
     assert (
-        "Learning curves take 50 rows or more." in Page(written(tmp_path, None, few, "target")).text
+        "Learning curves need 50 rows or more." in Page(written(tmp_path, None, few, "target")).text
     )
 
 

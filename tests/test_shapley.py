@@ -328,7 +328,7 @@ def test_curves_of_many_classes_dates_rare_values_and_cells_without_rows() -> No
 
 
 def test_curves_of_what_is_not_there() -> None:
-    with pytest.raises(ValueError, match="uses no column 'wage'; it uses 'income'"):
+    with pytest.raises(ValueError, match=r"uses no column 'wage'\. It uses 'income'"):
         MODEL.dependence_on("wage")
     with pytest.raises(ValueError, match="compared with itself"):
         MODEL.dependence_on("income", "income")

@@ -127,6 +127,17 @@ def test_every_public_name_has_its_entry(pages: dict[Path, Page]) -> None:
     assert names - set().union(*(page.ids for page in pages.values())) == set()
 
 
+def test_the_reference_has_types_and_related_names(site: Path) -> None:
+    for name in genus.__all__:
+        text = (site / "api" / f"genus.{name}.html").read_text(encoding="utf-8")
+        assert "seealso" in text, name
+        assert "_SupportsArray" not in text, f"{name}: a type of NumPy is spelled out"
+    fit = (site / "api" / "genus.GDA.html").read_text(encoding="utf-8")
+    words = " ".join(re.sub(r"<[^>]+>", " ", fit).split())
+    assert "sample_weight : Any = None" in words
+    assert "ndarray[float64]" in words
+
+
 def test_images_come_in_pairs_where_there_is_one_for_dark_pages(pages: dict[Path, Page]) -> None:
     files = {path.name for path in (ROOT / "docs" / "images").rglob("*.*")}
     for path, page in pages.items():
@@ -139,6 +150,8 @@ def test_images_come_in_pairs_where_there_is_one_for_dark_pages(pages: dict[Path
                 assert "only-light" in classes, f"{path.name}: {name}"
             if name.stem.endswith("-dark"):
                 assert "only-dark" in classes, f"{path.name}: {name}"
+            if f"{name.stem}-narrow{name.suffix}" in files:
+                assert "only-wide" in classes, f"{path.name}: {name}"
             assert attributes["alt"], f"{path.name}: {name} has no words"
 
 
@@ -198,6 +211,10 @@ document.fonts.ready.then(() => {
     broken: document.querySelectorAll('merror').length,
     asleep: [...document.querySelectorAll('[data-explorable]:not(.ex-ready)')].map(e => e.id),
     raw: /\\$\\$|\\\\frac|\\\\sum|\\\\mid/.test(prose.textContent),
+    sideways: [...document.querySelectorAll('article pre')].filter(e => e.checkVisibility() &&
+      e.scrollWidth > e.clientWidth + 1).map(e => Array.from(e.textContent).slice(0, 40).join('')),
+    bare: [...document.querySelectorAll('article div.highlight')]
+      .filter(e => !e.querySelector('button.copy')).length,
     wrong: images.filter(i => i.checkVisibility() && !i.naturalWidth).map(i => i.src),
     shown: images.filter(i => i.checkVisibility()).map(i => i.className),
   });
@@ -224,6 +241,7 @@ def test_browser_shows_it(browser: Any, site: Path, width: int, scheme: str) -> 
     paths = [*site.glob("notes/*.html"), site / "index.html", site / "api" / "genus.GDA.html"]
     if (width, scheme) in ((400, "light"), (1280, "dark")):  # the others would take as long again
         paths += site.glob("*.html")
+    wrong_form = "only-wide" if width < 640 else "only-narrow"
     troubles = []
     for path in sorted(set(paths) - {site / "search.html"}):  # which is empty without a question
         browser.get(path.as_uri())
@@ -239,6 +257,9 @@ def test_browser_shows_it(browser: Any, site: Path, width: int, scheme: str) -> 
             or seen["raw"],
             "figures to drag": seen["asleep"],
             "font": bool(seen["math"]) and seen["font"] != ["loaded"],
+            "code that scrolls": width >= 1280 and seen["sideways"],
+            "code without a button": seen["bare"],
+            "forms": [name for name in seen["shown"] if wrong_form in name],
             "images": seen["wrong"] + [name for name in seen["shown"] if other in name],
         }
         troubles += [(path.name, name, what) for name, what in found.items() if what]
@@ -253,4 +274,17 @@ def test_search_finds_a_word(browser: Any, site: Path) -> None:
     while (found := browser.execute_script(titles)) == [] and time.monotonic() < end:
         time.sleep(0.1)
     assert found[0] == "Laplace smoothing"
+    snippet = "return document.querySelector('#search-results li p.snippet').textContent"
+    assert "NIPS" in browser.execute_script(snippet)
     assert browser.get_log("browser") == []
+
+
+def test_the_button_copies_what_can_be_pasted(browser: Any, site: Path) -> None:
+    """Without prompts, and without output."""
+    browser.get((site / "notes" / "bayes.html").as_uri())
+    block = "return pasteable(document.querySelector('article div.highlight > pre'))"
+    copied = browser.execute_script(block)
+    assert copied.startswith("import numpy as np\nfrom genus import GDA")
+    names: dict[str, Any] = {}
+    exec(copied, names)
+    assert list(names["model"].classes_) == ["dog", "elephant"]

@@ -608,32 +608,32 @@ def test_an_unknown_dialect_lists_the_known_ones() -> None:
 def test_columns_have_to_be_named() -> None:
     model = GaussianNB().fit(*measured())
     refused(model, r"columns=\[…\] with 3")
-    refused(model, "columns has 2 names for 3", columns=["a", "b"])
+    refused(model, "columns has 2 names, but the model has 3", columns=["a", "b"])
     refused(model, "as text; got", columns=["a", "b", 3])
     refused(model, "'a' and 'A' are the same column in DuckDB", columns=["a", "A", "b"])
     refused(model, "'a' and 'a' are the same", "postgres", "t", columns=["a", "a", "b"])
     assert model.to_sql("postgres", "t", columns=["a", "A", "b"])
-    refused(model, "a column 'Prediction' of its own", columns=["a", "Prediction", "b"])
-    refused(model, "of its own", "postgres", "t", columns=["a", "prediction", "b"])
-    refused(model, "of its own", columns=["a", "row of the table", "b"])
+    refused(model, "table have a column 'Prediction'", columns=["a", "Prediction", "b"])
+    refused(model, "the table have a column", "postgres", "t", columns=["a", "prediction", "b"])
+    refused(model, "the table have a column", columns=["a", "row of the table", "b"])
     X, y = measured()
     cased = GaussianNB().fit(X, np.where(np.asarray(y) == y[0], "Yes", "yes"))
     refused(cased, "have the same name in this database", columns=["a", "b", "c"])
     assert cased.to_sql("postgres", "t", columns=["a", "b", "c"])
-    refused(model, r"cuts names after 63 bytes", "postgres", "t", columns=["a", "ä" * 32, "b"])
+    refused(model, r"truncates names after 63 bytes", "postgres", "t", columns=["a", "ä" * 32, "b"])
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", ""])
 def test_names_that_no_database_can_hold(name: str) -> None:
     model = GaussianNB().fit(*measured())
-    message = "at least one character" if not name else "cannot hold"
+    message = "at least one character" if not name else "cannot store"
     refused(model, message, columns=["a", name, "b"])
     refused(model, message, "postgres", name, columns=["a", "b", "c"])
     refused(model, message, "postgres", ("schema", name), columns=["a", "b", "c"])
     if name:
         X = np.array([[name], ["b"]], dtype=object)
-        refused(CategoricalNB().fit(X, [0, 1]), "cannot hold", columns=["a"])
-        refused(CategoricalNB().fit(X, X[:, 0]), "cannot hold", columns=["a"])
+        refused(CategoricalNB().fit(X, [0, 1]), "cannot store", columns=["a"])
+        refused(CategoricalNB().fit(X, X[:, 0]), "cannot store", columns=["a"])
 
 
 @pytest.mark.parametrize("table", [(), ("a", "b", "c", "d"), ("a", 3), [None]])
@@ -669,13 +669,13 @@ def test_columns_that_databases_read_otherwise() -> None:
     dates = pa.array([datetime.date(2024, 1, 1 + i % 9) for i in range(40)])
     families = {"x": "categorical"}
     model = TableClassifier(families, calibrate=False).fit(pa.table({"x": dates}), y)
-    refused(model, "databases write these in other ways")
+    refused(model, "databases write differently")
     X = np.array([[2**60 + 1], [2**60 + 2]])
     refused(CategoricalNB().fit(X, [0, 1]), "beyond 2", columns=["a"])
 
 
 def test_classes_that_have_no_literal() -> None:
-    with pytest.raises(ValueError, match="no text, number or truth value"):
+    with pytest.raises(ValueError, match="not text, a number or a Boolean"):
         DUCKDB.label(datetime.date(2024, 1, 1))
 
 

@@ -257,7 +257,7 @@ def test_a_family_is_changed_and_undone(page: Page) -> None:
 
 def test_a_column_unfolds(page: Page) -> None:
     page.press(page.key("column-1"))
-    page.until(lambda: "adds to the log-odds" in page.text(".details"))
+    page.until(lambda: "to the log-odds" in page.text(".details"))
     assert page.run("return document.querySelectorAll('.details svg').length") == 2
     page.choose(page.key("pair-1"), "4")
     page.until(lambda: page.run("return document.querySelectorAll('.together td.cell').length") > 8)
@@ -435,7 +435,7 @@ def test_errors_are_shown(page: Page) -> None:
     page.choose(page.key("class"), "0")
     page.until(lambda: "rows match" in page.text(".picks"))
     page.press(page.key("forget"))
-    page.until(lambda: "Two classes" in page.text(".banner"))
+    page.until(lambda: "two classes" in page.text(".banner"))
 
 
 @pytest.mark.parametrize(
@@ -559,9 +559,9 @@ def test_a_server_goes_and_comes_back(watched: Any, tmp_path: Path) -> None:
         page.press(".suspect .button:last-child")
         page.until(lambda: "1 row forgotten" in page.text(".edits"))
         page.settle()
-    page.until(lambda: "does not answer" in page.text(".banner"))
+    page.until(lambda: "does not respond" in page.text(".banner"))
     with served(opened(table, "churned", journal=Journal(path)), client.port):
-        page.until(lambda: "does not answer" not in page.text(".banner"), "reconnected")
+        page.until(lambda: "does not respond" not in page.text(".banner"), "reconnected")
         page.until(lambda: "1 row forgotten" in page.text(".edits"), "restored")
 
 
@@ -584,10 +584,10 @@ def test_a_server_dies_and_comes_back(watched: Any, tmp_path: Path) -> None:
         page.settle()
         process.kill()
         process.wait()
-        page.until(lambda: "does not answer" in page.text(".banner"))
+        page.until(lambda: "does not respond" in page.text(".banner"))
         process, again = started(arguments, tmp_path)
         assert again == address
-        page.until(lambda: "does not answer" not in page.text(".banner"), "reconnected")
+        page.until(lambda: "does not respond" not in page.text(".banner"), "reconnected")
         page.until(lambda: "1 row forgotten" in page.text(".edits"), "restored")
         page.settle()
         assert process.poll() is None

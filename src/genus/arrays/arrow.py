@@ -1,4 +1,4 @@
-"""Arrow arrays from buffers, because `pa.array` imports pandas first, which takes 0.2 s."""
+"""Make Arrow arrays from buffers, because `pa.array` first imports pandas, which takes 0.2 s."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def numbers(values: NDArray[Any]) -> Any:
 
 
 def plain(values: Any, missing: float) -> NDArray[Any]:
-    """Return the numbers of an Arrow array or chunked array, with `missing` where there is none.
+    """Return the numbers of an Arrow array, with `missing` for nulls.
 
     >>> plain(numbers(np.array([1.5, 2.0])), np.nan)
     array([1.5, 2. ])
@@ -53,14 +53,14 @@ def strings(values: Sequence[str]) -> Any:
 
 
 def is_text(type: Any) -> bool:
-    """Whether a type of Arrow is one of strings."""
+    """Return whether an Arrow type is a string type."""
     import pyarrow.types as pt
 
     return bool(pt.is_string(type) or pt.is_large_string(type) or pt.is_string_view(type))
 
 
 def labels(values: NDArray[Any]) -> Any:
-    """Return an Arrow array of classes: text, numbers or truth values."""
+    """Return an Arrow array of classes: text, numbers or Booleans."""
     if values.dtype.kind in "iuf":
         return numbers(values)
     if values.dtype.kind in "UO" and all(isinstance(v, str) for v in values.tolist()):

@@ -11,13 +11,11 @@ from genus._kernel import hash_vocabulary
 from genus.arrays.vocabulary import encode
 
 Hashes = NDArray[np.uint64]
-SHIFT = 12  # of 52 bits of the mantissa 40 are kept, one more than any grid tells apart
+SHIFT = 12  # of the 52 bits of the mantissa 40 are kept, one more than any grid distinguishes
 
 
 def mix(z: Hashes) -> Hashes:
-    """Apply the finaliser of splitmix64 (Steele, Lea and Flood 2014): a bit changes half of all
-    bits.
-    """
+    """Apply the finaliser of splitmix64 (Steele, Lea and Flood 2014), which mixes all bits."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))

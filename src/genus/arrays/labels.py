@@ -16,7 +16,7 @@ from genus.arrays.vocabulary import Vocabulary
 
 Axis = NDArray[Any]
 Keys = Any  # an Axis, or a Vocabulary
-LARGEST_EXACT = 2**53  # whole numbers beyond it may be equal as floats
+LARGEST_EXACT = 2**53  # larger integers may be equal as floats
 
 
 def empty_axis() -> Axis:
@@ -82,14 +82,14 @@ def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """
     if labels.dtype.kind in "biu" and len(labels):
-        # The span of labels is exact in Python's integers, whatever their dtype.
+        # The span of labels is exact in Python's integers, whatever the dtype.
         least = int(labels.min())
         if int(labels.max()) - least < 1 << 20 and labels.dtype != np.uint64:
             offset = labels.astype(np.int64, copy=False)
             offset = offset if least == 0 else offset - least
             present = np.bincount(offset) > 0
             distinct = (np.flatnonzero(present) + least).astype(labels.dtype)
-            # Labels 0, 1, …, all of them there, are their own codes.
+            # Labels 0, 1, …, if all are present, are their own codes.
             return distinct, offset if present.all() else (np.cumsum(present) - 1)[offset]
     if labels.dtype.kind in "fb" or (labels.dtype.kind in "iu" and labels.dtype != np.uint64):
         wide: Any = np.float64 if labels.dtype.kind == "f" else np.int64
@@ -105,8 +105,8 @@ def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
     except TypeError:
         kinds = sorted({type(item).__name__ for item in items})
         raise ValueError(
-            f"The labels are of different kinds, {' and '.join(kinds)}; make all of them text, or "
-            "all numbers."
+            f"The labels are of different types, {' and '.join(kinds)}. Convert all of them "
+            "to text, or all to numbers."
         ) from None
     index = {item: i for i, item in enumerate(ordered)}
     codes = np.fromiter(map(index.__getitem__, items), dtype=np.int64, count=len(items))
@@ -139,16 +139,16 @@ def union(a: Axis, b: Axis, what: str) -> Axis:
         if a.dtype.kind not in "iuf":
             return np.union1d(a, b)
         both = np.concatenate([a, b])
-        both.sort(kind="stable")  # two runs: they are merged
+        both.sort(kind="stable")  # merges two sorted runs
         return both[np.append(True, both[1:] != both[:-1])]
-    exact = sorted({*a.tolist(), *b.tolist()})  # Python compares numbers of all kinds exactly
+    exact = sorted({*a.tolist(), *b.tolist()})  # Python compares numbers of all types exactly
     for dtype in (np.int64, np.uint64):
         limits = np.iinfo(dtype)
         if limits.min <= exact[0] and exact[-1] <= limits.max and all(x == int(x) for x in exact):
             return np.array([int(x) for x in exact], dtype=dtype)
     raise ValueError(
-        f"The {what} are numbers that no one type can hold exactly, {show(exact[0])} and "
-        f"{show(exact[-1])} among them. Make them text."
+        f"The {what} are numbers that no single type can hold exactly, such as "
+        f"{show(exact[0])} and {show(exact[-1])}. Convert them to text."
     )
 
 
@@ -164,7 +164,9 @@ def merge(a: Keys, b: Keys, what: str) -> tuple[Keys, NDArray[np.intp], NDArray[
     if isinstance(a, Vocabulary) and isinstance(b, Vocabulary):
         return a.merge(b)
     if isinstance(a, Vocabulary) or isinstance(b, Vocabulary):
-        raise ValueError(f"The {what} are words of texts on one side, and not on the other.")
+        raise ValueError(
+            f"The {what} are words of texts on one side only. Merge models of the same columns."
+        )
     both = union(a, b, what)
     return both, positions(a, both), positions(b, both)
 

@@ -1,4 +1,4 @@
-"""Results as HTML for notebooks: plain tables, every text of a user's escaped."""
+"""Results as HTML tables for notebooks; every text of a user is escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ STYLE = "text-align:left;font-variant-numeric:tabular-nums"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
-    """A table; numbers with four digits, an empty cell where there is none.
+    """Return an HTML table; floats have four digits, and missing values are empty cells.
 
     >>> table(["a"], [["<b>"], [0.5], [None]])  # doctest: +ELLIPSIS
     '<table ...><thead><tr><th ...>a</th></tr></thead><tbody><tr><td ...>&lt;b&gt;</td></tr>...'
@@ -30,7 +30,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "")
 
 
 def shown(cell: Any) -> str:
-    """A cell as text."""
+    """Format a cell as text."""
     if cell is None or (isinstance(cell, float) and cell != cell):
         return ""
     if isinstance(cell, float):

@@ -45,11 +45,11 @@ Result = TypeVar("Result")
 RowNumbers = Sequence[int] | NDArray[np.intp]
 Matrix = Any  # NDArray of a real dtype, scipy.sparse CSR, or SparseRows
 
-SCORE_BYTES = 32 << 20  # of scores at a time when only the best class is asked for
-CHUNK_BYTES = 1 << 20  # of float64 work space at a time: it stays in the second-level cache
+SCORE_BYTES = 32 << 20  # memory for scores at a time, if only the best class is needed
+CHUNK_BYTES = 1 << 20  # float64 work space at a time, which fits the second-level cache
 MOST_THREADS = 1024
-FEW_COLUMNS = 8  # times the entries of sparse rows: with more columns, look up only theirs
-PRODUCT_ROWS = 1024  # at least, in a chunk that is multiplied with itself
+FEW_COLUMNS = 8  # columns per entry of sparse rows from which only the entries are looked up
+PRODUCT_ROWS = 1024  # rows, at least, in a chunk that is multiplied with itself
 
 
 class Share(threading.local):
@@ -62,9 +62,9 @@ SHARE = Share()
 
 
 def threads() -> int:
-    """Return how many threads to use: `GENUS_THREADS`, or the cores of this process.
+    """Return the number of threads: `GENUS_THREADS`, or the cores of this process.
 
-    Within `in_threads` and `in_order` it is a share of them, so that no more run in total.
+    Within `in_threads` and `in_order` it is a share of them, so that the total is not exceeded.
     """
     if SHARE.size is not None:
         return SHARE.size
@@ -112,7 +112,7 @@ class SparseRows:
         return SparseRows(self.data, self.indices, starts, ends, self.columns)
 
     def __neg__(self) -> SparseRows:
-        own = SparseRows.of(self.to_scipy())  # the data may be of many more rows
+        own = SparseRows.of(self.to_scipy())  # the data may include many more rows
         return replace(own, data=-own.data.astype(np.float64))
 
     def to_scipy(self) -> csr_array:
@@ -128,7 +128,7 @@ class SparseRows:
 
 def is_sparse(X: Matrix) -> bool:
     """Return whether X is a SciPy sparse matrix or rows of one."""
-    sparse = sys.modules.get("scipy.sparse")  # if nobody has imported it, X is none of its
+    sparse = sys.modules.get("scipy.sparse")  # if it is not imported, X is not sparse
     return isinstance(X, SparseRows) or (sparse is not None and bool(sparse.issparse(X)))
 
 
@@ -147,7 +147,8 @@ def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) 
     """Run contiguous runs of tasks in threads; return the result of each run, in order.
 
     This is for work in NumPy, which releases the interpreter's lock. BLAS gets one thread for each
-    of ours: its own threads would wait for each other at every chunk, on a busy machine for ever.
+    of ours: its own threads would wait for each other at every chunk, on a busy machine almost
+    forever.
     """
     if len(tasks) <= 1:
         return [work(iter(tasks))]
@@ -164,7 +165,7 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
     """Yield the results of work on tasks, in order; a few tasks run at once."""
     count, tasks = threads(), iter(tasks)
     first = list(islice(tasks, 2))
-    if count == 1 or len(first) < 2:  # a task that is alone has all threads
+    if count == 1 or len(first) < 2:  # a single task gets all threads
         yield from map(work, chain(first, tasks))
         return
     with sharing(count) as pool:
@@ -259,7 +260,8 @@ def count_above(
             *SparseRows.of(X).parts, X.shape[1], y, weight, n_classes, threshold, threads()
         )
     elif is_sparse(X):
-        # Absent entries are zeros and above a negative threshold: count what is not, and turn over.
+        # Absent entries are zeros, which exceed a negative threshold: count the others and
+        # subtract.
         refuse_infinite(X)
         turned, above = -SparseRows.of(X), np.nextafter(-threshold, -np.inf)
         below, missing = count_above(turned, y, weight, n_classes, above)
@@ -303,9 +305,9 @@ def score_above(X: Matrix, threshold: float, on: Array, missing: Array | None) -
 
 
 def touched_columns(X: Matrix) -> tuple[NDArray[np.intp], SparseRows] | None:
-    """Return the columns in which sparse rows have entries, and the rows with those alone.
+    """Return the columns with entries in sparse rows, and the rows with only these columns.
 
-    Return None if these are not few, because then it does not help.
+    Return None if there are too many of them to save time.
     """
     if not is_sparse(X):
         return None

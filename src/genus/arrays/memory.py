@@ -1,4 +1,4 @@
-"""How much memory is free, and how much values take, to stop before the system runs out."""
+"""Measure free memory, and the memory that values take, to stop before the system runs out."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def available() -> int | None:
-    """Return the bytes that this process may still use; None where the system does not say."""
+    """Return the bytes that this process may still use; None if the system does not report them."""
     found = [free_of_machine(), free_of_group()]
     known = [size for size in found if size is not None]
     return min(known) if known else None
 
 
 def free_of_machine() -> int | None:
-    """Return what the machine has free, as Linux estimates it."""
+    """Return the machine's free memory, as Linux estimates it."""
     try:
         told = re.search(r"^MemAvailable:\s+(\d+) kB", MEMINFO.read_text(), re.M)
     except OSError:
@@ -31,7 +31,7 @@ def free_of_machine() -> int | None:
 
 
 def free_of_group() -> int | None:
-    """Return what the limit of a container leaves."""
+    """Return the memory that the limit of a container leaves."""
     try:
         most = (CGROUP / "memory.max").read_text().strip()
         used = (CGROUP / "memory.current").read_text().strip()

@@ -1,4 +1,4 @@
-"""Options from users: checked, or an error that names the option."""
+"""Check options from users; errors name the option."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def numbers(name: str, value: Any) -> NDArray[np.float64]:
     try:
         if isinstance(value, str) or np.iscomplexobj(value):
             raise TypeError
-        result = np.array(value, dtype=np.float64)  # a copy, which users cannot change later
+        result = np.array(value, dtype=np.float64)  # a copy, so that users cannot change it later
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} holds numbers; got {value!r}.") from None
     if not np.isfinite(result).all():

@@ -153,10 +153,10 @@ class Vocabulary:
         return all(a < b for a, b in pairwise(words))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"text": self.text, "ends": self.ends}  # an index is made anew
+        return {"text": self.text, "ends": self.ends}  # the index is computed again
 
 
-# What `find` found last for a vocabulary, while both live: folds and settings ask again and again.
+# The last result of `find` for each vocabulary, while both exist: folds and settings repeat it.
 FOUND: WeakKeyDictionary[Vocabulary, tuple[ref[Vocabulary], Integers]] = WeakKeyDictionary()
 NOWHERE = np.zeros(0, dtype=np.int64)
 

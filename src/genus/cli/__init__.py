@@ -1,4 +1,4 @@
-"""genus on the command line: `genus --help` is the manual."""
+"""The command line of genus; `genus --help` is its manual."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command that the arguments name; Ctrl-C is no error while modules are loaded."""
+    """Run the command in the arguments; while modules load, Ctrl-C exits silently."""
     signal.signal(signal.SIGINT, leave)
     from genus.cli.errors import main
 
@@ -19,7 +19,7 @@ def main() -> None:
 
 
 def leave(number: int, frame: Any) -> NoReturn:
-    """End at once: nothing has been read or written yet."""
+    """Exit at once; nothing has been read or written yet."""
     os._exit(INTERRUPTED)
 
 

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from genus.registry import FAMILIES
 
 
 class File(click.ParamType[str]):
-    """A name that shells complete to those of files; whether there is one is seen later."""
+    """A file name that shells complete; whether the file exists is checked later."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -24,7 +24,7 @@ class File(click.ParamType[str]):
 
 
 class Column(click.ParamType[str]):
-    """The name of a column, which shells complete to those of the data."""
+    """The name of a column, which shells complete from the data."""
 
     name = "COL"
 
@@ -33,13 +33,13 @@ class Column(click.ParamType[str]):
     ) -> list[CompletionItem]:
         from genus.cli.data import columns_of
 
-        # Of a command that is not typed to its end, click has not sorted the arguments yet.
+        # While a command is still being typed, click has not sorted the arguments yet.
         names = columns_of(ctx.params.get("data") or ctx.params.get("given") or ctx.args)
         return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 class Family(click.ParamType[tuple[str, str]]):
-    """COL=NAME: a column and the family that models it."""
+    """COL=NAME: a column and its family."""
 
     name = "COL=NAME"
 
@@ -50,12 +50,14 @@ class Family(click.ParamType[tuple[str, str]]):
         if not equals or not column:
             self.fail(f"{value!r} is not COL=NAME, such as age=gaussian.", param, ctx)
         if family not in FAMILIES:
-            self.fail(f"{family!r} is no family; there are {', '.join(FAMILIES)}.", param, ctx)
+            self.fail(
+                f"{family!r} is not a family. Choose one of {', '.join(FAMILIES)}.", param, ctx
+            )
         return column, family
 
 
 class Encoding(click.ParamType[str]):
-    """The name of an encoding that Python knows."""
+    """The name of a text encoding that Python supports."""
 
     name = "NAME"
 
@@ -63,12 +65,12 @@ class Encoding(click.ParamType[str]):
         try:
             known = codecs.lookup(str(value)).name
         except LookupError:
-            self.fail(f"{value!r} is no encoding; try latin-1 or utf-16.", param, ctx)
+            self.fail(f"{value!r} is not a known encoding. Try latin-1 or utf-16.", param, ctx)
         return {"iso8859-1": "latin-1"}.get(known, known)
 
 
 class FoldsOrLoo(click.ParamType[Any]):
-    """A number of folds, or loo."""
+    """A number of folds, or "loo" for leave-one-out."""
 
     name = "K|loo"
 
@@ -76,22 +78,23 @@ class FoldsOrLoo(click.ParamType[Any]):
         if str(value) == "loo":
             return "loo"
         if not str(value).isdecimal() or int(value) < 2:
-            self.fail(f"{value!r} is neither a number from 2 on nor loo.", param, ctx)
+            self.fail(f"{value!r} is neither a number of 2 or more nor loo.", param, ctx)
         return int(value)
 
 
 def model_and_data(
     given: tuple[str, ...], target: str | None
 ) -> tuple[str | None, tuple[str, ...]]:
-    """MODEL and DATA of a command that takes either or both; without a model it needs a target."""
+    """Split arguments into MODEL and DATA; either may be missing, but DATA alone needs a target."""
     from genus.cli.models import is_model
 
     if is_model(given[0]):
         return given[0], given[1:]
     if target is None:
-        more = " If it is one, its name should end in .genus." if len(given) > 1 else ""
+        more = " If it is a model, rename it so that it ends in .genus." if len(given) > 1 else ""
         raise click.UsageError(
-            f"{given[0]} is no model, and without one --target COL must say what to predict.{more}"
+            f"{given[0]} is not a model. For DATA alone, name the column to predict: --target "
+            f"COL.{more}"
         )
     return None, given
 
@@ -105,7 +108,7 @@ encoding = click.option(
     "--encoding",
     type=Encoding(),
     default="utf-8",
-    help="How the text of DATA is encoded, such as latin-1.  [default: utf-8]",
+    help="The text encoding of DATA, such as latin-1.  [default: utf-8]",
 )
 families = click.option(
     "--family",
@@ -120,7 +123,7 @@ ignore = click.option(
 
 
 class Costs(click.ParamType[dict[tuple[str, str], float]]):
-    """TRUE:DECIDED=COST, several with commas between them."""
+    """TRUE:DECIDED=COST, or several of these separated by commas."""
 
     name = "TRUE:DECIDED=COST,…"
 
@@ -141,7 +144,7 @@ class Costs(click.ParamType[dict[tuple[str, str], float]]):
 
 
 class Threshold(click.ParamType[Any]):
-    """A share, or CLASS=SHARE."""
+    """A probability, or CLASS=P."""
 
     name = "[CLASS=]P"
 
@@ -150,29 +153,36 @@ class Threshold(click.ParamType[Any]):
         try:
             number = float(share)
         except ValueError:
-            self.fail(f"{value!r} is no number from 0 to 1, nor CLASS=0.3.", param, ctx)
+            self.fail(
+                f"{value!r} is neither a number from 0 to 1 nor CLASS=P, such as bad=0.3.",
+                param,
+                ctx,
+            )
         return {label: number} if equals else number
 
 
 def decision_of(threshold: Any, costs: Any) -> Any:
-    """The rule that options ask for."""
+    """Return the decision rule that the options ask for."""
     if threshold is not None and costs is not None:
-        raise click.UsageError("--threshold and --costs are two ways to decide. Give one.")
+        raise click.UsageError("--threshold and --costs are two ways to decide. Give only one.")
     return costs if threshold is None else threshold
 
 
 threshold = click.option(
     "--threshold",
     type=Threshold(),
-    help="Decide for a class from this probability on; of two classes, for the second.",
+    help="Choose a class if its probability is at least P; with two classes, the second one.",
 )
 costs = click.option(
     "--costs",
     type=Costs(),
-    help="What wrong decisions cost, such as good:bad=1,bad:good=5: the cheapest one is made.",
+    help="Costs of wrong decisions, such as good:bad=1,bad:good=5; the class with the lowest "
+    "expected cost is chosen.",
 )
 force = click.option(
-    "--force", is_flag=True, help="Predict even if half of a column was never seen."
+    "--force",
+    is_flag=True,
+    help="Predict even if a column consists mostly of categories that the model has never seen.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 table_out = click.option(

@@ -13,11 +13,11 @@ from genus.cli import arguments
 @arguments.as_json
 @arguments.encoding
 def check(model: str, data: tuple[str, ...], as_json: bool, encoding: str) -> None:
-    """Say how DATA differs from what a model has seen.
+    """Compare DATA with the rows that a model has seen.
 
-    Lists how far each column moved: the share of rows that would have to change for it to be
-    distributed as it was. Columns with a star moved further than chance explains. Also says how
-    many rows are unlike those of the model.
+    Lists how far each column has moved: the share of rows that would have to change for the column
+    to have its former distribution. A star marks columns that moved more than chance explains. Also
+    reports how many rows are unlike those of the model.
 
     \b
     Example:

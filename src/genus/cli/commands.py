@@ -1,4 +1,4 @@
-"""All commands, under one name."""
+"""All commands, as one group."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SETTINGS = {"max_content_width": 88, "help_option_names": ["-h", "--help"]}
 @click.group(cls=Commands, context_settings=SETTINGS)
 @click.version_option(package_name="genus")
 def cli() -> None:
-    """Learn to predict a column of a table; say how well, and why.
+    """Learn to predict a column of a table; measure and explain the predictions.
 
     DATA is a file or a glob of files (CSV, TSV, Parquet, JSON lines, Arrow, Excel; also
     compressed), a query such as "SELECT * FROM 'x.parquet' WHERE year > 2020", a table of a
-    database (shop.sqlite#orders, postgresql://localhost/shop#orders), or - for stdin; several are
-    read one after the other. MODEL is a file that `genus fit` wrote. Data goes to stdout, talk to
-    stderr; bars and colours are for terminals.
+    database (shop.sqlite#orders, postgresql://localhost/shop#orders), or - for stdin. Several are
+    read as one table. MODEL is a file that `genus fit` wrote. Data goes to stdout, messages go to
+    stderr. Progress bars and colours appear on terminals only.
 
     \b
     Example:
@@ -45,12 +45,13 @@ def cli() -> None:
 
     \b
     Exit codes:
-      0    done (also when the reader of a pipe has had enough)
-      1    something is wrong with the data, the model or a file
+      0    success (also if the reader of a pipe stops early)
+      1    an error in the data, the model or a file
       2    the command was not understood
       130  interrupted by Ctrl-C
 
-    `genus COMMAND --help` says more, with an example. `genus demo` shows it at work.
+    `genus COMMAND --help` describes a command, with an example. `genus demo` shows the main
+    commands.
     """
 
 

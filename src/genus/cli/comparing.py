@@ -14,13 +14,16 @@ from genus.cli.arguments import File
 @click.argument("data", type=File("DATA"), nargs=-1, required=True, metavar="DATA...")
 @arguments.target
 @click.option(
-    "-o", "--output", type=File("OUT"), help="A picture of the curves to write: .svg, .png or .pdf."
+    "-o",
+    "--output",
+    type=File("OUT"),
+    help="Also draw the curves to this file: .svg, .png or .pdf.",
 )
 @click.option(
     "--repeats",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="How often rows are split, in tens.  [default: 30, or 10 of more than 2,000 rows]",
+    help="How often rows are split, in tens.  [default: 30, or 10 for more than 2,000 rows]",
 )
 @click.option(
     "--patience",
@@ -28,7 +31,7 @@ from genus.cli.arguments import File
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long each of them may take.",
+    help="Time limit for each model.",
 )
 @arguments.ignore
 @arguments.as_json
@@ -43,10 +46,10 @@ def compare(
     as_json: bool,
     encoding: str,
 ) -> None:
-    """Say which to use, and why: this or logistic regression.
+    """Recommend genus or logistic regression, with reasons.
 
-    Both, and a perceptron, learn from a handful of rows, from more and from all, again and again,
-    and are judged by others. Numbers are modelled by GDA, everything else by naive Bayes.
+    Both, and a perceptron, are fitted to a few rows, to more and to all, many times, and are
+    evaluated on other rows. Numbers are modelled by GDA, everything else by naive Bayes.
 
     \b
     Examples:
@@ -61,7 +64,7 @@ def compare(
     from genus.evaluate.comparing import compare
 
     if target is None:
-        raise click.UsageError("Name the column of the classes: --target COL.")
+        raise click.UsageError("Name the column to predict: --target COL.")
     if output is not None:
         kind = format_of(output)
         refuse_out(output, *data)
@@ -87,7 +90,7 @@ def compare(
 
 
 def as_object(found: Any) -> dict[str, Any]:
-    """What was found, for a program: what to use, the curves, and why."""
+    """Return the recommendation, the curves and the reasons as an object for JSON."""
     return {
         "use": found.use,
         "sentence": found.sentence,
@@ -108,16 +111,19 @@ def as_object(found: Any) -> dict[str, Any]:
 
 
 def format_of(output: str) -> str:
-    """What a picture of this name is, if it can be drawn at all."""
+    """Return the format of a picture by its name; raise if it cannot be drawn."""
     from pathlib import Path
 
     from genus.plots.style import FORMATS, library
 
     kind = Path(output).suffix.removeprefix(".").lower()
     if Path(output).is_dir() or not Path(output).absolute().parent.is_dir():
-        raise ValueError(f"Cannot write {output}: its folder is missing, or it is one itself.")
+        raise ValueError(
+            f"Cannot write {output}: its folder does not exist, or it is a folder itself. Give "
+            "another name."
+        )
     if kind not in FORMATS:
-        raise click.UsageError(f"A picture is .{', .'.join(FORMATS)}; {output!r} is none.")
+        raise click.UsageError(f"A picture is a .{', .'.join(FORMATS)} file; got {output!r}.")
     try:
         library("matplotlib.figure")
     except ImportError as error:

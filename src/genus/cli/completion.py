@@ -9,7 +9,7 @@ import click
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print what makes a shell complete what you type.
+    """Print a script that lets a shell complete commands.
 
     \b
     Examples:
@@ -21,5 +21,5 @@ def completion(ctx: click.Context, shell: str) -> None:
 
     known = get_completion_class(shell)
     if known is None:
-        raise click.ClickException(f"This click does not know {shell}.")
+        raise click.ClickException(f"The installed version of click does not support {shell}.")
     click.echo(known(ctx.find_root().command, {}, "genus", "_GENUS_COMPLETE").source())

@@ -1,4 +1,4 @@
-"""DATA of a command: a path, a glob, a query or stdin, as a source of rows."""
+"""Open DATA of a command: a path, a glob, a query or stdin."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ READ_BY_DUCKDB = ("utf-8", "utf-16", "latin-1")
 def opened(
     data: Sequence[str], encoding: str = "utf-8", skip_unreadable: bool = False
 ) -> Iterator[Any]:
-    """The source that DATA names; what is spooled to read it is gone afterwards."""
+    """Open DATA; temporary copies are removed afterwards."""
     from genus.table import TableError, open_table, readable_files
 
     if list(data).count(STDIN) > 1:
-        raise TableError("- is stdin, which can be read once. Give it once.")
+        raise TableError("- means stdin, which can be read only once. Give it once.")
     with tempfile.TemporaryDirectory(prefix="genus-") as folder:
         paths = [place(one, encoding, folder) for one in data]
         names = dict(zip(paths, data, strict=True))
@@ -41,7 +41,7 @@ def opened(
 
 
 def place(data: str, encoding: str, folder: str) -> str:
-    """Where DATA can be read: where it is, or in a copy."""
+    """Return a path to DATA: the original, or a copy."""
     from genus.table import TableError
     from genus.table.read.packing import is_pipe, spooled
 
@@ -52,19 +52,21 @@ def place(data: str, encoding: str, folder: str) -> str:
         refuse_model(path, data)
         return path if encoding in READ_BY_DUCKDB else recoded(path, encoding, folder)
     if encoding not in READ_BY_DUCKDB:
-        raise TableError(f"{encoding} is read from one file at a time. Convert them with iconv.")
+        raise TableError(
+            f"Data in {encoding} is read from single files only. Convert them with iconv."
+        )
     return path
 
 
 def as_given(text: str, names: Mapping[str, str]) -> str:
-    """A text that names files as the user does, and not where they were copied to."""
+    """Replace the paths of copies in a text by the names that the user gave."""
     for path, name in names.items():
         text = text.replace(path, "stdin" if name == STDIN else name)
     return text
 
 
 def spool(folder: str) -> str:
-    """What stdin has, in a file: types are found by a look at the whole."""
+    """Copy stdin to a file, because types are found by reading all of it."""
     path = os.path.join(folder, "stdin")
     with open(path, "wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
@@ -72,7 +74,7 @@ def spool(folder: str) -> str:
 
 
 def recoded(path: str, encoding: str, folder: str) -> str:
-    """A copy in UTF-8, of a file in an encoding that DuckDB does not know."""
+    """Copy a file to UTF-8, if DuckDB does not support its encoding."""
     from genus.table import TableError
 
     suffix = os.path.splitext(path)[1]
@@ -90,17 +92,17 @@ def recoded(path: str, encoding: str, folder: str) -> str:
 
 
 def refuse_model(path: str, name: str) -> None:
-    """Raise if a model stands where data should."""
+    """Raise if a model is given where data is expected."""
     from genus.cli.models import is_model
     from genus.table import TableError
 
     if is_model(path):
         told = "stdin" if name == STDIN else name
-        raise TableError(f"{told} is a model; data is expected here. MODEL comes before DATA.")
+        raise TableError(f"{told} is a model, but data is expected here. MODEL comes before DATA.")
 
 
 def stem(data: Sequence[str]) -> str:
-    """What a model of DATA is called."""
+    """Return the default name of a model of DATA."""
     from genus.table.read.formats import suffixless
 
     if len(data) > 1 or not os.path.exists(data[0]):
@@ -109,7 +111,7 @@ def stem(data: Sequence[str]) -> str:
 
 
 def columns_of(data: Sequence[str]) -> list[str]:
-    """The names of the columns of the first table among these, for a shell; none if in doubt."""
+    """Return the columns of the first table, for completion in shells; none if in doubt."""
     from genus.cli.models import is_model
     from genus.table import open_table
 
@@ -123,18 +125,18 @@ def columns_of(data: Sequence[str]) -> list[str]:
 
 
 def tell_uneven(columns: Sequence[Sequence[str]]) -> None:
-    """Say which columns some tables have, and others do not."""
+    """Report the columns that only some of the tables have."""
     from genus.cli.errors import say
 
     every = dict.fromkeys(name for own in columns for name in own)
     some = [name for name in every if not all(name in own for own in columns)]
     if some:
         listed = ", ".join(map(repr, some[:10])) + (" and more" if len(some) > 10 else "")
-        say(f"Empty in some rows, for not all tables have them: {listed}.")
+        say(f"Columns that some tables lack, so empty in their rows: {listed}.")
 
 
 def tell_extra(source: Any, model: Any) -> None:
-    """Say which columns of the data the model does not know."""
+    """Report the columns of the data that the model does not use."""
     from genus.cli.errors import say
 
     plan = model.plan_
@@ -143,4 +145,4 @@ def tell_extra(source: Any, model: Any) -> None:
     if extra:
         listed = ", ".join(map(repr, extra[:10])) + (" and more" if len(extra) > 10 else "")
         columns = "Column" if len(extra) == 1 else "Columns"
-        say(f"{columns} ignored, for the model does not know them: {listed}.")
+        say(f"{columns} ignored, because the model was fitted without: {listed}.")

@@ -1,4 +1,4 @@
-"""genus demo: a table made up on the spot, and the commands at work on it."""
+"""genus demo: generate a small table, and run the main commands on it."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ COMMANDS = (
     "-o",
     "--output",
     type=click.Path(file_okay=False),
-    help="Write the table to this folder instead, as customers.csv and new.csv.",
+    help="Only write the table to this folder, as customers.csv and new.csv.",
 )
 @click.pass_context
 def demo(ctx: click.Context, output: str | None) -> None:
-    """Show the main commands at work on a small table.
+    """Run the main commands on a small table.
 
-    The table is made up on the spot, in a folder that is removed afterwards.
+    The table is generated in a temporary folder, which is removed afterwards.
 
     \b
     Examples:
@@ -67,17 +67,17 @@ def demo(ctx: click.Context, output: str | None) -> None:
 
 
 def keep(folder: Path) -> None:
-    """Write the table of customers, and that of new ones, to a folder."""
+    """Write the tables of customers and of new customers to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, seed, rows in (("customers.csv", 1, ROWS), ("new.csv", 2, NEW)):
         path = folder / name
         if path.exists():
-            raise click.ClickException(f"{path} exists already. Name another folder.")
+            raise click.ClickException(f"{path} already exists. Give another folder.")
         write(path, random.Random(seed), rows)
 
 
 def run(root: click.Context, arguments: list[str]) -> None:
-    """A command, as if it had been typed."""
+    """Run a command as if it had been typed."""
     name, *rest = arguments
     command = root.command.commands[name]  # type: ignore[attr-defined]
     with command.make_context(name, rest, parent=root) as ctx:
@@ -86,7 +86,7 @@ def run(root: click.Context, arguments: list[str]) -> None:
 
 @contextmanager
 def inside(folder: str) -> Iterator[None]:
-    """Work in a folder."""
+    """Change to a folder, and back at the end."""
     before = os.getcwd()
     os.chdir(folder)
     try:
@@ -96,7 +96,7 @@ def inside(folder: str) -> Iterator[None]:
 
 
 def show(command: str, path: Path, lines: int, left_out: slice | None = None) -> None:
-    """The first lines of a file, without some columns."""
+    """Print the first lines of a file, without some columns."""
     from genus.cli.scores import bold
 
     click.echo(bold(f"$ {command}"))
@@ -109,7 +109,7 @@ def show(command: str, path: Path, lines: int, left_out: slice | None = None) ->
 
 
 def write(path: Path, rng: random.Random, rows: int) -> None:
-    """A table of customers, with numbers, categories, texts and holes."""
+    """Write a table of customers, with numbers, categories, texts and missing values."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(NAMES)
@@ -117,7 +117,7 @@ def write(path: Path, rng: random.Random, rows: int) -> None:
 
 
 def customer(rng: random.Random) -> list[str | int]:
-    """One customer: who leaves is younger, calls more often, and says why."""
+    """Return one customer; those who leave are younger, call more often, and complain."""
     leaves = rng.random() < 0.35
     age = min(max(round(rng.gauss(36 if leaves else 47, 11)), 18), 90)
     plans = (

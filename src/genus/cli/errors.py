@@ -1,4 +1,4 @@
-"""What can go wrong, as one sentence on stderr and an exit code."""
+"""Turn every error into one sentence on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any, NoReturn, TextIO
 
 import click
 
-DONE, INTERRUPTED = 0, 130  # click has the others: 1 for what is wrong, 2 for usage
+DONE, INTERRUPTED = 0, 130  # the other codes are click's: 1 for errors, 2 for usage
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-NO_MEMORY = re.compile(  # what libraries say that do not raise MemoryError
+NO_MEMORY = re.compile(  # errors of libraries that do not raise MemoryError
     r"out of memory|cannot allocate memory|failed to map segment|bad_alloc|can't start new thread"
     r"|malloc of size|unable to allocate",
     re.I,
@@ -24,7 +24,7 @@ NO_MEMORY = re.compile(  # what libraries say that do not raise MemoryError
 
 
 class Commands(click.Group):
-    """Commands in the order in which they were added; their errors are sentences."""
+    """Commands in the order in which they were added; their errors are single sentences."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -35,13 +35,13 @@ class Commands(click.Group):
         with sentences(ctx), warnings.catch_warnings():
             warnings.showwarning = tell_warning
             result = super().invoke(ctx)
-            sys.stdout.flush()  # a pipe that is closed says so here, and not when Python ends
+            sys.stdout.flush()  # report a closed pipe here, rather than when Python exits
             return result
 
 
 @contextmanager
 def sentences(ctx: click.Context) -> Iterator[None]:
-    """Errors of data, models and files as click's own; a reader who has enough is no error."""
+    """Turn errors into click's errors; a closed pipe is not an error."""
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -52,7 +52,7 @@ def sentences(ctx: click.Context) -> Iterator[None]:
     except KeyboardInterrupt:
         interrupted(ctx)
     except Exception as error:
-        if Interruption.came:  # DuckDB makes errors of its own of Ctrl-C
+        if Interruption.came:  # DuckDB turns Ctrl-C into an error of its own
             interrupted(ctx)
         flush_or_close_stdout()
         if os.environ.get("GENUS_TRACEBACK"):
@@ -61,32 +61,32 @@ def sentences(ctx: click.Context) -> Iterator[None]:
 
 
 def sentence(error: Exception) -> str:
-    """What an error says, and of those that nobody foresaw that they are a bug."""
+    """Return the sentence for an error; an unexpected error is reported as a bug."""
     if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
         return (
-            "There is not enough memory for this. Give less data at once; from a table, leave out "
-            "columns with --ignore."
+            "There is not enough memory. Give less data at once, or leave out columns of a "
+            "table with --ignore."
         )
     if isinstance(error, OSError) and error.strerror:
         where = f" {error.filename}" if error.filename else ""
-        todo = " Make room, or write elsewhere." if error.errno in FULL else ""
+        todo = " Free some space, or write to another disk." if error.errno in FULL else ""
         return f"Cannot read or write{where}: {error.strerror}.{todo}"
     told = " ".join(str(error).split())
     if isinstance(error, ValueError | OSError) and told:
         return told
     return (
-        f"This is a bug in genus: {type(error).__name__}: {told} Please report it, with what is "
-        "printed when GENUS_TRACEBACK=1 is set."
+        f"This is a bug in genus: {type(error).__name__}: {told} Please report it, with the "
+        "output of the same command under GENUS_TRACEBACK=1."
     )
 
 
 def interrupted(ctx: click.Context) -> NoReturn:
-    say("Interrupted; nothing is left half written.")
+    say("Interrupted. No file was left incomplete.")
     ctx.exit(INTERRUPTED)
 
 
 def flush_or_close_stdout() -> None:
-    """Whatever stdout still holds goes out now, or never."""
+    """Write out what stdout still holds; if that fails, discard it."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -94,7 +94,7 @@ def flush_or_close_stdout() -> None:
 
 
 def close_stdout() -> None:
-    """Let Python flush to nowhere when it ends."""
+    """Redirect stdout to nowhere, so that Python can flush it at exit."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -102,7 +102,7 @@ def close_stdout() -> None:
 
 
 def say(text: str) -> None:
-    """Talk, on stderr."""
+    """Print a message on stderr."""
     click.echo(text, err=True)
 
 
@@ -114,7 +114,7 @@ def tell_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    if issubclass(category, UserWarning):  # others are for developers
+    if issubclass(category, UserWarning):  # other warnings are for developers
         say(f"{click.style('Note:', fg='yellow')} {message}")
 
 
@@ -130,9 +130,10 @@ class Interruption:
 
 
 def keep_streams() -> None:
-    """Open what the caller has closed, lest a database gets its number.
+    """Open streams that the caller has closed, so that no other file gets their numbers.
 
-    Nothing can be read from it; what is written to it is an error, but for what is only said.
+    They cannot be read from. Writing to stdout is then an error, but messages to stderr are
+    discarded.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
@@ -144,7 +145,7 @@ def keep_streams() -> None:
 
 
 def main() -> None:
-    """Run the command that the arguments name."""
+    """Run the command in the arguments."""
     import signal
 
     from genus.cli.commands import cli
@@ -153,22 +154,22 @@ def main() -> None:
     signal.signal(signal.SIGINT, Interruption.handle)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal may not know every character
+            stream.reconfigure(errors="replace")  # a terminal may not support every character
     try:
         result = cli.main(prog_name="genus", standalone_mode=False)
         code = result if isinstance(result, int) else DONE
     except click.ClickException as error:
-        with suppress(OSError):  # nobody reads what is said; the code still tells
+        with suppress(OSError):  # the exit code tells even if no one reads the message
             error.show()
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort):
         code = INTERRUPTED
-    except OSError as error:  # of help, which is written before any command runs
+    except OSError as error:  # from help, which is written before any command runs
         close_stdout()
         code = DONE
         if not isinstance(error, BrokenPipeError):
             code = 1
             with suppress(OSError):
                 say(f"Error: {sentence(error)}")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is to leave
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the exit is left
     sys.exit(code)

@@ -10,7 +10,7 @@ from genus.cli import arguments
 from genus.cli.arguments import Column, File, FoldsOrLoo, model_and_data
 
 FOLDS = 10
-MANY = 200  # rows that leave-one-out takes some time for
+MANY = 200  # rows from which leave-one-out is slow
 
 
 @click.command()
@@ -20,12 +20,14 @@ MANY = 200  # rows that leave-one-out takes some time for
     "--folds",
     type=FoldsOrLoo(),
     metavar="K|loo",
-    help="Without a model: how many folds, or loo to leave out each row.  [default: 10]",
+    help="Without a model: the number of folds, or loo to leave out each row.  [default: 10]",
 )
 @click.option(
-    "--group", type=Column(), help="Keep rows of one group in one fold; the column is left out."
+    "--group",
+    type=Column(),
+    help="Keep the rows of each group in one fold; the column itself is left out.",
 )
-@click.option("--time", type=Column(), help="Predict each fold from rows before it alone.")
+@click.option("--time", type=Column(), help="Predict each fold from earlier rows only.")
 @arguments.threshold
 @arguments.costs
 @arguments.families
@@ -45,10 +47,10 @@ def evaluate(
     as_json: bool,
     encoding: str,
 ) -> None:
-    """Say how good predictions are.
+    """Measure how good predictions are.
 
-    With MODEL, of the model on DATA, which it should not have seen. Without, of models of DATA,
-    each judged by rows that it was not fitted with.
+    With MODEL, its predictions for DATA, which it should not have seen. Without MODEL, those of
+    models of DATA by cross-validation: each row is predicted by a model that was not fitted to it.
 
     \b
     Examples:
@@ -67,11 +69,11 @@ def evaluate(
         assert target is not None
         outcome = by_folds(data, target, folds, families, ignore, encoding, honest)
     elif not data:
-        raise click.UsageError("A model alone cannot be judged. Give MODEL and DATA.")
+        raise click.UsageError("A model cannot be evaluated without data. Give MODEL and DATA.")
     elif folds or families or ignore or group or time:
         raise click.UsageError(
-            "--folds, --group, --time, --family and --ignore are for DATA alone; MODEL is judged "
-            "as it is."
+            "--folds, --group, --time, --family and --ignore need DATA without MODEL. Leave "
+            "them out, or leave MODEL out."
         )
     else:
         outcome = by_rows(model, data, target, encoding)
@@ -91,7 +93,7 @@ def by_folds(
     encoding: str,
     honest: dict[str, Any],
 ) -> Any:
-    """What models of the other folds say of each row of a table."""
+    """Return the out-of-fold predictions for each row of a table."""
     from genus.cli.data import opened
     from genus.cli.errors import say
     from genus.cli.fitting import classifier
@@ -105,7 +107,7 @@ def by_folds(
             say(f"Rows without a {target!r}, left out: {found.unlabelled:,}.")
         m = len(found.codes)
         if folds == "loo" and m > MANY:
-            say(f"Leaving out {m:,} rows one by one takes long; --folds 10 is faster.")
+            say(f"Leaving out {m:,} rows one by one is slow. --folds 10 is faster.")
         fresh = classifier(target, families, ignore)
         with rows_passing("evaluate", m) as progress:
             return cross_validate(
@@ -119,7 +121,7 @@ def by_folds(
 
 
 def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str) -> Any:
-    """What a model says of rows whose classes are known."""
+    """Return a model's predictions for rows with known classes."""
     import numpy as np
 
     from genus.arrays import labels
@@ -145,7 +147,10 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
                     probabilities.append(learned.predict_proba(own.rows))
                 progress(batch.num_rows)
         if not truths:
-            raise TableError(f"{source.name} has no row with a {target!r} to compare with.")
+            raise TableError(
+                f"{source.name} has no row with a {target!r} to compare with. Give rows with "
+                "labels."
+            )
         return np.concatenate(probabilities), np.concatenate(truths), left_out
 
     with opened(data, encoding) as source:

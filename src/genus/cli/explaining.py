@@ -10,9 +10,9 @@ from genus.cli import arguments
 
 MOST = 20  # columns that are listed
 WIDEST = 44  # characters of a column and its value
-BAR = 20  # characters of the strongest evidence
+BAR = 20  # characters of the longest bar
 STDOUT = "-"
-MOST_ROWS = 4096  # that are explained at a time
+MOST_ROWS = 4096  # rows that are explained at a time
 MOST_NUMBERS = 1 << 21  # rows times columns times classes
 
 
@@ -23,13 +23,13 @@ MOST_NUMBERS = 1 << 21  # rows times columns times classes
     "--row",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Which row, counted from 1.  [default: 1]",
+    help="The row, counted from 1.  [default: 1]",
 )
 @click.option(
     "--all", "every", is_flag=True, help="Write the contributions of all rows as a table."
 )
-@click.option("--class", "label", metavar="NAME", help="The class that evidence is for.")
-@click.option("--against", metavar="NAME", help="The class that it is compared with.")
+@click.option("--class", "label", metavar="NAME", help="Explain the log-odds of this class.")
+@click.option("--against", metavar="NAME", help="Compare it with this class.")
 @arguments.table_out
 @arguments.encoding
 def explain(
@@ -42,16 +42,18 @@ def explain(
     output: str,
     encoding: str,
 ) -> None:
-    """Say what speaks for and against the class of a row.
+    """Explain the prediction for a row.
 
-    Each line is what a column adds to the log-odds of the likeliest class against the next: +0.69
-    doubles the odds, +2.3 makes them ten times as large. Together with the shares of the classes
-    they add up to the log-odds that `predict` says. Below a text are its words.
+    Each line is the contribution of a column to the log-odds of the most probable class against the
+    next: +0.69 doubles the odds, +2.3 makes them ten times as large. Together with the shares of
+    the classes, the contributions add up to the log-odds of the prediction. The words of a text are
+    listed below it.
 
-    With --all there is a line for each row of DATA, as a stream: its `row` number, `prediction`,
-    the classes `class` and `against`, their `log_odds`, the `baseline`, which is the same for all
-    rows, and `contribution(COLUMN)` of every column. Of two classes `class` is always the second;
-    of more it is the prediction, against the next, unless --class and --against say otherwise.
+    With --all, a line is written for each row of DATA: its `row` number, `prediction`, the classes
+    `class` and `against`, their `log_odds`, the `baseline`, which is the same for all rows, and
+    `contribution(COLUMN)` of every column. With two classes, `class` is always the second. With
+    more, it is the prediction, against the next most probable class, unless --class and --against
+    are given.
 
     \b
     Examples:
@@ -62,9 +64,9 @@ def explain(
     from genus.cli.models import read_table_model
 
     if every and row is not None:
-        raise click.UsageError("--all explains every row, and --row one. Give one of them.")
+        raise click.UsageError("--all explains every row, --row only one. Give only one of them.")
     if not every and output != STDOUT:
-        raise click.UsageError("--output is for the table of --all. Give --all, too.")
+        raise click.UsageError("--output is for the table of --all. Add --all.")
     if every:
         from genus.display.output import format_of
 
@@ -83,18 +85,18 @@ def explain(
 
 
 def known_class(model: Any, name: str) -> Any:
-    """The class of a name; raises if there is none."""
+    """Return the class with a name; raise if there is none."""
     for label in model.classes_.tolist():
         if str(label) == name:
             return label
     from genus.cli.scores import short
 
     listed = ", ".join(map(short, model.classes_.tolist()[:10]))
-    raise click.UsageError(f"There is no class {name!r}; the classes are {listed}.")
+    raise click.UsageError(f"There is no class {name!r}. The classes are {listed}.")
 
 
 def write_all(model: Any, source: Any, output: str, label: Any, against: Any) -> None:
-    """Write the contributions of all rows of a source, some of them at a time."""
+    """Write the contributions of all rows of a source, in chunks."""
     import pyarrow as pa
 
     from genus.cli.errors import say
@@ -103,7 +105,10 @@ def write_all(model: Any, source: Any, output: str, label: Any, against: Any) ->
 
     model.plan_.require_columns(source.schema.names)
     if len(model.classes_) < 2:
-        raise ValueError(f"The model knows one class only, {model.classes_[0]}: there is no other.")
+        raise ValueError(
+            f"The model has only one class, {model.classes_[0]}, so there is no other to compare "
+            "with."
+        )
     size = max(min(MOST_NUMBERS // (len(model.plan_) * len(model.classes_)), MOST_ROWS), 1)
     empty = pa.Table.from_batches([], source.schema)
     schema = contributions(model, empty, 0, label, against).schema
@@ -117,11 +122,11 @@ def write_all(model: Any, source: Any, output: str, label: Any, against: Any) ->
                 rows += part.num_rows
                 progress(part.num_rows)
     if rows == 0:
-        say(f"{source.name} has no rows; only the names of columns are written.")
+        say(f"{source.name} has no rows; only the column names are written.")
 
 
 def contributions(model: Any, rows: Any, before: int, label: Any, against: Any) -> Any:
-    """An Arrow table of what columns add in some rows, of which there were others before."""
+    """Return an Arrow table of contributions; `before` rows came before these."""
     import numpy as np
     import pyarrow as pa
 
@@ -152,9 +157,9 @@ def contributions(model: Any, rows: Any, before: int, label: Any, against: Any) 
 
 
 def compared(model: Any, joint: Any, label: Any, against: Any) -> tuple[Any, Any]:
-    """The places of the two classes that each row is explained by, (m,) each.
+    """Return the positions of the two classes to compare in each row, (m,) each.
 
-    Unless they are given they are the second and the first of two, and else the likeliest two.
+    By default they are the second and the first of two classes; with more, the two most probable.
     """
     import numpy as np
 
@@ -176,7 +181,7 @@ def compared(model: Any, joint: Any, label: Any, against: Any) -> tuple[Any, Any
 
 
 def the_row(source: Any, number: int) -> Any:
-    """An Arrow table of one row."""
+    """Return one row as an Arrow table."""
     import pyarrow as pa
 
     from genus.table import TableError
@@ -186,11 +191,11 @@ def the_row(source: Any, number: int) -> Any:
         if number <= passed + batch.num_rows:
             return pa.Table.from_batches([batch.slice(number - 1 - passed, 1)])
         passed += batch.num_rows
-    raise TableError(f"{source.name} has {passed:,} rows; there is no row {number:,}.")
+    raise TableError(f"{source.name} has {passed:,} rows, so there is no row {number:,}.")
 
 
 def told(model: Any, one: Any, number: int, label: Any = None, against: Any = None) -> str:
-    """The verdict on a row, and the evidence for it and against it."""
+    """Return the prediction for a row, and the contributions for it and against it."""
     import numpy as np
 
     from genus.cli.scores import bold, short
@@ -227,7 +232,7 @@ def told(model: Any, one: Any, number: int, label: Any = None, against: Any = No
 
 
 def words(explanation: Any, j: int, first: Any, second: Any) -> list[tuple[str, float]]:
-    """The strongest words of a column, if it is one of texts."""
+    """Return the strongest words of a column of texts; none for other columns."""
     from genus.display.text import name
 
     column = explanation.features[j]
@@ -238,7 +243,7 @@ def words(explanation: Any, j: int, first: Any, second: Any) -> list[tuple[str, 
 
 
 def the_truth(model: Any, one: Any) -> list[str]:
-    """The class that the row says it has, if it does."""
+    """Return a line with the true class of the row, if it is known."""
     target = model.plan_.target
     if target is None or target not in one.column_names:
         return []
@@ -247,7 +252,7 @@ def the_truth(model: Any, one: Any) -> list[str]:
 
 
 def named(name: str, value: Any) -> str:
-    """A column and its value, on one line."""
+    """Return a column and its value, on one line."""
     from genus.display.text import name as shown
 
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
@@ -255,7 +260,7 @@ def named(name: str, value: Any) -> str:
 
 
 def table(lines: list[tuple[str, float]], strongest: float) -> list[str]:
-    """Evidence below each other, with a bar beside it."""
+    """Return lines of contributions with bars."""
     return [
         f"  {name:{WIDEST}} {odds:+8.3f}  {'█' * bar(odds, strongest)}".rstrip()
         for name, odds in lines

@@ -14,7 +14,7 @@ from genus.cli.arguments import File
     type=File("DIR"),
     default="figures",
     show_default=True,
-    help="The folder to write to; it is made if there is none.",
+    help="The folder to write to; it is created if necessary.",
 )
 @click.option(
     "--format",
@@ -22,14 +22,14 @@ from genus.cli.arguments import File
     type=click.Choice(["svg", "png", "pdf"]),
     default="svg",
     show_default=True,
-    help="What the files are.",
+    help="The file format.",
 )
-@click.option("--dark", is_flag=True, help='For dark pages; "-dark" is added to the names.')
+@click.option("--dark", is_flag=True, help='Draw for dark pages; "-dark" is added to the names.')
 def figures(output: str, kind: str, dark: bool) -> None:
     """Draw the figures of the lecture notes (CS229).
 
-    Normal densities, boundaries and sigmoids of GDA and others, each time the same. Needs
-    matplotlib: pip install genus[plots].
+    Draws normal densities, decision boundaries and sigmoids of GDA and other models, always the
+    same. Needs matplotlib: pip install genus[plots].
 
     \b
     Example:
@@ -51,10 +51,12 @@ def figures(output: str, kind: str, dark: bool) -> None:
         raise click.ClickException(str(error)) from error
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"Cannot write figures to {output}: it is no folder. Give another name.")
+        raise ValueError(
+            f"Cannot write figures to {output}: it is not a folder. Give another name."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     with named(output), TemporaryFile(dir=folder, prefix=".genus-"):
-        pass  # or drawing would be for nothing
+        pass  # fail before drawing
     files = {
         f"{name}{'-dark' if dark else ''}.{kind}": drawn(name, kind, dark)
         for name in passing("Drawing", FIGURES, " figures")

@@ -10,7 +10,7 @@ import click
 from genus.cli import arguments
 from genus.cli.arguments import Column, File
 
-FOLDS = 5  # that everything is learned again without, where rows are few
+FOLDS = 5  # for refitting everything if rows are few
 
 
 @click.command()
@@ -20,25 +20,25 @@ FOLDS = 5  # that everything is learned again without, where rows are few
     "-o",
     "--output",
     type=File("MODEL"),
-    help="The model file.  [default: DATA's stem + .genus, of several model.genus]",
+    help="The model file.  [default: DATA's name with .genus; model.genus if there are several]",
 )
 @arguments.families
 @arguments.ignore
 @click.option(
     "--plan",
     type=File("PLAN"),
-    help="Read columns by a plan or as a model does, so that the two can be added exactly.",
+    help="Read columns by a plan, or as a model does, so that models can be merged exactly.",
 )
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=str),
     metavar="FOLDER",
-    help="Keep what is counted of each file, and go on from there if interrupted.",
+    help="Keep the counts of each file here, and resume from them after an interruption.",
 )
 @click.option(
     "--skip-unreadable",
     is_flag=True,
-    help="Leave out files that cannot be read to their end, and name them. Files are read twice.",
+    help="Skip files that cannot be read to their end, and name them. Files are read twice.",
 )
 @arguments.encoding
 def fit(
@@ -54,7 +54,7 @@ def fit(
 ) -> None:
     """Learn to predict a column of a table, in one pass.
 
-    Prints what was learned, and what it is worth on rows that had no part in it.
+    Prints what was learned, and out-of-fold scores.
 
     \b
     Examples:
@@ -72,15 +72,16 @@ def fit(
 
     if plan and (families or ignore):
         raise click.UsageError(
-            "--plan says how columns are read: leave --family and --ignore out, or give them to "
-            "`genus plan`."
+            "--plan already decides how columns are read. Leave --family and --ignore out, "
+            "or give them to `genus plan`."
         )
     out = output or stem(data) + models.SUFFIX
     models.refuse_out(out, *data)
     other = models.read_table_model(plan) if plan else None
     if other is not None and other.plan_.target not in (None, target):
         raise ValueError(
-            f"{plan} predicts {other.plan_.target!r}, not {target!r}; the two could not be added."
+            f"{plan} predicts {other.plan_.target!r}, not {target!r}, so the models could not "
+            f"be merged. Give a plan for {target!r}."
         )
     read = opened(data, encoding, skip_unreadable)
     with read as source, rows_passing("fit", source.rows) as progress:
@@ -102,10 +103,10 @@ def fit(
 
 
 def judged_anew(model: Any, source: Any, target: str) -> list[str]:
-    """Scores of rows out of fold, beside those of the commonest class: lines to print.
+    """Return lines of out-of-fold scores, with those of the most frequent class beside them.
 
-    Of few rows everything is learned again without each fold, for the summary's own scores are too
-    good then; of others the model has judged its sample already.
+    If rows are few, everything is refitted for each fold, because the summary's own scores are
+    optimistic then. Otherwise the model has already scored its sample.
     """
     from sklearn.base import clone
 
@@ -125,7 +126,7 @@ def judged_anew(model: Any, source: Any, target: str) -> list[str]:
             worth = cross_validate(clone(model), source, target, folds, progress=progress)
     except ValueError:  # a fold may hold all rows but those of one class
         return []
-    return ["", f"learned anew without each of {folds} folds:", scores(worth)]
+    return ["", f"cross-validation with {folds} folds:", scores(worth)]
 
 
 def classifier(
@@ -134,13 +135,13 @@ def classifier(
     ignore: tuple[str, ...],
     like: Any = None,
 ) -> Any:
-    """A classifier of tables that is not fitted yet."""
+    """Return a TableClassifier that is not fitted yet."""
     from genus.estimators.table import TableClassifier
 
     if target in ignore or target in dict(families):
         raise click.UsageError(
-            f"{target!r} is the target, and no column to tell it by: leave --ignore and --family "
-            "of it out."
+            f"{target!r} is the target and cannot be used to predict itself. Leave it out of "
+            "--ignore and --family."
         )
 
     if like is not None:

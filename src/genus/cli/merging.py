@@ -9,14 +9,14 @@ import click
 from genus.cli import arguments
 from genus.cli.arguments import File
 
-MOST_NAMED = 10  # columns that are not in all models
+MOST_NAMED = 10  # columns that only some models have
 
 
 @click.command()
 @click.argument("models", type=File("MODEL"), nargs=-1, required=True, metavar="MODEL MODEL...")
-@click.option("-o", "--output", type=File("MODEL"), required=True, help="The model of all rows.")
+@click.option("-o", "--output", type=File("MODEL"), required=True, help="The merged model.")
 def add(models: tuple[str, ...], output: str) -> None:
-    """Merge models into that of all their rows.
+    """Merge models into the model of all their rows.
 
     \b
     Example:
@@ -31,24 +31,24 @@ def add(models: tuple[str, ...], output: str) -> None:
     from genus.cli.models import read, write
 
     if len(models) < 2:
-        raise click.UsageError("Give two models or more.")
+        raise click.UsageError("Give two or more models.")
     read_ones = [read(path) for path in models]
     for path, one in zip(models, read_ones, strict=True):
         if type(one) is not type(read_ones[0]):
             first = type(read_ones[0]).__name__
             raise ValueError(
-                f"{models[0]} is a {first} and {path} a {type(one).__name__}; models of one kind "
-                "can be added."
+                f"{models[0]} is a {first} and {path} a {type(one).__name__}. Only models of "
+                "the same type can be merged."
             )
     merged = reduce(add, read_ones)
     write(merged, output)
     for line in lost(read_ones, merged):
         say(line)
-    say(f"Wrote {output}, of {merged.class_count_.sum():,.10g} rows.")
+    say(f"Wrote {output}, with {merged.class_count_.sum():,.10g} rows.")
 
 
 def lost(parts: list[Any], merged: Any) -> list[str]:
-    """What a sum of tables has lost because they were read by plans of their own: lines to say."""
+    """Return lines about what was lost because the models were fitted with different plans."""
     plan = getattr(merged, "plan_", None)
     if plan is None or all(part.plan_ == parts[0].plan_ for part in parts):
         return []
@@ -56,15 +56,18 @@ def lost(parts: list[Any], merged: Any) -> list[str]:
     kept = {column.name for column in plan.used}
     used = [{column.name for column in part.plan_.used} for part in parts]
     for names, told in (
-        (set.union(*used) - kept, "one of the models leaves it out, and so does the sum"),
-        (kept - set.intersection(*used), "one of the models does not have it; it is missing there"),
+        (set.union(*used) - kept, "one of the models leaves it out, so the merged model does, too"),
+        (
+            kept - set.intersection(*used),
+            "one of the models does not have it, so it is missing in its rows",
+        ),
     ):
         lines += [f"Note: column {name!r}: {told}." for name in sorted(names)[:MOST_NAMED]]
     if not merged.model_.statistics["sample"].is_complete:
         lines.append(
-            "Note: the models were fitted by plans of their own, so that only the cells that all "
-            "have are left: some precision is lost. To lose none, fit all of them by one plan "
-            "(genus plan, genus fit --plan)."
+            "Note: the models were fitted with different plans, so the merged model has only "
+            "the cells that all of them share, and loses some precision. To avoid this, fit "
+            "all of them with one plan (genus plan, genus fit --plan)."
         )
     return lines
 
@@ -72,10 +75,12 @@ def lost(parts: list[Any], merged: Any) -> list[str]:
 @click.command()
 @arguments.model
 @arguments.data
-@click.option("-o", "--output", type=File("MODEL"), required=True, help="The model without them.")
+@click.option(
+    "-o", "--output", type=File("MODEL"), required=True, help="The model without these rows."
+)
 @arguments.encoding
 def forget(model: str, data: tuple[str, ...], output: str, encoding: str) -> None:
-    """Take rows out of a model, as if it had never seen them.
+    """Remove rows from a model, as if it had never seen them.
 
     \b
     Example:
@@ -93,4 +98,4 @@ def forget(model: str, data: tuple[str, ...], output: str, encoding: str) -> Non
         learned.forget(source, target=target_of(learned, model))
     write(learned, output)
     after = learned.class_count_.sum()
-    say(f"Wrote {output}, of {after:,.10g} rows; {before - after:,.10g} are forgotten.")
+    say(f"Wrote {output}, with {after:,.10g} rows; {before - after:,.10g} were forgotten.")

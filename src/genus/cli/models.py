@@ -1,4 +1,4 @@
-"""MODEL of a command: told from data, read, and checked to be one of tables."""
+"""Read and write MODEL of a command."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SUFFIX = ".genus"
 
 
 def is_model(path: str) -> bool:
-    """Whether a file is meant to be a model: by its suffix, else by what it begins with.
+    """Return whether a file is meant to be a model, by its suffix or its first bytes.
 
     A safetensors file begins with the length of its header, eight bytes, and an opening brace.
     """
     if path.endswith(SUFFIX):
         return True
-    if not os.path.isfile(path):  # a pipe can be read once, and later
+    if not os.path.isfile(path):  # a pipe can be read only once, later
         return False
     try:
         with open(path, "rb") as file:
@@ -33,17 +33,17 @@ def is_model(path: str) -> bool:
 
 
 def read(path: str) -> Any:
-    """The classifier in a file, or on stdin."""
+    """Load the classifier in a file or on stdin."""
     from genus.persistence.loading import load
 
     return read_by(load, path)
 
 
 def read_by(load: Callable[[str], Any], path: str) -> Any:
-    """What a function makes of a file, or of stdin."""
+    """Load a file, or stdin, with a function."""
     if path != STDIO:
         if os.path.isfile(path):
-            with open(path, "rb"):  # a file that may not be read is no damaged model
+            with open(path, "rb"):  # a file without read permission is not a damaged model
                 pass
             if not is_model(path):
                 raise ValueError(f"{path} is not a genus model. MODEL comes before DATA.")
@@ -55,7 +55,7 @@ def read_by(load: Callable[[str], Any], path: str) -> Any:
 
 
 def read_table_model(path: str) -> Any:
-    """The classifier of tables in a file."""
+    """Load the TableClassifier in a file."""
     from genus.estimators.table import TableClassifier
 
     model = read(path)
@@ -65,7 +65,7 @@ def read_table_model(path: str) -> Any:
 
 
 def read_predictor(path: str) -> Any:
-    """What predicts, of the classifier of tables in a file; without waiting for scikit-learn."""
+    """Load a table model for prediction only, without waiting for scikit-learn."""
     from genus.persistence.predictor import load_predictor
 
     found = read_by(load_predictor, path)
@@ -75,10 +75,10 @@ def read_predictor(path: str) -> Any:
 
 
 def no_table_model(path: str, name: str) -> ValueError:
-    """What to raise for a model of something else."""
+    """Return the error for a model that is not of a table."""
     return ValueError(
-        f"{path} is a {name}; this command needs a model of a table, which `genus fit` makes. Use "
-        "this one from Python."
+        f"{path} is a {name}. This command needs a model of a table, which `genus fit` "
+        "writes. Use this model from Python."
     )
 
 
@@ -98,20 +98,26 @@ def write(model: Any, path: str) -> None:
 
 
 def target_of(model: Any, path: str, given: str | None = None) -> str:
-    """The name of the column that the model predicts."""
+    """Return the name of the column that the model predicts."""
     target = given or model.plan_.target
     if target is None:
-        raise ValueError(f"{path} was fitted without the name of a target. Give --target.")
+        raise ValueError(f"{path} was fitted without a target name. Give --target.")
     return str(target)
 
 
 def refuse_out(out: str, *data: str) -> None:
-    """Raise, before the work is done, if nothing can be written there, or it is the data's name."""
+    """Raise, before any work, if the output cannot be written or would replace the data."""
     folder = os.path.dirname(os.path.realpath(out))
     if out != STDIO and not os.path.isdir(folder):
-        raise ValueError(f"Cannot write {out}: the folder {folder} does not exist.")
+        raise ValueError(
+            f"Cannot write {out}: the folder {folder} does not exist. Create it, or give another "
+            "name."
+        )
     if out != STDIO and not os.access(folder, os.W_OK, effective_ids=True):
-        raise ValueError(f"Cannot write {out}: you may not write in the folder {folder}.")
+        raise ValueError(
+            f"Cannot write {out}: you have no permission to write in the folder {folder}. Give "
+            "another name."
+        )
     for one in data:
         if os.path.exists(out) and os.path.exists(one) and os.path.samefile(out, one):
-            raise ValueError(f"This would replace the data, {one}. Give another name with -o.")
+            raise ValueError(f"This would overwrite the data, {one}. Give another name with -o.")

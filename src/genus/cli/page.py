@@ -1,4 +1,4 @@
-"""docs/cli.md, made of what the program itself says: python -m genus.cli.page > docs/cli.md"""
+"""Generate docs/cli.md from the program's own help: python -m genus.cli.page > docs/cli.md"""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from genus.cli.commands import cli
 WIDTH = 88  # columns of the help
 INTRODUCTION = """# The command line
 
-`genus` learns to predict a column of a table, says how well, explains, and predicts. Data goes to
-stdout and talk to stderr; `-` is stdin or stdout; what a file holds is told by its suffix. This
-page is made of what the program itself says: `python -m genus.cli.page > docs/cli.md`.
+`genus` learns to predict a column of a table, measures how well, explains, and predicts. Data goes
+to stdout and messages to stderr; `-` is stdin or stdout; a file's suffix tells its format. This
+page is generated from the program's own help: `python -m genus.cli.page > docs/cli.md`.
 """
 
 
 def commands(group: click.Group = cli, path: str = "genus") -> Iterator[str]:
-    """All commands by their whole names, each group before its own."""
+    """Yield the full names of all commands, each group before its commands."""
     yield path
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
@@ -28,7 +28,7 @@ def commands(group: click.Group = cli, path: str = "genus") -> Iterator[str]:
 
 
 def help_of(path: str) -> str:
-    """The help of a command, by its whole name."""
+    """Return the help of a command with this full name."""
     top, *names = path.split()
     command: click.Command = cli
     context = click.Context(
@@ -46,14 +46,14 @@ def help_of(path: str) -> str:
 
 
 def session() -> str:
-    """What `genus demo` prints on a terminal."""
+    """Return what `genus demo` prints on a terminal."""
     from click.testing import CliRunner
 
     return CliRunner().invoke(cli, ["demo"], catch_exceptions=False).output
 
 
 def page() -> str:
-    """The page of documentation."""
+    """Return the page of documentation."""
     parts = [
         INTRODUCTION,
         "## A session\n\nThis is what `genus demo` prints.\n",

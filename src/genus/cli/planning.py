@@ -11,7 +11,7 @@ from genus.cli.arguments import Column, File
 @click.command()
 @arguments.data
 @click.option("--target", type=Column(), required=True, help="The column to predict.")
-@click.option("-o", "--output", type=File("PLAN"), required=True, help="The plan.")
+@click.option("-o", "--output", type=File("PLAN"), required=True, help="The plan file.")
 @arguments.families
 @arguments.ignore
 @arguments.encoding
@@ -23,11 +23,11 @@ def plan(
     ignore: tuple[str, ...],
     encoding: str,
 ) -> None:
-    """Decide how columns are read, for models that are to be added.
+    """Decide how columns are read, for models that are to be merged.
 
-    Looks at some rows and counts none. Models that are fitted by one plan, wherever that is, add
-    up to the model of all rows exactly. A plan is a model of no rows; it holds the names and types
-    of columns and the limits of their cells, and hashes of frequent categories.
+    Looks at some rows, but counts none. Models that are fitted with one plan, on any machine, merge
+    exactly into the model of all rows. A plan is a model of no rows: it holds the names and types
+    of columns, the limits of their cells, and hashes of frequent categories.
 
     \b
     Example:

@@ -28,11 +28,11 @@ def predict(
     force: bool,
     encoding: str,
 ) -> None:
-    """Add the likeliest class and probabilities to a table.
+    """Add predicted classes and probabilities to a table.
 
-    All columns of DATA are kept; `prediction` and `p(CLASS)` come after them. From CSV to CSV the
-    lines stay as they are, byte for byte; in other formats a column of long numbers, or of numbers
-    that begin with 0, is text. Rows are read and written as a stream.
+    All columns of DATA are kept; `prediction` and `p(CLASS)` are added after them. From CSV to CSV,
+    the lines are copied byte for byte. In other formats, columns of very long numbers, or of
+    numbers with leading zeros, become text. Rows are streamed.
 
     \b
     Examples:
@@ -52,7 +52,7 @@ def predicted(
     force: bool = False,
     decision: Any = None,
 ) -> None:
-    """Write a table and what a model says of its rows."""
+    """Write a table with a model's predictions."""
     import pyarrow as pa
 
     from genus.cli.data import opened, tell_extra
@@ -64,7 +64,7 @@ def predicted(
 
     format_of(output)
     learned = read_predictor(model)
-    _ = learned.model_.parameters  # a model that cannot be solved is refused before data is read
+    _ = learned.model_.parameters  # if a model cannot be solved, fail before data is read
     rule = Decision.of(decision, learned.classes_)
     with opened(data, encoding) as source:
         tell_extra(source, learned)
@@ -84,11 +84,11 @@ def predicted(
                 rows += batch.num_rows
                 progress(batch.num_rows)
         if rows == 0:
-            say(f"{source.name} has no rows; only the names of columns are written.")
+            say(f"{source.name} has no rows; only the column names are written.")
 
 
 def refuse_new(source: Any, model: Any, force: bool) -> None:
-    """Raise if half of a column was never seen when the model was fitted; say so if forced."""
+    """Raise if half of a column's values are unseen categories; only warn with `force`."""
     from genus.cli.errors import say
     from genus.table import Frame, TableError
     from genus.table.drift import ENOUGH, HALF, of_frame
@@ -100,8 +100,8 @@ def refuse_new(source: Any, model: Any, force: bool) -> None:
     new = [str(one) for one in found if one.is_new]
     if new and not force:
         raise TableError(
-            f"{' '.join(new)} Predictions would tell little. Give it as it was, fit again with "
-            "such rows, or predict all the same with --force."
+            f"{' '.join(new)} Predictions would be unreliable. Encode the column as before, "
+            "fit again with such rows, or predict anyway with --force."
         )
     beyond = [str(one) for one in found if one.kind == "number" and one.unseen >= HALF]
     for told in [*new, *(beyond if len(some) >= ENOUGH else ())]:
@@ -109,7 +109,7 @@ def refuse_new(source: Any, model: Any, force: bool) -> None:
 
 
 def lines_for(output: str, source: Any) -> Any:
-    """The lines of DATA, if they can be written as they are; else None."""
+    """Return the lines of DATA if they can be copied unchanged, else None."""
     from genus.display.output import DELIMITERS, format_of
 
     lines = None if source.lines is None else source.lines()
@@ -121,7 +121,7 @@ def lines_for(output: str, source: Any) -> Any:
 
 
 def scored(rows: Any, model: Any, rule: Any = None) -> Any:
-    """An Arrow table of rows, and what the model says of each; `rule` decides for a class."""
+    """Return an Arrow table of rows with predictions; `rule` chooses the class."""
     import numpy as np
 
     from genus.table.predictions import with_predictions

@@ -1,4 +1,4 @@
-"""How far a long work has come, on a terminal only."""
+"""Show the progress of long work, on terminals only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @contextmanager
 def rows_passing(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A function to call with the number of rows after each batch."""
+    """Show a progress bar; yields a function to call with the number of rows of each batch."""
     if not sys.stderr.isatty():
         yield lambda rows: None
         return
@@ -24,7 +24,7 @@ def rows_passing(what: str, total: int | None) -> Iterator[Callable[[int], None]
 
 @contextmanager
 def points_passing(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A function to call with the number of points that are done, and that of all."""
+    """Show a progress bar; yields a function to call with the points done and their total."""
     if not sys.stderr.isatty():
         yield lambda points, total: None
         return
@@ -40,7 +40,7 @@ def points_passing(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def passing(what: str, items: Iterable[T], unit: str) -> Iterator[T]:
-    """The items, counted on a terminal as they pass."""
+    """Yield the items, with a progress bar."""
     if not sys.stderr.isatty():
         yield from items
         return

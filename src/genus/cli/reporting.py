@@ -17,7 +17,7 @@ from genus.cli.arguments import File, model_and_data
     type=File("OUT"),
     default="report.html",
     show_default=True,
-    help="The page to write.",
+    help="The HTML page to write.",
 )
 @arguments.families
 @arguments.ignore
@@ -30,7 +30,7 @@ def report(
     ignore: tuple[str, ...],
     encoding: str,
 ) -> None:
-    """Write a page about a model or a table.
+    """Write an HTML page about a model or a table.
 
     \b
     Examples:
@@ -47,7 +47,9 @@ def report(
 
     path, data = model_and_data(given, target)
     if path is not None and (families or ignore):
-        raise click.UsageError("--family and --ignore are for DATA alone; MODEL is as it is.")
+        raise click.UsageError(
+            "--family and --ignore need DATA without MODEL. Leave them out, or leave MODEL out."
+        )
     refuse_out(output, *given)
     if path is None:
         assert target is not None

@@ -1,4 +1,4 @@
-"""Results as JSON, for programs."""
+"""Print results as JSON, for other programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def printed(result: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON knows it; what is no finite number is null.
+    """Convert a value to JSON types; numbers that are not finite become null.
 
     >>> plain({"a": (1.5, float("nan")), 2: "b"})
     {'a': [1.5, None], '2': 'b'}

@@ -19,18 +19,18 @@ BATCH = 1 << 16  # rows
     type=click.IntRange(min=0),
     required=True,
     metavar="N",
-    help="How many rows.",
+    help="The number of rows.",
 )
 @arguments.table_out
-@click.option("--class", "label", metavar="LABEL", help="Rows of this class only.")
+@click.option("--class", "label", metavar="LABEL", help="Draw rows of this class only.")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     metavar="S",
-    help="A number that makes the rows repeatable.",
+    help="A seed that makes the rows repeatable.",
 )
 def sample(model: str, number: int, output: str, label: str | None, seed: int | None) -> None:
-    """Draw new rows that look like those of the table.
+    """Draw new rows from a model.
 
     \b
     Example:
@@ -53,7 +53,7 @@ def sample(model: str, number: int, output: str, label: str | None, seed: int | 
 
 
 def drawn(model: Any, number: int, label: Any, rng: Any) -> Any:
-    """New rows as an Arrow table, the target last."""
+    """Draw new rows as an Arrow table, with the target last."""
     import pyarrow as pa
 
     X, y = model.sample(number, label, rng)
@@ -62,7 +62,7 @@ def drawn(model: Any, number: int, label: Any, rng: Any) -> Any:
 
 
 def class_named(model: Any, text: str) -> Any:
-    """The class that is written so."""
+    """Return the class with a name."""
     for label in model.classes_:
         if text in (str(label), str(label).lower()):
             return label

@@ -1,4 +1,4 @@
-"""What probabilities are worth, in lines that fit a terminal."""
+"""Print scores in lines that fit a terminal."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 
 import click
 
-MOST_CLASSES = 10  # that a confusion matrix has room for
+MOST_CLASSES = 10  # classes in a confusion matrix
 WIDEST = 14  # characters of a label
 
 
 def told(outcome: Any) -> str:
-    """Scores and mistakes of a CrossValidation."""
+    """Return the scores, the scores by class and the confusion matrix of a CrossValidation."""
     return f"{scores(outcome)}\n\n{by_class(outcome)}\n\n{confusion(outcome)}"
 
 
 def scores(outcome: Any) -> str:
-    """The scores, one a line: with 95 % intervals, and beside them those of the commonest class."""
+    """Return the scores, one per line, with 95 % intervals and the scores of the baseline."""
     found = outcome.metrics()
     always = f"always {short(found.commonest)}"
     lines = [
@@ -25,7 +25,7 @@ def scores(outcome: Any) -> str:
     ]
     for name, score in found.scores.items():
         if score.value != score.value:  # not a number
-            lines.append(f"{name:17}      none: only one class is there")
+            lines.append(f"{name:17}      none: there is only one class")
             continue
         within = f"{score.low:.4f} to {score.high:.4f}"
         lines.append(f"{name:17}  {score.value:8.4f}  {within:16}  {found.baseline[name]:.4f}")
@@ -35,7 +35,7 @@ def scores(outcome: Any) -> str:
 
 
 def by_class(outcome: Any) -> str:
-    """Recall, precision and more of each class; of many classes the most frequent ones."""
+    """Return recall, precision and more by class; if there are many, of the most frequent ones."""
     found = sorted(outcome.metrics().by_class, key=lambda one: -one.rows)
     listed = found[:MOST_CLASSES]
     width = max(len("class"), *(len(short(one.label)) for one in listed))
@@ -51,12 +51,12 @@ def by_class(outcome: Any) -> str:
 
 
 def share(value: float) -> str:
-    """A score of a class, or a dash where it has none."""
+    """Return a score of a class, or a dash if it is undefined."""
     return "-" if value != value else f"{value:.4f}"
 
 
 def as_object(outcome: Any) -> dict[str, Any]:
-    """All scores of a CrossValidation, for a program."""
+    """Return all scores of a CrossValidation as an object for JSON."""
     from genus.report.scores import confusion
     from genus.stacking.metrics import Score
 
@@ -75,7 +75,7 @@ def as_object(outcome: Any) -> dict[str, Any]:
 
 
 def confusion(outcome: Any) -> str:
-    """How often each class was taken for each; of many classes the most frequent mistakes."""
+    """Return the confusion matrix; if there are many classes, the most frequent mistakes."""
     from genus.report.scores import confusion
 
     cells = confusion(outcome)
@@ -85,31 +85,31 @@ def confusion(outcome: Any) -> str:
     width = max([5, *map(len, names), *(len(f"{n:,}") for n in cells.ravel().tolist())])
     first = max(len("true class"), *map(len, names))
     head = f"{'true class':{first}}  " + "  ".join(f"{name:>{width}}" for name in names)
-    lines = [bold("Taken for:"), head]
+    lines = [bold("Predicted as:"), head]
     for name, row in zip(names, cells.tolist(), strict=True):
         lines.append(f"{name:{first}}  " + "  ".join(f"{n:{width},}" for n in row))
     return "\n".join(lines)
 
 
 def mistakes(cells: Any, names: list[str]) -> str:
-    """The most frequent mistakes."""
+    """Return the most frequent mistakes."""
     from genus.report.scores import confused
 
     found = confused(cells, MOST_CLASSES)
     if not found:
-        return "No row was taken for another class."
+        return "No row was misclassified."
     lines = [bold("Most frequent mistakes:"), f"{'rows':>8}  {'true class':{WIDEST}}  taken for"]
     lines += [f"{n:8,}  {names[i]:{WIDEST}}  {names[j]}" for i, j, n in found]
     return "\n".join(lines)
 
 
 def short(label: Any) -> str:
-    """A label in few characters, none of which a terminal would obey."""
+    """Return a label in few characters, without control characters."""
     from genus.display.text import name
 
     return name(label, WIDEST)
 
 
 def bold(text: str) -> str:
-    """A heading; click takes the style away where no terminal shows it."""
+    """Return a heading; click removes the style where there is no terminal."""
     return click.style(text, bold=True)

@@ -20,13 +20,13 @@ MOST_CLASSES = 20
     "columns",
     multiple=True,
     metavar="COL",
-    help="How the odds depend on a column of a table; given twice, on both.",
+    help="Show how the odds depend on this column; give it twice for two columns.",
 )
 def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
-    """Say what a model is and what it has learned.
+    """Show what a model has learned.
 
-    With --column it says what a column adds to the log-odds, by its value: the mean of the rows
-    with such a value, and the range of most of them.
+    With --column, shows the contribution of a column to the log-odds by its value: the mean over
+    the rows with such a value, and the range of most of them.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
     from genus.cli.results import printed
 
     if len(columns) > 2:
-        raise click.UsageError("--column is given once or twice.")
+        raise click.UsageError("--column can be given once or twice.")
     if columns:
         click.echo(str(read_table_model(model).dependence_on(*columns)))
         return
@@ -52,7 +52,7 @@ def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
     if options:
         click.echo(f"options: {options}")
     if not learned.class_count_.sum():
-        click.echo("0 rows: it is a plan, or has forgotten all that it had seen")
+        click.echo("0 rows: this is a plan, or all rows were forgotten")
     elif hasattr(learned, "summary"):
         target = learned.plan_.target
         if target is not None:
@@ -63,7 +63,7 @@ def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
 
 
 def as_object(model: Any) -> dict[str, Any]:
-    """What a model is and what it has learned, for a program."""
+    """Return what a model has learned as an object for JSON."""
     found: dict[str, Any] = {
         "model": type(model).__name__,
         "options": model.get_params(deep=False),
@@ -92,7 +92,7 @@ def as_object(model: Any) -> dict[str, Any]:
 
 
 def changed(model: Any) -> str:
-    """The options that are not as they are by default."""
+    """Return the options that differ from their defaults."""
     usual = type(model)().get_params(deep=False)
     given = model.get_params(deep=False)
     return ", ".join(
@@ -103,12 +103,12 @@ def changed(model: Any) -> str:
 
 
 def listed(value: Any) -> Any:
-    """A tuple as the list that it is when it comes from a file."""
+    """Convert a tuple to a list, as in a file."""
     return list(value) if isinstance(value, tuple) else value
 
 
 def plain(model: Any) -> str:
-    """The classes of a model, how many rows each has, and its columns."""
+    """Return the classes of a model with their rows, and its columns."""
     from genus.cli.scores import bold, short
 
     counts = dict(zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True))

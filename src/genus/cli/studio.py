@@ -20,13 +20,13 @@ LOOPBACK = "127.0.0.1"
 @click.option(
     "--mail",
     type=File("STORE"),
-    help="Show this store of the spam filter, too; - is the user's own.",
+    help="Also show this store of the spam filter; - is the user's own.",
 )
-@click.option("--write", is_flag=True, help="Let messages be learned and forgotten in that store.")
+@click.option("--write", is_flag=True, help="Allow learning and forgetting messages in that store.")
 @click.option("--host", default=LOOPBACK, show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: a free one]")
-@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
-@click.option("--fresh", is_flag=True, help="Start over, and not where the last session ended.")
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
+@click.option("--fresh", is_flag=True, help="Start over, instead of where the last session ended.")
 @arguments.encoding
 def studio(
     given: tuple[str, ...],
@@ -43,10 +43,10 @@ def studio(
 ) -> None:
     """Explore a table or a model in the browser.
 
-    A page opens, on this machine only, that shows columns, scores, rows and the evidence in them.
-    Families of columns can be changed there, and rows forgotten or relabelled; the model and its
-    scores follow. Without DATA a file can be dropped on the page. Only what you export is written,
-    and a journal of your changes: if the command is started again, it goes on where it was; --fresh
+    Opens a page, on this machine only, that shows columns, scores, rows and their contributions. On
+    it you can change the families of columns, and forget or relabel rows; the model and its scores
+    follow. Without DATA, drop a file on the page. The studio writes only what you export, and a
+    journal of your changes: if you start the command again, it resumes where you were. --fresh
     starts over.
 
     \b
@@ -71,9 +71,11 @@ def studio(
     path = given[0] if given and is_model(given[0]) else None
     data = given[1:] if path is not None else given
     if path is not None and (families or ignore):
-        raise click.UsageError("--family and --ignore are for DATA alone; MODEL is as it is.")
+        raise click.UsageError(
+            "--family and --ignore need DATA without MODEL. Leave them out, or leave MODEL out."
+        )
     if write and mail is None:
-        raise click.UsageError("--write is for the store of --mail.")
+        raise click.UsageError("--write needs a store: --mail STORE.")
     journal = Journal.of([*given, target or "", *ignore, *map(str, families), mail or ""], fresh)
     model = None if path is None else checked(read(path), path, data)
     options: dict[str, Any] = {"families": dict(families)} if families else {}
@@ -88,7 +90,7 @@ def studio(
         journal=journal,
     )
     if session.mail is not None:
-        with session.mail.open():  # so that what is wrong with it is said now
+        with session.mail.open():  # to report errors now
             pass
     if not is_loopback(host):
         say(f"Note: {host} can be reached from other machines. Whoever has the address can read "
@@ -104,15 +106,15 @@ def studio(
         here = address(host, journal.port or 0, journal.token)
         say(f"The studio is at {here}")
         if journal.changes:
-            say(f"It goes on where it was, with changes: {journal.changes}. --fresh starts over.")
-        say("Ctrl-C ends it.")
+            say(f"It resumes where you were, with changes: {journal.changes}. --fresh starts over.")
+        say("Press Ctrl-C to stop.")
         if not no_browser:
             webbrowser.open(here)
         serve(session, journal.token, bound, host)
 
 
 def require_packages() -> None:
-    """Raise an error that names the extra, if what the studio needs is not installed."""
+    """Raise an error that names the extra to install, if a package is missing."""
     from importlib.util import find_spec
 
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
@@ -128,13 +130,16 @@ def checked(model: Any, path: str, data: tuple[str, ...]) -> Any:
     from genus.estimators.text import TextClassifier
 
     if isinstance(model, TextClassifier) and data:
-        raise click.UsageError("A model of texts is shown by itself. Give MODEL alone.")
+        raise click.UsageError("A model of texts is shown without data. Give MODEL only.")
     if not isinstance(model, TableClassifier | TextClassifier):
         raise ValueError(
-            f"{path} is a {type(model).__name__}; the studio shows models of tables and of texts."
+            f"{path} is a {type(model).__name__}. The studio shows models of tables and of "
+            "texts only."
         )
     if not model.class_count_.sum():
-        raise ValueError(f"{path} has no rows: it is a plan, or has forgotten all of them.")
+        raise ValueError(
+            f"{path} has no rows: it is a plan, or all rows were forgotten. Give a fitted model."
+        )
     return model
 
 

@@ -1,1 +1,1 @@
-"""How results look: numbers and names as text, colours, and rows written to files."""
+"""Format results: numbers and names as text, colours, and rows written to files."""

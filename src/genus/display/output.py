@@ -1,4 +1,4 @@
-"""Rows on their way out: CSV, Parquet or JSON lines by suffix, whole or not at all."""
+"""Write rows as CSV, Parquet or JSON lines, by suffix, completely or not at all."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FORMATS = {
     ".feather": "arrow",
     ".arrow": "arrow",
 }
-PACKED = (".gz", ".bz2", ".xz", ".zst")  # of formats that are text
+PACKED = (".gz", ".bz2", ".xz", ".zst")  # for formats that are text
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 Write = Callable[[Any], object]
 
 
 @contextmanager
 def rows_to(path: str, schema: Any) -> Iterator[Write]:
-    """A function that writes record batches of a schema to a file or to stdout."""
+    """Open a file or stdout for record batches of a schema; yields a function that writes them."""
 
     kind = format_of(path)
     with binary(path) as file:
@@ -43,7 +43,7 @@ def rows_to(path: str, schema: Any) -> Iterator[Write]:
             import pyarrow.parquet as pq
             import pyarrow.types as pt
 
-            # A dictionary of numbers that all differ takes as long as writing them.
+            # A dictionary of distinct numbers takes as long as writing them.
             listed = [field.name for field in schema if not pt.is_floating(field.type)]
             with pq.ParquetWriter(file, schema, use_dictionary=listed) as writer:
                 yield writer.write_batch
@@ -65,15 +65,16 @@ def rows_to(path: str, schema: Any) -> Iterator[Write]:
 
 @contextmanager
 def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
-    """A function that writes what was added to record batches behind the lines that they are of."""
+    """Append added columns of record batches to their original lines; yields a write function."""
     delimiter, given = lines.delimiter, lines.rows()
-    first = lines.columns  # of the columns that were added
+    first = lines.columns  # position of the first added column
 
     def joined(line: bytes | None, cells: bytes) -> bytes:
         if line is None:
             raise TableError(
-                "The lines of the CSV file are not the rows that were read of it. Did it change "
-                "meanwhile? Copy it first, or write another format, such as Parquet."
+                "The lines of the CSV file do not match the rows that were read from it; it "
+                "may have changed meanwhile. Copy it first, or write another format, such as "
+                "Parquet."
             )
         return line + delimiter.encode() + cells + lines.end
 
@@ -90,19 +91,21 @@ def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
 
 
 def format_of(path: str) -> str:
-    """The format that a name asks for."""
+    """Return the format that a file name asks for."""
     if path == STDOUT:
         return "csv"
     stem, suffix = os.path.splitext(path.lower())
     packed = suffix in PACKED
     suffix = os.path.splitext(stem)[1] if packed else suffix
     if packed and FORMATS.get(suffix) in ("parquet", "arrow"):
-        raise ValueError(f"{path!r}: {FORMATS[suffix]} is compressed by itself. Leave it at that.")
+        raise ValueError(
+            f"{path!r}: {FORMATS[suffix]} is already compressed. Leave out the last suffix."
+        )
     if suffix not in FORMATS:
         if os.path.exists(path) and not os.path.isfile(path):
-            return "csv"  # /dev/stdout and the like
+            return "csv"  # /dev/stdout and similar
         raise ValueError(
-            f"Cannot tell the format of {path!r} by its suffix. Give a name that ends in .csv, "
+            f"The suffix of {path!r} does not tell its format. Give a name that ends in .csv, "
             ".tsv, .parquet, .feather or .jsonl; .csv.gz, .bz2, .xz and .zst are compressed."
         )
     return FORMATS[suffix]
@@ -110,7 +113,7 @@ def format_of(path: str) -> str:
 
 @contextmanager
 def binary(path: str) -> Iterator[BinaryIO]:
-    """Open a file, a device or stdout to write to; a file is written whole or not at all."""
+    """Open a file, a device or stdout for writing; a file is written completely or not at all."""
     if path == STDOUT:
         with named("stdout"), whole_writes(sys.stdout.buffer) as stdout:
             yield stdout
@@ -128,7 +131,7 @@ def binary(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_writes(stream: BinaryIO) -> Iterator[BinaryIO]:
-    """A stream that writes all bytes or raises; one without a buffer may write some of them."""
+    """Wrap a stream so that it writes all bytes or raises; unbuffered ones may write only some."""
     if not isinstance(stream, io.RawIOBase):
         yield stream
         stream.flush()
@@ -138,12 +141,12 @@ def whole_writes(stream: BinaryIO) -> Iterator[BinaryIO]:
         yield buffered
         buffered.flush()
     finally:
-        with suppress(OSError):  # detaching flushes again, which has failed before
+        with suppress(OSError):  # detaching flushes again, which has already failed
             buffered.detach()
 
 
 class LeftOpen(io.RawIOBase):
-    """A file that stays open when Arrow is done with it."""
+    """A file that stays open when Arrow closes it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -157,7 +160,7 @@ class LeftOpen(io.RawIOBase):
 
 @contextmanager
 def packing(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
-    """A file that compresses what is written to it, if its name says so."""
+    """Compress what is written to a file, if its name asks for it."""
     how = os.path.splitext(path.lower())[1]
     if how not in PACKED:
         yield file
@@ -173,7 +176,7 @@ def packing(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
             yield zstd
         return
     pack: Any = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}[how]
-    # No name and no time in a .gz: the same rows give the same bytes.
+    # Without name and time in a .gz, the same rows give the same bytes.
     options = {"filename": "", "fileobj": file, "mtime": 0} if how == ".gz" else {"filename": file}
     with pack(**options, mode="wb") as made:
         yield made
@@ -181,18 +184,18 @@ def packing(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Errors of writing name the file as the user does."""
+    """Make errors of writing name the file as the user does."""
     try:
         yield
     except OSError as error:
-        # One without a number has a sentence of its own.
+        # Errors without a number have their own message.
         if error.strerror and (error.filename is None or PREFIX in str(error.filename)):
             error.filename = path
         raise
 
 
 def csv_rows(rows: Any, delimiter: str) -> list[str]:
-    """Rows as CSV; cells are quoted where they must be, and an empty text to tell it from none."""
+    """Return rows as CSV lines; cells are quoted if necessary, and empty texts, unlike nulls."""
     import pyarrow.compute as pc
 
     if rows.num_rows == 0:
@@ -203,7 +206,7 @@ def csv_rows(rows: Any, delimiter: str) -> list[str]:
 
 
 def quoted(texts: Any, delimiter: str) -> Any:
-    """Texts as cells of a CSV file; nothing where there is none."""
+    """Return texts as CSV cells; nulls become empty cells."""
     import pyarrow.compute as pc
 
     special = pc.match_substring_regex(texts, f'^$|[{delimiter}"\r\n]')
@@ -220,7 +223,7 @@ def large(text: str) -> Any:
 
 
 def as_text(values: Any) -> Any:
-    """Arrow values as strings; lists and structures as JSON."""
+    """Convert Arrow values to strings; lists and structures become JSON."""
     import pyarrow as pa
 
     try:
@@ -231,12 +234,12 @@ def as_text(values: Any) -> Any:
 
 
 def write_lines(batch: Any, file: BinaryIO) -> None:
-    """A batch as JSON lines."""
+    """Write a batch as JSON lines."""
     file.write("".join(f"{plain(row)}\n" for row in batch.to_pylist()).encode())
 
 
 def plain(value: Any) -> str:
-    """A value as JSON; what is no number is null, and what JSON does not know is text."""
+    """Return a value as JSON; non-finite numbers become null, and unsupported types text."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=written)
     except ValueError:
@@ -244,7 +247,7 @@ def plain(value: Any) -> str:
 
 
 def written(value: Any) -> Any:
-    """What JSON does not know: a whole number of any length as it is, others as text."""
+    """Convert a value that JSON does not support: to an integer if it is one, else to text."""
     if isinstance(value, Decimal) and value == value.to_integral_value():
         return int(value)
     return str(value)

@@ -1,7 +1,8 @@
-"""Colours of the report, in light and in dark, as variables of its style sheet.
+"""Colours of the report, in light and dark, as variables of its style sheet.
 
-Those of classes are Okabe and Ito's, which people who see colours differently can tell apart;
-where they are too pale for lines on the page they are darker, and brighter where too dark.
+The colours of classes are those of Okabe and Ito, which people with colour blindness can
+distinguish. They are darker where they would be too pale for lines on the page, and brighter where
+too dark.
 """
 
 from __future__ import annotations
@@ -56,23 +57,23 @@ DARK = {
     "wrong-2": "#52331d",
     "wrong-3": "#6f4220",
 }
-COLOURS = 7  # classes that have a colour of their own
+COLOURS = 7  # classes with their own colour
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 5", "12 3", "1 4")  # for print without colours
 
 
 def variables(colours: dict[str, str]) -> str:
-    """Declarations for a style sheet."""
+    """Return declarations for a style sheet."""
     return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
 
 
 def contrast(a: str, b: str) -> float:
-    """The contrast of two colours, from 1 to 21 (WCAG 2.2)."""
+    """Return the contrast of two colours, from 1 to 21 (WCAG 2.2)."""
     light, dark = sorted((luminance(a), luminance(b)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def luminance(colour: str) -> float:
-    """How bright a colour such as #0072b2 is, from 0 to 1."""
+    """Return the luminance of a colour such as #0072b2, from 0 to 1."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

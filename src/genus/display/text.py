@@ -1,4 +1,4 @@
-"""Names, values and numbers as a page shows them; what others wrote is cut and cleaned."""
+"""Format names, values and numbers for a page; text from users is shortened and cleaned."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 LONGEST = 48  # characters
-# Control characters, halves of characters, and marks that turn the direction of what follows.
+# Control characters, surrogates, and marks that change the direction of text.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
 def name(value: Any, most: int = LONGEST) -> str:
-    """A name, a label or a value of a cell.
+    """Format a name, a label or the value of a cell.
 
     >>> name("a\\nb"), name(3.0), name(None), name("x" * 9, 5)
     ('a b', '3', '(missing)', 'xxxx…')
@@ -29,7 +29,7 @@ def name(value: Any, most: int = LONGEST) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number of few digits, whole ones in full.
+    """Format a number with few digits; whole numbers are written in full.
 
     >>> number(1234.0), number(0.123456), number(123456789.5), number(-0.5)
     ('1,234', '0.1235', '123,456,790', '−0.5')
@@ -45,7 +45,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def date(days: float | str) -> str:
-    """A day, by how many it is after the first of 1970, or as it is written already.
+    """Format a date, given as days since 1970 or as text.
 
     >>> date(19731.25)
     '2024-01-09'
@@ -56,7 +56,7 @@ def date(days: float | str) -> str:
 
 
 def signed(value: float) -> str:
-    """Evidence, with its sign.
+    """Format log-odds with their sign.
 
     >>> signed(1.234), signed(-0.5)
     ('+1.23', '−0.50')
@@ -65,7 +65,7 @@ def signed(value: float) -> str:
 
 
 def bits(value: float) -> str:
-    """What a row gains.
+    """Format a gain in bits per row.
 
     >>> bits(-0.0123), bits(-0.0001)
     ('−0.012', '0.000')
@@ -75,7 +75,7 @@ def bits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share; never all or nothing unless it is.
+    """Format a share; only exact values become 0 % or 100 %.
 
     >>> percent(0.9801), percent(1.0), percent(0.99999), percent(0.00001)
     ('98.0 %', '100 %', 'more than 99.9 %', 'less than 0.1 %')
@@ -90,7 +90,7 @@ def percent(share: float) -> str:
 
 
 def count(n: float, one: str, many: str = "") -> str:
-    """How many of what.
+    """Format a count with its noun.
 
     >>> count(1, "row"), count(12000, "row"), count(2, "class", "classes")
     ('1 row', '12,000 rows', '2 classes')

@@ -1,8 +1,8 @@
-"""Where rows are counted: in this process, or where Spark, Dask, Ray or a database keeps them.
+"""Engines that count rows: this process, or Spark, Dask, Ray or a database that holds them.
 
-An engine runs a function on every partition of a frame and brings back what it returns. It knows
-no classifier: what is counted, and how parts add up, is in the functions that it is given. A
-database runs no functions: it adds up numbers and counts values by class, and lets rows be read.
+An engine runs a function on every partition of a frame and collects the results. It is independent
+of classifiers: the functions that it runs decide what is counted and how parts are merged. A
+database runs no functions: it sums numbers and counts values by class, and its rows can be read.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from genus.table import Source, TableError, open_table
 from genus.table.read.sources import repeated_in
 
 ENGINES = {"pyspark": "spark", "dask": "dask", "ray": "ray"}
-FAN_IN = 16  # parts that are added at a time
-TARGET = "y"  # the column of labels that are given beside an array
+FAN_IN = 16  # parts that are merged at a time
+TARGET = "y"  # the column of the labels that come with an array
 
-Work = Callable[[Iterable[Any]], list[bytes]]  # of the Arrow batches of a partition
+Work = Callable[[Iterable[Any]], list[bytes]]  # takes the Arrow batches of a partition
 Add = Callable[[Iterable[bytes]], bytes]
 Finish = Callable[[bytes], bytes]
-Score = Callable[[Any], Any]  # of an Arrow batch, to one with more columns
+Score = Callable[[Any], Any]  # takes an Arrow batch, and returns one with more columns
 
 
 class Engine(Protocol):
-    """A frame that another program keeps in partitions: what messages call it, and its columns."""
+    """A partitioned frame in another program: its name in messages, and its columns."""
 
     name: str
 
@@ -37,11 +37,11 @@ class Engine(Protocol):
 
     @property
     def partitions(self) -> int:
-        """About how many partitions there are."""
+        """The approximate number of partitions."""
         ...
 
     def beginnings(self, rows: int) -> Engine:
-        """Return the first so many rows of every partition, or more of them."""
+        """Return at least this many of the first rows of every partition."""
         ...
 
     def run(self, work: Work) -> Iterator[bytes]:
@@ -49,29 +49,29 @@ class Engine(Protocol):
         ...
 
     def total(self, work: Work, add: Add) -> bytes:
-        """Return the sum of what `work` returns for every partition, added where the rows are.
+        """Merge the results of `work` for all partitions, where the rows are.
 
         `work` returns one part.
         """
         ...
 
     def totals(self, work: Work, add: Add, finish: Finish, shards: int) -> list[bytes]:
-        """Return the sum of the first parts that `work` returns, of the second, and so on.
+        """Merge the first parts that `work` returns, the second parts, and so on.
 
-        Every partition returns `shards` parts. `finish` is run on each sum where it was added, so
-        that only what it returns is sent here.
+        Every partition returns `shards` parts. `finish` runs on each sum where it was merged, so
+        that only its result is sent here.
         """
         ...
 
     def map(self, score: Score, schema: Any) -> Any:
-        """Return a frame of the same kind, of the rows that `score` returns for every batch."""
+        """Return a frame of the same kind, with the rows that `score` returns for every batch."""
         ...
 
 
 def open_rows(data: Any) -> Source | Engine:
-    """Open whatever holds a table: a source to be read here, or the engine that keeps its rows.
+    """Open anything that holds a table: a source to be read here, or an engine with its rows.
 
-    A pair is an array and its labels, both of which an engine keeps.
+    `data` may also be a pair of an array and its labels, both held by an engine.
     """
     if package(data) == "ibis":
         from genus.engines.database import Database
@@ -89,10 +89,10 @@ def open_rows(data: Any) -> Source | Engine:
 
 
 def is_elsewhere(data: Any) -> bool:
-    """Whether another program keeps the rows of a frame."""
+    """Return whether another program holds the rows of a frame."""
     return package(data) in ENGINES
 
 
 def package(data: Any) -> str:
-    """The package that the type of an object is from."""
+    """Return the package that defines the type of an object."""
     return type(data).__module__.partition(".")[0]

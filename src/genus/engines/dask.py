@@ -1,4 +1,4 @@
-"""Collections of Dask: data frames, arrays and bags, counted and scored as its tasks."""
+"""Count and score Dask data frames, arrays and bags, as tasks of Dask."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from genus.engines import FAN_IN, TARGET, Add, Finish, Score, Work
 from genus.table import TableError, open_table
 from genus.table.read.sources import fitted
 
-VECTOR = "x"  # the column of an array
+VECTOR = "x"  # the column that holds the rows of an array
 
 
 def opened(data: Any) -> DaskPartitions:
-    """The engine of a data frame, a bag of records or texts, or an array, and labels beside it.
+    """Open a data frame, a bag of records or texts, or an array, with or without labels.
 
-    X and y, two arrays whose chunks have the same rows, come as a pair.
+    An array with labels is a pair X and y, whose chunks have the same rows.
     """
     if isinstance(data, tuple):
         return DaskPartitions(zipped(*data))
@@ -26,7 +26,8 @@ def opened(data: Any) -> DaskPartitions:
         return DaskPartitions([row[0] for row in rows_of(data).to_delayed()], array=data)
     if not hasattr(data, "to_delayed"):
         raise TableError(
-            f"Expected a data frame, an array or a bag of Dask, got {type(data).__name__}."
+            f"Expected a Dask data frame, array or bag, got {type(data).__name__}. Give one "
+            "of these."
         )
     if hasattr(data, "columns"):
         return DaskPartitions(list(data.to_delayed()), frame=data)
@@ -35,9 +36,9 @@ def opened(data: Any) -> DaskPartitions:
 
 @dataclass(frozen=True, eq=False)
 class DaskPartitions:
-    """Partitions as delayed values, and the frame or array that they are of, if it is one.
+    """Partitions as delayed values, with their frame or array, if there is one.
 
-    Of a bag, the records of some partitions may lack a key that others have: it is empty there.
+    In a bag, the records of some partitions may lack a key of others; it is empty there.
     """
 
     parts: list[Any]
@@ -48,7 +49,7 @@ class DaskPartitions:
 
     @cached_property
     def schema(self) -> Any:
-        """The Arrow schema: of a frame without rows, of the first rows, or of all of a bag."""
+        """The Arrow schema, from an empty frame, the first rows of an array, or a whole bag."""
         import dask
         import pyarrow as pa
 
@@ -61,22 +62,22 @@ class DaskPartitions:
             each = (dask.compute(dask.delayed(schema_of)(part))[0] for part in self.parts)
             found = list(islice(filter(None, each), 1))
         if not found:
-            raise TableError("The Dask collection has no rows.")
+            raise TableError("The Dask collection has no rows. Give one with rows.")
         try:
             return pa.unify_schemas(found, promote_options="permissive")
         except pa.ArrowException as error:
             raise TableError(
-                f"The partitions of the Dask collection do not go together: {error}. Give every "
-                "key values of one type."
+                f"The partitions of the Dask collection have different types: {error}. Give "
+                "every key values of one type."
             ) from None
 
     @property
     def partitions(self) -> int:
-        """How many partitions there are."""
+        """The number of partitions."""
         return len(self.parts)
 
     def beginnings(self, rows: int) -> DaskPartitions:
-        """Return all rows: a partition is in memory when it is looked at."""
+        """Return all rows, because a partition is in memory anyway."""
         return self
 
     def run(self, work: Work) -> Iterator[bytes]:
@@ -87,7 +88,7 @@ class DaskPartitions:
             yield from parts
 
     def total(self, work: Work, add: Add) -> bytes:
-        """Return the sum of what `work` returns for every partition, added in a tree."""
+        """Merge the results of `work` for all partitions, in a tree."""
         import dask
 
         parts = [delayed[0] for delayed in self._counted(work)]
@@ -95,7 +96,7 @@ class DaskPartitions:
         return bytes(found)
 
     def totals(self, work: Work, add: Add, finish: Finish, shards: int) -> list[bytes]:
-        """Return the finished sums of what `work` returns for every partition, shard by shard."""
+        """Merge the results of `work` shard by shard, and return the finished sums."""
         import dask
 
         parts = self._counted(work)
@@ -103,7 +104,7 @@ class DaskPartitions:
         return list(dask.compute(*(dask.delayed(finish)(one) for one in sums)))
 
     def map(self, score: Score, schema: Any) -> Any:
-        """Return a frame of the rows that `score` returns; for an array, one of what it adds."""
+        """Return a frame of the rows that `score` returns; for an array, only the added columns."""
         import dask
         import dask.dataframe
 
@@ -123,7 +124,7 @@ class DaskPartitions:
 
 
 def added_up(parts: list[Any], add: Add) -> Any:
-    """The sum of delayed parts, some of which are added at a time."""
+    """Merge delayed parts, a few at a time."""
     import dask
 
     while len(parts) > 1:
@@ -133,12 +134,12 @@ def added_up(parts: list[Any], add: Add) -> Any:
 
 
 def counted(part: Any, work: Work, schema: Any) -> list[bytes]:
-    """Run `work` on the batches of a partition, with the columns of a schema if there is one."""
+    """Run `work` on the batches of a partition; a schema, if given, decides its columns."""
     return work(table_of(part, schema).to_batches())
 
 
 def scored_frame(part: Any, score: Score, schema: Any = None) -> Any:
-    """A partition as a pandas frame with what `score` adds; rows keep their index."""
+    """Return a partition as a pandas frame with the columns that `score` adds, and its index."""
     scored = as_pandas(score(table_of(part, schema)))
     if hasattr(part, "index") and hasattr(part, "iloc"):
         scored.index = part.index
@@ -146,7 +147,7 @@ def scored_frame(part: Any, score: Score, schema: Any = None) -> Any:
 
 
 def added(X: Any, score: Score, schema: Any) -> Any:
-    """The columns that `score` adds to the rows of an array, as an array: of one, (m,)."""
+    """Return the columns that `score` adds to an array, as an array; a single one is (m,)."""
     names = [name for name in schema.names if name != VECTOR]
     dtype = scored_block([], score, names, schema).dtype
     if len(names) == 1:
@@ -156,7 +157,7 @@ def added(X: Any, score: Score, schema: Any) -> Any:
 
 
 def scored_block(block: Any, score: Score, names: list[str], schema: Any) -> Any:
-    """What `score` adds to the rows of an array, (m,) or (m, columns)."""
+    """Return the columns that `score` adds to a block, (m,) or (m, columns)."""
     import numpy as np
 
     table = schema.empty_table() if len(block) == 0 else score(table_of(block))
@@ -165,16 +166,16 @@ def scored_block(block: Any, score: Score, names: list[str], schema: Any) -> Any
 
 
 def as_pandas(table: Any) -> Any:
-    """An Arrow table as a frame of pandas, of Arrow's types: nothing is converted."""
+    """Convert an Arrow table to a pandas frame with Arrow types."""
     import pandas as pd
 
     return table.to_pandas(types_mapper=pd.ArrowDtype)
 
 
 def table_of(part: Any, schema: Any = None) -> Any:
-    """A partition as an Arrow table: a frame, an array and labels, records, or texts.
+    """Convert a partition to an Arrow table: a frame, an array with labels, records, or texts.
 
-    With a schema, records have its columns.
+    A schema, if given, decides the columns of records.
     """
     import numpy as np
     import pyarrow as pa
@@ -197,7 +198,7 @@ def table_of(part: Any, schema: Any = None) -> Any:
 
 
 def vectors(X: Any) -> Any:
-    """The rows of an array as one column of vectors."""
+    """Convert the rows of an array to one column of vectors."""
     import numpy as np
     import pyarrow as pa
 
@@ -206,21 +207,21 @@ def vectors(X: Any) -> Any:
 
 
 def schema_of(part: Any) -> Any:
-    """The schema of a partition; None if it has no rows."""
+    """Return the schema of a partition; None if it has no rows."""
     table = table_of(part)
     return table.schema if table.num_rows else None
 
 
 def zipped(X: Any, y: Any) -> list[Any]:
-    """The chunks of an array and of its labels, side by side."""
+    """Return the chunks of an array with those of its labels."""
     import dask
 
     if X.chunks[0] != y.chunks[0]:
         y = y.rechunk((X.chunks[0],)) if X.shape[0] == y.shape[0] else y
     if X.chunks[0] != y.chunks[0]:
         raise TableError(
-            f"X has {X.shape[0]} rows and y {y.shape[0]} labels, in other chunks. Give a label for "
-            "each row, in chunks of the same rows."
+            f"X has {X.shape[0]} rows but y has {y.shape[0]} labels, or their chunks differ. "
+            "Give a label for each row, with chunks of the same rows."
         )
     rows = (row[0] for row in rows_of(X).to_delayed())
     pairs = zip(rows, y.to_delayed().ravel(), strict=True)
@@ -228,7 +229,9 @@ def zipped(X: Any, y: Any) -> list[Any]:
 
 
 def rows_of(X: Any) -> Any:
-    """An array that is divided by rows alone."""
+    """Return an array that is divided by rows only."""
     if X.ndim != 2:
-        raise TableError(f"Expected a Dask array of rows and columns, got {X.ndim} dimensions.")
+        raise TableError(
+            f"Expected a Dask array with 2 dimensions, rows and columns, got {X.ndim}. Reshape it."
+        )
     return X.rechunk({1: -1})

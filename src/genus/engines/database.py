@@ -1,9 +1,9 @@
-"""Tables in a database, through Ibis: queries add up their rows by class.
+"""Sum the rows of a database table by class, with queries through Ibis.
 
-A result has a row for each class, and one for the rows without a label. Numbers are read as
-float64, and NULL and NaN are missing. Squares take three queries: for the rows of each class, for a
-point near its mean, and for sums about that point, which keep their digits wherever the numbers
-are.
+A result has a row for each class, and one for rows without a label. Numbers are read as float64;
+NULL and NaN are missing. Squares need three queries: one counts the rows of each class, one finds a
+point near its mean, and one sums about that point, which preserves digits for numbers far from
+zero.
 
 Symbols: K classes, n columns, w weights, z = x - origin.
 """
@@ -21,21 +21,21 @@ from genus.families.sums import Array, Needs, Sums
 from genus.statistics import grid_point
 from genus.table import TableError
 
-MOST_SUMS = 1500  # that one query returns; PostgreSQL has 1,664 columns at most
-NEAR = 16.0  # standard deviations from the mean to an origin that cost few digits
+MOST_SUMS = 1500  # sums that one query returns; PostgreSQL allows 1,664 columns
+NEAR = 16.0  # standard deviations between mean and origin that cost few digits
 
 
 class Unsupported(Exception):
-    """A query that is too much for a database: the rows have to be read."""
+    """A query that the database cannot run, so that the rows must be read."""
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The rows of a table by label, or by label and value.
+    """The rows of a table grouped by label, or by label and value.
 
-    `labels` is an Arrow column with the label of each group, some of which may be NULL. `rows` is
-    how many rows a group has, and `weights` what they weigh. `bounds` holds the least and the
-    largest weights, and NaN if a weight is missing.
+    `labels` is an Arrow column with the label of each group, some of which may be NULL. `rows` and
+    `weights` are the number of rows and the total weight of each group. `bounds` holds the smallest
+    and largest weights, and NaN if a weight is missing.
     """
 
     labels: Any
@@ -55,15 +55,15 @@ class Groups:
 
     @cached_property
     def listed(self) -> list[Any]:
-        """The labels as Python has them."""
+        """The labels as Python objects."""
         return self.labels.to_pylist()
 
     def align(self, found: Any, values: Array, missing: float = 0.0) -> Array:
-        """What another result holds, in the order of these groups."""
+        """Return values of another result in the order of these groups."""
         place = {one: k for k, one in enumerate(self.listed)}
         at = [place.get(one, -1) for one in found["y"].to_pylist()]
         if -1 in at:
-            raise TableError("The table got rows of a new class while it was added up. Fit again.")
+            raise TableError("The table got rows of a new class while it was read. Fit again.")
         out = np.full((len(self.listed), *values.shape[1:]), missing)
         out[at] = values
         return out
@@ -71,14 +71,14 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Database:
-    """A table of Ibis, whose rows a database adds up."""
+    """A table of Ibis, whose rows are summed by its database."""
 
     table: Any
 
     def add_up(
         self, target: str, weights: str | None, columns: Sequence[str], needs: Needs
     ) -> tuple[Groups, Sums, tuple[Array, Array] | None]:
-        """Return the labels, the sums of numbers, and the bounds of columns if none is squared."""
+        """Return the labels, the sums of numbers, and bounds of columns if nothing is squared."""
         size = len(columns)
         cells = {f"x{j}": number(self.table[name]) for j, name in enumerate(columns)}
         rows = self._select(target, weights, cells)
@@ -88,7 +88,7 @@ class Database:
             return Groups.of(found), sums, (matrix(found, "l", size), matrix(found, "h", size))
         pairs = needs.squares == "pairs"
         squares = size * (size + 1) // 2 if pairs else size
-        if squares + 2 * size + 2 > MOST_SUMS:  # with sums, counts, labels and weights
+        if squares + 2 * size + 2 > MOST_SUMS:  # plus sums, counts, labels and weights
             raise Unsupported
         groups = Groups.of(run(rows.group_by("y").agg(**totals(rows))))
         kept = complete(rows, size) if pairs else rows.filter(rows["y"].notnull())
@@ -99,7 +99,7 @@ class Database:
     def count_values(
         self, target: str, weights: str | None, columns: Sequence[str]
     ) -> tuple[Groups, Groups, Any]:
-        """Return the labels, the labels of values, and an Arrow table of these values.
+        """Return groups by label, groups by label and value, and an Arrow table of these values.
 
         Each row of the table holds a value of one column; all others are NULL.
         """
@@ -123,7 +123,7 @@ class Database:
         return labels, Groups.of(values), pa.table(listed, list(columns))
 
     def _select(self, target: str, weights: str | None, cells: dict[str, Any]) -> Any:
-        """Labels, weights if there are any, and cells."""
+        """Select labels, weights if there are any, and cells."""
         chosen = {"y": value(self.table[target]), **cells}
         if weights is not None:
             chosen["w"] = number(self.table[weights])
@@ -134,7 +134,7 @@ class Database:
 
 
 def value(column: Any) -> Any:
-    """A column as it is, NULL where it is NaN."""
+    """Return a column unchanged, except that NaN becomes NULL."""
     import ibis
 
     kind = column.type()
@@ -142,24 +142,24 @@ def value(column: Any) -> Any:
 
 
 def number(column: Any) -> Any:
-    """A column as float64."""
+    """Convert a column to float64."""
     if column.type().is_boolean():
-        column = column.cast("int32")  # PostgreSQL casts truths to no other number
+        column = column.cast("int32")  # PostgreSQL casts Booleans to no other number
     return column.cast("float64")
 
 
 def there(x: Any) -> Any:
-    """Whether a number is not missing."""
+    """Return whether a number is present."""
     return x.notnull() & ~x.isnan()
 
 
 def weighed(rows: Any, x: Any) -> Any:
-    """An expression times the weight of its row."""
+    """Multiply an expression by the weight of its row."""
     return rows["w"] * x if "w" in rows.columns else x
 
 
 def weight(rows: Any, where: Any = None) -> Any:
-    """What rows weigh."""
+    """Return the total weight of rows."""
     return rows["w"].sum(where=where) if "w" in rows.columns else rows.count(where=where)
 
 
@@ -167,7 +167,7 @@ def weight(rows: Any, where: Any = None) -> Any:
 
 
 def totals(rows: Any) -> dict[str, Any]:
-    """How many rows, what they weigh, and the bounds of the weights."""
+    """Return the number of rows, their total weight, and the bounds of the weights."""
     found = {"rows": rows.count()}
     if "w" in rows.columns:
         w = rows["w"]
@@ -176,7 +176,7 @@ def totals(rows: Any) -> dict[str, Any]:
 
 
 def tallies(rows: Any, size: int, needs: Needs) -> dict[str, Any]:
-    """What was seen of each column, its sum, and its bounds."""
+    """Return the count, the sum and the bounds of each column."""
     found = {}
     for j in range(size):
         x = rows[f"x{j}"]
@@ -188,7 +188,7 @@ def tallies(rows: Any, size: int, needs: Needs) -> dict[str, Any]:
 
 
 def spreads(rows: Any, size: int) -> dict[str, Any]:
-    """The mean and the variance of each column, whatever the weights."""
+    """Return the mean and the variance of each column, without weights."""
     found = {}
     for j in range(size):
         x = rows[f"x{j}"]
@@ -198,7 +198,7 @@ def spreads(rows: Any, size: int) -> dict[str, Any]:
 
 
 def complete(rows: Any, size: int) -> Any:
-    """The rows with a label and without a missing number."""
+    """Return the rows with a label and all numbers."""
     kept = rows["y"].notnull()
     for j in range(size):
         kept &= there(rows[f"x{j}"])
@@ -206,7 +206,7 @@ def complete(rows: Any, size: int) -> Any:
 
 
 def moments(rows: Any, groups: Groups, origin: Array, pairs: bool) -> dict[str, Any]:
-    """Sums of z and of its products, about the origin of each class (K, n)."""
+    """Return sums of z and of its products, about the origin of each class (K, n)."""
     size = origin.shape[1]
     z = [rows[f"x{j}"] - by_label(rows["y"], groups, origin[:, j]) for j in range(size)]
     wz = [weighed(rows, own) for own in z]
@@ -224,7 +224,7 @@ def moments(rows: Any, groups: Groups, origin: Array, pairs: bool) -> dict[str, 
 
 
 def by_label(y: Any, groups: Groups, numbers: Array) -> Any:
-    """A number for each label, or one number if it is the same for all."""
+    """Return a number for each label, or a single one if all are equal."""
     if (numbers == numbers[:1]).all():
         return float(numbers[0]) if len(numbers) else 0.0
     known = zip(groups.listed, numbers.tolist(), strict=True)
@@ -232,9 +232,9 @@ def by_label(y: Any, groups: Groups, numbers: Array) -> Any:
 
 
 def origins(groups: Groups, found: Any, size: int) -> Array:
-    """A point near the mean of each class, (K, n): the same for all classes, where it is near all.
+    """Return a point near the mean of each class, (K, n); one point for all if it is near enough.
 
-    As any origin it is on a coarse grid, so that sums of whole numbers stay whole.
+    Like every origin it is on a coarse grid, so that sums of whole numbers stay whole.
     """
     mean, variance = (groups.align(found, matrix(found, c, size, np.nan), np.nan) for c in "av")
     is_known = np.isfinite(mean)
@@ -251,7 +251,7 @@ def origins(groups: Groups, found: Any, size: int) -> Array:
 
 
 def run(query: Any) -> Any:
-    """Return the result of a query as an Arrow table."""
+    """Run a query and return an Arrow table."""
     from ibis.common import exceptions
 
     if len(query.columns) > MOST_SUMS:
@@ -266,29 +266,29 @@ def run(query: Any) -> Any:
 
 
 def in_parallel(backend: Any, query: Any) -> Any:
-    """Return the result of a query of PostgreSQL, which its workers share.
+    """Run a query in PostgreSQL with parallel workers.
 
-    Ibis reads results through a cursor of the server, for which PostgreSQL starts no workers.
+    Ibis reads results through a server-side cursor, for which PostgreSQL starts no workers.
     """
     import pyarrow as pa
 
-    query.limit(0).to_pyarrow()  # lets the server know of tables in memory, if there are any
+    query.limit(0).to_pyarrow()  # registers tables in memory with the server, if there are any
     with backend.con.cursor() as cursor, backend.con.transaction():
         rows = cursor.execute(backend.compile(query)).fetchall()
     return pa.Table.from_struct_array(pa.array(rows, query.schema().as_struct().to_pyarrow()))
 
 
 def explained(error: Exception) -> str:
-    """Say why a database has not answered."""
+    """Return why a database failed, as a sentence."""
     (first, *_) = str(error).strip().splitlines() or [type(error).__name__]
     hint = ""
     if "out of range" in first.lower():
-        hint = " Is a number infinite, or too large or too small to be squared?"
-    return f"The database cannot add up the rows of the table: {first.rstrip('.!')}.{hint}"
+        hint = " A number may be infinite, or too large or too small to be squared."
+    return f"The database cannot sum the rows of the table: {first.rstrip('.!')}.{hint}"
 
 
 def moments_of(found: Any, groups: Groups, origin: Array, pairs: bool) -> Sums:
-    """Sums of powers from the columns of a result, in the order of the groups."""
+    """Return sums of powers from the columns of a result, in the order of the groups."""
     size = origin.shape[1]
     seen, sums = matrix(found, "n", 1 if pairs else size), matrix(found, "s", size)
     if pairs:
@@ -303,12 +303,12 @@ def moments_of(found: Any, groups: Groups, origin: Array, pairs: bool) -> Sums:
 
 
 def matrix(found: Any, letter: str, size: int, missing: float = 0.0) -> Array:
-    """The columns of a result whose names are a letter and a number, (K, n)."""
+    """Return the columns of a result that are named by a letter and a number, (K, n)."""
     return np.stack([vector(found, f"{letter}{j}", missing) for j in range(size)], axis=1)
 
 
 def vector(found: Any, name: str, missing: float = 0.0) -> Array:
-    """A column of a result as float64, (K,); in SQL the sum of nothing is NULL."""
+    """Return a column of a result as float64, (K,); in SQL, the sum of no rows is NULL."""
     import pyarrow as pa
 
     column = found[name].cast(pa.float64(), safe=False).fill_null(missing)

@@ -1,4 +1,4 @@
-"""Datasets of Ray: blocks are counted and scored by its tasks, as Arrow tables."""
+"""Count and score Ray datasets, block by block, as Arrow tables."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from genus.table import TableError
 
 
 def opened(dataset: Any) -> RayDataset:
-    """The engine of a dataset of Ray Data."""
+    """Open a Ray dataset."""
     if not hasattr(dataset, "map_batches"):
         raise TableError(
-            f"Expected a Ray Dataset, got {type(dataset).__name__}. Make one of it, such as with "
+            f"Expected a Ray Dataset, got {type(dataset).__name__}. Convert it, such as with "
             "ray.data.from_arrow."
         )
     return RayDataset(dataset)
 
 
 class RayDataset:
-    """A dataset of Ray; a block that is lost is made again, and its part is added once."""
+    """A Ray dataset; a lost block is computed again, and its part is still merged only once."""
 
     name = "the Ray dataset"
 
@@ -35,7 +35,7 @@ class RayDataset:
 
         found = self.dataset.schema()
         if found is None:
-            raise TableError("The Ray dataset has no rows.")
+            raise TableError("The Ray dataset has no rows. Give one with rows.")
         base = found.base_schema
         if isinstance(base, pa.Schema):
             return base
@@ -43,14 +43,14 @@ class RayDataset:
 
     @cached_property
     def partitions(self) -> int:
-        """About how many blocks there are."""
+        """The approximate number of blocks."""
         try:
             return max(int(self.dataset.num_blocks()), 1)
-        except Exception:  # known only when it is computed
+        except Exception:  # unknown until the dataset is computed
             return 64
 
     def beginnings(self, rows: int) -> RayDataset:
-        """Return all rows: blocks are in memory when they are looked at."""
+        """Return all rows, because blocks are in memory anyway."""
         return self
 
     def run(self, work: Work) -> Iterator[bytes]:
@@ -58,14 +58,14 @@ class RayDataset:
         yield from parts_of(self._parts(work))
 
     def total(self, work: Work, add: Add) -> bytes:
-        """Return the sum of what `work` returns for every block, added some at a time."""
+        """Merge the results of `work` for all blocks, a few at a time."""
         parts = self._parts(work).map_batches(
             summing(add), batch_format="pyarrow", batch_size=FAN_IN
         )
         return add(parts_of(parts))
 
     def totals(self, work: Work, add: Add, finish: Finish, shards: int) -> list[bytes]:
-        """Return the finished sums of what `work` returns for every block, shard by shard."""
+        """Merge the results of `work` shard by shard, and return the finished sums."""
         sums = self._parts(work).groupby("id")
         finished = sums.map_groups(finishing(add, finish), batch_format="pyarrow")
         return list(parts_of(finished.sort("id")))
@@ -79,17 +79,17 @@ class RayDataset:
 
 
 def counting(work: Work) -> Any:
-    """What Ray runs for a block: a numbered row for each part that `work` returns."""
+    """Return the function that Ray runs on a block: one numbered row for each part."""
     return lambda table: as_table(work(table.to_batches()))
 
 
 def summing(add: Add) -> Any:
-    """What Ray runs to add up some parts."""
+    """Return the function that Ray runs to merge some parts."""
     return lambda table: as_table([add(table.column("part").to_pylist())])
 
 
 def finishing(add: Add, finish: Finish) -> Any:
-    """What Ray runs to add up the parts of one number, and to finish their sum."""
+    """Return the function that Ray runs to merge the parts of one number and finish their sum."""
 
     def run(table: Any) -> Any:
         total = finish(add(table.column("part").to_pylist()))
@@ -99,7 +99,7 @@ def finishing(add: Add, finish: Finish) -> Any:
 
 
 def as_table(parts: list[bytes], first: int = 0) -> Any:
-    """Parts as rows, which are numbered from the first on."""
+    """Return parts as rows, numbered from `first` on."""
     import pyarrow as pa
 
     numbers = pa.array(range(first, first + len(parts)), pa.int64())
@@ -107,6 +107,6 @@ def as_table(parts: list[bytes], first: int = 0) -> Any:
 
 
 def parts_of(dataset: Any) -> Iterator[bytes]:
-    """The parts in the rows of a dataset."""
+    """Yield the parts in the rows of a dataset."""
     for batch in dataset.iter_batches(batch_format="pyarrow", batch_size=None):
         yield from batch.column("part").to_pylist()

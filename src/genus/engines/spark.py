@@ -1,4 +1,4 @@
-"""Frames of Spark: partitions are counted and scored by its Python workers, as Arrow batches."""
+"""Count and score Spark frames in its Python workers, as Arrow batches."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from genus.engines import FAN_IN, Add, Finish, Score, Work
 from genus.table import TableError
 from genus.table.read.sources import BATCH, fitted, readable
 
-PIECE = 128 << 20  # bytes of a file that are one task
-# Settings by which Spark reads files as genus does not: it has to read them itself.
+PIECE = 128 << 20  # bytes of a file for one task
+# With these settings Spark reads files differently from genus, so Spark must read them.
 LENIENT = (
     "spark.sql.files.ignoreCorruptFiles",
     "spark.sql.files.ignoreMissingFiles",
@@ -22,20 +22,20 @@ Piece = tuple[str, int, int]
 
 
 def opened(frame: Any) -> SparkFrame:
-    """The engine of a data frame of Spark."""
+    """Open a Spark data frame."""
     if not hasattr(frame, "mapInArrow"):
         raise TableError(
-            f"Expected a Spark DataFrame, got {type(frame).__name__}. Make one of it, such as with "
-            "spark.createDataFrame."
+            f"Expected a Spark DataFrame, got {type(frame).__name__}. Convert it, such as "
+            "with spark.createDataFrame."
         )
     return SparkFrame(frame)
 
 
 class SparkFrame:
-    """A data frame of Spark.
+    """A Spark data frame.
 
-    Every task of a partition returns one row, its part. Spark keeps the row of one attempt,
-    however often it tries, so that nothing is counted twice. Sums need no barrier.
+    The task of a partition returns one row, its part. Spark keeps the row of one attempt only,
+    however often it retries, so nothing is counted twice. Sums need no barrier.
     """
 
     name = "the Spark frame"
@@ -51,11 +51,11 @@ class SparkFrame:
         try:
             return to_arrow_schema(self.frame.schema)
         except Exception as error:
-            raise TableError(f"The Spark frame cannot be read as Arrow: {error}.") from None
+            raise TableError(f"The Spark frame cannot be converted to Arrow: {error}.") from None
 
     @cached_property
     def partitions(self) -> int:
-        """How many partitions there are, or what Spark makes of data of no known size."""
+        """The number of partitions, or Spark's default if it is unknown."""
         if self.files:
             return len(self.files)
         try:
@@ -64,14 +64,14 @@ class SparkFrame:
             return int(self.frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
 
     def beginnings(self, rows: int) -> SparkFrame:
-        """Return the first so many rows of every partition; of files, more of them.
+        """Return the first rows of every partition; for files, all rows.
 
-        Spark hands all rows of a partition over, even if a worker wants no more, and starts
-        another worker then. So it takes them out by itself.
+        Spark sends a worker all rows of a partition, even if it stops reading, and then starts
+        another worker. So Spark itself has to select the rows.
         """
         if self.files:
             return self
-        number = "monotonically_increasing_id() & 8589934591"  # within the partition: 33 bits
+        number = "monotonically_increasing_id() & 8589934591"  # in the partition: 33 bits
         return SparkFrame(self.frame.where(f"({number}) < {rows}"))
 
     def run(self, work: Work) -> Iterator[bytes]:
@@ -81,7 +81,7 @@ class SparkFrame:
         yield from (bytes(row["part"]) for row in rows)
 
     def total(self, work: Work, add: Add) -> bytes:
-        """Return the sum of what `work` returns for every partition, added in a tree."""
+        """Merge the results of `work` for all partitions, in a tree."""
         parts, count = self._parts(work), self.partitions
         while count > FAN_IN:
             count = -(-count // FAN_IN)
@@ -91,7 +91,7 @@ class SparkFrame:
         return add(found)
 
     def totals(self, work: Work, add: Add, finish: Finish, shards: int) -> list[bytes]:
-        """Return the finished sums of what `work` returns for every partition, shard by shard."""
+        """Merge the results of `work` shard by shard, and return the finished sums."""
         parts = self._parts(work).groupBy("id").applyInArrow(finishing(add, finish), SCHEMA)
         with explained():
             found = sorted((row["id"], bytes(row["part"])) for row in parts.collect())
@@ -109,15 +109,16 @@ class SparkFrame:
     def _parts(self, work: Work) -> Any:
         if not self.files:
             return self.frame.mapInArrow(counting(work), SCHEMA)
-        # A row for each piece, in a partition of its own.
+        # One row for each piece, each in its own partition.
         pieces = self.frame.sparkSession.range(0, len(self.files), 1, len(self.files))
         return pieces.mapInArrow(counting(work, reading(self.files, self.schema)), SCHEMA)
 
     @cached_property
     def files(self) -> list[Piece]:
-        """The pieces of Parquet files that the frame is nothing but; none if it is more.
+        """The pieces of Parquet files, if the frame is just these files; otherwise none.
 
-        Then workers read them by themselves: to hand rows over takes Spark longer than to count.
+        Workers then read the files themselves, because sending rows to them takes Spark longer than
+        counting.
         """
         try:
             settings = self.frame.sparkSession.conf
@@ -126,7 +127,7 @@ class SparkFrame:
             if not is_bare_parquet(self.frame) or not all(map(is_plain, self.schema.types)):
                 return []
             return pieces_of(self.frame.inputFiles())
-        except Exception:  # Spark Connect, or a file system that Arrow does not know
+        except Exception:  # Spark Connect, or a file system that Arrow does not support
             return []
 
 
@@ -134,7 +135,7 @@ SCHEMA = "id int, part binary"
 
 
 def is_bare_parquet(frame: Any) -> bool:
-    """Whether a frame is files of Parquet as they are, or some of their columns."""
+    """Return whether a frame is just Parquet files, or some of their columns."""
     plan = frame._jdf.queryExecution().optimizedPlan()
     if plan.getClass().getSimpleName() == "Project":
         kept = plan.projectList()
@@ -155,7 +156,7 @@ def is_bare_parquet(frame: Any) -> bool:
 
 
 def is_plain(kind: Any) -> bool:
-    """Whether Arrow and Spark read values of a type in the same way, whatever their settings."""
+    """Return whether Arrow and Spark read a type in the same way, whatever the settings."""
     import pyarrow.types as pt
 
     number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind)
@@ -163,7 +164,7 @@ def is_plain(kind: Any) -> bool:
 
 
 def pieces_of(uris: list[str]) -> list[Piece]:
-    """Files in pieces of about PIECE bytes: (address, number of the piece, number of pieces)."""
+    """Divide files into pieces of about PIECE bytes: (address, number, number of pieces)."""
     from pyarrow import fs
 
     found: list[Piece] = []
@@ -175,10 +176,10 @@ def pieces_of(uris: list[str]) -> list[Piece]:
 
 
 def reading(pieces: list[Piece], schema: Any) -> Any:
-    """A function from batches of numbers to the batches of the pieces with these numbers."""
+    """Return a function from batches of piece numbers to the batches of these pieces."""
 
     def batches_of(numbers: Iterable[Any]) -> Iterator[Any]:
-        # Spark uses a worker again only if it has read all of its input: read the numbers first.
+        # Spark reuses a worker only if it has read all of its input, so read the numbers first.
         own = [number for batch in numbers for number in batch.column("id").to_pylist()]
         for number in own:
             uri, piece, count = pieces[number]
@@ -188,7 +189,7 @@ def reading(pieces: list[Piece], schema: Any) -> Any:
 
 
 def batches_of_piece(uri: str, piece: int, pieces: int, schema: Any) -> Iterator[Any]:
-    """The batches of a piece of a Parquet file: a run of its row groups."""
+    """Yield the batches of a piece of a Parquet file: a run of its row groups."""
     import pyarrow.parquet as pq
     from pyarrow import fs
 
@@ -196,20 +197,20 @@ def batches_of_piece(uri: str, piece: int, pieces: int, schema: Any) -> Iterator
     with readable(uri), pq.ParquetFile(system.open_input_file(path)) as file:
         count = file.num_row_groups
         groups = list(range(piece * count // pieces, (piece + 1) * count // pieces))
-        # Spark does not tell upper from lower case, unless it is set to.
+        # By default, Spark ignores the case of names.
         named = {name.lower(): name for name in schema.names}
         own = [name for name in file.schema_arrow.names if name.lower() in named]
         if len(set(map(str.lower, own))) < len(own):
-            raise TableError(f"{uri} has columns whose names differ in case only. Rename one.")
+            raise TableError(f"{uri} has columns whose names differ only in case. Rename one.")
         for batch in file.iter_batches(BATCH, groups, own) if groups else ():
             names = [named[name.lower()] for name in batch.schema.names]
             yield fitted(batch.rename_columns(names), schema)
 
 
 def counting(work: Work, opened: Any = iter) -> Any:
-    """What Spark runs for a partition: a row for each part that `work` returns.
+    """Return the function that Spark runs on a partition: one row for each part.
 
-    Parts are numbered; one alone has the number of the partition.
+    Parts are numbered; a single part gets the number of the partition.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -221,7 +222,7 @@ def counting(work: Work, opened: Any = iter) -> Any:
 
 
 def summing(add: Add) -> Any:
-    """What Spark runs to add up the parts of several partitions."""
+    """Return the function that Spark runs to merge the parts of several partitions."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         parts = [part for batch in batches for part in batch.column("part").to_pylist()]
@@ -232,7 +233,7 @@ def summing(add: Add) -> Any:
 
 
 def finishing(add: Add, finish: Finish) -> Any:
-    """What Spark runs to add up the parts of one number, and to finish their sum."""
+    """Return the function that Spark runs to merge the parts of one number and finish their sum."""
 
     def run(parts: Any) -> Any:
         import pyarrow as pa
@@ -244,7 +245,7 @@ def finishing(add: Add, finish: Finish) -> Any:
 
 
 def partition_number() -> int:
-    """The number of the partition that this process of Spark works on."""
+    """Return the number of the partition that this Spark worker processes."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -252,7 +253,7 @@ def partition_number() -> int:
 
 
 def scoring(score: Score) -> Any:
-    """What Spark runs to score the batches of a partition."""
+    """Return the function that Spark runs to score the batches of a partition."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -269,14 +270,14 @@ def row(number: int, part: bytes) -> Any:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Say what keeps Spark's workers from counting."""
+    """Explain errors of Spark's workers."""
     try:
         yield
     except Exception as error:
         told = str(error)
         if "No module named 'genus'" in told or "ModuleNotFoundError: genus" in told:
             raise TableError(
-                "The workers of Spark have no genus. Install it in their Python, or send it along "
-                "(spark.archives)."
+                "genus is not installed for Spark's workers. Install it in their Python, or "
+                "send it along (spark.archives)."
             ) from None
         raise

@@ -27,7 +27,7 @@ from genus.table import TableError, open_table
 from genus.table.plan import as_numbers
 from genus.table.read.objects import arrow_column
 
-TUNING_BYTES = 256 << 20  # of probabilities of settings that are tried side by side
+TUNING_BYTES = 256 << 20  # memory for the probabilities of settings that are tried together
 
 
 def cross_validate(
@@ -70,11 +70,12 @@ def cross_validate(
     weights = np.ones(len(codes)) if weight is None else weight
     if isinstance(folds, str):
         if folds != "loo":
-            raise ValueError(f'folds is a number, "loo" or a splitter, got {folds!r}.')
+            raise ValueError(f'folds is a number, "loo" or a splitter; got {folds!r}.')
         model = fresh._count(fresh._empty(), X, codes, classes, weight)
         fresh._solve(model)
         here = labels.positions(model.classes, classes)
-        # A class whose rows all weigh nothing is not there; they leave nothing when they go.
+        # A class whose rows all have weight 0 does not exist, and nothing changes when they are
+        # left out.
         there = np.zeros(len(classes), dtype=np.int64)
         there[here] = np.arange(len(here))
         probabilities = np.zeros((len(codes), len(classes)))
@@ -93,9 +94,10 @@ def cross_validate(
 
 
 def apart(X: Any, y: Any, target: str | None, *named: Any) -> tuple[Any, ...]:
-    """X, y, and what is given for each row, where these are columns of a table.
+    """Return X, y, and what is given for each row, where these are columns of a table.
 
-    The names of groups and of times come in this order; only the column of the groups is left out.
+    `named` are the groups and the times, in this order; only the column of the groups is left out
+    of X.
     """
     target = y if isinstance(y, str) and target is None else target
     if target is None and y is None:
@@ -114,7 +116,7 @@ def apart(X: Any, y: Any, target: str | None, *named: Any) -> tuple[Any, ...]:
             continue
         if name not in rows.column_names:
             listed = ", ".join(map(repr, rows.column_names[:20]))
-            raise TableError(f"There is no column {name!r}. There are {listed}.")
+            raise TableError(f"There is no column {name!r}. The columns are {listed}.")
         columns.append(rows.column(name))
     if isinstance(named[0], str):
         rows = rows.drop_columns([named[0]])
@@ -122,15 +124,17 @@ def apart(X: Any, y: Any, target: str | None, *named: Any) -> tuple[Any, ...]:
 
 
 def honest_folds(folds: Any, groups: Any, time: Any, rows: int) -> Codes:
-    """The fold of each row: of whole groups, or of blocks in time."""
+    """Return the fold of each row, by whole groups or by blocks in time."""
     if groups is not None and time is not None:
-        raise ValueError("groups= and time= are two ways to make folds. Give one.")
+        raise ValueError("groups= and time= are two ways to make folds. Give only one.")
     if not isinstance(folds, int | np.integer) or folds < 2:
-        raise ValueError(f"With groups or time, folds is a number from 2 on; got {folds!r}.")
+        raise ValueError(f"With groups or time, folds is a number of 2 or more; got {folds!r}.")
     given = groups if time is None else time
     what = "groups" if time is None else "time"
     if len(given) != rows:
-        raise ValueError(f"{what} has {len(given)} values, and there are {rows} rows.")
+        raise ValueError(
+            f"{what} has {len(given)} values, but there are {rows} rows. Give one for each row."
+        )
     if time is not None:
         return in_time(int(folds), times_of(time))
     column = arrow_column(given, what)
@@ -144,16 +148,16 @@ def honest_folds(folds: Any, groups: Any, time: Any, rows: int) -> Codes:
 
 
 def times_of(time: Any) -> Array:
-    """Numbers, dates or texts of dates as numbers that ascend with time; none may be missing."""
+    """Convert numbers, dates or texts of dates to numbers that ascend with time."""
     numbers: Array = as_numbers(arrow_column(time, "time"), "time", "")
     if np.isnan(numbers).any():
         row = int(np.argmax(np.isnan(numbers)))
-        raise ValueError(f"Row {row} has no time. Leave such rows out, or fill it in.")
+        raise ValueError(f"Row {row} has no time. Leave such rows out, or fill in the time.")
     return numbers
 
 
 def is_fold_numbers(folds: Any) -> bool:
-    """Whether these are the numbers of folds that `honest_folds` has made."""
+    """Return whether these are fold numbers from `honest_folds`."""
     return isinstance(folds, np.ndarray) and folds.ndim == 1
 
 
@@ -174,7 +178,7 @@ def checked(
     fresh = clone(estimator)
     X, codes, classes, weight = fresh._check(X, y, sample_weight, reset=True)
     refuse_single(classes)
-    # The codes may be the caller's y, and are kept.
+    # The codes may be the caller's own array, so do not change them.
     return fresh, fresh._for_rereading(X, len(classes)), codes.copy(), classes, weight
 
 
@@ -271,7 +275,7 @@ def tune(
     best = int(np.argmin(np.where(np.isnan(loss), np.inf, loss)))
     tuned = copies[best]
     model = tuned._with_current_options(counted.everything)
-    # A class whose rows all weigh nothing is a class all the same.
+    # A class whose rows all have weight 0 still counts as a class.
     unseen = classes[labels.find(classes, model.weights.classes) < 0]
     model = replace(model, declared=unseen)
     tuned._solve(model)
@@ -294,8 +298,8 @@ def serving_all(
     first = families[0].counting
     odd = next(s for f, s in zip(families[1:], settings, strict=True) if f.counting != first)
     raise ValueError(
-        "tune tries options that act when solving, and what is counted changes with "
-        f"{told(odd)}. Tune each way to count by itself, or use scikit-learn's GridSearchCV."
+        f"tune tries options that act when solving, but {told(odd)} changes what is counted. "
+        "Tune each way of counting separately, or use scikit-learn's GridSearchCV."
         + (' ("auto" reads pairs of words, too.)' if "auto" in odd.values() else "")
     )
 
@@ -333,7 +337,7 @@ def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> 
             )
         return stratified(int(folds), codes, random_state)
     if isinstance(folds, str) or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
-        raise ValueError(f'folds is a whole number, "loo" or a splitter, got {folds!r}.')
+        raise ValueError(f'folds is a whole number, "loo" or a splitter; got {folds!r}.')
     pairs: Iterable[Any] = folds.split(X, codes) if hasattr(folds, "split") else folds
     times, fold, count = np.zeros(len(codes), dtype=int), np.zeros(len(codes), dtype=np.int64), 0
     for pair in pairs:
@@ -341,14 +345,15 @@ def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> 
             train, test = (row_numbers(rows, len(codes)) for rows in pair)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"folds that are listed hold pairs of row numbers, (train, test); got "
+                "A list of folds holds pairs of row numbers, (train, test); got "
                 f"{str(pair)[:60]}: {error}."
             ) from None
         times[test] += 1
         if len(train) + len(test) != len(codes) or len(np.union1d(train, test)) != len(codes):
             raise ValueError(
-                "Each fold must train on all rows that it does not test: cross-validation is by "
-                "subtraction. Use sklearn.model_selection.cross_validate for other splits."
+                "Each fold must train on all rows that it does not test, because "
+                "cross-validation is by subtraction. Use "
+                "sklearn.model_selection.cross_validate for other splits."
             )
         fold[test] = count
         count += len(test) > 0

@@ -1,1 +1,1 @@
-"""A model on disk."""
+"""Save and load models."""

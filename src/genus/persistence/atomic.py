@@ -1,4 +1,4 @@
-"""Write a file whole or not at all: beside its name, made durable, then renamed."""
+"""Write a file completely or not at all: under a temporary name, synced, then renamed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-PREFIX = ".genus-"  # of names that a file has until it is whole
+PREFIX = ".genus-"  # of temporary names
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of `path` when all of it is written.
+    """Open a file that replaces `path` when it is completely written.
 
-    A link is followed, and the mode of an older file is kept. If anything fails, the older file
-    stays as it was.
+    A link is followed, and the mode of an existing file is kept. If anything fails, the existing
+    file stays unchanged.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -32,7 +32,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"Cannot write {path}: the folder {path.parent} does not exist.")
     if path.exists() and not path.is_file():
-        raise OSError(f"Cannot write {path}: it is no ordinary file. Give another name.")
+        raise OSError(f"Cannot write {path}: it is not a regular file. Give another name.")
     beside = path.with_name(PREFIX + secrets.token_hex(8))
     try:
         with open(beside, "xb") as file:
@@ -49,16 +49,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write bytes to a file, all or none of them."""
+    """Write bytes to a file, completely or not at all."""
     with replacing(path) as file:
         file.write(content)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, where that is possible; Windows does so by itself."""
+    """Make the names in a folder durable, if the system allows it; Windows does so itself."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    with suppress(OSError):  # a folder that may not be read, or a file system that cannot
+    with suppress(OSError):  # no permission to read the folder, or no support by the file system
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

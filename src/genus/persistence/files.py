@@ -1,8 +1,8 @@
-"""A model as a file or as bytes: safetensors with JSON metadata. Nothing in it can run.
+"""Save a model as a file or bytes: safetensors with JSON metadata. Nothing in it can run.
 
-A tree of dictionaries, lists, numbers, text and arrays goes in and comes out. Arrays of numbers
-are tensors, packed if that makes them smaller; arrays of text are two (the characters as UTF-8, and
-where each text ends); the rest is JSON.
+A tree of dictionaries, lists, numbers, text and arrays is written and read. Arrays of numbers are
+tensors, packed if that makes them smaller. Arrays of text are two tensors: the characters as UTF-8,
+and the end of each text. Everything else is JSON.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ FORMAT = "genus"
 # 1 had no checksum and was never released; 2 had no sample of rows; 3 packed nothing
 VERSION = 4
 OLDEST = 2
-MOST_HEADER = 100_000_000  # bytes of metadata that safetensors reads
+MOST_HEADER = 100_000_000  # bytes of metadata that safetensors accepts
 
 
 def write(path: str | os.PathLike[str], tree: dict[str, Any]) -> None:
-    """Write a tree to a file, whole or not at all."""
+    """Write a tree to a file, completely or not at all."""
     write_whole(path, to_bytes(tree))
 
 
 def to_bytes(tree: dict[str, Any]) -> bytes:
-    """Return what a file of this tree holds."""
+    """Return the content of the file for a tree."""
     tensors: dict[str, NDArray[Any]] = {}
     document: dict[str, Any] = {"version": VERSION, "tree": flatten(tree, "", tensors)}
     document["checksum"] = checksum(VERSION, document["tree"], tensors)
@@ -43,7 +43,7 @@ def to_bytes(tree: dict[str, Any]) -> bytes:
 
 
 def checksum(version: int, tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
-    """A digest of all that a file holds; from version 3 on also of the version."""
+    """Return a digest of the content of a file; from version 3 on it includes the version."""
     begin = b"" if version < 3 else f"version {version}\n".encode()
     digest = hashlib.blake2b(begin + json.dumps(tree).encode(), digest_size=16)
     for name in sorted(tensors):
@@ -54,14 +54,14 @@ def checksum(version: int, tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the tree in a file, or raise an error that says why it is not one of ours."""
+    """Return the tree in a file; raise an error that says why if it is not a genus model."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model file {os.fspath(path)!r}.")
     return from_bytes(Path(path).read_bytes(), path)
 
 
 def from_bytes(content: bytes, path: str | os.PathLike[str] = "the bytes") -> dict[str, Any]:
-    """Return the tree that `to_bytes` wrote; messages call its place `path`."""
+    """Return the tree that `to_bytes` wrote; `path` is its name in messages."""
     try:
         document = checked(path, metadata_of(content))
         tensors = load(content)
@@ -86,17 +86,17 @@ def metadata_of(content: bytes) -> dict[str, str]:
     """Return the metadata of a safetensors file: 8 bytes of length, then JSON."""
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or length > min(len(content) - 8, MOST_HEADER):
-        raise SafetensorError("its header is not whole")
+        raise SafetensorError("its header is incomplete")
     try:
         header = json.loads(content[8 : 8 + length])
     except ValueError:
-        raise SafetensorError("its header is no JSON") from None
+        raise SafetensorError("its header is not JSON") from None
     found = header.get("__metadata__") if isinstance(header, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def damaged(path: str | os.PathLike[str], why: object) -> ValueError:
-    """What to raise for a file of ours that does not make sense."""
+    """Return the error for a damaged model file."""
     return ValueError(
         f"The model file {os.fspath(path)!r} is damaged ({why}). Restore it from a copy, or save "
         "the model again."
@@ -104,29 +104,30 @@ def damaged(path: str | os.PathLike[str], why: object) -> ValueError:
 
 
 def checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:
-    """What the metadata holds; files of others and of later versions are refused."""
+    """Return the document in the metadata; raise for other files and later versions."""
     if FORMAT not in metadata:
         raise ValueError(
-            f"{os.fspath(path)!r} is a safetensors file, but not of a genus model. "
-            "Give a file that save() wrote."
+            f"{os.fspath(path)!r} is a safetensors file, but not a genus model. Give a file "
+            "that save() wrote."
         )
     document: dict[str, Any] = json.loads(metadata[FORMAT])
     version = document["version"]
     if not isinstance(version, int) or version > VERSION:
         raise ValueError(
-            f"{os.fspath(path)!r} has format version {version}; this genus reads up to {VERSION}. "
-            "Upgrade genus to open it."
+            f"{os.fspath(path)!r} has format version {version}; this version of genus reads "
+            f"up to {VERSION}. Upgrade genus to open it."
         )
     if version < OLDEST:
         raise ValueError(
-            f"{os.fspath(path)!r} has format version {version}, of before the first release, and "
-            f"this genus reads {OLDEST} and later. Fit and save the model again."
+            f"{os.fspath(path)!r} has format version {version}, from before the first "
+            f"release; this version of genus reads {OLDEST} and later. Fit and save the model "
+            "again."
         )
     return document
 
 
 def flatten(node: Any, name: str, tensors: dict[str, NDArray[Any]]) -> Any:
-    """A tree as JSON, its arrays moved to `tensors`."""
+    """Convert a tree to JSON, and move its arrays to `tensors`."""
     if isinstance(node, dict):
         return {"map": {key: flatten(v, f"{name}/{key}", tensors) for key, v in node.items()}}
     if isinstance(node, list | tuple):
@@ -149,13 +150,13 @@ def flatten(node: Any, name: str, tensors: dict[str, NDArray[Any]]) -> Any:
         return {"value": node}
     kind = f"{node.dtype} array" if isinstance(node, np.ndarray) else type(node).__name__
     raise TypeError(
-        f"{name.lstrip('/')} is a {kind}, which a model file cannot hold; numbers, "
-        "text and arrays can."
+        f"{name.lstrip('/')} is a {kind}, which a model file cannot store; it stores numbers, "
+        "text and arrays."
     )
 
 
 def unflatten(node: Any, tensors: dict[str, NDArray[Any]]) -> Any:
-    """The tree that `flatten` took apart."""
+    """Return the tree that `flatten` converted."""
     match node:
         case {"map": children}:
             return {key: unflatten(child, tensors) for key, child in children.items()}

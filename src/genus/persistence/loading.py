@@ -1,4 +1,4 @@
-"""Estimators from the trees that a file holds, checked on the way."""
+"""Restore estimators from the trees in files, and check them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def from_bytes(content: bytes) -> Any:
 
 
 def restored_from(tree: dict[str, Any], path: str | os.PathLike[str]) -> Any:
-    """Make the estimator of a tree; messages call its place `path`."""
+    """Restore the estimator from a tree; `path` is its name in messages."""
     try:
         return from_tree(current(tree))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -49,7 +49,7 @@ def restored_from(tree: dict[str, Any], path: str | os.PathLike[str]) -> Any:
 
 
 def from_tree(tree: dict[str, Any]) -> Any:
-    """The estimator that `to_tree` took apart."""
+    """Return the estimator that `to_tree` converted."""
     parameters = {name: restored(value) for name, value in tree["parameters"].items()}
     if isinstance(parameters.get("bins"), dict):
         discretizer = import_module("genus.estimators.discretizer").Discretizer

@@ -1,4 +1,4 @@
-"""Files that one process holds at a time; the system lets go of them when the process ends."""
+"""Lock files that one process holds at a time; the system releases them when the process ends."""
 
 from __future__ import annotations
 

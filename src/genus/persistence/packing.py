@@ -1,8 +1,8 @@
-"""Pack arrays into few bytes: whole numbers narrowed, steps of ascending ones, all compressed.
+"""Pack arrays into few bytes: narrow integers, store ascending ones as steps, and compress.
 
-Counts are float64 in memory and mostly small whole numbers, many of them zero. A packed array is
-a buffer of bytes and a description of three facts: the type and shape of the array, and how its
-numbers are stored. Unpacking gives the same array, bit for bit.
+Counts are float64 in memory, but mostly small whole numbers, many of them zero. A packed array is a
+buffer of bytes with a description: the type and shape of the array, and how its numbers are stored.
+Unpacking restores the same array, bit for bit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 CODEC = "zstd"
-SMALLEST = 256  # bytes; compressing less does not pay
+SMALLEST = 256  # bytes; smaller arrays are not worth compressing
 LARGEST_EXACT = 2.0**53  # whole numbers up to this are exact as float64
 
 
@@ -22,7 +22,7 @@ class UnpackError(Exception):
 
 
 def pack(array: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any] | None]:
-    """Return the array as bytes and their description, or as it is and None if it is small.
+    """Return the array as bytes with a description, or unchanged with None if it is small.
 
     >>> stored, description = pack(np.repeat([0.0, 3.0], 1000))
     >>> stored.nbytes < 50, description["stored"]
@@ -55,7 +55,7 @@ def unpack(packed: NDArray[np.uint8], description: dict[str, Any]) -> NDArray[An
 
     try:
         shape = tuple(int(n) for n in description["shape"])
-        # As text: NumPy takes None for float64.
+        # As text, because NumPy reads None as float64.
         stored, type = np.dtype(str(description["stored"])), np.dtype(str(description["type"]))
         if min(shape, default=0) < 0 or not {stored.kind, type.kind} <= set("biuf"):
             raise UnpackError("an array has an impossible shape or type")
@@ -70,7 +70,7 @@ def unpack(packed: NDArray[np.uint8], description: dict[str, Any]) -> NDArray[An
 
 
 def as_whole(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return floats as whole numbers, if that is exact; -0.0 is none."""
+    """Return floats as integers if that is exact, which it is not for -0.0."""
     if numbers.dtype != np.float64:
         return numbers
     with np.errstate(invalid="ignore"):
@@ -81,7 +81,7 @@ def as_whole(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def narrowed(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers in as few bytes as the least and the largest take."""
+    """Return integers in the smallest type that holds them."""
     if numbers.dtype.kind not in "iu" or numbers.size == 0:
         return numbers
     least, largest = int(numbers.min()), int(numbers.max())

@@ -19,7 +19,7 @@ from genus.table.model.builder import build
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """The model of a table as far as predicting needs it; `estimator` is the class that made it."""
+    """What prediction needs of a table model; `estimator` is the name of its class."""
 
     estimator: str
     plan_: Plan
@@ -31,12 +31,12 @@ class Predictor:
         return self.model_.classes
 
     def predict_proba(self, table: Any) -> Array:
-        """p(y|x), (m, K), of the rows of an Arrow table."""
+        """Return p(y|x), (m, K), for the rows of an Arrow table."""
         return self.model_.posterior(Frame.of(table, self.plan_))
 
 
 def load_predictor(path: str | os.PathLike[str]) -> Predictor | str:
-    """The predictor in a file of a TableClassifier; of another classifier, its name."""
+    """Load a TableClassifier for prediction; return the class name if a file holds another."""
     tree = files.read(path)
     try:
         tree = current(tree)

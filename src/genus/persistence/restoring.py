@@ -1,6 +1,6 @@
-"""What a file holds, as statistics, plans and models; checked on the way.
+"""Restore statistics, plans and models from the trees in files, and check them.
 
-Without the scikit-learn surface, so that a command that predicts need not wait for it.
+This works without the scikit-learn surface, so that commands that predict need not import it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_WEIGHT = 1e9
 def model_from_tree(
     tree: dict[str, Any], family: Family, priors: Priors, unexplained: str
 ) -> Model:
-    """The model of a family in a tree."""
+    """Restore the model of a family from a tree."""
     width = int(tree["columns"])
     statistics = statistics_from_tree(tree["statistics"])
     family = counting_as(family, restored(tree["counting"]))
@@ -59,32 +59,32 @@ def model_from_tree(
 
 
 def form_from_tree(tree: dict[str, Any], width: int) -> Form:
-    """The form of a covariance."""
+    """Restore the form of a covariance."""
     form = Form(**tree)
     arrays = form.scale, form.least
     fits = all(a.shape == (width,) and np.isfinite(a).all() and (a >= 0).all() for a in arrays)
     fits = fits and bool((form.scale > 0).all()) and is_finite(form.shared)
     known = form.shrinkage in (None, "oas") or is_finite(form.shrinkage)
     if not (fits and known and 0 <= form.shared <= 1 and isinstance(form.diagonal, bool)):
-        raise ValueError("what was chosen makes no sense")
+        raise ValueError("its choice of a covariance is invalid")
     return form
 
 
 def choice_from_tree(tree: dict[str, Any]) -> Choice:
-    """What was chosen from texts."""
+    """Restore the choice for texts."""
     scores, names = tree["scores"], tuple(tree["names"])
     if scores.shape != (len(names), 2) or np.isinf(scores).any():
-        raise ValueError("what was chosen makes no sense")
+        raise ValueError("its choice for texts is invalid")
     return Choice(combination_from_tree(tree["best"]), names, scores, int(tree["texts"]))
 
 
 def is_finite(value: Any) -> bool:
-    """Whether a value is a number, and finite."""
+    """Return whether a value is a finite number."""
     return isinstance(value, int | float) and bool(np.isfinite(value))
 
 
 def combination_from_tree(tree: dict[str, Any]) -> Combination:
-    """Evidence of texts, and its weights."""
+    """Restore the evidence of texts, and its weights."""
     texts = tree["selection"]
     selection = Selection(**texts | {"stop_words": frozenset(texts["stop_words"])})
     selection.check()
@@ -98,25 +98,25 @@ def combination_from_tree(tree: dict[str, Any]) -> Combination:
     fits &= combination.constant.shape == combination.classes.shape
     numbers = (combination.weights, combination.constant)
     if not (known and fits and all(np.isfinite(array).all() for array in numbers)):
-        raise ValueError("what was chosen makes no sense")
+        raise ValueError("its choice for texts is invalid")
     return combination
 
 
 def plan_from_tree(tree: dict[str, Any]) -> Plan:
-    """What columns hold."""
+    """Restore a plan."""
     columns = []
     for one in tree["columns"]:
         lists = {"edges": tuple(one["edges"].tolist()), "known": tuple(one["known"])}
         column = Column(**one | lists | {"grid": Grid(*one["grid"])})
         sound = bool((np.diff(column.edges) > 0).all() and np.isfinite(column.edges).all())
         if column.kind not in ("", *KINDS) or not sound or not column.grid.is_sound:
-            raise ValueError("what its columns hold makes no sense")
+            raise ValueError("the plan of its columns is invalid")
         columns.append(column)
     return Plan(tuple(columns), tree["target"], bool(tree["joined"]))
 
 
 def weighing_from_tree(tree: dict[str, Any], width: int) -> Weighing:
-    """What experts and `width` columns count for."""
+    """Restore the weights of experts and of `width` columns."""
     weights = Weights(**tree["weights"] | {"names": tuple(tree["weights"]["names"])})
     check_axis(weights.classes)
     fits = weights.experts.shape == tree["losses"].shape == (len(weights.names),)
@@ -129,14 +129,14 @@ def weighing_from_tree(tree: dict[str, Any], width: int) -> Weighing:
     fits &= bool((np.abs(np.concatenate([weights.experts, weights.columns])) < MOST_WEIGHT).all())
     numbers = (weights.experts, weights.columns, weights.constant)
     if not (fits and all(np.isfinite(array).all() for array in numbers)):
-        raise ValueError("what its experts count for makes no sense")
+        raise ValueError("the weights of its experts are invalid")
     combinations = {n: combination_from_tree(c) for n, c in tree["combinations"].items()}
     forest = forest_from_tree(tree.get("forest"), len(weights.classes))
     return Weighing(weights, combinations, tree["losses"], tree["worth"], forest=forest)
 
 
 def forest_from_tree(tree: dict[str, Any] | None, classes: int) -> Forest | None:
-    """The trees over a sample; files of earlier versions have none."""
+    """Restore the trees over a sample; files of earlier versions have none."""
     if tree is None:
         return None
     forest = Forest(**tree)
@@ -148,18 +148,18 @@ def forest_from_tree(tree: dict[str, Any] | None, classes: int) -> Forest | None
     arrays = (forest.nodes, forest.share, forest.values, forest.starts, forest.seen)
     fits &= [a.dtype.name for a in arrays] == ["int32", "float64", "float64", "int64", "bool"]
     if not fits:
-        raise ValueError("its trees make no sense")
+        raise ValueError("its trees are invalid")
     try:
         finite = np.isfinite(forest.log_prior).all()
     except (TypeError, ValueError) as error:
-        raise ValueError("its trees make no sense") from error
+        raise ValueError("its trees are invalid") from error
     if not finite:
-        raise ValueError("its trees make no sense")
+        raise ValueError("its trees are invalid")
     return forest
 
 
 def restored(value: Any) -> Any:
-    """The inverse of `plain`, but for tuples."""
+    """Invert `plain`, except that tuples stay lists."""
     if isinstance(value, dict):
         if list(value) == ["pairs of"]:
             pairs = ((restored(k), restored(v)) for k, v in value["pairs of"])
@@ -189,13 +189,13 @@ def statistics_from_tree(tree: dict[str, Any]) -> Any:
 
 
 def sample_from_tree(tree: dict[str, Any]) -> Sample:
-    """Encoded rows; raises if they do not fit together."""
+    """Restore encoded rows; raise if they are inconsistent."""
     rows = len(tree["hashes"])
     columns = []
     arrays = [tree["hashes"], tree["codes"], *(one["cells"] for one in tree["cells"])]
     arrays += [array for one in tree["bags"] for array in one.values()]
     if not all(array.dtype.kind in "iu" and array.ndim == 1 for array in arrays):
-        raise ValueError("its sample of rows makes no sense")
+        raise ValueError("its sample of rows is invalid")
     for one in tree["cells"]:
         cells = one["cells"].astype(np.int64)
         columns.append(np.where(cells > 0, cells + int(one["base"]), MISSING))
@@ -218,20 +218,20 @@ def sample_from_tree(tree: dict[str, Any]) -> Sample:
         int(tree["limit"]),
     )
     if not sample.is_sound:
-        raise ValueError("its sample of rows makes no sense")
+        raise ValueError("its sample of rows is invalid")
     return sample
 
 
 def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
-    """Raise unless the arrays of a file fit together and rows can have given them."""
+    """Raise unless the arrays of a file are consistent and could have been counted from rows."""
     if isinstance(statistics, Points) and isinstance(zero, Moments):
         check_points(statistics, zero, columns)
         return
     if type(statistics) is not type(zero):
-        raise ValueError("its statistics are of another kind")
+        raise ValueError("its statistics are of the wrong kind")
     if isinstance(statistics, Compound):
         if statistics.parts.keys() != zero.parts.keys():
-            raise ValueError("its statistics are of another kind")
+            raise ValueError("its statistics are of the wrong kind")
         for name, part in statistics.parts.items():
             check_statistics(part, zero[name], width_of(part))
         return
@@ -241,7 +241,7 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
     if isinstance(statistics, Sample):
         check_axis(statistics.classes)
         if statistics.size != zero.size:
-            raise ValueError("its sample of rows is of another size")
+            raise ValueError("its sample of rows has the wrong size")
         return
     if isinstance(statistics, Belief):
         check_belief(statistics)
@@ -275,11 +275,11 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
     if not fits or (K and any(arrays[name].shape != shape for name, shape in expected.items())):
         raise ValueError("its tables have the wrong shape")
     if not (all(np.isfinite(a).all() for a in arrays.values()) and statistics.is_possible):
-        raise ValueError("no rows can have given its numbers")
+        raise ValueError("no rows can produce its numbers")
 
 
 def check_points(points: Points, zero: Moments, columns: int) -> None:
-    """Raise unless rows, their classes and weights fit together."""
+    """Raise unless rows, their classes and weights are consistent."""
     check_axis(points.classes)
     r, K = len(points.weight), len(points.classes)
     fits = (points.structure, points.quartic) == (zero.structure, zero.third is not None)
@@ -289,26 +289,26 @@ def check_points(points: Points, zero: Moments, columns: int) -> None:
         raise ValueError("its tables have the wrong shape")
     finite = np.isfinite(points.x).all() and np.isfinite(points.weight).all()
     if not (finite and points.is_finite and (points.weight > 0).all()):
-        raise ValueError("no rows can have given its numbers")
+        raise ValueError("no rows can produce its numbers")
 
 
 def check_belief(belief: Belief) -> None:
-    """Raise unless what is believed of weights fits together."""
+    """Raise unless the belief about weights is consistent."""
     P = len(belief.names)
     arrays = (belief.precision, belief.shift)
     fits = (belief.precision.shape, belief.shift.shape) == ((P, P), (P,))
     fits = fits and all(a.dtype == np.float64 and np.isfinite(a).all() for a in arrays)
     if not (fits and list(belief.names) == sorted(set(belief.names)) and belief.is_possible):
-        raise ValueError("what its experts count for makes no sense")
+        raise ValueError("the weights of its experts are invalid")
 
 
 def check_sample(statistics: Compound, rows: Tally) -> None:
-    """Raise unless rows of a sample are among those that were counted, column by column."""
+    """Raise unless the rows of a sample can be among those that were counted, column by column."""
     sample = statistics["sample"]
     total = float(rows["rows"].sum())
     whole = "cells" in statistics.parts and sample.size and sample.limit == EVERY
     if whole and not np.isclose(sample.total, total, GATHERED):
-        raise ValueError("its sample of rows is not whole")
+        raise ValueError("its sample of rows is incomplete")
     if len(sample) == 0:
         return
     cells = statistics.parts.get("cells")
@@ -316,11 +316,11 @@ def check_sample(statistics: Compound, rows: Tally) -> None:
     axes = () if cells is None else cells.keys or ()
     words = 2 * statistics["sums"].width if "sums" in statistics.parts else len(axes)
     if sample.cells.shape[1] != words or len(sample.bags) != texts:
-        raise ValueError("its sample of rows is of other columns")
+        raise ValueError("its sample of rows has other columns")
     k = labels.find(sample.classes, rows.classes)
     most, K = rows["rows"] * (1 + GATHERED), len(rows.classes)
     if (k < 0).any() or (class_weights(k[sample.codes], sample.weights, K) > most).any():
-        raise ValueError("its sample of rows is of other rows")
+        raise ValueError("its sample of rows does not match its counts")
     if cells is None:
         return
     counts = cells.align(rows.classes, 0)["rows"] * (1 + GATHERED)
@@ -330,7 +330,7 @@ def check_sample(statistics: Compound, rows: Tally) -> None:
         there = own != MISSING
         at = labels.find(own[there], keys)
         if (at < 0).any():
-            raise ValueError("its sample of rows is of other rows")
+            raise ValueError("its sample of rows does not match its counts")
         if len(keys) < len(axis):  # names that share a hash
             continue
         order = np.arange(len(axis)) if axis.dtype.kind == "i" else np.argsort(name_keys(axis))
@@ -340,18 +340,18 @@ def check_sample(statistics: Compound, rows: Tally) -> None:
         absent = class_weights(k[sample.codes], sample.weights * ~there, K)[:, 0]
         few = absent <= most[:, 0] * (1 + GATHERED) - all_there.sum(axis=1) / (1 + GATHERED)
         if (found.reshape(len(counts), -1) > all_there).any() or not few.all():
-            raise ValueError("its sample of rows is of other rows")
+            raise ValueError("its sample of rows does not match its counts")
 
 
 def width_of(part: Any) -> int:
-    """How many columns a part of a table's statistics has."""
+    """Return the number of columns of a part of a table's statistics."""
     if isinstance(part, Tally) and part.keys is not None:
         return len(part.keys)
     return 0 if isinstance(part, Pairs | Sample | Belief) else int(part.width)
 
 
 def check_pairs(pairs: Pairs) -> None:
-    """Raise unless counts by two keys fit together."""
+    """Raise unless the counts by two keys are consistent."""
     for axis in (pairs.classes, *pairs.keys):
         check_axis(axis)
     V = int(pairs.starts[-1])
@@ -361,7 +361,7 @@ def check_pairs(pairs: Pairs) -> None:
         raise ValueError("its tables have the wrong shape")
     symmetric = np.array_equal(counts, counts.transpose(0, 2, 1))
     if not (np.isfinite(counts).all() and pairs.is_possible and symmetric):
-        raise ValueError("no rows can have given its numbers")
+        raise ValueError("no rows can produce its numbers")
 
 
 def axis_from_tree(axis: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Estimators as the trees that a file holds: dictionaries, lists, numbers, text and arrays."""
+"""Convert estimators to trees of dictionaries, lists, numbers, text and arrays, for files."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from genus.text.model.choosing import Choice
 
 
 def to_tree(estimator: Any) -> dict[str, Any]:
-    """A fitted estimator as dictionaries, lists, numbers, text and arrays."""
+    """Convert a fitted estimator to dictionaries, lists, numbers, text and arrays."""
     model = estimator.model_
     if not type(estimator).__module__.startswith("genus."):
         raise TypeError(
-            f"{type(estimator).__name__} is a class of your own, which load() does not know. Save "
-            "a model of the class that it is derived from, or use pickle."
+            f"{type(estimator).__name__} is a class of your own, which load() does not know. "
+            "Save a model of its base class, or use pickle."
         )
     parameters = dict(estimator._solved_with)
     if parameters.get("tokenizer") is not None:
         raise TypeError(
-            "A model with a tokenizer of your own cannot be saved: a function is no data. Use "
-            "token_pattern, or pickle."
+            "A model with a tokenizer of your own cannot be saved, because a file cannot "
+            "store a function. Use token_pattern, or pickle."
         )
     for name in ("priors", "class_prior"):
         if name in parameters:
@@ -48,7 +48,7 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         "statistics": statistics_to_tree(model.statistics),
     }
     match model.known_choice:
-        case Choice(texts=texts) as choice if texts:  # else it follows from the counts alone
+        case Choice(texts=texts) as choice if texts:  # otherwise it follows from the counts
             tree["choice"] = choice_to_tree(choice)
         case Weighing() as weighing:
             tree["weighing"] = weighing_to_tree(weighing)
@@ -59,7 +59,7 @@ def to_tree(estimator: Any) -> dict[str, Any]:
     if hasattr(estimator, "_counted_words"):
         known, counted = estimator._counted_words, model.statistics["words"].keys
         same = bool(counted) and known.is_same(counted[0])
-        tree["known"] = None if same else axis_to_tree(known)  # None: those that are counted
+        tree["known"] = None if same else axis_to_tree(known)  # None: the counted words
     if hasattr(estimator, "plan_"):
         tree["plan"] = plan_to_tree(estimator.plan_)
     if hasattr(estimator, "columns_"):
@@ -70,7 +70,7 @@ def to_tree(estimator: Any) -> dict[str, Any]:
 
 
 def plan_to_tree(plan: Plan) -> dict[str, Any]:
-    """What columns hold."""
+    """Convert a plan."""
     columns = [
         vars(column)
         | {
@@ -84,7 +84,7 @@ def plan_to_tree(plan: Plan) -> dict[str, Any]:
 
 
 def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
-    """What experts count for, and what they are worth; not the rows that say so."""
+    """Convert the weights of experts and their scores, without the rows that they come from."""
     weights = weighing.weights
     forest = weighing.forest
     return {
@@ -99,7 +99,7 @@ def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
 
 
 def combination_to_tree(combination: Combination) -> dict[str, Any]:
-    """Evidence of texts, and its weights."""
+    """Convert the evidence of texts, and its weights."""
     selection = vars(combination.selection)
     return {f.name: getattr(combination, f.name) for f in fields(combination)} | {
         "evidence": [dict(vars(evidence)) for evidence in combination.evidence],
@@ -108,7 +108,7 @@ def combination_to_tree(combination: Combination) -> dict[str, Any]:
 
 
 def choice_to_tree(choice: Choice) -> dict[str, Any]:
-    """What was chosen from texts."""
+    """Convert the choice for texts."""
     return {
         "best": combination_to_tree(choice.best),
         "names": list(choice.names),
@@ -118,7 +118,7 @@ def choice_to_tree(choice: Choice) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Tuples and sets as lists, dictionaries of any keys as pairs, all the way down."""
+    """Convert tuples and sets to lists, and dictionaries with other keys than text to pairs."""
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
             return {key: plain(item) for key, item in value.items()}
@@ -133,7 +133,7 @@ def plain(value: Any) -> Any:
 
 
 def axis_to_tree(axis: Any) -> Any:
-    """An axis of labels; of a vocabulary, its two arrays."""
+    """Convert an axis of labels; a vocabulary becomes two arrays."""
     return (
         {"words": {"text": axis.text, "ends": axis.ends}} if isinstance(axis, Vocabulary) else axis
     )
@@ -167,7 +167,7 @@ def statistics_to_tree(statistics: Any) -> dict[str, Any]:
 
 
 def sample_to_tree(sample: Sample) -> dict[str, Any]:
-    """Encoded rows, each column in as few bytes as it takes."""
+    """Convert encoded rows; each column takes as few bytes as possible."""
     return {
         "kind": "sample",
         "size": sample.size,
@@ -185,12 +185,12 @@ def sample_to_tree(sample: Sample) -> dict[str, Any]:
 
 
 def cells_to_tree(cells: Any) -> dict[str, Any]:
-    """Cells of a column, counted from one less than the least; 0 where a value is missing."""
+    """Convert the cells of a column to numbers from 1 on, 0 where a value is missing."""
     there = cells != MISSING
     base = int(cells[there].min()) - 1 if there.any() else 0
     return {"base": base, "cells": narrow(np.where(there, cells - base, 0))}
 
 
 def narrow(numbers: Any) -> Any:
-    """Whole numbers of 0 or more in as few bytes as the largest takes."""
+    """Return non-negative integers in the smallest type that holds them."""
     return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))

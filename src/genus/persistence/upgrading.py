@@ -1,7 +1,8 @@
-"""Trees of files that earlier versions wrote, as this version would have written them.
+"""Upgrade trees of files that earlier versions wrote.
 
-Version 2 kept no sample of rows, so that the weights of such a model stay as they are. It counted
-numbers by cells about an origin; each cell goes to the one of today's grid that it begins in.
+Version 2 kept no sample of rows, so the weights of such a model stay as they are. It counted
+numbers in cells about an origin; each cell is assigned to the cell of today's grid in which it
+begins.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from genus.table.model.weighing import weight_names
 
 
 def current(tree: dict[str, Any]) -> dict[str, Any]:
-    """A tree of any version as one of this version."""
+    """Upgrade a tree of any version to this version."""
     version = tree.pop("version")
     if version > 2:
         if version < 4 and tree["estimator"] == "TableClassifier":
@@ -36,7 +37,7 @@ def current(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def upgrade_table(tree: dict[str, Any]) -> None:
-    """Let a table have today's grids and an empty sample, in place."""
+    """Give a table today's grids and an empty sample, in place."""
     parts = tree["statistics"]["parts"]
     parts["sample"] = statistics_to_tree(Sample(0))
     grids = []
@@ -62,7 +63,7 @@ def upgrade_table(tree: dict[str, Any]) -> None:
 
 
 def belief_of(tree: dict[str, Any], family: Mixed) -> Belief:
-    """The weights of a file, believed as if each row had told an eighth of a nat of each."""
+    """Return the weights of a file as a belief, with an eighth of a nat per row and weight."""
     weights = tree["weighing"]["weights"]
     by_name = dict(zip(weights["names"], weights["experts"].tolist(), strict=True))
     names = weight_names(family, weights["classes"])
@@ -73,7 +74,7 @@ def belief_of(tree: dict[str, Any], family: Mixed) -> Belief:
 
 
 def grid_about(origin: float, scale: float) -> Grid:
-    """A grid about as fine as one of 1/2048 of `scale` about an `origin`."""
+    """Return a grid about as fine as cells of 1/2048 of `scale` about an `origin`."""
     if scale == 0:
         return Grid()
     step = float(np.exp2(np.clip(np.floor(np.log2(scale)) - BITS, -400, 400)))
@@ -82,7 +83,7 @@ def grid_about(origin: float, scale: float) -> Grid:
 
 
 def regridded(cells: dict[str, Any], grids: list[Any]) -> dict[str, Any]:
-    """Counts by cells about origins as counts by cells of grids."""
+    """Convert counts by cells about origins to counts by cells of grids."""
     if cells["keys"] is None:
         return cells
     keys, place, start = [], [], 0

@@ -1,7 +1,7 @@
-"""Plots in scikit-learn's manner: displays that are made from a model, and drawn on axes.
+"""Plots in the style of scikit-learn: displays that are made from a model and drawn on axes.
 
-What needs only labels and probabilities scikit-learn has already: ConfusionMatrixDisplay,
-RocCurveDisplay and CalibrationDisplay take genus' classifiers as they are.
+For plots that need only labels and probabilities, use scikit-learn's ConfusionMatrixDisplay,
+RocCurveDisplay and CalibrationDisplay, which accept genus's classifiers.
 """
 
 from genus.plots.bins import BinsDisplay

@@ -1,4 +1,4 @@
-"""A number that was cut into bins, or a category: its shares in each class."""
+"""The shares of the bins of a number, or of categories, in each class."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class BinsDisplay:
 
     Attributes
     ----------
-    values : the bins or the categories, as they are written.
+    values : the names of the bins or categories.
     shares : p(value|y), (K, values).
     classes, name : the classes, and the name of the column.
-    edges : between the bins, or None if the values are categories.
-    ax_, figure_ : where, once it is drawn.
+    edges : the edges of the bins; None for categories.
+    ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> from genus import CategoricalNB, Discretizer
     >>> cut = Discretizer(edges=[400, 800, 1200, 1600])
@@ -56,11 +56,11 @@ class BinsDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """One column of a fitted CategoricalNB, by its number."""
+        """Draw one column of a fitted CategoricalNB, by its number."""
         check_is_fitted(estimator)
         width = len(estimator.feature_log_prob_)
         if not -width <= column < width:
-            raise ValueError(f"There is no column {column}: the model has {width}, from 0 on.")
+            raise ValueError(f"There is no column {column}: the model has {width}, counted from 0.")
         edges = None if estimator.bins is None else estimator.bin_edges_[column]
         known = estimator.categories_[column]
         values = [plain(value) for value in known] if edges is None else between(edges)
@@ -72,7 +72,7 @@ class BinsDisplay:
         return made.plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on axes, or on new ones; options go to the bars."""
+        """Draw on the given axes, or on new ones; options go to the bars."""
         self.ax_, self.figure_ = axes(ax)
         at, width = np.arange(len(self.values)), 0.8 / len(self.classes)
         for k, label in enumerate(self.classes):
@@ -90,7 +90,7 @@ class BinsDisplay:
 
 
 def between(edges: Array) -> list[str]:
-    """The bins that edges make.
+    """Return the names of the bins between edges.
 
     >>> between([400, 800])
     ['< 400', '400–800', '≥ 800']

@@ -1,8 +1,8 @@
-"""Classes in two dimensions: rows, what each class looks like, and where one gives way to another.
+"""Classes in two dimensions: rows, class-conditional densities, and decision boundaries.
 
-scikit-learn's DecisionBoundaryDisplay colours the plane by p(y|x). It knows no class-conditional
-densities, and finds the boundary by interpolating probabilities; here log-odds are, which of a
-linear classifier are linear, so that its boundary is drawn where it is and not merely close to it.
+scikit-learn's DecisionBoundaryDisplay colours the plane by p(y|x). It has no class-conditional
+densities, and interpolates probabilities to find the boundary. Here log-odds are interpolated. For
+a linear classifier these are linear, so its boundary is exact.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from genus.plots.points import (
 from genus.plots.style import axes, colour, colours, legend, look, marker, plain
 
 POINTS = 120  # along each side
-SHARES = (0.9, 0.6, 0.3)  # of a normal class that its contours enclose
+SHARES = (0.9, 0.6, 0.3)  # shares of a normal class that its contours enclose
 
 
 class BoundaryDisplay:
-    """Rows of each class, contours of p(x|y), and the boundaries where two classes are as likely.
+    """Rows of each class, contours of p(x|y), and boundaries where two classes are equally likely.
 
     Attributes
     ----------
     x, y : points along the axes, (m,).
-    scores : log p(y|x) at the points of the plane up to what classes share, (m, m, K).
-    joint : log p(x, y), (m, m, K), and `peaks` its largest of each class, (K,); None if the
-        classifier is not generative, and there are no contours.
+    scores : log p(y|x) at the points of the plane, up to a term that all classes share, (m, m, K).
+    joint, peaks : log p(x, y), (m, m, K), and its maximum for each class, (K,); both are None, and
+        there are no contours, if the classifier is not generative.
     classes, rows, labels, names : the classes, the rows (n, 2), their labels, the columns' names.
-    means : the means of the classes, (K, 2), which are marked; None if the classifier has none.
-    ax_, figure_ : where, once it is drawn.
-    contours_, boundaries_ : matplotlib's contours, of each class, and between them.
+    means : the class means, (K, 2), which are marked; None if the classifier has none.
+    ax_, figure_ : the axes and the figure, once it is drawn.
+    contours_, boundaries_ : matplotlib's contours of each class, and those between classes.
 
     >>> from sklearn.datasets import load_iris
     >>> from genus import GDA
@@ -82,7 +82,7 @@ class BoundaryDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None, **options: Any
     ) -> Self:
-        """A fitted classifier over the two columns of X; options as `plot` has."""
+        """Draw a fitted classifier over the two columns of X; options are those of `plot`."""
         check_is_fitted(estimator)
         rows, names = numbers(X, 2)
         labels = None if y is None else labels_of(y, len(rows), estimator.classes_)
@@ -93,7 +93,7 @@ class BoundaryDisplay:
         joint = peaks = means = None
         if is_generative(estimator):
             joint = log_joint(estimator, like(X, plane)).reshape(shape)
-            # A class may be densest between the points; of a normal the mean is the place.
+            # A class may be densest between the points; a normal density is so at the mean.
             means = getattr(estimator, "means_", getattr(estimator, "theta_", None))
             places = rows if means is None else means
             peaks = np.maximum(
@@ -121,10 +121,10 @@ class BoundaryDisplay:
         regions: bool = True,
         **options: Any,
     ) -> Self:
-        """Draw on axes, or on new ones.
+        """Draw on the given axes, or on new ones.
 
-        Contours enclose `shares` of a normal class; `regions`: the plane is tinted by the
-        likeliest class; options go to the boundaries.
+        Contours enclose `shares` of a normal class. With `regions`, the plane is tinted by the most
+        probable class. Options go to the boundaries.
         """
         self.ax_, self.figure_ = axes(ax)
         if regions:
@@ -132,7 +132,7 @@ class BoundaryDisplay:
                 tint = {"colors": [colour(k)], "alpha": 0.08}
                 self.ax_.contourf(self.x, self.y, self.margin(k), [0, np.inf], **tint)
         self._points()
-        # Contours of the logarithm, which of a normal is a parabola.
+        # Contours of the logarithm, which is a parabola for a normal density.
         levels = np.log1p(-np.sort(shares)[::-1])
         self.contours_ = []
         if self.joint is not None and self.peaks is not None:
@@ -143,7 +143,7 @@ class BoundaryDisplay:
                 )
                 self.contours_.append(drawn)
         edge = {"colors": [colours()["text"]], "linewidths": 1.6, **options}
-        self.boundaries_ = [  # of all but the last class, which leaves out none
+        self.boundaries_ = [  # without the last class, whose boundaries are those of the others
             self.ax_.contour(self.x, self.y, self.margin(k), [0], **edge)
             for k in range(len(self.classes) - 1)
         ]
@@ -161,12 +161,16 @@ class BoundaryDisplay:
             ylim=self.y[[0, -1]],
         )
         if self.labels is not None:
-            above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 4}  # off the points
+            above = {
+                "loc": "lower left",
+                "bbox_to_anchor": (0, 1),
+                "ncols": 4,
+            }  # off the points
             legend(self.ax_, handletextpad=0.2, **above)
         return self
 
     def margin(self, k: int) -> Array:
-        """By how much log p of class k exceeds that of the likeliest other class, (m, m)."""
+        """Return log p of class k minus that of the most probable other class, (m, m)."""
         others = np.delete(self.scores, k, axis=2)
         return self.scores[:, :, k] - others.max(axis=2)
 

@@ -1,4 +1,4 @@
-"""A column of a table as each class has it."""
+"""The distribution of a column of a table in each class."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class ColumnDensityDisplay:
 
     Attributes
     ----------
-    drawn : what is drawn: `Curves` of numbers, or `Shares` of categories.
-    ax_, figure_ : where, once it is drawn.
+    drawn : the distribution: `Curves` of numbers, or `Shares` of categories.
+    ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> from genus import TableClassifier
     >>> rows = {"age": [22, 25, 47, 52, 46, 56], "pays": ["no", "no", "no", "yes", "yes", "yes"]}
@@ -36,13 +36,13 @@ class ColumnDensityDisplay:
     def from_estimator(
         cls, estimator: Any, column: str, X: Any = None, *, ax: Any = None, **options: Any
     ) -> Self:
-        """A column of a fitted TableClassifier, over the rows of X or all that it has counted."""
+        """Draw a column of a fitted TableClassifier, over the rows of X or all counted rows."""
         check_is_fitted(estimator)
         rows = None if X is None else Frame.of(open_table(X).table(), estimator.plan_)
         return cls(density(estimator, column, rows)).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on axes, or on new ones; options go to the lines, or to the dots of categories."""
+        """Draw on the given axes, or on new ones; options go to the lines, or to the dots."""
         self.ax_, self.figure_ = axes(ax)
         if isinstance(self.drawn, Curves):
             self._curves(self.drawn, options)
@@ -80,5 +80,5 @@ class ColumnDensityDisplay:
 
 
 def days(x: Any) -> Any:
-    """Days since 1970 as moments, for the axis of a plot."""
+    """Convert days since 1970 to dates, for the axis of a plot."""
     return (np.asarray(x) * 86_400e3).astype("datetime64[ms]")

@@ -1,4 +1,4 @@
-"""How the odds depend on a column of a table, or on two."""
+"""How the odds depend on one or two columns of a table."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from genus.display.text import name
 from genus.plots.columns import days
 from genus.plots.style import axes, colour, colours, plain
 
-FADED = 0.25  # how much of a colour a range has
+FADED = 0.25  # opacity of a range
 
 
 class DependenceDisplay:
-    """What a column adds to the log-odds of a class, by its value; of two columns as a map.
+    """The contribution of a column to the log-odds of a class, by its value; a map for two columns.
 
     Attributes
     ----------
-    drawn : what is drawn, a `Dependence` or a `PairDependence`.
+    drawn : a `Dependence` or a `PairDependence`.
     label, against : the two classes; `against` is None for the mean of all others.
-    ax_, figure_ : where, once it is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> from genus import TableClassifier
     >>> rows = {"age": [22, 25, 47, 52, 46, 56], "pays": ["no", "no", "no", "yes", "yes", "yes"]}
@@ -52,14 +52,15 @@ class DependenceDisplay:
     ) -> Self:
         """Draw one or two columns of a fitted TableClassifier.
 
-        The odds are of the last class against the mean of the others, unless classes are given.
+        The log-odds are those of the last class against the mean of the others, unless classes are
+        given.
         """
         check_is_fitted(estimator)
         drawn = estimator.dependence_on(*columns)
         return cls(drawn, label, against).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on axes, or on new ones; options go to the curve, the dots or the map."""
+        """Draw on the given axes, or on new ones; options go to the curve, the dots or the map."""
         self.ax_, self.figure_ = axes(ax)
         if isinstance(self.drawn, PairDependence):
             self._map(self.drawn, options)

@@ -1,4 +1,4 @@
-"""The evidence of one row, or of one text."""
+"""The contributions to the prediction for one row or one text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from genus.plots.style import axes, colour, colours, plain
 
 
 class EvidenceDisplay:
-    """What the columns of one row add to the log-odds of a class against another, as bars.
+    """The contributions of columns to the log-odds of a class against another in one row, as bars.
 
     Attributes
     ----------
-    names : columns and their values, the strongest first.
-    terms : what each adds, (n,).
-    label, against : the two classes, and `places` theirs among all, which decide the colours.
-    ax_, figure_ : where, once it is drawn.
+    names : columns with their values, sorted by the size of their contributions.
+    terms : their contributions, (n,).
+    label, against, places : the two classes, and their positions among all, which decide colours.
+    ax_, figure_ : the axes and the figure, once it is drawn.
     """
 
     ax_: Any
@@ -45,7 +45,7 @@ class EvidenceDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, row: int = 0, *, ax: Any = None, **options: Any
     ) -> Self:
-        """One row of X, as a fitted classifier explains it; options as `from_explanation` has."""
+        """Draw one row of X, explained by a fitted classifier; options as in `from_explanation`."""
         return cls.from_explanation(estimator.explain(X), row, ax=ax, **options)
 
     @classmethod
@@ -60,17 +60,20 @@ class EvidenceDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """One row of an explanation: the likeliest class against the next, unless others are given.
+        """Draw one row of an explanation: by default the most probable class against the next.
 
-        Bars are `most` of the columns, what the others add together, and what belongs to none.
+        There are bars for `most` of the columns, for all others together, and for the part that
+        belongs to no column.
         """
         order = explanation.classes[np.argsort(-explanation.joint[row], kind="stable")]
         if len(order) < 2:
-            raise ValueError(f"Only one class is known, {name(order[0])}; there is no other.")
+            raise ValueError(
+                f"There is only one class, {name(order[0])}, so there is no other to compare with."
+            )
         label = order[order != against][0] if label is None else label
         against = order[order != label][0] if against is None else against
         if label == against:
-            raise ValueError(f"{name(label)} is compared with itself; name another class.")
+            raise ValueError(f"{name(label)} is compared with itself. Name another class.")
         terms = explanation.log_odds(label, against)[row]
         strong = [j for j in np.argsort(-np.abs(terms), kind="stable") if terms[j] != 0]
         names = [name(explanation._name(int(j), row)) for j in strong[:most]]
@@ -82,7 +85,7 @@ class EvidenceDisplay:
         return cls(names, shown, label, against, places).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on axes, or on new ones; options go to the bars."""
+        """Draw on the given axes, or on new ones; options go to the bars."""
         self.ax_, self.figure_ = axes(ax)
         at, (k, other) = np.arange(len(self.names)), self.places
         bars = {"color": [colour(k if term >= 0 else other) for term in self.terms], **options}
@@ -96,7 +99,7 @@ class EvidenceDisplay:
         return self
 
     def _lengths(self) -> NDArray[np.float64]:
-        """The terms; those that rule a class out are a little longer than all others."""
+        """Return the lengths of the bars; infinite terms are a little longer than all others."""
         finite = np.abs(self.terms[np.isfinite(self.terms)])
         most = 1.2 * float(finite.max(initial=1.0))
         return np.nan_to_num(self.terms, posinf=most, neginf=-most)

@@ -1,4 +1,4 @@
-"""What a class looks like, if its rows are images."""
+"""The typical image of each class, if rows are images."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from genus.plots.style import panels, plain, ramp
 
 
 class ImageDisplay:
-    """The mean image of each class, or the share of a class's images in which a pixel is inked.
+    """The mean image of each class, or the share of its images in which a pixel is inked.
 
     Attributes
     ----------
     images : (K, height, width).
     classes : the classes.
-    axes_ : one for each class, figure_ : where, once it is drawn.
+    axes_, figure_ : the axes, one for each class, and the figure, once it is drawn.
 
     >>> from sklearn.datasets import load_digits
     >>> from genus import BernoulliNB
@@ -43,10 +43,11 @@ class ImageDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """A fitted classifier whose columns are pixels; `shape` is height and width, else square.
+        """Draw a fitted classifier whose columns are pixels; `shape` is (height, width).
 
-        BernoulliNB has shares, GaussianNB and GDA means, PoissonNB rates, MultinomialNB each
-        pixel's share of the ink. Classifiers of scikit-learn with these attributes work as well.
+        The default is a square. BernoulliNB has shares, GaussianNB and GDA means, PoissonNB rates,
+        and MultinomialNB each pixel's share of the ink. Classifiers of scikit-learn with these
+        attributes work, too.
         """
         check_is_fitted(estimator)
         pixels = of_classes(estimator)
@@ -55,13 +56,13 @@ class ImageDisplay:
             shape = (side, side)
         if shape[0] * shape[1] != pixels.shape[1]:
             raise ValueError(
-                f"{pixels.shape[1]} columns are no image of {shape[0]} by {shape[1]} pixels. "
-                "Give the shape, as (height, width)."
+                f"{pixels.shape[1]} columns are not an image of {shape[0]} by {shape[1]} "
+                "pixels. Give its shape as (height, width)."
             )
         return cls(pixels.reshape(-1, *shape), estimator.classes_).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on axes, one for each class, or on new ones; options go to `imshow`."""
+        """Draw on the given axes, one for each class, or on new ones; options go to `imshow`."""
         row, self.figure_ = panels(ax, 1, len(self.images))
         self.axes_ = row[0]
         # One scale for all classes, so that they can be compared.
@@ -75,11 +76,14 @@ class ImageDisplay:
 
 
 def of_classes(estimator: Any) -> Array:
-    """What each class has in each column, (K, n)."""
+    """Return a number for each class and column, (K, n)."""
     for attribute in ("means_", "theta_", "rate_"):
         if hasattr(estimator, attribute):
             return np.asarray(getattr(estimator, attribute))
     found = getattr(estimator, "feature_log_prob_", None)
-    if not isinstance(found, np.ndarray) or (found > 0).any():  # of categories; weights
-        raise ValueError(f"{type(estimator).__name__} has no numbers for each pixel to draw.")
+    if not isinstance(found, np.ndarray) or (found > 0).any():  # of categories, or weights
+        raise ValueError(
+            f"{type(estimator).__name__} has no number for each pixel, so there is no image to "
+            "draw."
+        )
     return np.exp(found)

@@ -1,4 +1,4 @@
-"""Learning curves of a comparison, and how normal its classes are."""
+"""Draw the learning curves of a comparison, and the normality of its classes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ MEASURES = {"error": "wrong", "log_loss": "log loss"}
 
 
 def picture(comparison: Comparison, format: str = "svg", dark: bool = False) -> bytes:
-    """The curves, and how normal classes of numbers are, as a file of one of FORMATS."""
+    """Draw the curves, and the normality of classes of numbers, as a file of one of FORMATS."""
     with style(dark), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of letters that the font lacks
+        warnings.simplefilter("ignore")  # about letters that the font lacks
         normal = bool(comparison.reasons.distances)
         figure = sheet(WIDE * (1.5 if normal else 1), 2.8)
         both = figure.subplots(1, 3 if normal else 2)
@@ -42,15 +42,15 @@ def picture(comparison: Comparison, format: str = "svg", dark: bool = False) -> 
 
 
 class LearningCurveDisplay:
-    """Error and log loss against the number of rows, with a band over repeats for each learner.
+    """Error and log loss by the number of rows, with a band over repeats for each model.
 
-    Bands are from the tenth to the ninetieth of a hundred repeats. Where two curves cross there is
-    a line across, and beside it where others would put it.
+    Bands contain 80 % of the repeats. A vertical line marks where two curves cross, and a shaded
+    range its uncertainty.
 
     Attributes
     ----------
-    comparison : what is drawn.
-    axes_ : (2,), figure_ : where, once it is drawn.
+    comparison : the comparison that is drawn.
+    axes_, figure_ : the two axes and the figure, once it is drawn.
 
     >>> from sklearn.datasets import load_iris
     >>> from genus import compare
@@ -66,16 +66,22 @@ class LearningCurveDisplay:
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, *, ax: Any = None, **options: Any) -> Self:
-        """What `genus.compare` found."""
+        """Draw the result of `genus.compare`."""
         return cls(comparison).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on two axes, or on new ones; options go to the lines."""
+        """Draw on two given axes, or on new ones; options go to the lines."""
         both, self.figure_ = panels(ax, 1, 2, figsize=(WIDE, 2.7))
         self.axes_ = both[0]
         for own, measure in zip(self.axes_, MEASURES, strict=True):
             self._draw(own, measure, options)
-        self.axes_[0].legend()
+        # An empty band, for the legend only.
+        self.axes_[0].fill_between(
+            [], [], color=colours()["muted"], alpha=0.3, linewidth=0, label="80 % of repeats"
+        )
+        for own in self.axes_:
+            if own.get_legend_handles_labels()[1]:
+                own.legend()
         return self
 
     def _draw(self, ax: Any, measure: str, options: dict[str, Any]) -> None:
@@ -91,7 +97,8 @@ class LearningCurveDisplay:
             middle = np.nanmean(values, axis=1)
             low, high = np.nanquantile(values, [0.1, 0.9], axis=1)
             style = {"marker": marker(k), "markersize": 3, **look(k), **options}
-            ax.plot(sizes, middle, label=plain(line.name), **style)
+            named = {"label": plain(line.name)} if measure == "error" else {}  # in one legend
+            ax.plot(sizes, middle, **named, **style)
             ax.fill_between(sizes, low, high, color=style["color"], alpha=0.12, linewidth=0)
             lowest, highest = min(lowest, middle.min()), max(highest, middle.max())
         ax.set(xscale="log", xlabel="rows learned from", ylabel=MEASURES[measure])
@@ -105,21 +112,23 @@ class LearningCurveDisplay:
             ax.set_ylim(0, max(1.1 * highest, 0.01))
         crossing = self.comparison.advice.crossings.get(measure)
         if crossing is not None:
-            ax.axvspan(crossing.low, crossing.high, color=colours()["bar"], zorder=0, linewidth=0)
+            band = {"color": colours()["bar"], "zorder": 0, "linewidth": 0}
+            ax.axvspan(crossing.low, crossing.high, label="crossing, 80 %", **band)
             ax.axvline(crossing.rows, color=colours()["axis"], linewidth=0.8, linestyle=":")
 
 
 class NormalityDisplay:
-    """Distances of rows from the mean of their class against those of a normal distribution.
+    """Distances of rows from the mean of their class, against those of a normal distribution.
 
-    d² = (x - μ)ᵀ Σ⁻¹ (x - μ), by the Σ of all classes, is distributed as χ² with a degree of
-    freedom for each column if the classes are normal with one Σ: then all lie on the line. Above it
-    at its end are heavy tails; a class that is above or below it throughout has a Σ of its own.
+    If the classes are normal with one Σ, d² = (x - μ)ᵀ Σ⁻¹ (x - μ) with the pooled Σ follows a χ²
+    distribution with one degree of freedom for each column, and all points lie on the line. Points
+    above it at the end indicate heavy tails. A class that is above or below it throughout has its
+    own Σ.
 
     Attributes
     ----------
-    comparison : what is drawn.
-    ax_, figure_ : where, once it is drawn.
+    comparison : the comparison that is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
     """
 
     ax_: Any
@@ -127,16 +136,16 @@ class NormalityDisplay:
 
     def __init__(self, comparison: Comparison) -> None:
         if not comparison.reasons.distances:
-            raise ValueError("Only rows of numbers without holes have distances to draw.")
+            raise ValueError("Only rows of numbers without missing values have distances to draw.")
         self.comparison = comparison
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, *, ax: Any = None, **options: Any) -> Self:
-        """What `genus.compare` found of rows of numbers."""
+        """Draw the result of `genus.compare` for rows of numbers."""
         return cls(comparison).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on axes, or on new ones; options go to the lines."""
+        """Draw on the given axes, or on new ones; options go to the lines."""
         self.ax_, self.figure_ = axes(ax)
         found = self.comparison.reasons
         most = 0.0

@@ -1,8 +1,8 @@
-"""Normal distributions in two dimensions, as surfaces and as contours.
+"""Normal distributions in two dimensions, as surfaces and contours.
 
-Of a normal in two dimensions the points of at least density p_max (1 - s) hold a share s of all:
-the squared distance (x - μ)ᵀ Σ⁻¹ (x - μ) exceeds r with probability exp(-r/2), and the density
-falls by the same factor. So the contours are drawn at shares and not at heights.
+In two dimensions, the points with density p_max (1 - s) or more contain a share s of a normal
+distribution: the squared distance (x - μ)ᵀ Σ⁻¹ (x - μ) exceeds r with probability exp(-r/2), and
+the density falls by the same factor. So contours are drawn at shares instead of heights.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ POINTS = 61  # along each side
 SHARES = (0.9, 0.7, 0.5, 0.3, 0.1)  # that contours enclose
 REACH = 3.0  # standard deviations that are drawn
 MESH = 21  # lines of a surface's mesh, each way
-SKIRT = 0.015  # densities that are not drawn, as a share of the top: they would hide the floor
-FLOOR = 0.5  # how far below zero the floor lies that contours are drawn on, as a share of the top
+SKIRT = 0.015  # share of the top below which nothing is drawn, to show the floor
+FLOOR = 0.5  # depth of the floor for contours, as a share of the top
 
 
 class NormalDisplay:
@@ -32,11 +32,11 @@ class NormalDisplay:
 
     Attributes
     ----------
-    normals, names : the distributions, and what stands above them.
+    normals, names : the distributions, and their titles.
     x : points along both axes, (distributions, m).
     top : the height of the surfaces' box.
-    density : p at the points of the plane, (distributions, m, m); the second axis is upwards.
-    axes_ : (rows, distributions), figure_ : where, once it is drawn.
+    density : p at the points of the plane, (distributions, m, m); the second axis is vertical.
+    axes_, figure_ : the axes (rows, distributions) and the figure, once it is drawn.
 
     >>> from genus import MultivariateNormal
     >>> round_one = MultivariateNormal([0, 0], [[1, 0], [0, 1]])
@@ -57,13 +57,15 @@ class NormalDisplay:
         for normal in normals:
             if normal.dimension != 2:
                 raise ValueError(
-                    f"Only normals in 2 dimensions can be drawn, got {normal.dimension}. "
-                    "marginal([0, 1]) takes two of the columns."
+                    "Only normal distributions in 2 dimensions can be drawn, got "
+                    f"{normal.dimension}. Choose two columns, such as with marginal([0, 1])."
                 )
         self.normals = list(normals)
         self.names = [told(normal) for normal in normals] if names is None else list(names)
         if len(self.names) != len(self.normals):
-            raise ValueError(f"{len(self.normals)} normals need as many names: {self.names}")
+            raise ValueError(
+                f"{len(self.normals)} distributions need as many names; got {self.names}."
+            )
         if reach is None:
             away = np.array([REACH * np.sqrt(np.diagonal(one.covariance)) for one in self.normals])
             mean = np.array([one.mean for one in self.normals])
@@ -87,19 +89,19 @@ class NormalDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw one normal, or several on equal axes; `ax` and options as `plot` has.
+        """Draw one normal distribution, or several on equal axes; `ax` and options as in `plot`.
 
-        `reach` says how far from zero the axes go, for all or for each, and `top` how high, so that
-        several figures have one scale.
+        `reach` is how far the axes extend from zero, for all or for each, and `top` the height, so
+        that several figures can have one scale.
         """
         several = [normals] if isinstance(normals, MultivariateNormal) else normals
         return cls(several, names, reach=reach, top=top).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, shares: Sequence[float] = SHARES, **options: Any) -> Self:
-        """Draw on axes or on new ones; options go to the contours.
+        """Draw on the given axes, or on new ones; options go to the contours.
 
-        Given axes are one for each normal, or two rows of them; on those that are 3-D there is a
-        surface, on others there are contours.
+        Give one axes for each distribution, or two rows of them. 3-D axes show a surface, others
+        contours.
         """
         if ax is None:
             figure = library("matplotlib.pyplot").figure(layout="constrained")
@@ -113,7 +115,9 @@ class NormalDisplay:
                 else:
                     self._contours(place, j, shares, options)
         for place, text in zip(self.axes_[0], self.names, strict=True):
-            place.set_title(text, **({"family": "monospace"} if "⎡" in text else {}))
+            # A browser would drop the spaces before the second line of a matrix.
+            shown = text.replace(" ", "\N{NO-BREAK SPACE}")
+            place.set_title(shown, **({"family": "monospace"} if "⎡" in text else {}))
         return self
 
     def _surface(self, ax: Any, j: int) -> None:
@@ -161,40 +165,44 @@ class NormalDisplay:
         ax.set_axisbelow(True)
 
     def _levels(self, j: int, shares: Sequence[float]) -> NDArray[np.float64]:
-        """The densities of the contours that enclose some shares of a normal."""
+        """Return the densities of the contours that enclose some shares of a distribution."""
         normal = self.normals[j]
         return np.asarray(normal.density(normal.mean) * (1 - np.sort(shares)[::-1]))
 
 
 def locator(most: int, multiple: int) -> Any:
-    """At most so many steps between ticks, of 1, 2 or a `multiple`, times a power of ten."""
+    """Return a locator with at most `most` steps of 1, 2 or `multiple`, times a power of ten."""
     return library("matplotlib.ticker").MaxNLocator(most, steps=[1, 2, multiple, 10])
 
 
-def both(figure: Any, columns: int) -> NDArray[Any]:
-    """Axes for surfaces above axes for contours, (2, columns)."""
+def both(figure: Any, columns: int, stacked: bool = False) -> NDArray[Any]:
+    """Make axes for surfaces and for contours, (2, columns).
+
+    Surfaces are above the contours; `stacked`, each is to the left of its contours.
+    """
     engine = figure.get_layout_engine()
     if isinstance(engine, library("matplotlib.layout_engine").ConstrainedLayoutEngine):
-        # Older versions of matplotlib do not know how far the numbers of a third axis reach.
+        # Older versions of matplotlib do not reserve room for the numbers of a third axis.
         engine.set(rect=(0, 0, 0.97, 1))
-    grid = figure.add_gridspec(2, columns, height_ratios=(1.15, 1))
-    return np.array(
-        [
-            [figure.add_subplot(grid[0, j], projection="3d") for j in range(columns)],
-            [figure.add_subplot(grid[1, j]) for j in range(columns)],
-        ],
-        dtype=object,
-    )
+    if stacked:
+        places = figure.add_gridspec(columns, 2)
+        cells = [[places[j, i] for j in range(columns)] for i in range(2)]
+    else:
+        places = figure.add_gridspec(2, columns, height_ratios=(1.15, 1))
+        cells = [[places[i, j] for j in range(columns)] for i in range(2)]
+    surfaces = [figure.add_subplot(cell, projection="3d") for cell in cells[0]]
+    contours = [figure.add_subplot(cell) for cell in cells[1]]
+    return np.array([surfaces, contours], dtype=object)
 
 
 def told(normal: MultivariateNormal) -> str:
-    """A normal by its mean and its covariance."""
+    """Format a distribution by its mean and covariance."""
     mean = ", ".join(map(number, normal.mean))
     return f"μ = ({mean})\n{as_matrix('Σ', normal.covariance)}"
 
 
 def as_matrix(symbol: str, Σ: NDArray[np.float64]) -> str:
-    """A matrix of two rows, in two lines.
+    """Format a 2 by 2 matrix, in two lines.
 
     >>> print(as_matrix("Σ", np.array([[3, 0.8], [0.8, 1]])))
     Σ = ⎡  3 0.8⎤

@@ -1,11 +1,13 @@
-"""The figures of Stanford's CS229 notes on generative learning, drawn anew.
+"""Draw the figures of Stanford's CS229 notes on generative learning.
 
-Data are made up on the spot, from fixed seeds; the digits are scikit-learn's.
+The data are generated from fixed seeds, or shipped with scikit-learn. Figures of several panels
+also have a narrow form, for phones, in which the panels are stacked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,45 +31,47 @@ from genus.plots.normal import NormalDisplay, as_matrix, both
 from genus.plots.posterior import PosteriorDisplay
 from genus.plots.sigmoid import SigmoidDisplay
 from genus.plots.smoothing import SmoothingDisplay
-from genus.plots.style import NARROW, WIDE, as_file, colour, colours, legend, look, sheet, style
+from genus.plots.style import (
+    NARROW,
+    WIDE,
+    as_file,
+    colour,
+    colours,
+    legend,
+    library,
+    look,
+    sheet,
+    style,
+)
 from genus.solve.normal import MultivariateNormal
 
-SPAM = (
-    "Win cash now",
-    "Claim your free prize now",
-    "Free cash prize, claim now",
-    "Urgent: your free prize waits",
-)
-HAM = (
-    "Lunch at noon?",
-    "See you at the meeting",
-    "The meeting is at noon now",
-    "Thanks for lunch, your turn next",
-)
+SPAM = ("Win cash now", "Claim your free prize now")
+HAM = ("Lunch at noon?", "See you at the meeting")
+FONTS = ("DejaVu Sans", "DejaVu Serif", "DejaVu Sans Mono", "STIXGeneral", "cmr10", "cmss10")
 
 
 def drawn(name: str, format: str = "svg", dark: bool = False) -> bytes:
-    """A figure as a file of a format; each time the same."""
+    """Draw a figure as a file of a format, always the same."""
     with style(dark):
         return as_file(FIGURES[name](), format)
 
 
-def normals(names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> Any:
-    """Normals of means and covariances, side by side, on one scale in all figures.
+def normals(names: Sequence[str], pairs: Sequence[tuple[Any, Any]], narrow: bool) -> Any:
+    """Draw normal distributions side by side, on one scale in all figures.
 
-    Axes go to 3, but for a normal that would be cut off; then to 5.
+    The axes extend to 3, or to 5 for a distribution that would be cut off.
     """
-    figure = sheet(WIDE, 4.6)
+    figure = sheet(NARROW, 5.6) if narrow else sheet(WIDE, 4.6)
     several = [MultivariateNormal(mean, covariance) for mean, covariance in pairs]
     reach = [5.0 if np.diagonal(one.covariance).max() > 2 else 3.0 for one in several]
-    ax = both(figure, len(several))
+    ax = both(figure, len(several), stacked=narrow)
     return NormalDisplay.from_distribution(
         several, names=names, reach=reach, top=0.27, ax=ax
     ).figure_
 
 
 def normal_bell() -> Any:
-    """Bells of one dimension: the standard normal, one moved, one narrower, one wider."""
+    """Draw univariate normal densities: the standard one, a shifted, a narrower and a wider one."""
     ax = sheet(NARROW, 2.4).subplots()
     x = np.linspace(-5, 5, 201)
     for k, (mean, variance) in enumerate([(0, 1), (2, 1), (0, 0.25), (0, 4)]):
@@ -78,59 +82,59 @@ def normal_bell() -> Any:
     return ax.figure
 
 
-def normal_variance() -> Any:
+def normal_variance(narrow: bool = False) -> Any:
     names = ("Σ = I", "Σ = 0.6 I", "Σ = 2 I")
-    return normals(names, [((0, 0), scale * np.eye(2)) for scale in (1, 0.6, 2)])
+    return normals(names, [((0, 0), scale * np.eye(2)) for scale in (1, 0.6, 2)], narrow)
 
 
-def covariances(several: Sequence[Any]) -> Any:
+def covariances(several: Sequence[Any], narrow: bool) -> Any:
     matrices = [np.array([[a, b], [b, c]]) for a, b, c in several]
     names = [as_matrix("Σ", one) for one in matrices]
-    return normals(names, [((0, 0), one) for one in matrices])
+    return normals(names, [((0, 0), one) for one in matrices], narrow)
 
 
-def normal_covariance() -> Any:
-    return covariances([(1, 0, 1), (1, 0.5, 1), (1, 0.8, 1)])
+def normal_covariance(narrow: bool = False) -> Any:
+    return covariances([(1, 0, 1), (1, 0.5, 1), (1, 0.8, 1)], narrow)
 
 
-def normal_negative() -> Any:
-    return covariances([(1, -0.5, 1), (1, -0.8, 1), (3, 0.8, 1)])
+def normal_negative(narrow: bool = False) -> Any:
+    return covariances([(1, -0.5, 1), (1, -0.8, 1), (3, 0.8, 1)], narrow)
 
 
-def normal_mean() -> Any:
+def normal_mean(narrow: bool = False) -> Any:
     means = ((1, 0), (-0.5, 0), (-1, -1.5))
     names = [f"μ = ({a:g}, {b:g})".replace("-", "−") for a, b in means]
-    return normals(names, [(mean, np.eye(2)) for mean in means])
+    return normals(names, [(mean, np.eye(2)) for mean in means], narrow)
 
 
 def two_species() -> tuple[Any, Any]:
-    """The petals of two species of iris, and which each is of."""
+    """Return the petals of two species of iris, and the species of each."""
     flowers = load_iris(as_frame=True)
     X = flowers.data[["petal length (cm)", "petal width (cm)"]][50:]
     return X, flowers.target_names[flowers.target][50:]
 
 
-def boundary(model: GDA) -> Any:
-    """Draw the petals of two species of iris, and a model of them."""
+def boundary(model: GDA, narrow: bool) -> Any:
+    """Draw the petals of two species of iris with a model of them."""
     X, y = two_species()
-    ax = sheet(WIDE, 3.4).subplots()
+    ax = (sheet(NARROW, 2.1) if narrow else sheet(WIDE, 3.4)).subplots()
     figure = BoundaryDisplay.from_estimator(model.fit(X, y), X, y, ax=ax).figure_
     ax.set_aspect("equal")
     return figure
 
 
-def gda_shared() -> Any:
-    return boundary(GDA())
+def gda_shared(narrow: bool = False) -> Any:
+    return boundary(GDA(), narrow)
 
 
-def gda_separate() -> Any:
-    return boundary(GDA(shared=False))
+def gda_separate(narrow: bool = False) -> Any:
+    return boundary(GDA(shared=False), narrow)
 
 
-def lines() -> Any:
-    """The petals of two species, and the lines of GDA and of logistic regression."""
+def lines(narrow: bool = False) -> Any:
+    """Draw the petals of two species with the lines of GDA and of logistic regression."""
     X, y = two_species()
-    figure = boundary(GDA())
+    figure = boundary(GDA(), narrow)
     ax = figure.axes[0]
     rival = LogisticRegression(C=1e4).fit(X.to_numpy(), y)
     (a, b), c = rival.coef_[0], rival.intercept_[0]
@@ -138,12 +142,12 @@ def lines() -> Any:
     dashed = {"color": colours()["text"], "linestyle": (0, (5, 3)), "linewidth": 1.6}
     ax.plot(length, -(a * length + c) / b, **dashed)
     ax.annotate("GDA", (7.2, 1.1), ha="right", va="bottom")
-    ax.annotate("logistic regression", (5.95, 0.9), ha="right")
+    ax.annotate("logistic\nregression", (3.75, 2.58), va="top")
     return figure
 
 
 def bells() -> Any:
-    """Dogs and elephants by their height, as the page on Bayes' rule has them."""
+    """Draw dogs and elephants by their height, as on the page about Bayes' rule."""
     heights = np.array([[0.25], [0.4], [0.5], [0.6], [0.75], [1.1], [2.4], [2.8], [3.2]])
     model = GDA(shared=False).fit(heights, ["dog"] * 5 + ["elephant"] * 4)
     axes = sheet(NARROW, 3.4).subplots(2, 1, sharex=True)
@@ -154,8 +158,8 @@ def bells() -> Any:
     return display.figure_
 
 
-def sigmoids() -> Any:
-    """The second class is no bell: far away rows flatten GDA's sigmoid, and not the other."""
+def sigmoids(narrow: bool = False) -> Any:
+    """Draw both sigmoids if a class is not normal: distant rows flatten only that of GDA."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(2, 0.7, 50), 2.6 + rng.exponential(2.5, 50)])[:, None]
     y = np.repeat([0, 1], 50)
@@ -163,16 +167,18 @@ def sigmoids() -> Any:
         "GDA": GDA().fit(X, y),
         "logistic regression": LogisticRegression(C=np.inf).fit(X, y),
     }
-    axes = sheet(WIDE, 2.4).subplots(1, 2, sharey=True)
+    if narrow:
+        axes = sheet(NARROW, 3.8).subplots(2, 1, sharex=True)
+    else:
+        axes = sheet(WIDE, 2.4).subplots(1, 2, sharey=True)
     return SigmoidDisplay.from_estimators(models, X, y, ax=axes).figure_
 
 
 def evidence() -> Any:
     labels = ["spam"] * len(SPAM) + ["ham"] * len(HAM)
     model = TextClassifier().fit([*SPAM, *HAM], labels)
-    ax = sheet(NARROW, 2.4).subplots()
-    text = "Claim your free lunch at noon: prize meeting now"
-    return EvidenceDisplay.from_estimator(model, text, label="spam", ax=ax).figure_
+    ax = sheet(NARROW, 2.2).subplots()
+    return EvidenceDisplay.from_estimator(model, "Claim your free lunch now", ax=ax).figure_
 
 
 def digits() -> Any:
@@ -186,6 +192,51 @@ def digits() -> Any:
     axes = figure.subplots(len(models), 10)
     for row, (label, model) in zip(axes, models.items(), strict=True):
         ImageDisplay.from_estimator(model.fit(X, y), ax=row)
+        row[0].set_ylabel(label)
+    for place in axes[1:].flat:
+        place.set_title("")
+    return figure
+
+
+def printed_digits(each: int = 60, seed: int = 0) -> tuple[Any, Any]:
+    """Return images of printed digits, (10 × each, 784) bits, and the digit that each shows.
+
+    The fonts come with matplotlib. Each digit is turned, slanted, resized and moved at random.
+    """
+    rng = np.random.default_rng(seed)
+    fonts = [library("matplotlib.font_manager").FontProperties(family=name) for name in FONTS]
+    path, text = library("matplotlib.path").Path, library("matplotlib.textpath").TextPath
+    bend = library("matplotlib.transforms").Affine2D
+    pixels = np.stack(np.meshgrid(np.arange(28) - 13.5, 13.5 - np.arange(28)), -1).reshape(-1, 2)
+    X, y = [], np.repeat(np.arange(10), each)
+    for digit in y:
+        glyph = text((0, 0), str(digit), size=1, prop=fonts[rng.integers(len(fonts))])
+        box = glyph.get_extents()
+        turn, slant = rng.normal(0, (0.08, 0.12))
+        high, wide = 20 * rng.normal(1, 0.06, 2)
+        moved = (
+            bend()
+            .translate(-(box.x0 + box.x1) / 2, -(box.y0 + box.y1) / 2)
+            .scale(wide / box.height, high / box.height)
+            .skew(slant, 0)
+            .rotate(turn)
+            .translate(*rng.normal(0, 0.7, 2))
+        )
+        outlines = glyph.transformed(moved).to_polygons()
+        X.append(np.logical_xor.reduce([path(one).contains_points(pixels) for one in outlines]))
+    return np.array(X, dtype=np.uint8), y
+
+
+def digits_28() -> Any:
+    """Printed digits of 28 × 28 pixels: one of each, the shares of ink, and some of the model's."""
+    X, y = printed_digits()
+    model = BernoulliNB().fit(X, y)
+    made = [model.sample(1, y=digit, random_state=0)[0][0] for digit in range(10)]
+    rows = {"given": X[::60], "shares": np.exp(model.feature_log_prob_), "drawn": np.array(made)}
+    figure = sheet(WIDE, 2.3)
+    axes = figure.subplots(len(rows), 10)
+    for row, (label, pixels) in zip(axes, rows.items(), strict=True):
+        ImageDisplay(pixels.reshape(-1, 28, 28), model.classes_).plot(ax=row)
         row[0].set_ylabel(label)
     for place in axes[1:].flat:
         place.set_title("")
@@ -206,8 +257,7 @@ def smoothing() -> Any:
     return SmoothingDisplay.from_counts(5, [0, 1, 3, 5], ax=ax).figure_
 
 
-FIGURES: dict[str, Callable[[], Any]] = {
-    "normal-bell": normal_bell,
+STACKED: dict[str, Callable[..., Any]] = {  # figures that also have a narrow form
     "normal-variance": normal_variance,
     "normal-covariance": normal_covariance,
     "normal-negative": normal_negative,
@@ -215,10 +265,16 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "gda-shared": gda_shared,
     "gda-separate": gda_separate,
     "lines": lines,
-    "bells": bells,
     "sigmoids": sigmoids,
+}
+FIGURES: dict[str, Callable[[], Any]] = {
+    "normal-bell": normal_bell,
+    **STACKED,
+    "bells": bells,
     "evidence": evidence,
     "digits": digits,
+    "digits-28": digits_28,
     "discretised": discretised,
     "smoothing": smoothing,
+    **{f"{name}-narrow": partial(figure, narrow=True) for name, figure in STACKED.items()},
 }

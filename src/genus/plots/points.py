@@ -1,4 +1,4 @@
-"""Points to ask a classifier about, in the form of the rows that it knows."""
+"""Points at which to evaluate a classifier, in the form of its rows."""
 
 from __future__ import annotations
 
@@ -14,67 +14,72 @@ Array = NDArray[np.float64]
 
 
 def numbers(X: Any, columns: int) -> tuple[Array, list[str]]:
-    """Rows of as many numbers as can be drawn (m, columns), and the names of the columns."""
+    """Return rows of numbers (m, columns) and column names; raise if they cannot be drawn."""
     try:
         rows = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("X holds what is no number; only numbers can be drawn.") from None
+        raise ValueError(
+            "X holds values that are not numbers. Only numbers can be drawn."
+        ) from None
     if rows.ndim != 2 or rows.shape[1] != columns:
         many = "1 column" if columns == 1 else f"{columns} columns"
         raise ValueError(
-            f"X must have {many} to be drawn, got shape {rows.shape}. Fit on those alone."
+            f"X must have {many} to be drawn, got shape {rows.shape}. Fit the model on these "
+            "columns only."
         )
     if not np.isfinite(rows).all():
-        raise ValueError("X holds NaN or infinity; leave those rows out to draw the others.")
+        raise ValueError("X holds NaN or infinity. Leave those rows out.")
     if len(rows) == 0:
-        raise ValueError("X has no rows; there is nothing to draw.")
+        raise ValueError("X has no rows, so there is nothing to draw.")
     if hasattr(X, "columns"):
         return rows, [plain(column) for column in X.columns]
     return rows, ["$x$"] if columns == 1 else [f"$x_{j + 1}$" for j in range(columns)]
 
 
 def like(X: Any, points: Array) -> Any:
-    """Points (m, columns) as rows of the kind of X: a frame with its columns, or an array."""
+    """Return points (m, columns) in the form of X: a frame with its columns, or an array."""
     if not hasattr(X, "columns"):
         return points
     return type(X)({column: points[:, j] for j, column in enumerate(X.columns)})
 
 
 def reach(values: Array, more: float, points: int) -> Array:
-    """Points from the least value to the largest and a share `more` of their distance beyond."""
+    """Return points from the smallest to the largest value, and beyond both by a share `more`."""
     low, high = float(values.min()), float(values.max())
     beyond = more * (high - low) or 1.0
     return np.linspace(low - beyond, high + beyond, points)
 
 
 def labels_of(y: ArrayLike, rows: int, classes: NDArray[Any]) -> NDArray[Any]:
-    """The labels of the rows, (rows,), each a class."""
+    """Return the labels of the rows, (rows,); raise unless each is a class."""
     labels = np.asarray(y)
     if labels.shape != (rows,):
-        raise ValueError(f"y has shape {labels.shape} where X has {rows} rows; it needs as many.")
+        raise ValueError(
+            f"y has shape {labels.shape}, but X has {rows} rows. Give one label for each row."
+        )
     strange = labels[~np.isin(labels, classes)]
     if len(strange):
-        raise ValueError(f"y has {show(strange[0])}, which is no class of the model.")
+        raise ValueError(f"y has {show(strange[0])}, which is not a class of the model.")
     return labels
 
 
 def is_generative(estimator: Any) -> bool:
-    """Whether a classifier, of genus or of scikit-learn, knows p(x, y)."""
+    """Return whether a classifier, of genus or scikit-learn, models p(x, y)."""
     return hasattr(estimator, "predict_joint_log_proba")
 
 
 def log_joint(estimator: Any, rows: Any) -> Array:
-    """log p(x, y), (m, K)."""
+    """Return log p(x, y), (m, K)."""
     if not is_generative(estimator):
         raise ValueError(
-            f"{type(estimator).__name__} knows p(y|x) but not p(x|y), which is to be drawn. Use a "
-            "generative classifier, such as GDA."
+            f"{type(estimator).__name__} models p(y|x) but not p(x|y), which is to be drawn. "
+            "Use a generative classifier, such as GDA."
         )
     return finite(estimator.predict_joint_log_proba(rows))
 
 
 def log_posterior(estimator: Any, rows: Any) -> Array:
-    """log p(y|x) up to what all classes share, (m, K)."""
+    """Return log p(y|x), (m, K), up to a term that all classes share."""
     if is_generative(estimator) or not hasattr(estimator, "decision_function"):
         return finite(estimator.predict_log_proba(rows))
     scores = np.asarray(estimator.decision_function(rows), dtype=np.float64)
@@ -82,5 +87,5 @@ def log_posterior(estimator: Any, rows: Any) -> Array:
 
 
 def finite(logarithms: Any) -> Array:
-    """Logarithms in which that of 0 is only very small, so that contours can pass beside it."""
+    """Replace the logarithm of 0 by a very small number, so that contours pass beside it."""
     return np.nan_to_num(logarithms, neginf=-1e6)

@@ -15,9 +15,9 @@ POINTS = 400
 
 
 class PosteriorDisplay:
-    """Above p(x|y) p(y), whose area is the class's share; below p(y|x).
+    """p(x|y) p(y) above, with the class's share as its area, and p(y|x) below.
 
-    Of two classes only the second's p(y|x) is drawn: the other's is what is left of 1.
+    With two classes, only p(y|x) of the second is drawn; the other is 1 minus it.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class PosteriorDisplay:
     joint : p(x|y) p(y), (m, K).
     posterior : p(y|x), (m, K).
     classes, name : the classes, and the name of the feature.
-    axes_ : (2,), figure_ : where, once it is drawn.
+    axes_, figure_ : the two axes and the figure, once it is drawn.
 
     >>> import numpy as np
     >>> from genus import GDA
@@ -45,7 +45,7 @@ class PosteriorDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None, **options: Any) -> Self:
-        """A fitted generative classifier, over the one column of X and a little beyond."""
+        """Draw a fitted generative classifier, over the single column of X and a little beyond."""
         check_is_fitted(estimator)
         rows, (name,) = numbers(X, 1)
         x = reach(rows, 0.25, POINTS)
@@ -55,7 +55,7 @@ class PosteriorDisplay:
         return cls(x, joint, posterior, estimator.classes_, name).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on two axes, or on new ones; options go to the lines."""
+        """Draw on two given axes, or on new ones; options go to the lines."""
         both, self.figure_ = panels(ax, 2, 1, sharex=True)
         self.axes_ = both[:, 0]
         above, below = self.axes_

@@ -1,6 +1,6 @@
 """p(y=1|x) of several classifiers over one feature, to compare their sigmoids.
 
-A sigmoid is 1 / (1 + exp(-θ (x - h))): h is where it is one half, and θ how steep it is there.
+A sigmoid is 1 / (1 + exp(-θ (x - h))): at h it is one half, and θ is its steepness there.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ POINTS = 400
 
 
 class SigmoidDisplay:
-    """p(y=1|x) of classifiers of two classes side by side, over the rows; the others' in grey.
+    """p(y=1|x) of several binary classifiers side by side, over the rows; the others in grey.
 
     Attributes
     ----------
     x : points of the feature, (m,).
-    log_odds : of the second class against the first, by the classifiers' names, (m,) each.
-    halves, slopes : where p is one half and how steep the log-odds are there, by name; NaN if there
-        is no such place or several.
+    log_odds : log-odds of the second class against the first, (m,), by the name of the classifier.
+    halves, slopes : where p is one half, and the slope of the log-odds there, by name; NaN if there
+        is no such point, or more than one.
     classes, rows, labels, name : the two classes, the rows (n,), their labels, the feature's name.
-    axes_ : one for each classifier, figure_ : where, once it is drawn.
+    axes_, figure_ : the axes, one for each classifier, and the figure, once it is drawn.
 
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
@@ -61,26 +61,30 @@ class SigmoidDisplay:
     def from_estimators(
         cls, estimators: Mapping[str, Any], X: Any, y: ArrayLike, *, ax: Any = None, **options: Any
     ) -> Self:
-        """Fitted classifiers by name, over the one column of X."""
+        """Draw fitted classifiers, by name, over the single column of X."""
         rows, (name,) = numbers(X, 1)
         if not estimators:
-            raise ValueError("No classifier is given; give some by name, as {'GDA': model}.")
+            raise ValueError("No classifier is given. Give some by name, such as {'GDA': model}.")
         first = next(iter(estimators.values()))
         x = reach(rows, 0.05, POINTS)
         odds = {}
         for one, estimator in estimators.items():
             check_is_fitted(estimator)
             if len(estimator.classes_) != 2:
-                raise ValueError(f"A sigmoid is of 2 classes; {one} has {len(estimator.classes_)}.")
+                raise ValueError(
+                    f"A sigmoid needs 2 classes, but {one} has {len(estimator.classes_)}."
+                )
             if not np.array_equal(estimator.classes_, first.classes_):
-                raise ValueError(f"{one} has other classes than the first: {estimator.classes_}.")
+                raise ValueError(
+                    f"{one} has other classes than the first classifier: {estimator.classes_}."
+                )
             scores = log_posterior(estimator, like(X, x[:, None]))
             odds[one] = scores[:, 1] - scores[:, 0]
         labels = labels_of(y, len(rows), first.classes_)
         return cls(x, odds, first.classes_, rows[:, 0], labels, name).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on axes, one for each classifier, or on new ones; options go to the lines."""
+        """Draw on given axes, one for each classifier, or on new ones; options go to the lines."""
         both, self.figure_ = panels(ax, 1, len(self.log_odds), sharey=True)
         self.axes_ = both[0]
         for place, one in zip(self.axes_, self.log_odds, strict=True):
@@ -102,7 +106,7 @@ class SigmoidDisplay:
         return self
 
     def title(self, one: str) -> str:
-        """A classifier's name, and its sigmoid in numbers."""
+        """Return a classifier's name, with the position and steepness of its sigmoid."""
         if not np.isfinite(self.halves[one]):
             return plain(one)
         numbers = f"half at {self.halves[one]:#.3g}, steepness {self.slopes[one]:#.3g}"
@@ -110,12 +114,12 @@ class SigmoidDisplay:
 
 
 def sigmoid(z: Array) -> Array:
-    """1 / (1 + exp(-z))."""
+    """Return 1 / (1 + exp(-z))."""
     return 0.5 * (1 + np.tanh(0.5 * z))
 
 
 def crossing(x: Array, odds: Array) -> tuple[float, float]:
-    """Where log-odds are 0, and their slope there; exact if they are linear."""
+    """Return where log-odds are 0, and their slope there; exact if they are linear."""
     at = np.flatnonzero(np.diff(np.sign(odds)) != 0)
     if len(at) != 1:
         return np.nan, np.nan

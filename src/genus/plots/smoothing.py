@@ -1,4 +1,4 @@
-"""What pseudo-counts do to a share: (heads + λ) / (tosses + 2λ)."""
+"""The effect of pseudo-counts on a share: (heads + λ) / (tosses + 2λ)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ POINTS = 201
 
 
 class SmoothingDisplay:
-    """The estimate of a coin's φ for some numbers of heads, against the pseudo-count λ.
+    """The estimate of a coin's φ for some numbers of heads, by the pseudo-count λ.
 
     At λ = 0 it is maximum likelihood, which may be 0 or 1; at λ = 1 it is Laplace's rule.
 
     Attributes
     ----------
-    tosses, heads : how often the coin was tossed, and some numbers of heads.
+    tosses, heads : the number of tosses, and some numbers of heads.
     pseudo_counts : λ, (m,).
     estimates : φ, (heads, m).
-    ax_, figure_ : where, once it is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> SmoothingDisplay.from_counts(5, [0, 1, 2]).estimates[:, 0]
     array([0. , 0.2, 0.4])
@@ -51,12 +51,12 @@ class SmoothingDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """A coin tossed some times; every number of heads unless some are given. λ is 0 to most."""
+        """Draw a coin tossed several times, for some or all numbers of heads; λ is 0 to `most`."""
         heads = range(tosses + 1) if heads is None else heads
         if tosses < 1 or not all(0 <= one <= tosses for one in heads):
             raise ValueError(
-                f"Heads are 0 to the number of tosses, which is at least 1; got {list(heads)} of "
-                f"{tosses}."
+                "Heads are from 0 to the number of tosses, which is at least 1; got "
+                f"{list(heads)} of {tosses}."
             )
         λ = np.linspace(0, most, POINTS)
         added = np.array([Smoothing(alpha=one).pseudo_counts(2) for one in λ])
@@ -64,7 +64,7 @@ class SmoothingDisplay:
         return cls(tosses, heads, λ, φ).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on axes, or on new ones; options go to the lines."""
+        """Draw on the given axes, or on new ones; options go to the lines."""
         self.ax_, self.figure_ = axes(ax)
         beside = {"xytext": (3, 0), "textcoords": "offset points", "va": "center"}
         for k, (heads, φ) in enumerate(zip(self.heads, self.estimates, strict=True)):

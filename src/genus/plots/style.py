@@ -1,6 +1,6 @@
-"""How plots look: a class's colour, marker and dashes, and light and dark, in one place.
+"""The style of plots: colours, markers and dashes of classes, in light and dark.
 
-Colours are those of the report. Type is of 8 and 9 points at NARROW, a column's width.
+The colours are those of the report. Fonts have 8 and 9 points at NARROW, the width of a column.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CURRENT: ContextVar[dict[str, str]] = ContextVar("colours", default=LIGHT)
 
 @contextmanager
 def style(dark: bool = False) -> Iterator[None]:
-    """All plots drawn within are light, or dark; matplotlib's settings are untouched afterwards.
+    """Draw all plots within in light or dark; matplotlib's settings are restored afterwards.
 
     >>> with style(dark=True):
     ...     print(colours()["page"])
@@ -51,7 +51,7 @@ def style(dark: bool = False) -> Iterator[None]:
 
 
 def settings() -> dict[str, Any]:
-    """Matplotlib's settings for the colours in use."""
+    """Return matplotlib's settings for the current colours."""
     c = colours()
     cycle = import_module("cycler").cycler(color=[c[f"class-{k}"] for k in range(COLOURS)])
     coloured = {
@@ -82,12 +82,12 @@ def settings() -> dict[str, Any]:
         "figure.dpi": 150,
         "savefig.dpi": 130,
         "svg.fonttype": "none",
-        "svg.hashsalt": "genus",  # names within a file that are the same each time
+        "svg.hashsalt": "genus",  # repeatable identifiers within a file
     }
 
 
 def library(module: str) -> Any:
-    """A module of matplotlib, or how to get it."""
+    """Import a module of matplotlib, or raise an error that says how to install it."""
     try:
         return import_module(module)
     except ImportError:
@@ -97,27 +97,27 @@ def library(module: str) -> Any:
 
 
 def sheet(width: float, height: float) -> Any:
-    """A figure of a size in inches, on no screen."""
+    """Make a figure of a size in inches, without a window."""
     return library("matplotlib.figure").Figure(figsize=(width, height))
 
 
 def as_file(figure: Any, format: str) -> bytes:
-    """A figure as a file of one of FORMATS; the same figure is the same file."""
+    """Return a figure as a file of one of FORMATS; the same figure gives the same file."""
     content = BytesIO()
-    with np.errstate(all="ignore"):  # matplotlib projects what is left out of a surface, too
+    with np.errstate(all="ignore"):  # matplotlib projects omitted parts, too
         figure.savefig(content, format=format, metadata=UNDATED[format])
     return content.getvalue()
 
 
 def axes(ax: Any) -> tuple[Any, Any]:
-    """Axes and their figure, new ones unless given."""
+    """Return the given axes, or new ones, and their figure."""
     if ax is None:
         _, ax = library("matplotlib.pyplot").subplots()
     return ax, ax.figure
 
 
 def panels(ax: Any, rows: int, columns: int, **options: Any) -> tuple[Any, Any]:
-    """Axes (rows, columns) and their figure, new ones unless as many are given."""
+    """Return axes (rows, columns), given or new, and their figure."""
     if ax is None:
         options = {"layout": "constrained", "squeeze": False, **options}
         figure, ax = library("matplotlib.pyplot").subplots(rows, columns, **options)
@@ -125,23 +125,23 @@ def panels(ax: Any, rows: int, columns: int, **options: Any) -> tuple[Any, Any]:
     given = np.asarray(ax, dtype=object)
     if given.size != rows * columns:
         raise ValueError(
-            f"This takes {rows * columns} axes, got {given.size}. Leave ax out for new ones."
+            f"This needs {rows * columns} axes, got {given.size}. Leave ax out for new ones."
         )
     return given.reshape(rows, columns), given.flat[0].figure
 
 
 def colours() -> dict[str, str]:
-    """The colours in use, by what they are for."""
+    """Return the current colours, by their purpose."""
     return CURRENT.get()
 
 
 def colour(k: int) -> str:
-    """The colour of a class; those after the first few share one."""
+    """Return the colour of a class; classes after the first few share one."""
     return colours()[f"class-{k}" if k < COLOURS else "others"]
 
 
 def look(k: int) -> dict[str, Any]:
-    """The colour and the dashes of a class's line."""
+    """Return the colour and the dashes of a class's line."""
     if k >= COLOURS:
         return {"color": colour(k), "linewidth": 0.8}
     dashes = tuple(float(part) / 2 for part in DASHES[k].split())
@@ -149,27 +149,27 @@ def look(k: int) -> dict[str, Any]:
 
 
 def marker(k: int) -> str:
-    """The marker of a class's rows."""
+    """Return the marker of a class's rows."""
     return MARKERS[k] if k < COLOURS else "."
 
 
 def hatch(k: int) -> str:
-    """How a class's bars are hatched, for print without colours."""
+    """Return the hatch of a class's bars, for print without colours."""
     return HATCHES[k] if k < COLOURS else ""
 
 
 def legend(ax: Any, **options: Any) -> None:
-    """Which class is which, legible above whatever is below."""
+    """Add a legend of the classes that is readable above the plot."""
     ax.legend(frameon=True, framealpha=0.85, edgecolor="none", borderaxespad=0.2, **options)
 
 
 def ramp(end: str = "class-0") -> Any:
-    """A scale of colours, from the page's to another."""
+    """Return a colour map from the page's colour to another."""
     make = library("matplotlib.colors").LinearSegmentedColormap.from_list
     return make("genus", [colours()["page"], colours()[end]])
 
 
 def plain(text: Any) -> str:
-    """Text in which matplotlib sees no formula."""
+    """Escape text so that matplotlib does not read it as a formula."""
     shown = name(text).replace("$", r"\$")
-    return f"\u2009{shown}" if shown.startswith("_") else shown  # else it is in no legend
+    return f"\u2009{shown}" if shown.startswith("_") else shown  # else legends omit it

@@ -1,4 +1,4 @@
-"""The tree of a TAN: which column depends on which."""
+"""The tree of a TAN: the parent of each column."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 from genus.plots.points import Array
 from genus.plots.style import axes, colours, plain
 
-THINNEST, THICKEST = 0.5, 3.0  # points, of a line for no information and for the most
+THINNEST, THICKEST = 0.5, 3.0  # points, for no information and for the most
 
 
 class TreeDisplay:
-    """The columns of a `TAN` with lines from parents to children, thick where they inform most.
+    """The columns of a `TAN` with lines from parents to children; their width shows information.
 
     Attributes
     ----------
     names : the columns.
     parents : the number of each column's parent, -1 for a root.
-    information : of each column and its parent given the class, in nats; 0 for a root.
+    information : mutual information with the parent given the class, in nats; 0 for a root.
     positions : where the columns are drawn, (n, 2).
-    ax_, figure_ : where, once it is drawn.
+    ax_, figure_ : the axes and the figure, once it is drawn.
 
     >>> from genus import TAN
     >>> rows = [["a", "a", "b"], ["b", "b", "b"], ["a", "b", "a"], ["b", "a", "a"]] * 5
@@ -53,7 +53,7 @@ class TreeDisplay:
         return cls(names, parents, np.where(parents < 0, 0.0, own)).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on axes, or on new ones; options go to the names of the columns."""
+        """Draw on the given axes, or on new ones; options go to the names of the columns."""
         self.ax_, self.figure_ = axes(ax)
         most = float(self.information.max(initial=0.0)) or 1.0
         for j, i in enumerate(self.parents):
@@ -83,7 +83,7 @@ class TreeDisplay:
 
 
 def layout(parents: NDArray[np.intp]) -> Array:
-    """Return places for a forest, (n, 2): leaves side by side, parents above their middle.
+    """Return positions for a forest, (n, 2): leaves side by side, parents above their middle.
 
     >>> layout(np.array([-1, 0, 0])).tolist()
     [[0.5, 0.0], [0.0, -1.0], [1.0, -1.0]]

@@ -20,7 +20,7 @@ from genus.report.scores import SURE
 from genus.stacking.outcome import CrossValidation
 from genus.table import Frame
 
-PATIENCE = 60.0  # seconds, after which no further fold is begun
+PATIENCE = 60.0  # seconds after which no further fold is started
 DOUBTS = (ValueError, np.linalg.LinAlgError, MemoryError, FloatingPointError)
 
 
@@ -55,7 +55,7 @@ def compared(judged: Judged) -> Comparison:
         why = " ".join(str(error).split())[:200]
         return Comparison(f"Logistic regression could not be fitted: {why}")
     if not judged.is_fresh:
-        note = "Both models were fitted anew to the rows given here. " + note
+        note = "Both models were fitted again, to the rows given here. " + note
     ours = part(ours, rows)
     lines = (
         Line("genus", ours.accuracy, ours.log_loss, seconds),
@@ -87,7 +87,7 @@ def part(outcome: CrossValidation, rows: NDArray[np.intp]) -> CrossValidation:
 
 def told(ours: CrossValidation, theirs: CrossValidation) -> str:
     """Say which model has the lower log loss, by how much, and whether it may be chance."""
-    each = own_loss(theirs) - own_loss(ours)  # above zero where genus is ahead
+    each = own_loss(theirs) - own_loss(ours)  # positive where genus is better
     gap = float(each.mean())
     error = SURE * float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.inf
     ahead, behind = ("genus", "logistic regression")[:: 1 if gap >= 0 else -1]

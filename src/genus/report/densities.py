@@ -25,7 +25,7 @@ POINTS = 160
 MOST_BARS = 40
 MOST_VALUES = 12  # categories that are drawn
 MOST_ROWS = 20_000
-TRIMMED = 0.005  # of the values at either end, where they stretch the picture
+TRIMMED = 0.005  # share of values at either end that may be left out if they stretch the figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """p(value|k), (S, K), and the share of each value in the data (S,), the commonest first.
+    """p(value|k), (S, K), and the share of each value in the data (S,), in descending order.
 
     `more` is the number of further values.
     """
@@ -112,7 +112,7 @@ def position(model: Any, name: str) -> tuple[int, Column]:
 
 
 def holds_dates(column: Column) -> bool:
-    """Whether a column of numbers counts days since 1970."""
+    """Return whether a column of numbers counts days since 1970."""
     return column.kind == "number" and column.is_date
 
 
@@ -168,19 +168,19 @@ def curves(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> 
 
 
 def is_binary(model: Any, j: int) -> bool:
-    """Whether the model has counted nothing but 0 and 1 in a column."""
+    """Return whether the model has counted nothing but 0 and 1 in a column."""
     return is_zero_or_one(counted(model, j))
 
 
 def is_zero_or_one(seen: Observed) -> bool:
-    """Whether values are 0 and 1 and nothing else."""
+    """Return whether values are 0 and 1 and nothing else."""
     return len(seen.values) > 0 and bool(np.isin(seen.values, (0.0, 1.0)).all())
 
 
 def of_zeros_and_ones(
     model: Any, j: int, column: Column, marginal: Marginal, seen: Observed
 ) -> Shares:
-    """A column of 0 and 1, as the shares that were counted in each class."""
+    """Return a column of 0 and 1, as the shares that were counted in each class."""
     own = of_columns(model.plan_, model.model_.statistics, model.classes_, model.class_count_)[j]
     assert own is not None
     counts = np.zeros((2, len(model.classes_)))

@@ -23,9 +23,9 @@ MOST_EXPLAINED = 500  # rows
 MOST_TERMS = 4_000_000  # rows times columns squared times classes
 MOST_COLUMNS = 15
 MOST_CLASSES = 12
-PIECES = 3  # of evidence for a class
+PIECES = 3  # contributions for a class
 MISTAKES = 10
-SPOKEN = 4  # pieces of evidence for a mistake
+SPOKEN = 4  # contributions for a mistake
 WORDS = 10  # of a class
 
 

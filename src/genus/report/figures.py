@@ -15,25 +15,25 @@ from genus.report.densities import Curves, Shares
 from genus.report.scores import Roc, Step
 from genus.report.svg import WIDTH, Plane, element, figure, short, ticks
 
-TALLEST = 2.0  # highest bars for each class; a curve that is higher is cut off
-LINE = 27.0  # from one row of a list to the next
+TALLEST = 2.0  # a curve is cut off at this many times the highest bar, for each class
+LINE = 27.0  # height of a row in a list
 MOST_DOTS = 30  # values that are marked on a line
 
 
 class Colours:
-    """The classes that have a colour of their own: the commonest."""
+    """The colours of classes: the most frequent have their own."""
 
     def __init__(self, counts: Any) -> None:
         order = np.argsort(-np.asarray(counts), kind="stable").tolist()
         self.place = {k: i for i, k in enumerate(order)}
 
     def line(self, k: int) -> str:
-        """The style of a class's line."""
+        """Return the style of a class's line."""
         i = self.place[k]
         return f"l c{i}" if i < COLOURS else "l co"
 
     def dot(self, k: int) -> str:
-        """The style of a class's dots."""
+        """Return the style of a class's dots."""
         i = self.place[k]
         return f"d c{i}" if i < COLOURS else "d co"
 
@@ -42,7 +42,7 @@ class Colours:
         return DASHES[i] if i < COLOURS else ""
 
     def order(self, ks: Any) -> list[int]:
-        """Return classes in the order of drawing: the commonest last, on top."""
+        """Return classes in the order of drawing: the most frequent last, on top."""
         return sorted(ks, key=lambda k: -self.place[k])
 
     def swatch(self, k: int) -> Markup:
@@ -72,7 +72,7 @@ def curves(drawn: Curves, colours: Colours) -> Markup:
         if drawn.is_shares and len(drawn.x) <= MOST_DOTS:
             parts.append(plane.dots(drawn.x, np.minimum(drawn.p[k], top), 2.5, colours.dot(k)))
     peaks = [
-        f"{name(label, 24)} is likeliest at {drawn.told(float(drawn.x[drawn.p[k].argmax()]))}"
+        f"{name(label, 24)} is most likely at {drawn.told(float(drawn.x[drawn.p[k].argmax()]))}"
         for label, k in commonest(drawn.classes, colours)
     ]
     title = f"{name(drawn.name)} by class"
@@ -168,9 +168,9 @@ def roc(curves: Sequence[Roc], classes: Any, colours: Colours) -> Markup:
 
 
 def dependence(drawn: Dependence, colours: Colours) -> Markup:
-    """What a column adds to the log-odds, a line of the page for each step of its values.
+    """Draw the contribution of a column to the log-odds, with a line for each step of its values.
 
-    Of two classes it is the second, with the range of most rows; of more a dot for each.
+    With two classes, it shows the second one and the range of most rows; with more, a dot for each.
     """
     K = len(drawn.classes)
     found = {k: drawn.log_odds(drawn.classes[k]) for k in ([1] if K == 2 else range(K))}

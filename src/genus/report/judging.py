@@ -17,9 +17,9 @@ from genus.evaluate import cross_validate
 from genus.stacking.outcome import CrossValidation
 from genus.table import Source, open_table
 
-MOST_ROWS = 20_000  # that are judged
-FEW_ROWS = 5_000  # up to which weights are learned anew without each fold
-MANY_COLUMNS = 40  # beyond which that takes too long
+MOST_ROWS = 20_000  # rows that are predicted
+FEW_ROWS = 5_000  # up to this many rows, weights are learned again without each fold
+MANY_COLUMNS = 40  # with more columns that would take too long
 FOLDS = 5
 
 
@@ -133,7 +133,7 @@ def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
 
 
 def out_of_fold_of(model: TableClassifier, rows: Rows) -> tuple[CrossValidation, bool]:
-    """Return out-of-fold predictions by models like this one, and whether all was learned anew.
+    """Return out-of-fold predictions by models like this one, and whether all was learned again.
 
     With many rows or columns the folds use the weights of the model, which were learned from a
     sample.
@@ -172,7 +172,7 @@ def read(source: Source, target: str, known: NDArray[Any] | None = None) -> Rows
     return rows if len(rows.y) <= MOST_ROWS else rows.some(MOST_ROWS)
 
 
-# The how-manieth, the number, the label, and the rows of a batch.
+# Kept rows: their positions among labelled rows, their numbers, their labels, and the rows.
 Kept = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any], Any]
 
 

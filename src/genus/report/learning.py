@@ -17,7 +17,7 @@ from genus.report.svg import WIDTH, Plane, element, figure
 
 FEWEST, MOST = 50, 2000  # rows
 PATIENCE = 10.0
-HIGHEST = 2.0  # log loss, above which a curve is cut off
+HIGHEST = 2.0  # log loss above which a curve is cut off
 COLOURS = Colours(range(3, 0, -1))  # of the lines
 NAMES = {"error": "share of rows wrong", "log_loss": "log loss"}
 
@@ -36,7 +36,7 @@ class Learning:
 def learning(found: Judged) -> Learning:
     """Make the curves from the rows that a model is judged by, or from a sample of them."""
     if found.rows is None or len(found.rows.y) < FEWEST:
-        return Learning(f"Learning curves take {FEWEST} rows or more.")
+        return Learning(f"Learning curves need {FEWEST} rows or more.")
     rows = found.rows if len(found.rows.y) <= MOST else found.rows.some(MOST)
     ignored = [column.name for column in found.model.plan_.left_out]
     try:

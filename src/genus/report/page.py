@@ -21,11 +21,11 @@ from genus.table import Frame, Source
 from genus.table.model.marginals import ALONE_NOTHING
 
 TEMPLATES = Path(__file__).parent / "templates"
-DETAILED = 40  # columns that have a figure
-MATRIX = 20  # classes that a confusion matrix has room for
+DETAILED = 40  # columns with a figure
+MATRIX = 20  # classes in a confusion matrix
 NOTHING = 0.0005  # bits
-CURVES = 8  # columns whose curve is drawn
-CONFUSED = 20  # pairs of classes, where there are more
+CURVES = 8  # columns with a curve
+CONFUSED = 20  # pairs of classes that are listed if there are more
 
 
 def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
@@ -53,12 +53,12 @@ def page(model: TableClassifier | None, data: Any, target: str | None) -> str:
 
 
 def score(value: float) -> str:
-    """A score with four digits, a dash where there is none."""
+    """Format a score with four digits, or a dash if it is undefined."""
     return "–" if np.isnan(value) else f"{value:.4f}"
 
 
 def data_name(data: Any) -> str:
-    """What the data is called, if it has a name: that of a file, or a query."""
+    """Return the name of the data, if it is a file or a query."""
     if isinstance(data, Source):
         data = data.name
     return os.path.basename(os.fspath(data)) if isinstance(data, str | os.PathLike) else ""
@@ -97,7 +97,7 @@ def context(found: Judged, target: str | None) -> dict[str, Any]:
 
 
 def legend(model: TableClassifier, colours: figures.Colours) -> list[dict[str, Any]]:
-    """Return the classes that have a colour, the commonest first."""
+    """Return the classes that have a colour, the most frequent first."""
     order = sorted(range(len(model.classes_)), key=lambda k: colours.place[k])
     total = max(float(model.class_count_.sum()), 1e-300)
     return [
@@ -157,7 +157,7 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
     outcome = found.outcome
     assert outcome is not None
     classes = outcome.classes
-    # Of new rows some classes may be new to the model, and these have no colour of the model's.
+    # New rows may have classes that are new to the model, which have no colour of its own.
     counts = np.bincount(outcome.y, minlength=len(classes))
     own = colours if len(classes) == len(found.model.classes_) else figures.Colours(counts)
     curves = scores.rocs(outcome)
@@ -166,7 +166,7 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
     most = int(np.argmax(counts))
     low, high = scores.wilson(outcome.accuracy, len(outcome.y))
     steps = scores.reliability(outcome)
-    whose = shown.name(classes[1], 24) if len(classes) == 2 else "the likeliest class"
+    whose = shown.name(classes[1], 24) if len(classes) == 2 else "the most probable class"
     return {
         "outcome": outcome,
         "rows": len(outcome.y),
@@ -226,7 +226,7 @@ def strongest(model: TableClassifier, rows: Any) -> dict[str, Any]:
 def dependence(
     model: TableClassifier, summary: Any, colours: figures.Colours
 ) -> list[dict[str, Any]]:
-    """The columns that move the odds most, and how."""
+    """Return the columns that move the odds most, and how."""
     found = [c for c in summary.columns if c.family != "text"]
     return [
         {"own": c, "figure": figures.dependence(model.dependence_on(c.name), colours)}

@@ -16,7 +16,7 @@ from genus.stacking.outcome import CrossValidation
 
 Array = NDArray[np.float64]
 STEPS = 10  # of probability
-SURE = 1.96  # standard errors to either side that hold 95 %
+SURE = 1.96  # standard errors to either side for 95 %
 MOST_POINTS = 200
 
 
@@ -73,8 +73,8 @@ class Step:
 def reliability(outcome: CrossValidation) -> list[Step]:
     """Return how often probabilities came true, in equal steps of probability.
 
-    With two classes they are those of the second, otherwise those of the predicted class. The same
-    as scikit-learn's calibration_curve.
+    The probabilities are those of the second class if there are two, else those of the predicted
+    class. The result equals scikit-learn's calibration_curve.
     """
     p = outcome.probabilities
     if len(outcome.classes) == 2:
@@ -104,7 +104,7 @@ class Roc:
 
 
 def rocs(outcome: CrossValidation) -> list[Roc]:
-    """Return a curve for the second of two classes, or for each of more, where it is defined."""
+    """Return the ROC curve of the second class if there are two, else of each, where defined."""
     classes = [1] if len(outcome.classes) == 2 else range(len(outcome.classes))
     found = []
     for k in classes:
@@ -142,7 +142,7 @@ def by_class(outcome: CrossValidation, curves: list[Roc], found: Metrics) -> lis
     rows, taken, right = cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)
     area = {roc.k: roc.area for roc in curves}
     if len(outcome.classes) == 2 and 1 in area:
-        area[0] = area[1]  # what is one class's is the other's
+        area[0] = area[1]  # both classes have the same area
     return [
         ClassScore(
             k,

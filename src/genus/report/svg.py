@@ -18,7 +18,7 @@ from genus.display.text import number
 
 Array = NDArray[np.float64]
 WIDTH = 360
-LETTER = 7.4  # about as wide as a digit is
+LETTER = 7.4  # approximate width of a digit
 
 
 def element(tag: str, *inside: Any, **attributes: Any) -> Markup:

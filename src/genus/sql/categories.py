@@ -34,7 +34,7 @@ def steps(x: str, edges: Array, table: Array, shift: float = 0.0) -> Term:
 
 
 def lookup(x: str, values: NDArray[Any], table: Array, dialect: Dialect) -> Term:
-    """Write a table (V + 1, K) by values; its last row is for those that were never seen."""
+    """Write a table (V + 1, K) by values; its last row is for unseen values."""
     if labels.kind(values) == "number":
         literals = [number(value) for value in values.tolist()]
     else:
@@ -57,8 +57,8 @@ def column_of_categories(
         return Value(raw_text(name)), lookup(x, column.values, table, dialect)
     if len(column.values) and max(column.values.tolist()) > labels.LARGEST_EXACT:
         raise ValueError(
-            f"Column {j} holds categories that are whole numbers beyond 2**53, which SQL compares "
-            "as floats. Make them text and fit again."
+            f"Column {j} holds categories that are integers beyond 2**53, which SQL compares "
+            "as floats. Convert them to text and fit again."
         )
     value = number_if(name, within(0.0, LARGEST))
     return value, lookup(x, column.values, table, dialect)

@@ -1,4 +1,4 @@
-"""Columns with a full covariance as SQL: one term of all of them.
+"""Columns with a full covariance as SQL: one term for all of them.
 
 Symbols: K classes, n columns; Σ = D L Lᵀ D as in `genus.solve.normal.Factor`.
 """
@@ -16,12 +16,12 @@ from genus.solve.normal import Factor
 from genus.sql.dialect import number
 from genus.sql.expressions import LARGEST, NEVER, Array, Term, away_from_zero, case, total
 
-FAR = 1e140  # standard deviations from a mean, beyond which a density is zero
-FARTHEST = 1e290  # standard deviations that a number is taken to be off at most, where Σ is shared
+FAR = 1e140  # standard deviations from a mean beyond which a density is zero
+FARTHEST = 1e290  # the same if Σ is shared; numbers further out are moved to here
 
 
 def together(parameters: FullParameters, columns: Sequence[str]) -> Term:
-    """Write log N(x; μ_k, Σ_k) of several columns, up to what all classes share."""
+    """Write log N(x; μ_k, Σ_k) of several columns, up to terms that all classes share."""
     if parameters.is_shared and not parameters.scorer.is_wide:
         return shared_lines(parameters, columns)
     return [

@@ -1,7 +1,7 @@
-"""How PostgreSQL and DuckDB write names, texts, numbers and times.
+"""Write names, texts, numbers and times for PostgreSQL and DuckDB.
 
-Every name and every text of a model is quoted here and nowhere else, so that none can end its
-quotes and go on as SQL.
+Every name and text of a model is quoted here and nowhere else, so that none can break out of its
+quotes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ LARGEST_INTEGER = 2**63  # of a bigint, less one
 class Dialect:
     """The SQL of one database.
 
-    `longest_name` is how many bytes of a name it keeps, None for all. `fence` ends a subquery that
-    is to be calculated once, and not once for each of its uses. `columns` are all columns of a
-    {row}, and `microseconds` a date or time {x} as a number. `escapes`: a setting of the server may
-    give a backslash in a text a meaning. `folds`: names that differ in case only are the same.
+    `longest_name` is the number of bytes of a name that it keeps, None for all. `fence` ends a
+    subquery that is to be evaluated once, rather than once for each use. `columns` selects all
+    columns of a {row}, and `microseconds` converts a date or time {x} to a number. `escapes` means
+    that a server setting may give a backslash in a text a meaning. `folds` means that names that
+    differ only in case are the same.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Dialect:
     folds: bool
 
     def folded(self, name: str) -> str:
-        """Return what is equal for names of the same column; DuckDB folds A to Z only."""
+        """Return the same text for names of the same column; DuckDB folds only A to Z."""
         if not self.folds:
             return name
         return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
@@ -47,11 +48,11 @@ class Dialect:
         """
         self._refuse_unwritable("name", name)
         if not name:
-            raise ValueError("A name in SQL has at least one character; got an empty one.")
+            raise ValueError("A name in SQL needs at least one character; got an empty one.")
         if self.longest_name is not None and len(name.encode()) > self.longest_name:
             raise ValueError(
-                f"{self.name} cuts names after {self.longest_name} bytes, and {name!r} is longer. "
-                "Use a shorter name."
+                f"{self.name} truncates names after {self.longest_name} bytes, and {name!r} "
+                "is longer. Use a shorter name."
             )
         return '"' + name.replace('"', '""') + '"'
 
@@ -69,7 +70,7 @@ class Dialect:
         return quoted
 
     def label(self, label: Any) -> str:
-        """Write a class as a value of its own type."""
+        """Write a class as a literal of its own type."""
         if isinstance(label, str):
             return self.text(label)
         if isinstance(label, bool):
@@ -80,8 +81,8 @@ class Dialect:
         if isinstance(label, float):
             return number(label)
         raise ValueError(
-            f"The class {label!r} is no text, number or truth value, so SQL has no literal for it. "
-            "Fit with classes that are text."
+            f"The class {label!r} is not text, a number or a Boolean, so SQL has no literal "
+            "for it. Fit with classes that are text."
         )
 
     def table(self, table: str | Sequence[str]) -> str:
@@ -97,13 +98,13 @@ class Dialect:
     def _refuse_unwritable(self, what: str, text: str) -> None:
         if "\0" in text or (not text.isprintable() and any(map(is_surrogate, text))):
             raise ValueError(
-                f"The {what} {text!r} holds a character that SQL cannot hold (NUL, or half of a "
-                "surrogate pair). Remove it and fit again."
+                f"The {what} {text!r} contains a character that SQL cannot store (NUL, or "
+                "half of a surrogate pair). Remove it and fit again."
             )
 
 
 def is_surrogate(character: str) -> bool:
-    """Whether a character is half of a pair, which no database can store."""
+    """Return whether a character is half of a surrogate pair, which no database can store."""
     return "\ud800" <= character <= "\udfff"
 
 

@@ -1,7 +1,8 @@
-"""Small expressions of SQL that the scores of all families are made of.
+"""Small SQL expressions from which the scores of all families are composed.
 
-PostgreSQL raises an error where a sum or a product overflows, and where a product of numbers other
-than zero is zero. So values are kept where neither can happen: see `Value` and `away_from_zero`.
+PostgreSQL raises an error if a sum or a product overflows, and if a product of nonzero numbers
+underflows to zero. So values are limited to ranges where neither can happen: see `Value` and
+`away_from_zero`.
 
 Symbols: K classes, V values.
 """
@@ -20,7 +21,7 @@ Array = NDArray[np.float64]
 Term = list[str]  # an expression for each class
 
 LARGEST = float(np.finfo(np.float64).max)
-GROUP = 100  # summands in one pair of parentheses; DuckDB nests expressions 1,000 deep at most
+GROUP = 100  # terms in one pair of parentheses; DuckDB nests at most 1,000 expressions
 ALWAYS = "TRUE"
 ZERO = number(0.0)
 NEVER = number(-np.inf)
@@ -28,9 +29,9 @@ NEVER = number(-np.inf)
 
 @dataclass(frozen=True)
 class Value:
-    """What the terms read of a column: `raw` is made of the table, and `clean` of {x}, the raw one.
+    """How terms read a column: `raw` from the table, and `clean` from {x}, the raw value.
 
-    `check` is a condition on {x}. A row in which it does not hold has no probabilities.
+    `check` is a condition on {x}. Rows that violate it get no probabilities.
     """
 
     raw: str
@@ -42,12 +43,12 @@ UNUSED = Value("")
 
 
 def raw_number(column: str) -> str:
-    """Read a column as numbers; NaN is missing."""
+    """Read a column as numbers; NaN counts as missing."""
     return f"NULLIF(CAST({column} AS float8), float8 'NaN')"
 
 
 def raw_text(column: str) -> str:
-    """Read a column as texts that are equal only if all their bytes are."""
+    """Read a column as texts, which are compared byte by byte."""
     return f'CAST({column} AS text) COLLATE "C"'
 
 
@@ -60,15 +61,15 @@ FINITE = within(-LARGEST, LARGEST)
 
 
 def number_if(column: str, condition: str, clean: str = "{x}", is_needed: bool = False) -> Value:
-    """Read numbers under a condition; refuse others, and rows without one if it `is_needed`."""
+    """Read numbers under a condition and refuse others; if `is_needed`, also missing ones."""
     check = condition if is_needed else f"COALESCE({condition}, TRUE)"
     return Value(raw_number(column), f"CASE WHEN {condition} THEN {clean} END", check)
 
 
 def cases(conditions: Sequence[str], table: Array, otherwise: Array | None = None) -> Term:
-    """Write a table (V, K) as CASE: row v where condition v is the first that holds.
+    """Write a table (V, K) as CASE: row v if condition v is the first that holds.
 
-    A value that no class can explain, of a row of -inf, is left out of the product.
+    A value that no class can explain (a row of -inf) is left out of the product.
     """
     rest = np.zeros(table.shape[1]) if otherwise is None else otherwise
     table = np.where(np.isneginf(table).all(axis=1, keepdims=True), 0.0, table)
@@ -87,7 +88,7 @@ def case(*branches: tuple[str, str], otherwise: str) -> str:
 
 
 def total(summands: Iterable[str], plus: str = " + ") -> str:
-    """Add expressions, in groups; those that are zero are left out."""
+    """Add expressions, in groups; zeros are left out."""
     left = [summand for summand in summands if summand != ZERO]
     while len(left) > GROUP:
         groups = [left[i : i + GROUP] for i in range(0, len(left), GROUP)]
@@ -96,9 +97,9 @@ def total(summands: Iterable[str], plus: str = " + ") -> str:
 
 
 def away_from_zero(mean: float, deviation: float) -> float:
-    """Move a mean near zero by less than rounding, so that no x - μ is tiny and not zero.
+    """Move a mean near zero by less than rounding, so that x - μ is zero or not tiny.
 
-    Then neither x - μ divided by σ nor its square underflows.
+    Then neither (x - μ) / σ nor its square underflows.
     """
     least = 1e-20 * deviation
     return float(mean) if abs(mean) > least else least

@@ -1,8 +1,8 @@
-"""The scores of a family of array columns as SQL: what is read, and a sum of terms.
+"""The scores of a family of array columns as SQL: the columns to read, and a sum of terms.
 
     score of class k = log p(k) + Σ term of class k
 
-All terms are of one column, but for a full covariance and for `decided`.
+Each term belongs to one column, except for a full covariance and for `decided`.
 
 Symbols: K classes, n columns; `v.x0` is the clean value of column 0.
 """
@@ -24,9 +24,9 @@ from genus.sql.numbers import curve, domain
 
 
 def decided(weights: Array, columns: Sequence[str]) -> list[Term]:
-    """Exclude the other classes where a class has something that no other class has.
+    """Exclude all other classes if a row has a value that only one class can have.
 
-    That is a weight of +inf in complement naive Bayes without smoothing, (K, n).
+    In complement naive Bayes without smoothing, such a value has weight +inf, (K, n).
     """
     certain = np.isposinf(weights)
     if not certain.any():

@@ -3,7 +3,7 @@
 A line b x + c (multinomial, complement, Poisson), a parabola c - ½ ((x - μ)/σ)² (normal),
 A log t + B (t - 1) + C with t = x/c (gamma), or a CASE of two (Bernoulli).
 
-Symbols: K classes; j is a column, and x how the statement names its clean value.
+Symbols: K classes; j is a column, and x the name of its clean value in the statement.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from genus.sql.expressions import (
 )
 
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
-MOST = 1e300  # the largest count; sums of its products with logarithms are floats
-LEAST = 1e-280  # the least count other than zero, for the same reason
-FAR = 1e152  # standard deviations from a mean, beyond which a density is zero
-MOST_RATIO, LEAST_RATIO = 1e290, 1e-300  # of a value to the mean of a gamma density
+MOST = 1e300  # largest count for which sums of products with logarithms are finite
+LEAST = 1e-280  # smallest nonzero count, for the same reason
+FAR = 1e152  # standard deviations from a mean beyond which a density is zero
+MOST_RATIO, LEAST_RATIO = 1e290, 1e-300  # ratios of a value to the mean of a gamma density
 
 
 def line(x: str, slope: Array, constant: Array) -> Term:
-    """Write b x + c, (K,) each; where b is -inf and x above zero, the class is impossible."""
+    """Write b x + c, (K,) each; if b is -inf and x above zero, the class is impossible."""
     if not slope.any() and not constant.any():
         return [ZERO] * len(slope)
     never = np.isneginf(slope)
@@ -53,7 +53,7 @@ def line(x: str, slope: Array, constant: Array) -> Term:
 
 
 def parabola(x: str, mean: Array, variance: Array, constant: Array) -> Term:
-    """Write c - ½ ((x - μ)/σ)², (K,) each; far from the mean the class is impossible."""
+    """Write c - ½ ((x - μ)/σ)², (K,) each; very far from the mean, the class is impossible."""
     found = []
     for μ, σ, c in zip(mean, np.sqrt(variance), constant, strict=True):
         z = f"({x} - {number(away_from_zero(μ, σ))})"
@@ -64,7 +64,7 @@ def parabola(x: str, mean: Array, variance: Array, constant: Array) -> Term:
 
 
 def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
-    """Write log p(x|k) of column j, up to what all classes share; zero where x is missing."""
+    """Write log p(x|k) of column j, up to terms that all classes share; zero if x is missing."""
     match family:
         case Gaussian():
             normaliser = parameters.log_normaliser[:, j]
@@ -74,7 +74,7 @@ def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
             rate = parameters.rate[:, j] if isinstance(family, Poisson) else np.zeros(len(slope))
             return line(x, slope[:, j], -rate)
         case Complement():
-            # What no other class has is +inf: see `decided`.
+            # Values that no other class has get +inf: see `decided`.
             weights = parameters.weights[:, j]
             return line(x, np.where(np.isinf(weights), 0.0, weights), np.zeros(len(weights)))
         case Gamma():
@@ -90,14 +90,14 @@ def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
             return cases([above, f"NOT {above}"], log_p)
         case Averages():
             raise ValueError(
-                f"There is no SQL for the family {family.curve.name}. Choose another one for the "
-                'column, such as "discretised".'
+                f"The family {family.curve.name} cannot be written as SQL. Choose another one "
+                'for the column, such as "discretised".'
             )
-    raise TypeError(f"No SQL is known for {type(family).__name__}.")
+    raise TypeError(f"{type(family).__name__} cannot be written as SQL.")
 
 
 def domain(family: Any, parameters: Any, j: int) -> tuple[str, str]:
-    """Write the condition on numbers {x} that a family takes, and what `curve` reads of them."""
+    """Write the condition on numbers {x} that a family accepts, and what `curve` reads."""
     match family:
         case Multinomial() | Poisson() | Complement():
             least = case((f"{{x}} < {number(LEAST)}", number(LEAST)), otherwise="{x}")

@@ -1,10 +1,10 @@
 """Bayes' rule as SQL, on top of the scores of any family.
 
-The statement goes through these steps, each a subquery: `r` reads the columns, `v` cleans their
-values, `s` has the score of each class, `m` the largest of them, `e` has exp(score - largest), and
-`n` their sum. The largest is subtracted so that nothing overflows, and a class so far behind that
-its probability would underflow has zero, as in Python. The row of the table goes along as a whole,
-so that no name of a step can be taken for one of its columns.
+The statement has these steps, each a subquery: `r` reads the columns, `v` cleans their values, `s`
+has the score of each class, `m` the largest score, `e` has exp(score - largest), and `n` their sum.
+The largest score is subtracted so that nothing overflows. A class whose probability would underflow
+gets zero, as in Python. The row of the table is passed on as a whole, so that no name of a step can
+conflict with its columns.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from genus.table.model.mixed import Mixed
 from genus.table.predictions import LABEL, probability_names
 from genus.text.model.corpus import Corpus
 
-ROW_NAME = "row of the table"  # which no column of it may be called
+ROW_NAME = "row of the table"  # no column of the table may have this name
 ROW = f'"{ROW_NAME}"'
-SMALLEST = number(-700.0)  # the least exponent; exp of it is a float, also when divided
+SMALLEST = number(-700.0)  # smallest exponent; its exp is a float even after division
 
 
 def select(
     model: Model, dialect: str, table: str | Sequence[str], columns: Sequence[str] | None
 ) -> str:
-    """Write a SELECT of all columns of a table, its predictions and their probabilities.
+    """Write a SELECT of all columns of a table with predictions and probabilities.
 
     `columns` are the names of the columns in the table, in the order of the model.
     """
@@ -72,7 +72,7 @@ def listed(expressions: Sequence[str]) -> str:
 
 
 def scores(model: Model, terms: Sequence[Term]) -> list[str]:
-    """Write log p(x, k) of each class, up to what all classes share."""
+    """Write log p(x, k) of each class, up to terms that all classes share."""
     return [
         total([number(prior), *(term[k] for term in terms)], "\n      + ")
         for k, prior in enumerate(model.log_prior)
@@ -80,7 +80,7 @@ def scores(model: Model, terms: Sequence[Term]) -> list[str]:
 
 
 def checked(values: Sequence[Value]) -> str:
-    """Write the condition that a model takes the values of a row."""
+    """Write the condition that the model accepts the values of a row."""
     checks = [
         value.check.format(x=f"r.x{j}") for j, value in enumerate(values) if value.check != ALWAYS
     ]
@@ -88,12 +88,12 @@ def checked(values: Sequence[Value]) -> str:
 
 
 def largest(classes: int) -> str:
-    """Write the largest score; NULL in a row that the model refuses."""
+    """Write the largest score; NULL for a row that the model refuses."""
     return f"CASE WHEN s.is_valid THEN GREATEST({', '.join(f's.s{k}' for k in range(classes))}) END"
 
 
 def weight(k: int, prior: float) -> str:
-    """Write exp(score - largest) of a class; where no class explains the row, its prior."""
+    """Write exp(score - largest) of a class, or its prior if no class explains the row."""
     behind = f"m.s{k} - m.most"
     return (
         f"CASE WHEN m.most = {NEVER} THEN {number(prior)} "
@@ -102,7 +102,7 @@ def weight(k: int, prior: float) -> str:
 
 
 def prediction(model: Model, sql: Dialect) -> str:
-    """Write the first class of the largest score."""
+    """Write the first class with the largest score."""
     labels = [sql.label(label) for label in model.classes.tolist()]
     likeliest = labels[int(np.argmax(model.prior))]
     rest = " ".join(f"WHEN n.s{k} = n.most THEN {label}" for k, label in enumerate(labels))
@@ -110,68 +110,69 @@ def prediction(model: Model, sql: Dialect) -> str:
 
 
 def output_names(model: Model) -> list[str]:
-    """Return the names of the columns that the statement adds, as genus predict has them."""
+    """Return the names of the columns that the statement adds, as in genus predict."""
     return [LABEL, *probability_names(model.classes)]
 
 
 def checked_names(model: Model, sql: Dialect, columns: Sequence[str] | None) -> list[str]:
-    """Return the names of the columns, or raise if they do not fit the model or the database."""
+    """Return the names of the columns; raise if they do not fit the model or the database."""
     if columns is None:
         raise ValueError(
-            "The model was fitted without names of columns. Name those of the table, in order: "
-            f"columns=[…] with {model.width} of them."
+            "The model was fitted without column names. Name the columns of the table, in "
+            f"order: columns=[…] with {model.width} names."
         )
     names = [columns] if isinstance(columns, str) else list(columns)
     if not all(isinstance(name, str) for name in names):
-        raise ValueError(f"columns are names of columns, as text; got {names!r}.")
+        raise ValueError(f"columns are column names, as text; got {names!r}.")
     if len(names) != model.width:
         raise ValueError(
-            f"columns has {len(names)} names for {model.width} columns of the model; give one each."
+            f"columns has {len(names)} names, but the model has {model.width} columns. Give "
+            "one name for each."
         )
     added = output_names(model)
     taken = {sql.folded(name) for name in (ROW_NAME, *added)}
     if len(taken) <= len(added):
         raise ValueError(
             f"Two of the columns {', '.join(map(repr, added))} have the same name in this "
-            "database, which does not tell upper from lower case. Rename a class."
+            "database, which ignores case. Rename a class."
         )
     seen: dict[str, str] = {}
     for name in names:
         key = sql.folded(name)
         if key in taken:
             raise ValueError(
-                f"The statement has a column {name!r} of its own, and so has the table. Rename the "
-                "one of the table and pass the new names: columns=[…]."
+                f"Both the statement and the table have a column {name!r}. Rename the one of "
+                "the table and pass the new names: columns=[…]."
             )
         if key in seen:
             raise ValueError(
-                f"The columns {seen[key]!r} and {name!r} are the same column in {sql.name}. Rename "
-                "one and pass the new names: columns=[…]."
+                f"The columns {seen[key]!r} and {name!r} are the same column in {sql.name}. "
+                "Rename one and pass the new names: columns=[…]."
             )
         seen[key] = name
     return names
 
 
 def refuse_inexact(model: Model) -> None:
-    """Raise if no statement gives the probabilities of the model."""
+    """Raise if SQL cannot compute the probabilities of the model."""
     family: Family = model.family
     if isinstance(family, Corpus):
         raise ValueError(
-            "SQL cannot find the words of a text as TextClassifier does. Use predict_proba, or "
-            "count words into columns and fit MultinomialNB."
+            "SQL cannot split a text into words as TextClassifier does. Use predict_proba, "
+            "or count words into columns and fit MultinomialNB."
         )
     if isinstance(family, TreeAugmented | OneDependence):
         raise ValueError(
-            "There is no SQL for pairs of values, which TAN and AODE look up. Use predict_proba, "
-            "or fit CategoricalNB."
+            "TAN and AODE look up pairs of values, which SQL does not support here. Use "
+            "predict_proba, or fit CategoricalNB."
         )
     if isinstance(family, Mixed) and family.calibrate:
         raise ValueError(
-            "Calibrated probabilities come from many models at once, which is too much for one "
+            "Calibrated probabilities combine many models, which is too much for one "
             "statement. Solve with resolve(calibrate=False)."
         )
     if model.unexplained == "error":
         raise ValueError(
-            "unexplained='error' raises for a row that no class can explain, and SQL has no such "
-            "error. Solve with resolve(unexplained='prior')."
+            "unexplained='error' raises for a row that no class can explain, which SQL "
+            "cannot do. Solve with resolve(unexplained='prior')."
         )

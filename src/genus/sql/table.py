@@ -1,6 +1,6 @@
-"""Tables as SQL: each column by its family, with what a missing value says.
+"""Tables as SQL: each column by its family, with the evidence of missing values.
 
-A column adds `there` + log p(x|k) where it holds a value, and `missing` where it does not: both
+A column adds `there` + log p(x|k) if it has a value, and `missing` if it has none. Both constants
 are zero unless missing values are evidence (`Marginal.absent`).
 """
 
@@ -33,10 +33,10 @@ from genus.table.model.marginals import LEAST, Bins, Marginal, Numbers, Values
 from genus.table.model.mixed import Mixed, MixedParameters
 from genus.table.plan import NOTHING
 
-TEXTS = ("string", "large_string", "string_view")  # as Arrow names them
-SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))  # as str.strip() has them
+TEXTS = ("string", "large_string", "string_view")  # Arrow's names
+SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))  # as in str.strip()
 TRUTHS = "'true', 'false'"
-# What stands for nothing is missing, and a truth is in lower case, as `Frame` reads them.
+# Marks of missing values become NULL, and Booleans lower case, as in `Frame`.
 CATEGORY = (
     f"CASE WHEN TRIM(BOTH '{SPACES}' FROM {{x}}) IN ({', '.join(map(repr, NOTHING))}) THEN NULL "
     f"WHEN lower({{x}}) IN ({TRUTHS}) THEN lower({{x}}) ELSE {{x}} END"
@@ -50,8 +50,8 @@ def of_table(
     """Read the columns of a table, by quoted names, and write all terms of the model."""
     if parameters.tree is not None:
         raise ValueError(
-            "A tree of columns has a table for every pair of values, which is too much for one "
-            "statement. Solve with resolve(dependence=False)."
+            "A tree of columns has a table for every pair of values, which is too much for "
+            "one statement. Solve with resolve(dependence=False)."
         )
     plan = family.how.plan.used
     blocks = {j: name for name, own in family.how.blocks.items() for j in own}
@@ -59,8 +59,8 @@ def of_table(
     for j, (column, marginal) in enumerate(zip(plan, parameters.marginals, strict=True)):
         if marginal is None:
             raise ValueError(
-                f"Column {column.name!r} holds texts, whose words SQL cannot find as genus does. "
-                f"Fit without it: ignore=[{column.name!r}]."
+                f"Column {column.name!r} holds texts, which SQL cannot split into words as "
+                f"genus does. Fit without it: ignore=[{column.name!r}]."
             )
         if j in blocks:
             values.append(Value(raw_of(column, names[j], dialect), check="{x} IS NOT NULL"))
@@ -100,13 +100,14 @@ def one_column(
             return value, lines(x, missing, below, log_p[:-1], log_p[-1])
         case Numbers() as found:
             condition, clean = domain(found.family, found.parameters, 0)
-            if FAMILIES[found.name].is_open:  # zero, which may be less than a cell, is half a cell
+            if FAMILIES[found.name].is_open:  # zero counts as half a cell
                 half = case(("{x} = 0", number(found.grid.step / 2)), otherwise="{x}")
                 condition, clean = (part.replace("{x}", f"({half})") for part in (condition, clean))
             scores = curve(found.family, found.parameters, 0, x)
             modelled = [f"GREATEST({score}, {number(LEAST)})" for score in scores]
             if condition != FINITE:
-                # What the family cannot model is there, and no evidence: infinity stands for it.
+                # Infinity stands for values that are present but that the family cannot model: no
+                # evidence.
                 odd = number(np.inf)
                 clean = case((condition, clean), ("{x} IS NOT NULL", odd), otherwise="NULL")
                 modelled = [case((f"{x} = {odd}", ZERO), otherwise=own) for own in modelled]
@@ -122,7 +123,7 @@ def one_column(
 def lines(
     x: str, missing: Array, conditions: Sequence[str], table: Array, otherwise: Array
 ) -> Term:
-    """Write a table (V, K) by conditions, with rows of their own where x is missing or another."""
+    """Write a table (V, K) by conditions, with a row for missing x and one for all others."""
     return cases([f"{x} IS NULL", *conditions], np.vstack([missing, table]), otherwise)
 
 
@@ -131,7 +132,7 @@ def raw_of(column: Column, name: str, dialect: Dialect) -> str:
     if "string" in column.type:
         raise ValueError(
             f"Column {column.name!r} held numbers or dates written as text, which SQL reads "
-            "otherwise. Convert it and fit again."
+            "differently. Convert it and fit again."
         )
     read = raw_number(name)
     if column.unit:
@@ -141,11 +142,11 @@ def raw_of(column: Column, name: str, dialect: Dialect) -> str:
 
 
 def raw_category(column: Column, name: str) -> str:
-    """Read a column of categories, or raise for a type that databases write in other ways."""
+    """Read a column of categories; raise for types that databases write differently."""
     written = column.type.removeprefix("dictionary<values=").split(",")[0]
     if written not in (*TEXTS, "bool"):
         raise ValueError(
-            f"Column {column.name!r} holds {column.type} as categories, and databases write these "
-            "in other ways. Make it text and fit again."
+            f"Column {column.name!r} holds {column.type} as categories, which databases write "
+            "differently. Convert it to text and fit again."
         )
     return raw_text(name)

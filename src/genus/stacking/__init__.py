@@ -1,1 +1,1 @@
-"""Stacking: one probability from several scores, with weights learned out of fold."""
+"""Stacking: combine several scores into one probability, with weights learned out of fold."""

@@ -1,7 +1,7 @@
-"""Rows dealt into folds, and the statistics of all rows without a fold.
+"""Deal rows into folds, and compute the statistics of all rows without a fold.
 
-The statistics of all rows minus those of a fold are a difference, so nothing is counted twice, and
-whatever is solved from it does not depend on the fold.
+The statistics without a fold are the statistics of all rows minus those of the fold. So nothing is
+counted twice, and whatever is solved from them does not depend on the fold.
 """
 
 from __future__ import annotations

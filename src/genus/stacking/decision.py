@@ -1,7 +1,7 @@
-"""Bayes' decision rule: decide for the class whose expected cost is least.
+"""Bayes' decision rule: choose the class with the smallest expected cost.
 
-With costs C[i, j] of deciding for class j where class i is true, the expected cost of j is
-Σ_i p(i|x) C[i, j]. Probabilities are calibrated, so that no cost is needed to be learned.
+With costs C[i, j] of choosing class j if class i is true, the expected cost of j is Σ_i p(i|x) C[i,
+j]. The probabilities are calibrated, so costs are not needed for learning.
 
 Symbols: m rows, K classes.
 """
@@ -22,7 +22,7 @@ from genus.statistics import Array
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What is decided for: by `costs` (K, K), or by thresholds of some classes, (K,), NaN for none.
+    """A decision rule: by `costs` (K, K), or by thresholds (K,), NaN for classes without one.
 
     >>> rule = Decision.of({("bad", "good"): 5}, np.array(["bad", "good"]))
     >>> rule.decide(np.array([[0.1, 0.9], [0.2, 0.8]]))
@@ -34,23 +34,23 @@ class Decision:
 
     @classmethod
     def of(cls, given: Any, classes: Axis) -> Decision | None:
-        """The rule that a user asks for; None for the likeliest class.
+        """Return the rule that a user asks for; None for the most probable class.
 
-        `given` is a number, the threshold of the second of two classes; a dictionary of thresholds
-        by class; or one of costs by (true class, decided class). Costs that are not given are 1,
-        and 0 for a decision that is right.
+        `given` is a threshold for the second of two classes, a dictionary of thresholds by class,
+        or a dictionary of costs by (true class, chosen class). Costs that are not given are 1, and
+        0 for a correct decision.
         """
         if given is None or isinstance(given, Decision):
             return given
         if not isinstance(given, Mapping):
             if len(classes) != 2:
                 raise ValueError(
-                    f"A threshold alone is for two classes, and there are {len(classes)}. Name "
-                    "the class: decision={class: threshold}."
+                    f"A single threshold needs two classes, but there are {len(classes)}. "
+                    f"Name the class: decision={{class: threshold}}."
                 )
             given = {classes[1]: given}
         if not given:
-            raise ValueError("decision holds no threshold and no cost.")
+            raise ValueError("decision holds no threshold and no cost. Give at least one.")
         if all(isinstance(key, tuple) and len(key) == 2 for key in given):
             return cls(costs=cost_matrix(given, classes))
         thresholds = np.full(len(classes), np.nan)
@@ -59,20 +59,20 @@ class Decision:
         return cls(thresholds=thresholds)
 
     def decide(self, p: Array) -> Codes:
-        """Decide for a class of each row, (m,), by p(y|x), (m, K)."""
+        """Choose a class for each row, (m,), by p(y|x), (m, K)."""
         if self.costs is not None:
             return (p @ self.costs).argmin(axis=1)
         assert self.thresholds is not None
         reached = p >= np.where(np.isnan(self.thresholds), np.inf, self.thresholds)
         others = np.where(np.isnan(self.thresholds), p, -1.0)
-        if not np.isnan(self.thresholds).any():  # someone has to be decided for
+        if not np.isnan(self.thresholds).any():  # one class must be chosen
             others = p
         among = np.where(reached.any(axis=1, keepdims=True), np.where(reached, p, -1.0), others)
         return among.argmax(axis=1)
 
 
 def cost_matrix(given: Mapping[Any, Any], classes: Axis) -> Array:
-    """Costs of deciding for one class where another is true."""
+    """Return the costs of choosing one class if another is true."""
     costs = 1.0 - np.eye(len(classes))
     for (true, decided), cost in given.items():
         at = place(true, classes), place(decided, classes)
@@ -81,9 +81,9 @@ def cost_matrix(given: Mapping[Any, Any], classes: Axis) -> Array:
 
 
 def place(label: Any, classes: Axis) -> int:
-    """The number of a class; of classes that are no texts also by how it is written."""
+    """Return the number of a class, which may be given as text in any case."""
     for k, known in enumerate(classes.tolist()):
         if label == known or (isinstance(label, str) and label.lower() == str(known).lower()):
             return k
     listed = ", ".join(map(repr, classes[:10].tolist()))
-    raise ValueError(f"There is no class {label!r}. There are {listed}.")
+    raise ValueError(f"There is no class {label!r}. The classes are {listed}.")

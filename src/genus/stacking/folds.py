@@ -59,7 +59,7 @@ class Folds:
             yield test, rest
 
     def later(self) -> Iterator[tuple[NDArray[np.intp], Model]]:
-        """The rows of each fold but the first, and the model of all folds before it."""
+        """Yield the rows of each fold but the first, and the model of all folds before it."""
         before = self.parts[0]
         for number in range(1, len(self.parts)):
             yield np.flatnonzero(self.fold == number), before
@@ -67,12 +67,12 @@ class Folds:
 
 
 def grouped(folds: int, groups: Codes) -> Codes:
-    """Folds of whole groups, by their codes, with about as many rows in each: the largest first."""
+    """Assign whole groups, the largest first, to folds with about equal numbers of rows."""
     sizes = np.bincount(groups)
     if (sizes > 0).sum() < folds:
         raise ValueError(
-            f"There are {(sizes > 0).sum()} groups, and {folds} folds of whole groups were asked "
-            "for. Use fewer folds."
+            f"There are {(sizes > 0).sum()} groups, which is too few for {folds} folds of "
+            "whole groups. Use fewer folds."
         )
     held = np.zeros(folds)
     place = np.zeros(len(sizes), dtype=np.int64)
@@ -83,12 +83,12 @@ def grouped(folds: int, groups: Codes) -> Codes:
 
 
 def in_time(folds: int, time: Array) -> Codes:
-    """One more block than folds, ascending in time, of about as many rows; equal times together."""
+    """Divide rows into folds + 1 blocks of about equal size, ascending in time."""
     moments, code, counts = np.unique(time, return_inverse=True, return_counts=True)
     if len(moments) <= folds:
         raise ValueError(
-            f"There are {len(moments)} points in time; {folds} folds, each after all that is "
-            f"learned from, need at least {folds + 1}. Use fewer folds."
+            f"There are {len(moments)} points in time. Folds that are each predicted from "
+            f"earlier rows need one more: {folds} folds need {folds + 1}. Use fewer folds."
         )
     middle = np.cumsum(counts) - counts / 2
     block = np.minimum((middle * (folds + 1) / len(time)).astype(np.int64), folds)

@@ -23,12 +23,12 @@ Array = NDArray[np.float64]
 Solution = tuple[Array, Array]  # w (G,) and b (K,)
 MOST_STEPS = 60
 MOST_ROUNDS = 10
-CLOSE = 0.05  # relative change of a ridge that is not worth another round
-ENOUGH = 1e-14  # the relative gain that is not worth another step
+CLOSE = 0.05  # smaller relative changes of a ridge end the rounds
+ENOUGH = 1e-14  # smaller relative gains end the steps
 SMALLEST_STEP = 1e-6
-SMALLEST_GAIN = 1e-12  # the relative gain for which evidence left out does not return
-# Newton's method keeps a curvature, which costs as much as G gradients, while each step leaves no
-# more than this share of the possible gain (the chord method).
+SMALLEST_GAIN = 1e-12  # smallest relative gain for which evidence returns
+# A curvature costs as much as G gradients. It is kept while each step leaves at most this share of
+# the possible gain (the chord method).
 LEFT = 0.1
 
 
@@ -156,7 +156,7 @@ def returned(loss: Loss, solution: Solution, used: NDArray[np.bool_]) -> Solutio
         used = used | (np.arange(G) == gain.argmax())
         best, constant = loss.minimum_of(used)
         while (below := np.flatnonzero(prior.nonnegative & (best < 0))).size:
-            # The loss falls all the way to its minimum: go until the first weight is zero.
+            # The loss falls on the way to its minimum: go there until a weight reaches zero.
             share = w[below] / (w[below] - best[below])
             w, b = w + share.min() * (best - w), b + share.min() * (constant - b)
             out = prior.with_refinements(np.arange(G) == below[share.argmin()])

@@ -1,8 +1,9 @@
-"""How good decisions and probabilities are: scores with 95 % intervals, beside a baseline.
+"""Scores of decisions and probabilities, with 95 % intervals and a baseline.
 
-The baseline always decides for the commonest class, and gives every row the shares of the classes.
-Intervals are by the bootstrap: rows are weighed anew, each by a Poisson number of mean 1, and the
-interval is the score ± 1.96 standard deviations of what comes out.
+The baseline always chooses the most frequent class, and predicts the shares of the classes for
+every row. Intervals are computed by the bootstrap: each repetition multiplies the weight of every
+row by a Poisson number with mean 1. The interval is the score ± 1.96 standard deviations over the
+repetitions.
 
 Symbols: m rows, K classes, R repetitions of the bootstrap.
 """
@@ -21,11 +22,11 @@ from genus.statistics import Array
 
 REPEATS, FEWEST = 200, 20  # of the bootstrap
 MOST_WORK = 20_000_000  # rows times classes times repetitions
-SURE = 1.959964  # standard deviations to either side that hold 95 %
+SURE = 1.959964  # standard deviations to either side for 95 %
 
 
 class Score(NamedTuple):
-    """A score, and between what it lies with 95 %; NaN where it has no meaning."""
+    """A score and its 95 % interval; NaN if it is undefined."""
 
     value: float
     low: float
@@ -33,7 +34,7 @@ class Score(NamedTuple):
 
 
 class ClassMetrics(NamedTuple):
-    """How well one class is told from all others."""
+    """How well one class is distinguished from all others."""
 
     label: Any
     rows: int
@@ -46,9 +47,9 @@ class ClassMetrics(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Metrics:
-    """The scores of all rows by name, those of each class, and those of the baseline.
+    """The scores over all rows by name, the scores of each class, and those of the baseline.
 
-    `commonest` is the class that the baseline decides for.
+    `commonest` is the class that the baseline always chooses.
     """
 
     rows: int
@@ -59,7 +60,7 @@ class Metrics:
 
 
 class Curve:
-    """The rows of a class and all others, by descending probability of the class."""
+    """The rows sorted by descending probability of one class."""
 
     def __init__(self, own: NDArray[np.bool_], score: Array) -> None:
         self.order = np.argsort(-score, kind="stable")
@@ -68,7 +69,7 @@ class Curve:
         self.ends = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
 
     def areas(self, weight: Array) -> tuple[float, float]:
-        """The areas under the ROC curve and, as average precision, the precision-recall curve."""
+        """Return the areas under the ROC curve and the precision-recall curve."""
         w = weight[self.order]
         true = np.cumsum(np.where(self.own, w, 0.0))[self.ends]
         false = np.cumsum(np.where(self.own, 0.0, w))[self.ends]
@@ -86,9 +87,9 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Rows that were decided: p(y|x) (m, K), true classes y, decided classes, weights, costs.
+    """Classified rows: p(y|x) (m, K), true classes y, decided classes, weights and costs.
 
-    `costs` (K, K) of a true class by row and a decided one by column, or None.
+    `costs` (K, K) has a row for each true class and a column for each decided class, or is None.
     """
 
     probabilities: Array
@@ -100,7 +101,7 @@ class Judgement:
 
     @cached_property
     def _row_scores(self) -> dict[str, Array]:
-        """Scores that are means over rows, (m,) each."""
+        """The scores that are means over rows, (m,) each."""
         m, K = self.probabilities.shape
         own = self.probabilities[np.arange(m), self.y]
         truth = np.zeros((m, K))
@@ -121,7 +122,7 @@ class Judgement:
         return [Curve(self.y == k, p[:, k]) for k in range(p.shape[1])]
 
     def _table(self, weight: Array) -> tuple[Array, Array]:
-        """Means over rows, and (K, 5): recall, precision, F1, ROC and PR areas of each class."""
+        """Return means over rows, and (K, 5): recall, precision, F1, ROC and PR areas by class."""
         K = len(self.classes)
         means = np.array([np.average(v, weights=weight) for v in self._row_scores.values()])
         cells = np.bincount(self.y * K + self.decided, weight, K * K).reshape(K, K)
@@ -133,7 +134,7 @@ class Judgement:
         return means, np.column_stack([recall, precision, f1, areas])
 
     def metrics(self) -> Metrics:
-        """All scores, with their intervals."""
+        """Return all scores, with their intervals."""
         m, K = self.probabilities.shape
         means, table = self._table(self.weight)
         repeats = int(np.clip(MOST_WORK // max(m * K, 1), FEWEST, REPEATS))
@@ -173,7 +174,7 @@ class Judgement:
         return Metrics(m, {n: scores[n] for n in order}, by_class, commonest, baseline)
 
     def baseline(self) -> tuple[Any, dict[str, float]]:
-        """The commonest class, and the scores of always deciding for it; of costs, the cheapest."""
+        """Return the most frequent class, and the scores of always choosing it."""
         K = len(self.classes)
         share = np.bincount(self.y, self.weight, K) / self.weight.sum()
         most = int(np.argmax(share))
@@ -194,7 +195,7 @@ class Judgement:
 
 
 def averaged(table: Array) -> Array:
-    """Recall, F1 and areas, the mean over the classes that have them."""
+    """Return recall, F1 and areas, averaged over the classes for which they are defined."""
     some = table[:, [0, 2, 3, 4]]
     there = ~np.isnan(some)
     return np.divide(
@@ -206,7 +207,7 @@ def averaged(table: Array) -> Array:
 
 
 def deviation(drawn: list[Array], about: Array) -> Array:
-    """The standard deviation of what the bootstrap gave; NaN where it gave too little."""
+    """Return the standard deviation over the bootstrap; NaN if too few repetitions are defined."""
     if not drawn:
         return np.full_like(about, np.nan)
     stacked = np.stack(drawn)
@@ -220,7 +221,7 @@ def deviation(drawn: list[Array], about: Array) -> Array:
 
 
 def interval(value: float, error: float, most: float) -> Score:
-    """A score and its interval, within what it can be."""
+    """Return a score and its interval, cut to the score's range."""
     if not (np.isfinite(value) and np.isfinite(error)):
         return Score(float(value), np.nan, np.nan)
     low, high = max(value - SURE * error, 0.0), min(value + SURE * error, most)

@@ -32,28 +32,28 @@ class CrossValidation:
     decision: Decision | None = None
 
     def deciding(self, decision: Any) -> CrossValidation:
-        """The same probabilities, decided by a threshold, thresholds or costs (`Decision.of`)."""
+        """Return the same probabilities with another decision rule (see `Decision.of`)."""
         return replace(self, decision=Decision.of(decision, self.classes))
 
     @property
     def decided(self) -> Codes:
-        """The number of the class that is decided for in each row, (m,)."""
+        """The number of the chosen class of each row, (m,)."""
         if self.decision is None:
             return self._likeliest
         return self.decision.decide(self.probabilities)
 
     @property
     def predictions(self) -> NDArray[Any]:
-        """The class that is decided for in each row, (m,): the most probable, unless costs say."""
+        """The chosen class of each row, (m,): the most probable unless there is a decision rule."""
         return self.classes[self.decided]
 
     @property
     def accuracy(self) -> float:
-        """The share of rows that are decided for their own class."""
+        """The share of rows whose true class is chosen."""
         return self._mean(self.decided == self.y)
 
     def metrics(self) -> Metrics:
-        """Return all scores with 95 % intervals, by class and beside those of the commonest class.
+        """Return all scores with 95 % intervals, by class, and the scores of the baseline.
 
         >>> p = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.7, 0.3]])
         >>> y = np.array([0, 0, 1, 1])
@@ -67,9 +67,7 @@ class CrossValidation:
 
     @property
     def log_loss(self) -> float:
-        """The mean of -log p(y|x), where p is at least 2e-16, a float's precision, as in
-        scikit-learn.
-        """
+        """The mean of -log p(y|x), where p is at least 2e-16, as in scikit-learn."""
         own = self.probabilities[np.arange(len(self.y)), self.y]
         return self._mean(-np.log(np.maximum(own, np.finfo(float).eps)))
 
@@ -83,10 +81,9 @@ class CrossValidation:
 
     @property
     def calibration_error(self) -> float:
-        """The difference between the probability of the predicted class and how often it is right.
+        """The mean difference between the probability of the predicted class and its accuracy.
 
-        This is the expected calibration error: the mean difference over 15 equal steps of
-        probability.
+        This is the expected calibration error, over 15 equal steps of probability.
         """
         sure = self.probabilities[np.arange(len(self.y)), self._likeliest]
         step = np.minimum((sure * 15).astype(int), 14)
@@ -102,7 +99,7 @@ class CrossValidation:
         return float(np.average(values, weights=self.weight))
 
     def _repr_html_(self) -> str:
-        """The scores as a notebook shows them."""
+        """Return the scores as HTML for notebooks."""
         found = self.metrics()
         rows = [
             (name, score.value, f"{score.low:.4f} to {score.high:.4f}", found.baseline[name])

@@ -86,7 +86,7 @@ def is_told(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> bool:
 
 
 def doubted(own: Array, share: Array, weight: Array) -> float:
-    """Return the share of mislabelled rows, which may be of any class; at least one row in all.
+    """Estimate the share of mislabelled rows, whose class is arbitrary; at least one row in all.
 
     Expectation maximisation of Σ log((1 - ε) p + ε share), with one such row added beforehand. So
     no probability is more confident than the number of rows allows, and one odd row does not cost

@@ -69,9 +69,7 @@ class Compound:
         return self._each(lambda _, part: part.under(own, classes))
 
     def settled(self, before: Compound) -> Compound:
-        """Return what is left of `before` after forgetting; raise ImpossibleError if it was not in
-        it.
-        """
+        """Return what is left of `before` after forgetting, or raise ImpossibleError."""
         return self._each(lambda name, part: part.settled(before[name]))
 
     def _each(self, operation: Callable[[str, Any], Any]) -> Compound:

@@ -18,7 +18,8 @@ Array = NDArray[np.float64]
 
 # Two sums that should cancel may differ in their last bits if the weights were not whole numbers.
 ROUNDING = 8 * np.finfo(float).eps
-# What millions of additions of such weights may be off by, and less than anyone weighs a row with.
+# The error that millions of additions of such weights may accumulate; it is below any sensible
+# weight of a row.
 GATHERED = 1e-9
 
 
@@ -45,9 +46,7 @@ class Statistics(Protocol):
         """Return the statistics of the classes `own`, under other names."""
 
     def settled(self, before: Self) -> Self:
-        """Return what is left of `before` after forgetting; raise ImpossibleError if it was not in
-        it.
-        """
+        """Return what is left of `before` after forgetting, or raise ImpossibleError."""
 
     @property
     def is_finite(self) -> bool:
@@ -81,7 +80,7 @@ def divide(a: Array, b: Array) -> Array:
     return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b != 0)
 
 
-PLAIN = {str, int, float, bool, type(None), np.float64}  # that hold no arrays
+PLAIN = {str, int, float, bool, type(None), np.float64}  # types without arrays
 
 
 def freeze(value: Any) -> Any:

@@ -33,12 +33,12 @@ class Moments:
     every operation, so that it contains nothing of what was forgotten.
 
     `structure` says which second powers are kept:
-    - "diagonal": Σwz² by class and column, (K, n), with weights (K, n): holes are left out singly
+    - "diagonal": Σwz² by class and column, (K, n), with weights (K, n): missing values are left out
     - "pooled":   Σwzzᵀ over all classes, each about its own origin, (n, n), weights (K, 1)
     - "separate": Σwzzᵀ by class, (K, n, n), weights (K, 1)
-    `noise`, in the shape of `variance()`, bounds what rounding has done to the diagonal of the
-    squares: a large sum that came and went leaves its last digits behind, and what is left is then
-    not to be taken for variance. It is no part of what was counted and not compared.
+    `noise`, in the shape of `variance()`, bounds the rounding error in the diagonal of the squares:
+    a large sum that was added and subtracted leaves rounding errors, which must not count as
+    variance. It is not part of the counts, and not compared.
     `third` (Σwz_j²z_l) and `fourth` (Σwz_j²z_l²), both (K, n, n), only for Ledoit-Wolf shrinkage.
     """
 
@@ -266,7 +266,7 @@ class Moments:
             inner = tuple(range(1, self.squares.ndim))
             present = np.logical_or(present, self.squares.any(axis=inner))
         elif not present.any() and self.squares.any():
-            present = np.ones_like(present)  # as formal differences may be: nothing but squares
+            present = np.ones_like(present)  # a formal difference may have nothing but squares
         if not present.any():
             return Moments.zero(self.structure, self.third is not None)
         kept = self
@@ -278,7 +278,7 @@ class Moments:
         """Return each class's mean on a grid as wide as its spread; 0 where nothing was counted."""
         variance = np.broadcast_to(self.variance(), self.origin.shape)
         origin = grid_point(self.mean(), np.sqrt(np.maximum(variance, 0)))
-        # Formal differences, which no rows can have given, stay where they are.
+        # Formal differences, which no rows can produce, keep their origin.
         formal = (self.weights <= 0) | (variance < 0)
         return np.where(self._blank(), 0.0, np.where(formal, self.origin, origin))
 
@@ -297,7 +297,7 @@ class Moments:
             )
         classes = labels.union(self.classes, other.classes, "classes")
         a, b = self.align(classes, other.width), other.align(classes, other.width)
-        # Both about one origin: that of the side with more evidence, so that a + b is b + a.
+        # Use one origin for both, that of the side with more evidence, so that a + b is b + a.
         heavier = np.abs(a.weights) > np.abs(b.weights)
         level = np.abs(a.weights) == np.abs(b.weights)
         size_a, size_b = np.abs(a.origin), np.abs(b.origin)
@@ -343,10 +343,11 @@ class Moments:
         return rest.without_noise() if len(rest.classes) else rest
 
     def _has_remains(self, there: NDArray[np.bool_], before: Array) -> bool:
-        """Return whether sums are left of classes without weight: then other rows were forgotten.
+        """Return whether sums remain for classes without weight; then other rows were forgotten.
 
-        `noise` is at least ROUNDING times all squares that were added and subtracted, S. So of sums
-        that cancel, no more than GATHERED S is left of Σwz², and by Cauchy of (Σwz)² / Σw.
+        `noise` is at least ROUNDING times S, the sum of all squares that were added and subtracted.
+        So if sums cancel, at most GATHERED S is left of Σwz² and, by Cauchy's inequality, of (Σwz)²
+        / Σw.
         """
         limit = GATHERED / ROUNDING * self.noise
         if self.structure == "pooled":

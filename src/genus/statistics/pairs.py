@@ -39,7 +39,7 @@ class Pairs:
     @classmethod
     def of(cls, classes: Axis, keys: tuple[Axis, ...], counts: Array) -> Pairs:
         """Make pairs without classes and keys that are zero throughout."""
-        there = np.einsum("kvv->kv", counts) != 0  # what was counted was so with itself, mostly
+        there = np.einsum("kvv->kv", counts) != 0  # most slots have counts with themselves
         present, used = there.any(axis=1), np.asarray(there.any(axis=0))
         present[~present] = counts[~present].any(axis=(1, 2))
         if not present.any():
@@ -48,7 +48,7 @@ class Pairs:
         if not present.all():
             classes, counts = classes[present], counts[present]
         starts = slots(keys)
-        used[starts[:-1]] = True  # what is missing has a slot in any case
+        used[starts[:-1]] = True  # the slot for missing values is always kept
         if not used.all():
             keys = tuple(
                 axis[used[start + 1 : end]]

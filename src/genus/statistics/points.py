@@ -1,4 +1,4 @@
-"""Rows of numbers by class, kept while they take less room than the sums over them."""
+"""Rows of numbers by class, kept while they take less memory than the sums over them."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Points:
         given, taken = (summed(which, np.maximum(w, 0.0)) for w in (self.weight, -self.weight))
         weight = difference(given, taken)
         kept = np.flatnonzero(weight)
-        kept = kept[np.argsort(first[kept])]  # in the order that they came
+        kept = kept[np.argsort(first[kept])]  # in their original order
         rows = first[kept]
         return replace(self, codes=self.codes[rows], weight=weight[kept], x=self.x[rows]).present()
 
@@ -151,7 +151,7 @@ class Points:
         return len(self.x)
 
     def settled(self, before: Any) -> Any:
-        """Return what is left of `before` after forgetting; raise ImpossibleError if not in it."""
+        """Return what is left of `before` after forgetting, or raise ImpossibleError."""
         most = np.abs(before.weight).max() if isinstance(before, Points) else 0.0
         heavy = np.abs(self.weight) > GATHERED * most
         rest = replace(self, codes=self.codes[heavy], weight=self.weight[heavy], x=self.x[heavy])
@@ -175,7 +175,7 @@ class Points:
         codes = labels.positions(self.classes, classes)[self.codes].astype(np.int64)
         return replace(self, classes=classes, codes=codes)
 
-    # What is solved from it, in the shapes of `Moments`
+    # Results in the shapes of `Moments`
 
     @cached_property
     def weights(self) -> Array:

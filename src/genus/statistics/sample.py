@@ -174,14 +174,12 @@ class Sample:
         return replace(part, classes=classes, codes=at[part.codes])._canonical()
 
     def settled(self, before: Sample) -> Sample:
-        """Return what is left of `before` after forgetting; raise ImpossibleError if it was not in
-        it.
-        """
+        """Return what is left of `before` after forgetting, or raise ImpossibleError."""
         here = np.zeros(len(self))
         known, mine, theirs = np.intersect1d(
             self._keys(before.classes), before._keys(before.classes), return_indices=True
         )
-        if len(known) < len(self):  # rows with a negative weight, of which nothing was there
+        if len(known) < len(self):  # rows with negative weight that were not there before
             raise ImpossibleError(of_other_rows=True)
         here[mine] = before.weights[theirs]
         rest = replace(self, weights=settle(self.weights, here))._canonical()
@@ -224,7 +222,7 @@ class Sample:
         return joined._canonical(positive=np.arange(len(joined)) < len(self) if sign < 0 else None)
 
     def rehashed(self, hashes: Hashes, bags: tuple[Bags, ...]) -> Sample:
-        """Return the same rows with other contents and so other hashes; rows above the limit go."""
+        """Return the same rows with other contents and hashes; rows above the limit are dropped."""
         own = np.minimum(hashes, np.uint64(EVERY - 1))
         return replace(self, hashes=own, bags=bags)._canonical()
 
@@ -302,7 +300,7 @@ class Sample:
         weigh = self.weights.ndim == 1 and bool((self.weights > 0).all())
         return bool(ascend.all() and within and fits and weigh and self.is_finite)
 
-    # To choose from
+    # Choosing rows
 
     @property
     def is_complete(self) -> bool:

@@ -57,7 +57,7 @@ class Tally:
         """Whether all counts are numbers, and sums and products of them are finite."""
         tables = [slim(table) for table in self.counts.values()]
         with np.errstate(over="ignore", invalid="ignore"):
-            # One pass without work space, and without threads of BLAS, which wait for each other.
+            # One pass without temporary arrays or BLAS threads, which would wait for each other.
             if all(np.einsum("kv,kv->", table, table) <= MOST_COUNT for table in tables):
                 return True
         return all(
@@ -160,7 +160,7 @@ class Tally:
             if keys is None and all(is_slim(table) or not table.size for table in (one, two)):
                 one, two = slim(one), slim(two)
             if keys is None and one.shape == (len(classes), two.shape[1]):
-                both = one.copy()  # and no more than the rows of the other's classes change
+                both = one.copy()  # only the rows of the other's classes change
                 rows = labels.positions(other.classes, classes)
                 both[rows] = operation(both[rows], two)
             else:
@@ -174,7 +174,7 @@ class Tally:
         present = np.zeros(len(classes), dtype=bool)
         for table in counts.values():
             present |= np.einsum("kv,kv->k", slim(table), slim(table)) > 0
-        if not present.all():  # the squares of tiny counts are zero
+        if not present.all():  # the squares of tiny counts underflow
             for table in counts.values():
                 present |= slim(table).any(axis=1)
         if not present.all():

@@ -1,5 +1,5 @@
-"""`genus studio`: a local page on which a table is explored with the real models.
+"""`genus studio`: a local web page for exploring a table with a model.
 
-A session holds the rows, the model and what was done to it; views turn parts of it into JSON; the
-page draws them. All of it is computed here, by the functions that users of the package may call.
+A session holds the rows, the model and its changes; views turn parts of it into JSON; the page
+draws them. Everything is computed here, by functions of the public interface.
 """

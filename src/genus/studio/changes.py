@@ -1,4 +1,4 @@
-"""What requests change: the target, and edits of the model."""
+"""Handle requests that change something: the target, and edits of the model."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def act(session: Session, body: dict[str, Any]) -> None:
 
 
 def chosen(session: Session, body: dict[str, Any]) -> tuple[int, ...]:
-    """Return the rows that are meant: a list of them, or all that match a filter."""
+    """Return the selected rows: a list of them, or all that match a filter."""
     if isinstance(body.get("filter"), dict):
         if not session.is_own:
-            raise ValueError("Rows can be forgotten if the model was fitted to them here.")
+            raise ValueError("Rows can be forgotten only if the model was fitted to them here.")
         query = {str(k): str(v) for k, v in body["filter"].items()}
         if query.get("only") in ("wrong", "right"):
             found = session.now.scores
             if found is None or found.rows is None:
-                raise ValueError("The scores are still to come.")
+                raise ValueError("The scores are not computed yet. Wait for them.")
             return tuple(found.rows[rows.filtered(session, query)[0]].tolist())
         return tuple(rows.matches(session, query).nonzero()[0].tolist())
     listed = body.get("rows")
@@ -51,7 +51,7 @@ def chosen(session: Session, body: dict[str, Any]) -> tuple[int, ...]:
 
 
 def number(value: Any, end: int, what: str) -> int:
-    """Return a number that is a place in a list."""
+    """Return a number if it is a valid position in a list; raise otherwise."""
     if type(value) is not int or not 0 <= value < end:
         raise ValueError(f"There is no such {what}.")
     return value
@@ -60,7 +60,7 @@ def number(value: Any, end: int, what: str) -> int:
 def choose(session: Session, body: dict[str, Any]) -> None:
     """Choose the column to predict."""
     if session.table is None:
-        raise ValueError("There is no table yet.")
+        raise ValueError("There is no table yet. Open one.")
     names = session.table.column_names
     session.choose(names[number(body.get("column"), len(names), "column")])
 

@@ -1,4 +1,4 @@
-"""The labelled rows of a table, in Arrow, and how cells become text and text becomes cells."""
+"""The labelled rows of a table as Arrow, and conversions between cells and text."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from genus import TableError
 from genus.display import text as shown
 
-MOST_JUDGED = 20_000  # rows that scores and lists are made of
-LONGEST = 2_000  # characters of a cell that the page of one row shows
+MOST_JUDGED = 20_000  # rows for scores and lists
+LONGEST = 2_000  # characters of a cell on the page of one row
 Rows = NDArray[np.intp]
 
 
@@ -25,8 +25,8 @@ Rows = NDArray[np.intp]
 class Data:
     """The rows that have a label.
 
-    `table` has all columns, `numbers` (m,) are the numbers of its rows in the file, from 1 on, and
-    `unlabelled` is how many rows of the file have no label.
+    `table` has all columns, `numbers` (m,) are the row numbers in the file, from 1 on, and
+    `unlabelled` is the number of rows without a label.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Data:
         """Keep the rows of a table that have a label."""
         if target not in table.column_names:
             listed = ", ".join(map(repr, table.column_names[:20]))
-            raise TableError(f"There is no column {target!r}. There are {listed}.")
+            raise TableError(f"There is no column {target!r}. The columns are {listed}.")
         column = table.column(target)
         there = pc.invert(pc.is_null(column, nan_is_null=True))
         at = np.flatnonzero(there.to_numpy())
@@ -61,7 +61,7 @@ class Data:
         return coded.dictionary, coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
     def codes(self, classes: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the place of each row's label in a model's classes, (m,); -1 if it has none."""
+        """Return the position of each row's label in a model's classes, (m,); -1 if not there."""
         values, codes = self._encoded
         known = {label: k for k, label in enumerate(classes.tolist())}
         by_text = {as_label(label): k for label, k in known.items()}
@@ -76,7 +76,7 @@ class Data:
         return values.take(pa.array(codes[first]))
 
     def rows(self, at: Any, codes: NDArray[np.int64], labels: Any) -> Any:
-        """Return rows as an Arrow table, with the labels that they have now."""
+        """Return rows as an Arrow table, with their current labels."""
         at = np.asarray(at)
         part = self.table.take(pa.array(at))
         place = part.column_names.index(self.target)
@@ -84,14 +84,14 @@ class Data:
 
     @cached_property
     def judged(self) -> Rows:
-        """The rows that scores are made of: all of them, or as many as are enough, at random."""
+        """The rows to score: all of them, or a large enough random sample."""
         if len(self) <= MOST_JUDGED:
             return np.arange(len(self))
         return np.sort(np.random.default_rng(0).permutation(len(self))[:MOST_JUDGED])
 
 
 def as_label(value: Any) -> str:
-    """Return a label as text, true and false as files have them."""
+    """Return a label as text, with true and false as in files."""
     text = str(value)
     return text.lower() if text.lower() in ("true", "false") else text
 
@@ -115,7 +115,7 @@ def editable(value: Any) -> str:
 
 
 def changed(row: Any, given: Mapping[str, str]) -> Any:
-    """Return an Arrow table of one row, with other cells where `given` has text for them."""
+    """Return an Arrow table of one row, with cells replaced by the texts in `given`."""
     for name, text in given.items():
         field = row.schema.field(name)
         place = row.column_names.index(name)
@@ -141,4 +141,6 @@ def as_cell(text: str, field: Any) -> Any:
         return pa.array([text], pa.string()).cast(kind).cast(field.type)
     except (pa.ArrowException, ValueError, OverflowError):
         name = shown.name(field.name)
-        raise TableError(f"{shown.name(text)!r} does not fit column {name!r} ({kind}).") from None
+        raise TableError(
+            f"{shown.name(text)!r} does not fit column {name!r} ({kind}). Enter another value."
+        ) from None

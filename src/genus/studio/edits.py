@@ -1,7 +1,7 @@
-"""What a user did to a model: families, columns left out, rows forgotten, rows relabelled.
+"""The changes to a model: families, columns left out, rows forgotten, rows relabelled.
 
 An edit is a value that can be written to a file, repeated in another session, and printed as
-Python. Rows are their places among the labelled rows, from 0 on.
+Python. Rows are given by their positions among the labelled rows, from 0 on.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Edit:
         return self.kind in (FORGET, RELABEL)
 
     def told(self, classes: Sequence[str]) -> str:
-        """Say in a few words what was done."""
+        """Describe the change in a few words."""
         column = shown.name(self.column)
         rows = shown.count(len(self.rows), "row")
         return {
@@ -48,7 +48,7 @@ class Edit:
         }[self.kind]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the edit for a file; runs of rows as their first and last."""
+        """Return the edit for a file; consecutive rows become their first and last."""
         return {
             "kind": self.kind,
             "column": self.column,
@@ -59,10 +59,10 @@ class Edit:
 
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> Edit:
-        """Return the edit that a file has; raise an error if there is none."""
+        """Return the edit in a file; raise an error if there is none."""
         kind, label = found["kind"], found["label"]
         if kind not in KINDS or not isinstance(label, int):
-            raise ValueError(f"{kind!r} is no edit.")
+            raise ValueError(f"{kind!r} is not an edit.")
         rows = tuple(i for first, last in found["rows"] for i in range(first, last + 1))
         return cls(kind, str(found["column"]), str(found["family"]), rows, label)
 
@@ -81,7 +81,7 @@ def runs(rows: Iterable[int]) -> list[list[int]]:
 
 
 def options_after(edits: Iterable[Edit], start: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the model after some edits: its families, and columns left out.
+    """Return the model's options after some edits: its families, and columns left out.
 
     >>> options_after([Edit("family", "age", "gaussian"), Edit("leave out", "id")], {})
     {'families': {'age': 'gaussian'}, 'ignore': ['id']}
@@ -105,7 +105,7 @@ def options_after(edits: Iterable[Edit], start: Mapping[str, Any]) -> dict[str, 
 def rows_after(
     edits: Iterable[Edit], codes: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Return which rows are still in the model, and the place of each row's class."""
+    """Return which rows are still in the model, and the position of each row's class."""
     active, codes = np.ones(len(codes), dtype=bool), codes.copy()
     for edit in edits:
         if edit.kind == FORGET:

@@ -1,7 +1,7 @@
-"""What was done in a session, in a file: the same command, started again, goes on from there.
+"""Keep the changes of a session in a file, so that the same command resumes them.
 
-The file is in the user's state folder and readable by that user alone. It holds the address of the
-server, and edits: row numbers and names of columns, but no cells.
+The file is in the user's state folder and readable only by that user. It holds the address of the
+server, and edits: row numbers and column names, but no cells.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Journal:
 
     @classmethod
     def of(cls, what: Sequence[str], is_fresh: bool = False) -> Journal:
-        """Return the journal of a command; files that changed since have another one."""
+        """Return the journal of a command; it is a new one if its files have changed."""
         known = [os.getcwd(), *what]
         for one in what:
             with suppress(OSError, ValueError):
@@ -42,7 +42,7 @@ class Journal:
         return cls(state_folder() / f"{name[:24]}.json", is_fresh)
 
     def edits(self, target: str, rows: int) -> list[Edit]:
-        """Return what was done to the model that predicts this column; none if it is another."""
+        """Return the edits of the model for this target and these rows; none for another model."""
         found = self._written
         if not isinstance(found, dict):
             return []
@@ -55,13 +55,13 @@ class Journal:
 
     @property
     def changes(self) -> int:
-        """The number of changes that were noted."""
+        """The number of recorded changes."""
         found = self._written.get("edits") if isinstance(self._written, dict) else None
         return len(found) if isinstance(found, list) else 0
 
     @property
     def target(self) -> str | None:
-        """The column that was chosen."""
+        """The chosen target."""
         found = self._written.get("target") if isinstance(self._written, dict) else None
         return found if isinstance(found, str) else None
 
@@ -74,19 +74,19 @@ class Journal:
     def write(
         self, target: str, rows: int, edits: Sequence[Edit], decision: Mapping[str, Any]
     ) -> None:
-        """Write what was done so far."""
+        """Write the changes so far."""
         listed = [edit.as_json() for edit in edits]
         found = {"target": target, "rows": rows, "edits": listed, "decision": dict(decision)}
         self._written = found
         self.save()
 
     def listen(self, port: int) -> None:
-        """Note the port, so that a page that is open finds the server again."""
+        """Record the port, so that an open page finds the server again."""
         self.port = port
         self.save()
 
     def save(self) -> None:
-        """Write the file; a folder that cannot be written to is no reason to stop."""
+        """Write the file; if the folder cannot be written to, continue without."""
         found = {"token": self.token, "port": self.port, "session": self._written}
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -98,7 +98,7 @@ class Journal:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return what a journal holds; nothing if it is damaged, or others may have written it."""
+    """Return the content of a journal; nothing if it is damaged or others could have written it."""
     try:
         status = path.stat()
         if status.st_size > MOST or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
@@ -112,7 +112,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def state_folder() -> Path:
-    """Return the folder for journals: $GENUS_HOME, or that of the desktop's standard."""
+    """Return the folder for journals: $GENUS_HOME, or the XDG state folder."""
     home = os.environ.get("GENUS_HOME")
     if home:
         return Path(home) / "studio"

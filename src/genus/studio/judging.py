@@ -1,4 +1,4 @@
-"""Scores of a version of the model: rows are predicted by models that have not seen them."""
+"""Score a version of the model by rows that it has not seen."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from genus import CrossValidation, cross_validate
 from genus.report.judging import FEW_ROWS, FOLDS, MANY_COLUMNS
 from genus.studio.work import Job
 
-FEWEST_SPLIT = 50  # rows of which each keeps its fold: of fewer a fold might have none
+FEWEST_SPLIT = 50  # rows from which on each keeps its fold; with fewer, a fold might be empty
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Predictions of rows by models that have not seen them, and how that was done.
+    """Predictions of rows by models that have not seen them, and how they were made.
 
-    `rows` (m,) are the places of the judged rows in the data; None if the model has judged a sample
-    of its own. `density` (m,) is log p(x) of these rows, NaN where there is none.
+    `rows` (m,) are the positions of the rows in the data; None for a sample that the model keeps.
+    `density` (m,) is log p(x) of these rows, NaN if there is none.
     """
 
     outcome: CrossValidation
@@ -39,7 +39,7 @@ class Scores:
 
     @cached_property
     def own(self) -> Array:
-        """The probability of each row's own class, (m,)."""
+        """The probability of each row's true class, (m,)."""
         return self.outcome.probabilities[np.arange(len(self.outcome.y)), self.outcome.y]
 
     @cached_property
@@ -50,35 +50,35 @@ class Scores:
 
     @cached_property
     def unusual(self) -> Array:
-        """The share of the judged rows that are less usual than each row, (m,)."""
+        """The share of the scored rows with a lower density than each row, (m,)."""
         assert self.density is not None
         order = np.argsort(np.argsort(self.density, kind="stable"), kind="stable")
         return order / max(len(order), 1)
 
 
 def of_itself(model: Any) -> Scores | None:
-    """Return the scores that a model keeps of its own sample, if it has any."""
+    """Return the scores that a model keeps for its own sample, if any."""
     weighing = getattr(model, "weighing_", None)
     if weighing is None or weighing.outcome is None:
         return None
     return Scores(
         weighing.outcome,
-        "The model has judged the sample of rows that it keeps, each by the other folds.",
+        "These are out-of-fold scores of the sample of rows that the model keeps.",
     )
 
 
 def out_of_fold(
     model: Any, table: Any, y: NDArray[Any], rows: NDArray[np.intp], total: int, job: Job
 ) -> Scores:
-    """Judge rows of the table that a model was fitted to, each without its fold.
+    """Score rows of the table that a model was fitted to, each without its fold.
 
-    Few rows are judged by models that learn everything again; many by counts without the fold and
+    Few rows are scored by models that learn everything again; many by counts without the fold and
     the weights of the model. The report does the same.
     """
     anew = len(y) <= FEW_ROWS and len(model.plan_) <= MANY_COLUMNS
     folds: Any = min(FOLDS, len(y))
     splits = folds if len(y) < FEWEST_SPLIT else same_splits(rows, folds)
-    job.start(len(y), "Scoring rows that the model has not seen")
+    job.start(len(y), "Scoring out-of-fold rows")
     chosen = None if anew else getattr(model, "weighing_", None)
     outcome = cross_validate(clone(model), table, y, splits, chosen=chosen, progress=job.step)
     how = f"Every row is predicted by a model of {folds - 1} of {folds} folds, which used it "
@@ -95,14 +95,14 @@ def out_of_fold(
 
 
 def same_splits(rows: NDArray[np.intp], folds: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Split rows by their numbers, so that other rows keep their folds if some are forgotten."""
+    """Split rows by their numbers, so that rows keep their folds if others are forgotten."""
     hashed = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)
     fold = hashed % np.uint64(folds)
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)]
 
 
 def of_new_rows(model: Any, data: Any, rows: NDArray[np.intp], table: Any, total: int) -> Scores:
-    """Judge rows that are new to a model; those of classes that it does not know are left out."""
+    """Score rows that are new to a model; rows of classes that it does not have are left out."""
     codes = data.codes(model.classes_)[rows]
     there = codes >= 0
     rows, table = rows[there], table.filter(there)
@@ -113,8 +113,6 @@ def of_new_rows(model: Any, data: Any, rows: NDArray[np.intp], table: Any, total
     if len(y) < total:
         how += f" These are {len(y):,} of {total:,} rows, drawn at random."
     if not there.all():
-        how += (
-            f" {int((~there).sum()):,} rows of classes that the model does not know are left out."
-        )
+        how += f" {int((~there).sum()):,} rows of classes that are new to the model are left out."
     density = np.asarray(model.log_density(table), dtype=np.float64)
     return Scores(CrossValidation(p, model.classes_, y, ones, fold), how, rows, density)

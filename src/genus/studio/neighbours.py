@@ -1,8 +1,8 @@
-"""The rows of other classes that are most like a row.
+"""Find the rows of other classes that are most similar to a row.
 
 The distance of two rows is Gower's, weighted by how far each column moves the odds: numbers differ
-by the distance of their ranks, categories by 0 or 1, and a cell that is missing in one of the rows
-by 1. Texts are left out.
+by the distance of their ranks, categories by 0 or 1, and a cell that is missing in one row by 1.
+Texts are left out.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from genus.studio.session import Session, Version
 from genus.table import Frame, Values
 
 MOST_DIFFERENCES = 4
-LEAST = 0.02  # of ranks, from which on numbers differ visibly
+LEAST = 0.02  # smallest difference of ranks that is shown
 
 
 class Near(NamedTuple):
-    """A row, and the cells in which it differs most: column, its own cell, the other row's."""
+    """A row, and the cells in which it differs most: column, its own cell, the other row's cell."""
 
     row: int
     differs: list[tuple[str, Any, Any]]
 
 
 def nearest(session: Session, row: int, most: int) -> list[Near]:
-    """Return the nearest judged rows of other classes."""
+    """Return the nearest scored rows of other classes."""
     version, data = session.now, session.data
     assert data is not None
     scores = version.scores
@@ -62,7 +62,7 @@ def nearest(session: Session, row: int, most: int) -> list[Near]:
 def encoded(
     version: Version, data: Any, at: NDArray[np.intp]
 ) -> tuple[list[str], NDArray[np.float64], list[Any]]:
-    """Return the names and weights of columns that are compared, and their values."""
+    """Return the names, weights and values of the compared columns."""
     if "encoded" not in version.kept:
         model = version.model
         frame = Frame.of(data.table.take(at), model.plan_)

@@ -1,4 +1,4 @@
-"""Values as JSON: plain lists and numbers of few digits, with null for what is not a number."""
+"""Convert values to JSON: plain lists, numbers of few digits, and null for non-numbers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-DIGITS = 6  # enough for a picture, and for a figure that is rounded again
+DIGITS = 6  # enough for figures, and for numbers that are rounded again
 
 
 def plain(value: Any) -> Any:
-    """Return a value that JSON can hold.
+    """Convert a value to JSON types.
 
     >>> plain({"p": np.array([0.5, np.nan]), "n": np.int64(3)})
     {'p': [0.5, None], 'n': 3}
@@ -31,6 +31,6 @@ def plain(value: Any) -> Any:
 
 
 def encoded(value: Any) -> bytes:
-    """Return a value as JSON in UTF-8; halves of characters become question marks."""
+    """Encode a value as JSON in UTF-8; surrogates become question marks."""
     text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")

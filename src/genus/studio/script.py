@@ -1,4 +1,4 @@
-"""The Python script that repeats what was done in the studio."""
+"""Write the Python script that repeats the changes of a session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTH = 96
 
 
 def script(session: Session) -> str:
-    """Return the script; it reads the same file, and saves the same model."""
+    """Return the script, which reads the same file and saves the same model."""
     data = session.data
     lines = [f'"""What was done in genus studio with {doc(session.name or "a model")}."""', ""]
     if not session.is_own or data is None:
@@ -80,7 +80,7 @@ RELABELLED = [
 
 
 def place(session: Session) -> str:
-    """Return what the rows are read from, as Python."""
+    """Return the source of the rows, as Python."""
     told = repr(session.path or session.name)
     return told if session.encoding == "utf-8" else f"{told}, {session.encoding!r}"
 
@@ -107,7 +107,7 @@ def constructor(options: dict[str, Any]) -> str:
 
 
 def picked(rows: Sequence[int]) -> list[str]:
-    """Return the line that names rows; runs of them as ranges."""
+    """Return the lines that name rows; consecutive ones as ranges."""
     found = runs(rows)
     parts = [
         str(first) if first == last else f"*range({first}, {last + 1})" for first, last in found
@@ -138,11 +138,11 @@ def decision_of(session: Session) -> str:
 
 
 def doc(name: str) -> str:
-    """Return a name that can stand in a docstring."""
+    """Return a name that is safe in a docstring."""
     return "".join(c for c in name if c.isprintable() and c not in '"\\')[:80]
 
 
 def stem(name: str) -> str:
-    """Return the name of a file to save to."""
+    """Return the name of a file to save to, without suffix."""
     kept = "".join(c for c in name.split(".")[0] if c.isalnum() or c in "-_ ")[:60].strip()
     return kept or "model"

@@ -1,10 +1,10 @@
-"""Who may talk to the studio: the page that was opened with the token, and nobody else.
+"""Allow requests only from the page that was opened with the token.
 
-A page of another site can send requests to a loopback address. So every request has to name this
-server as its host (which defeats DNS rebinding); whatever is not a static file needs a cookie that
-only the address with the token sets, and that browsers do not send with requests of other sites;
-and requests that change something have to come from this origin and have a header that other sites
-cannot set.
+A page of another site can send requests to a loopback address. So every request must name this
+server as its host, which defeats DNS rebinding. Everything but static files needs a cookie, which
+only the address with the token sets and which browsers do not send with requests of other sites.
+Requests that change something must come from this origin, and have a header that other sites cannot
+set.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ HEADERS = {
 
 
 class Refused(Exception):
-    """A request that is not answered: a status, and why."""
+    """A request that is refused: its status, and why."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -61,7 +61,7 @@ class Refused(Exception):
 
 
 class Guard:
-    """Refuses requests of others before the application sees them."""
+    """Refuse requests of other pages before the application sees them."""
 
     def __init__(self, app: Any, token: str, host: str, port: int) -> None:
         self.app, self.token, self.host, self.port = app, token, host, port
@@ -86,18 +86,18 @@ class Guard:
             await answer(self.adding(send, False), refused.status, str(refused))
 
     def check_host(self, headers: dict[str, str]) -> None:
-        """Refuse requests that name another host."""
+        """Refuse requests for another host."""
         if not is_allowed(headers.get("host", ""), self.host, self.port):
             raise Refused(421, "This is not the address of the studio.")
 
     def check_origin(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Refuse requests that pages of other sites have made."""
+        """Refuse requests from pages of other sites."""
         origin = headers.get("origin")
         if origin is not None and origin != f"http://{headers.get('host', '')}":
             raise Refused(403, "This request comes from another page.")
         site = headers.get("sec-fetch-site", "same-origin")
         is_reading = scope["method"] in ("GET", "HEAD")
-        # A link of another site may lead to the page, and to nothing behind it.
+        # A link on another site may open the page itself, but nothing else.
         if site not in ("same-origin", "none") and not (is_reading and scope["path"] == "/"):
             raise Refused(403, "This request comes from another page.")
         if is_reading:
@@ -117,7 +117,9 @@ class Guard:
             cookie = None
         if cookie is None or not self.is_token(cookie.value):
             raise Refused(
-                403, "Open the studio with the address that `genus studio` prints: it has a token."
+                403,
+                "Open the studio with the address that `genus studio` prints, which contains "
+                "a token.",
             )
         return ""
 
@@ -125,7 +127,7 @@ class Guard:
         return hmac.compare_digest(given.encode(), self.token.encode())
 
     def adding(self, send: Send, sets_cookie: bool) -> Send:
-        """Return a function that adds headers to the answer."""
+        """Return a send function that adds headers to the response."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -140,7 +142,7 @@ class Guard:
 
 
 def limited(receive: Receive, headers: dict[str, str], most: int) -> Receive:
-    """Return a function that refuses bodies that are too large."""
+    """Return a receive function that refuses bodies that are too large."""
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > most:
         raise Refused(413, f"This is too large: at most {most >> 20:,} MB can be sent.")
@@ -158,14 +160,14 @@ def limited(receive: Receive, headers: dict[str, str], most: int) -> Receive:
 
 
 async def answer(send: Send, status: int, text: str) -> None:
-    """Send a sentence."""
+    """Send a plain-text response."""
     kind = (b"content-type", b"text/plain; charset=utf-8")
     await send({"type": "http.response.start", "status": status, "headers": [kind]})
     await send({"type": "http.response.body", "body": text.encode()})
 
 
 def is_allowed(given: str, host: str, port: int) -> bool:
-    """Whether a request names this server.
+    """Return whether a request names this server.
 
     >>> [is_allowed(name, "127.0.0.1", 80) for name in ("localhost", "evil.example")]
     [True, False]
@@ -185,19 +187,19 @@ def is_allowed(given: str, host: str, port: int) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, and cannot be reached from another."""
+    """Return whether a host is this machine only, so that others cannot reach it."""
     if host.lower() == "localhost":
         return True
     return is_address(host) and ipaddress.ip_address(host).is_loopback
 
 
 def is_everywhere(host: str) -> bool:
-    """Whether a host stands for all addresses of this machine."""
+    """Return whether a host means all addresses of this machine."""
     return is_address(host) and ipaddress.ip_address(host).is_unspecified
 
 
 def is_address(host: str) -> bool:
-    """Whether a host is given as a number, which no name server can change."""
+    """Return whether a host is an IP address, which no name server can change."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

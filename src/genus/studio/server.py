@@ -1,4 +1,4 @@
-"""The server: addresses, what they answer, and how it starts."""
+"""The server: its addresses, their responses, and how it starts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from genus.studio.views import compare, export, mail, row, rows, scores, state, 
 from genus.studio.work import BusyError, sentence
 
 STATIC = Path(__file__).parent / "static"
-# What a dropped file may be. Databases are not among them: their views can read other files.
+# Formats of dropped files. Databases are excluded, because their views can read other files.
 TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
 UPLOADS = (*TEXTS, ".parquet", ".feather", ".arrow", ".orc", ".xlsx")
 PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
@@ -67,18 +67,18 @@ async def colours(request: Request) -> Response:
     return Response(style, media_type="text/css")
 
 
-# Answers
+# Responses
 
 
 def answered(value: Any, status: int = 200) -> Response:
-    """Return a value as JSON."""
+    """Return a value as a JSON response."""
     from genus.studio.payload import encoded
 
     return Response(encoded(value), status, media_type="application/json")
 
 
 def refused(error: Exception) -> Response:
-    """Return an error as a sentence."""
+    """Return an error as a response with one sentence."""
     if isinstance(error, Refused):
         return answered({"error": str(error)}, error.status)
     statuses = {BusyError: 409, PermissionError: 403, ValueError: 400, OSError: 400}
@@ -88,7 +88,7 @@ def refused(error: Exception) -> Response:
 
 
 def reading(session: Session, view: View) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint that sends what a view shows."""
+    """Return an endpoint that sends the result of a view."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -102,7 +102,7 @@ def reading(session: Session, view: View) -> Callable[[Request], Awaitable[Respo
 def writing(
     session: Session, change: Callable[[Session, dict[str, Any]], Any]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint that changes something, as its JSON body says."""
+    """Return an endpoint that makes the change in its JSON body."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -116,20 +116,20 @@ def writing(
 
 
 def parsed(body: bytes) -> dict[str, Any]:
-    """Return the object that a body holds; raise an error if it holds none."""
+    """Return the JSON object in a body; raise an error if there is none."""
     try:
         found = json.loads(body or b"{}")
     except RecursionError:
         found = None
     if not isinstance(found, dict):
-        raise ValueError("The body is no object of JSON.")
+        raise ValueError("The body is not a JSON object.")
     return found
 
 
 def download(
     session: Session, name: str, kind: str, content: Callable[[Session], bytes]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint that sends a file to save."""
+    """Return an endpoint that sends a file for download."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -144,12 +144,15 @@ def download(
 
 
 def uploading(session: Session) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint that opens a file that was dropped on the page."""
+    """Return an endpoint that opens a file dropped on the page."""
 
     async def endpoint(request: Request) -> Response:
         try:
             if session.given is not None or session.path:
-                raise ValueError("A file was named already. Start `genus studio` without one.")
+                raise ValueError(
+                    "A file was already given on the command line. Start `genus studio` without "
+                    "one."
+                )
             name = request.query_params.get("name", "table.csv")
             path = Path(tempfile.mkdtemp(prefix="genus-studio-")) / f"table{suffix_of(name)}"
             try:
@@ -157,7 +160,7 @@ def uploading(session: Session) -> Callable[[Request], Awaitable[Response]]:
                     async for block in request.stream():
                         await run_in_threadpool(file.write, block)
                 session.open_upload(path, name)
-            except BaseException:  # too large, no room, or gone: nothing of it stays
+            except BaseException:  # too large, disk full, or disconnected: remove all of it
                 shutil.rmtree(path.parent, ignore_errors=True)
                 raise
             return answered({"serial": session.serial})
@@ -168,17 +171,17 @@ def uploading(session: Session) -> Callable[[Request], Awaitable[Response]]:
 
 
 def suffix_of(name: str) -> str:
-    """Return what a dropped file's name ends in; raise an error if it is no table."""
+    """Return the suffix of a dropped file; raise an error if it is not a table."""
     lower = name.lower()
     for packed in PACKED:
         for suffix in UPLOADS:
             if lower.endswith(suffix + packed):
                 return suffix + packed
-    raise ValueError(f"A table is a file that ends in {', '.join(UPLOADS)}.")
+    raise ValueError(f"A table must be a file that ends in {', '.join(UPLOADS)}.")
 
 
 def mailing(session: Session) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint that judges or learns a message, which is the body."""
+    """Return an endpoint that classifies or learns the message in the body."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -207,7 +210,7 @@ def mail_action(session: Session, do: str, raw: bytes, number: int) -> Any:
 
 def mailbox(session: Session) -> Any:
     if session.mail is None:
-        raise ValueError("No store of mail was named: genus studio --mail STORE.")
+        raise ValueError("No mail store was given. Start with genus studio --mail STORE.")
     return session.mail
 
 
@@ -274,7 +277,7 @@ FILES: dict[str, tuple[str, str, Callable[[Session], bytes]]] = {
 
 
 def listen(host: str, port: int | None) -> socket.socket:
-    """Return a socket that listens; on another port if the one that is wished for is taken."""
+    """Return a listening socket; on another port if the given one is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for one in (port or 0, 0):
         bound = socket.socket(family, socket.SOCK_STREAM)
@@ -299,7 +302,7 @@ def address(host: str, port: int, token: str) -> str:
 
 
 def server(session: Session, token: str, bound: socket.socket, host: str) -> uvicorn.Server:
-    """Return the server of a session, which answers on a socket once it is run."""
+    """Return the server of a session; it responds on a socket once it is run."""
     guarded = Guard(application(session), token, host, bound.getsockname()[1])
     config = uvicorn.Config(
         guarded,
@@ -314,7 +317,7 @@ def server(session: Session, token: str, bound: socket.socket, host: str) -> uvi
 
 
 def serve(session: Session, token: str, bound: socket.socket, host: str) -> None:
-    """Answer requests until Ctrl-C."""
+    """Serve until Ctrl-C."""
     with suppress(KeyboardInterrupt):
         server(session, token, bound, host).run(sockets=[bound])
     session.close()

@@ -1,7 +1,7 @@
-"""What is open in the studio: rows, versions of the model, and the work under way.
+"""The state of the studio: rows, versions of the model, and running jobs.
 
-All of it lives on the server, so that a page that is loaded again, or a second one, shows the same.
-`serial` grows whenever anything changes.
+It is kept on the server, so that a reloaded or second page shows the same. `serial` increases
+whenever anything changes.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from genus.studio.judging import Scores
 from genus.studio.work import Job, Worker
 from genus.table import Source, open_table
 
-FEWEST = 2  # rows of a class that are needed to judge it
-MOST_KEPT = 12  # versions that can be gone back to at once
+FEWEST = 2  # rows that a class needs to be scored
+MOST_KEPT = 12  # versions that undo can restore at once
 
 
 class Version:
-    """A model, the rows in it with their classes, and what was found out about it since."""
+    """A model, its rows with their classes, and everything computed from it."""
 
     def __init__(self, model: Any, active: NDArray[np.bool_], codes: NDArray[np.int64]) -> None:
         self.model, self.active, self.codes = model, active, codes
         self.scores: Scores | None = None
         self.comparison: Any = None
         self.curves: Any = None
-        self.kept: dict[Any, Any] = {}  # what views have computed
+        self.kept: dict[Any, Any] = {}  # results of views
 
 
 class Session:
@@ -63,17 +63,17 @@ class Session:
         self.serial = 1
         self._lock = threading.Lock()
         self.worker = Worker(self.bump)
-        self.aside = Worker(self.bump)  # for what does not change the model
+        self.aside = Worker(self.bump)  # for jobs that do not change the model
         self.table: Any = None  # all rows, before a target is chosen
-        self.targets: Any = None  # what could be predicted, once the page has asked
+        self.targets: Any = None  # possible targets, once the page has asked
         self.data: Data | None = None
         self.edits: list[Edit] = []
-        self.solved: list[bool] = []  # of each edit whether the rows were not needed for it
+        self.solved: list[bool] = []  # for each edit, whether it needed no rows
         self.decision: dict[str, Any] = {} if journal is None else journal.decision
         self.versions: list[Version] = []
         self.first: Version | None = None  # the model before any change
         self.classes: NDArray[Any] = np.zeros(0, dtype=object)
-        self.given = model  # a model that was named, and not fitted here
+        self.given = model  # a given model, not fitted here
         self.text: Any = None
         if isinstance(model, TextClassifier):
             self.text = model
@@ -83,7 +83,7 @@ class Session:
             self._add(Version(model, np.zeros(0, bool), np.zeros(0, np.int64)))
             self.versions[0].scores = judging.of_itself(model)
 
-    # What is there
+    # State
 
     @property
     def version(self) -> Version | None:
@@ -92,18 +92,20 @@ class Session:
 
     @property
     def now(self) -> Version:
-        """The same, for those who need one."""
+        """The version that is shown; raises if there is none."""
         if not self.versions:
-            raise ValueError("There is no model yet. Open a table, and choose what to predict.")
+            raise ValueError(
+                "There is no model yet. Open a table, and choose the column to predict."
+            )
         return self.versions[-1]
 
     @property
     def is_own(self) -> bool:
-        """Whether the rows are those that the model was fitted to."""
+        """Whether the model was fitted to these rows here."""
         return self.data is not None and self.given is None
 
     def bump(self) -> None:
-        """Note that something has changed."""
+        """Record that something has changed."""
         with self._lock:
             self.serial += 1
 
@@ -112,12 +114,12 @@ class Session:
         return [shown.name(label) for label in self.classes.tolist()]
 
     def place(self, label: Any) -> int:
-        """Return the place of a class among those of the session; -1 if it is a new one."""
+        """Return the position of a class in the session; -1 if it is new."""
         found = [k for k, own in enumerate(self.classes.tolist()) if own == label]
         return found[0] if found else -1
 
     def colours(self) -> list[int]:
-        """Return the colour of each class: the commonest have one of their own."""
+        """Return the colour of each class; the most frequent ones have their own."""
         counts = np.zeros(len(self.classes))
         model = self.text if self.first is None else self.first.model
         for label, rows in zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True):
@@ -128,7 +130,7 @@ class Session:
     # Opening
 
     def open(self, source: Any, name: str, target: str | None) -> Job:
-        """Read a table, and fit a model to it if it is known what to predict."""
+        """Read a table, and fit a model to it if the target is known."""
 
         def work(job: Job) -> None:
             job.start(0, f"Reading {shown.name(name)}")
@@ -170,9 +172,9 @@ class Session:
     def choose(self, target: str) -> Job:
         """Fit a model that predicts a column."""
         if self.table is None:
-            raise ValueError("There is no table yet.")
+            raise ValueError("There is no table yet. Open one.")
         if self.given is not None:
-            raise ValueError("The model has its own target.")
+            raise ValueError("The model has its own target. Start without a model to choose one.")
         if target not in self.table.column_names:
             raise ValueError("There is no such column.")
         return self.run("Fitting", lambda job: self._start(target, job))
@@ -202,7 +204,7 @@ class Session:
     # Changing
 
     def run(self, title: str, work: Callable[[Job], None]) -> Job:
-        """Start a job; one that only computes scores makes way for it."""
+        """Start a job; a running job that only computes scores is stopped first."""
         running = self.worker.job
         if running is not None and running.makes_way:
             running.is_stopped = True
@@ -210,7 +212,7 @@ class Session:
         return self.worker.run(title, work)
 
     def do(self, edit: Edit) -> Job:
-        """Change the model, and judge it again."""
+        """Change the model, and score it again."""
         self.check(edit)
 
         def work(job: Job) -> None:
@@ -230,7 +232,7 @@ class Session:
             if len(self.versions) > 1:
                 self.versions = self.versions[:-1]
                 self.edits, self.solved = rest, self.solved[:-1]
-            else:  # too long ago to have been kept
+            else:  # too many changes ago to be kept
                 self._replay(rest, job)
             self._write_journal()
             self.bump()
@@ -239,25 +241,25 @@ class Session:
         return self.run("Undoing", work)
 
     def judge(self) -> Job:
-        """Compute scores that are missing, as after a stop."""
+        """Compute missing scores, such as after a stop."""
         return self.run("Scoring", self._judge)
 
     def check(self, edit: Edit) -> None:
-        """Raise an error if an edit cannot be made."""
+        """Raise an error if an edit is not possible."""
         if edit.is_of_rows:
             if not self.is_own:
-                raise ValueError("Rows can be forgotten if the model was fitted to them here.")
+                raise ValueError("Rows can be forgotten only if the model was fitted to them here.")
             assert self.data is not None
             at = np.asarray(edit.rows, dtype=np.int64)
             if len(at) == 0:
-                raise ValueError("No row is selected.")
+                raise ValueError("No row is selected. Select one.")
             if at.min() < 0 or at.max() >= len(self.data):
                 raise ValueError("There is no such row.")
             if edit.kind == edits_of.RELABEL and not 0 <= edit.label < len(self.classes):
                 raise ValueError("There is no such class.")
             active, codes = self.now.active.copy(), self.now.codes.copy()
             if not active[at].all():
-                raise ValueError("Some of these rows are forgotten already.")
+                raise ValueError("Some of these rows are already forgotten.")
             if edit.kind == edits_of.FORGET:
                 active[at] = False
             else:
@@ -265,10 +267,13 @@ class Session:
             counts = np.bincount(codes[active], minlength=len(self.classes))
             if np.count_nonzero(counts >= FEWEST) < 2:
                 raise ValueError(
-                    f"Two classes with {FEWEST} rows or more have to be left, to tell them apart."
+                    f"At least two classes with {FEWEST} or more rows each must remain."
                 )
         elif edit.kind != edits_of.FAMILY and not self.is_own:
-            raise ValueError("A model that was fitted before cannot take columns in or leave out.")
+            raise ValueError(
+                "A model that was fitted before cannot add or leave out columns. Start with its "
+                "data to do so."
+            )
 
     def _apply(self, edit: Edit, job: Job) -> None:
         self.check(edit)
@@ -283,7 +288,7 @@ class Session:
         else:
             options = edits_of.options_after([*self.edits, edit], self._start_options())
             model, is_solved = self._with_options(options, before, edit, job)
-        model.summary()  # solves it
+        model.summary()  # solves the model
         job.check()
         self.edits = [*self.edits, edit]
         self.solved = [*self.solved, is_solved]
@@ -296,7 +301,7 @@ class Session:
         return {name: getattr(self.given, name) for name in ("families", "ignore")}
 
     def _without(self, edit: Edit, before: Version, codes: NDArray[np.int64]) -> Any:
-        """Return the model without rows, or with other labels for them: by sums, exactly."""
+        """Return the model without some rows, or with other labels for them; this is exact."""
         data = self.data
         assert data is not None
         model = copy.copy(before.model)
@@ -310,7 +315,7 @@ class Session:
     def _with_options(
         self, options: dict[str, Any], before: Version, edit: Edit, job: Job
     ) -> tuple[Any, bool]:
-        """Return the model with other options, and whether its rows were not needed for that."""
+        """Return the model with other options, and whether this needed no rows."""
         if edit.kind == edits_of.FAMILY:
             try:
                 return before.model.resolve(families=options["families"]), True
@@ -337,7 +342,7 @@ class Session:
         self.versions = [*self.versions, version][-MOST_KEPT:]
 
     def _judge(self, job: Job) -> None:
-        """Compute missing scores: of what is shown, and of the model before all changes."""
+        """Compute missing scores of the version that is shown, and of the first one."""
         job.makes_way = True
         versions = [self.now]
         if self.edits and self.first is not None and self.is_own:
@@ -361,7 +366,7 @@ class Session:
         return judging.out_of_fold(version.model, table, y, at, total, job)
 
     def decide(self, decision: dict[str, Any]) -> None:
-        """Set how decisions are made from probabilities."""
+        """Set the decision rule."""
         self.decision = decision
         self._write_journal()
         self.bump()
@@ -372,7 +377,7 @@ class Session:
 
 
 def told(edit: Edit) -> str:
-    """Say what is being done."""
+    """Return the title of the job for an edit."""
     return {
         edits_of.FAMILY: "Solving with another family",
         edits_of.LEAVE_OUT: "Fitting without the column",
@@ -398,7 +403,9 @@ def read(source: Any, job: Job) -> Any:
 
     table = opened.read(rows)
     if table.num_rows == 0:
-        raise TableError(f"{shown.name(opened.name)} has names of columns, but no rows.")
+        raise TableError(
+            f"{shown.name(opened.name)} has column names, but no rows. Give a table with rows."
+        )
     return table
 
 

@@ -1,4 +1,4 @@
-"""Long work in a thread of its own: one job at a time, with progress, which can be stopped."""
+"""Run long jobs in a thread, one at a time, with progress; they can be stopped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGEST = 400  # characters of an error
 
 
 class Stopped(Exception):
-    """Raised inside a job when somebody has stopped it."""
+    """Raised inside a job when it is stopped."""
 
 
 class BusyError(RuntimeError):
@@ -18,34 +18,34 @@ class BusyError(RuntimeError):
 
 
 class Job:
-    """A job: what it does, how far it has come, and whether it is to stop."""
+    """A job: its title, its progress, and whether it should stop."""
 
     def __init__(self, title: str, work: Callable[[Job], None]) -> None:
         self.title, self.work = title, work
         self.done = self.total = 0
         self.is_stopped = False
-        self.makes_way = False  # for other work, as scores do that may be computed later
+        self.makes_way = False  # for other jobs, because scores can be computed later
         self.finished = threading.Event()
 
     def start(self, total: int, title: str = "") -> None:
-        """Begin a part of the work that has so many steps; 0 if nobody knows how many."""
+        """Begin a part of the work with `total` steps; 0 if their number is unknown."""
         self.check()
         self.title = title or self.title
         self.done, self.total = 0, total
 
     def step(self, steps: int, total: int | None = None) -> None:
-        """Say that some more steps are done; raise if the job is to stop."""
+        """Report that some more steps are done; raise if the job should stop."""
         self.done += steps
         self.total = self.total if total is None else total
         self.check()
 
     def check(self) -> None:
-        """Raise if the job is to stop."""
+        """Raise if the job should stop."""
         if self.is_stopped:
             raise Stopped
 
     def shown(self) -> dict[str, Any]:
-        """Return what the page shows of it."""
+        """Return the job as the page shows it."""
         return {
             "title": self.title,
             "done": min(self.done, self.total),
@@ -55,7 +55,7 @@ class Job:
 
 
 class Worker:
-    """Runs jobs one after the other; `changed` is called whenever one ends."""
+    """Runs one job at a time; `changed` is called whenever one ends."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
@@ -67,7 +67,7 @@ class Worker:
         """Start a job; raise if another one is running."""
         with self._lock:
             if self.job is not None:
-                raise BusyError(f"Wait until this is done, or stop it: {self.job.title}.")
+                raise BusyError(f"Wait until this job is done, or stop it: {self.job.title}.")
             self.job, self.error = Job(title, work), ""
             job = self.job
         threading.Thread(target=self._finish, args=(job,), daemon=True).start()
@@ -95,10 +95,10 @@ class Worker:
 
 
 def sentence(error: BaseException) -> str:
-    """Return what an error says, in one line; the class too, if it is one that nobody foresaw."""
+    """Return an error in one line; an unexpected one with its class."""
     told = " ".join(str(error).split())[:LONGEST]
     if isinstance(error, MemoryError):
-        return "There is not enough memory for this."
+        return "There is not enough memory. Use fewer rows or columns."
     if isinstance(error, ValueError | OSError) and told:
         return told
     return f"This is a bug in genus: {type(error).__name__}: {told}"

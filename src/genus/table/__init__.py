@@ -1,4 +1,4 @@
-"""Tables: where they come from, what their columns hold, and rows as they are counted."""
+"""Tables: reading them, the plan of their columns, and rows in the form that is counted."""
 
 from genus.table.frame import Frame, Values
 from genus.table.plan import Column, Plan, look

@@ -1,7 +1,7 @@
-"""How rows differ from those that a model has counted, column by column.
+"""Measure how new rows differ from those that a model has counted, column by column.
 
-Everything is read from the counts of a model: rows by cell of each column. Symbols: p and q are the
-shares of cells then and now, n and N the numbers of values now and then.
+Only the counts of a model are needed: rows by cell of each column. Symbols: p and q are the shares
+of cells before and now, N and n the numbers of values before and now.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from genus.statistics import Array, Tally
 from genus.table.frame import Frame, Values
 from genus.table.plan import Column, shown
 
-ENOUGH = 20  # values from which on shares are told
-HALF = 0.5  # of a column that is new
-OPEN = 0.25  # share of values seen once, from which on new ones are no surprise
-OFTEN = 5  # times that a category is seen to be compared by itself
-BINS = 10  # of numbers, about
-CERTAIN = 1e-3  # probability, by chance, of the largest difference among all columns
-LEAST = 0.05  # of rows that would have to change for a column to have moved
-TOLD = 3  # examples
+ENOUGH = 20  # fewest values for which shares are compared
+HALF = 0.5  # share of unseen categories from which a column counts as new
+OPEN = 0.25  # share of values seen once from which new categories are expected
+OFTEN = 5  # rows a category needs to be compared on its own
+BINS = 10  # of numbers, approximately
+CERTAIN = 1e-3  # probability that chance alone makes any column significant
+LEAST = 0.05  # smallest share of rows that must change for a column to have moved
+TOLD = 3  # examples that a message lists
 
 
 @dataclass(frozen=True)
 class Drift:
-    """How `rows` rows differ from those of a model: its columns, those that moved most first.
+    """The drift of `rows` rows against a model: its columns, sorted by how far they moved.
 
-    `unlike` is the share of rows whose values are less usual, taken together, than those of all but
-    `expected` of the model's own rows; NaN if the model keeps no sample of them.
+    `unlike` is the share of new rows that are less likely than nearly all of the model's own rows;
+    `expected` is the share of its own rows that are. Both are NaN if the model keeps no sample.
     """
 
     rows: int
@@ -43,19 +43,19 @@ class Drift:
 
     @property
     def moved(self) -> tuple[ColumnDrift, ...]:
-        """The columns that are distributed otherwise, or half of which is new."""
+        """The columns whose distribution changed, or whose categories are mostly new."""
         return tuple(one for one in self.columns if one.has_moved or one.is_new)
 
     def __str__(self) -> str:
         moved = self.moved
         told = f"{len(moved)} of {len(self.columns)} columns moved."
-        told = told if moved else "No column moved further than chance explains."
+        told = told if moved else "No column moved more than chance explains."
         lines = [f"{self.rows:,} rows. {told}"]
         if np.isfinite(self.unlike):
             lines.append(
-                f"{100 * self.unlike:.3g} % of rows are less usual than "
-                f"{100 - 100 * self.expected:.3g} % of the model's own; "
-                f"{100 * self.expected:.3g} % are expected."
+                f"{100 * self.unlike:.3g} % of rows are less likely than "
+                f"{100 - 100 * self.expected:.3g} % of the model's own rows "
+                f"(expected: {100 * self.expected:.3g} %)."
             )
         if self.columns:
             width = min(max(6, *(len(one.name) for one in self.columns)), 32)
@@ -73,7 +73,7 @@ class Drift:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The columns as a notebook shows them."""
+        """Return the columns as an HTML table for notebooks."""
         head = ["column", "moved", "unseen", "missing", "before", ""]
         rows = [
             (
@@ -91,12 +91,13 @@ class Drift:
 
 @dataclass(frozen=True)
 class ColumnDrift:
-    """How a column differs: the share of values that are `unseen`, and how far it has `moved`.
+    """The drift of one column: the share of `unseen` values, and how far it has `moved`.
 
-    A category is unseen if the model never counted it, a number if it is beyond all that were.
-    `moved` is the total variation distance of p and q, ½ Σ|p - q|: the share of rows that would
-    have to change. `is_sure` says that chance does not explain it. `expected` is the share of new
-    values that the model would expect (Good and Turing's estimate: values seen once, of all).
+    A category is unseen if the model never counted it, a number if it is outside the range that was
+    counted. `moved` is the total variation distance of p and q, ½ Σ|p - q|: the share of rows that
+    would have to change. `is_sure` is true if chance does not explain the distance. `expected` is
+    the share of new values to be expected (the Good-Turing estimate: the share of values that were
+    seen once).
     """
 
     name: str
@@ -113,34 +114,37 @@ class ColumnDrift:
 
     @property
     def is_open(self) -> bool:
-        """Whether so many categories were seen once that new ones are no surprise."""
+        """Whether so many categories were seen only once that new ones are to be expected."""
         return self.kind == "category" and self.expected >= OPEN
 
     @property
     def is_new(self) -> bool:
-        """Whether half of its categories are new, though few should be."""
+        """Whether at least half of the values are unseen categories, although few are expected."""
         surprising = self.kind == "category" and not self.is_open
         return surprising and self.values >= ENOUGH and self.unseen >= HALF
 
     @property
     def has_moved(self) -> bool:
-        """Whether the column is distributed otherwise than it was."""
+        """Whether the distribution of the column changed."""
         gone = abs(self.missing - self.missing_before) > LEAST and self.values >= ENOUGH
         return (self.is_sure and self.moved > LEAST) or gone
 
     def __str__(self) -> str:
-        """What is new in the column, in one sentence."""
+        """Return a sentence about the unseen values of the column."""
         listed = ", ".join(self.examples)
         if self.kind == "number":
-            return f"{100 * self.unseen:.3g} % of column {self.name!r} is beyond all that was seen."
+            return (
+                f"{100 * self.unseen:.3g} % of column {self.name!r} is outside the range that the "
+                "model has seen."
+            )
         return (
-            f"{100 * self.unseen:.3g} % of column {self.name!r} was never seen, such as {listed}."
-            f"{self.hint}"
+            f"{100 * self.unseen:.3g} % of column {self.name!r} are categories that the model "
+            f"has never seen, such as {listed}.{self.hint}"
         )
 
 
 def of_frame(frame: Frame, cells: Tally, total: float) -> list[ColumnDrift]:
-    """How each column but texts differs from what was counted of a `total` of rows."""
+    """Compare each column except texts with the counts of `total` rows."""
     columns = list(counted(frame, cells))
     return [
         (of_categories if column.kind == "category" else of_numbers)(
@@ -151,7 +155,7 @@ def of_frame(frame: Frame, cells: Tally, total: float) -> list[ColumnDrift]:
 
 
 def counted(frame: Frame, cells: Tally) -> Iterator[tuple[Column, Any, Any, Array]]:
-    """Columns that have counts, but texts: their values now, and their cells and counts then."""
+    """Yield each counted column except texts: its values now, and its cells and counts before."""
     every = zip(frame.plan.used, frame.columns, strict=True)
     plain = [(column, values) for column, values in every if column.kind != "text"]
     counts = cells["rows"].sum(axis=0) if len(cells.classes) else np.zeros(0)
@@ -164,7 +168,7 @@ def counted(frame: Frame, cells: Tally) -> Iterator[tuple[Column, Any, Any, Arra
 
 
 def edges_of(axis: Any, counts: Array) -> Any:
-    """The cells at which bins of about as many numbers each end."""
+    """Return the cells at which bins with about equal counts end."""
     share = np.cumsum(counts) / counts.sum()
     cuts = np.unique(np.searchsorted(share, np.arange(1, BINS) / BINS))
     return axis[cuts[cuts < len(axis)]]
@@ -173,14 +177,14 @@ def edges_of(axis: Any, counts: Array) -> Any:
 def of_categories(
     column: Column, values: Values, axis: Any, counts: Array, total: float, columns: int
 ) -> ColumnDrift:
-    """How categories differ."""
+    """Compare a column of categories."""
     there = values.codes[values.codes >= 0]
     now = np.bincount(there, minlength=len(values.names)).astype(float)
     at = labels.find(values.names, axis)
     strange = at < 0
     beside = np.bincount(at[~strange], weights=now[~strange], minlength=len(axis))
     new = float(now[strange].sum())
-    often = counts >= OFTEN  # what was seen less often may as well be new
+    often = counts >= OFTEN  # rarer ones are pooled with the unseen
     moved, sure = difference(
         np.append(beside[often], beside[~often].sum() + new),
         np.append(counts[often], counts[~often].sum()),
@@ -205,19 +209,19 @@ def of_categories(
 
 
 def hint_of(names: Sequence[str], axis: Any) -> str:
-    """What may have gone wrong with names that are not on an axis."""
+    """Return a hint if an unseen name differs from a known one only by case or spaces."""
     known = {str(name).strip().lower(): name for name in axis.tolist()}
     for name in names:
         same = known.get(name.strip().lower())
         if same is not None:
-            return f" It was {shown(same)} when the model was fitted: write it as it was."
+            return f" The model was fitted with {shown(same)}: use the same spelling."
     return ""
 
 
 def of_numbers(
     column: Column, values: Array, axis: Any, counts: Array, total: float, columns: int
 ) -> ColumnDrift:
-    """How numbers differ, in bins of about as many of those that were counted."""
+    """Compare a column of numbers, in bins that held about equal counts before."""
     there = values[~np.isnan(values)]
     keys = column.grid.keys(there)
     beyond = (keys < axis[0]) | (keys > axis[-1])
@@ -239,16 +243,16 @@ def of_numbers(
 
 
 def log_shares(frame: Frame, cells: Tally, total: float) -> Array:
-    """How usual each row is, (m,): the sum over columns of the log share of its bin among all rows.
+    """Return how likely each row is, (m,): the sum over columns of the log share of its bin.
 
-    Bins are as coarse as those that columns are compared by; a number beyond all that were counted
-    is in a bin of its own, and so is a missing value.
+    The bins are the coarse ones that columns are compared by. Numbers outside the range that was
+    counted have a bin of their own, and so have missing values.
     """
     score = np.zeros(len(frame))
     for column, values, axis, counts in counted(frame, cells):
         if column.kind == "category":
             often = counts >= OFTEN
-            place = np.append(np.cumsum(often) * often, 0)  # 0 is for all that is rare or new
+            place = np.append(np.cumsum(often) * often, 0)  # 0 is for rare and unseen categories
             at = np.append(place[labels.find(values.names, axis)], len(axis) + 1)[values.codes]
             shares = np.bincount(place[:-1], counts, len(axis) + 2)
         else:
@@ -264,9 +268,10 @@ def log_shares(frame: Frame, cells: Tally, total: float) -> Array:
 
 
 def difference(now: Array, before: Array, columns: int) -> tuple[float, bool]:
-    """The distance of two distributions, and whether chance does not explain it.
+    """Return the total variation distance of two distributions, and whether it is significant.
 
-    By the χ² test of two samples, with CERTAIN divided among all columns (Bonferroni).
+    The test is the χ² test of two samples, at level CERTAIN divided by the number of columns
+    (Bonferroni).
     """
     from scipy.special import chdtrc
 
@@ -282,8 +287,8 @@ def difference(now: Array, before: Array, columns: int) -> tuple[float, bool]:
 
 
 def warn_of_new(frame: Frame, cells: Tally, total: float) -> None:
-    """Warn of columns half of which was never seen."""
+    """Warn of columns in which at least half of the values are unseen categories."""
     if len(frame) >= ENOUGH:
         for one in of_frame(frame, cells, total):
             if one.is_new:
-                warn(f"{one} Give it as it was, or fit again with such rows.")
+                warn(f"{one} Encode the column as before, or fit again with such rows.")

@@ -1,4 +1,4 @@
-"""Rows of a table as they are counted: a column of numbers, of codes, or of texts for each."""
+"""Rows of a table in the form in which they are counted: numbers, codes or texts by column."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from genus.table.plan import NOTHING, Column, Plan, as_numbers, plain, shown
 from genus.table.read.sources import TableError
 from genus.text import Texts
 
-MANY = 16  # cells of a column of categories, about
-SHOWN = 60  # characters of a text
+MANY = 16  # cells of a column of categories, approximately
+SHOWN = 60  # characters of a text in a message
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Categories: `codes` (m,), -1 where missing, and the text that each stands for."""
+    """A column of categories: `codes` (m,), -1 where missing, are positions in `names`."""
 
     codes: NDArray[np.int64]
     names: NDArray[Any]
@@ -34,17 +34,17 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """m rows, by the columns that a plan uses: float64 (NaN where missing), Values or Texts."""
+    """m rows of the columns that a plan uses: float64 (NaN where missing), Values or Texts."""
 
     plan: Plan
     columns: tuple[Any, ...]
     rows: int
 
-    dtype = np.dtype(object)  # as a matrix of columns of all kinds would have it
+    dtype = np.dtype(object)  # what NumPy code that expects a matrix sees
 
     @classmethod
     def of(cls, table: Any, plan: Plan) -> Frame:
-        """The rows of an Arrow table or batch."""
+        """Convert an Arrow table or batch."""
         plan.require_columns(table.schema.names)
         columns = tuple(converted(table.column(c.name), c) for c in plan.used)
         return cls(plan, columns, table.num_rows)
@@ -57,18 +57,18 @@ class Frame:
         return self.rows
 
     def __getitem__(self, rows: Any) -> Frame:
-        """Some rows: a slice, or numbers in ascending order."""
+        """Return some rows, given as a slice or as row numbers in ascending order."""
         columns = tuple(taken(column, rows) for column in self.columns)
         size = len(range(*rows.indices(self.rows))) if isinstance(rows, slice) else len(rows)
         return Frame(self.plan, columns, size)
 
     @property
     def width(self) -> int:
-        """About how many sums a class takes."""
+        """The approximate number of sums for each class."""
         return 4096 + sum(len(column.edges) + MANY for column in self.plan.used) ** 2
 
     def values(self) -> NDArray[Any]:
-        """The values of all columns, (m, n), as a message shows them."""
+        """Return the values of all columns, (m, n), as a message shows them."""
         out = np.full(self.shape, None, dtype=object)
         for j, column in enumerate(self.columns):
             if isinstance(column, Values):
@@ -83,7 +83,7 @@ class Frame:
 
     @staticmethod
     def to_arrow(X: NDArray[Any], plan: Plan) -> Any:
-        """Values (m, n) of the columns in use, as an Arrow table of their first types."""
+        """Convert values (m, n) of the columns in use to an Arrow table of their original types."""
         import pyarrow as pa
 
         columns = {c.name: back(X[:, j].tolist(), c) for j, c in enumerate(plan.used)}
@@ -91,14 +91,14 @@ class Frame:
 
 
 def taken(column: Any, rows: Any) -> Any:
-    """Some rows of a column."""
+    """Return some rows of a column."""
     if isinstance(column, Values) or (isinstance(column, Texts) and not isinstance(rows, slice)):
         return column.take(rows)
     return column[rows]
 
 
 def converted(values: Any, column: Column) -> Any:
-    """An Arrow column as it is counted."""
+    """Convert an Arrow column to the form in which it is counted."""
     if column.kind == "number":
         return as_numbers(values, column.name, column.type, column.written, column.unit)
     import pyarrow as pa
@@ -125,7 +125,7 @@ def converted(values: Any, column: Column) -> Any:
 
 
 def as_text(values: Any, column: Column) -> Any:
-    """Arrow values as strings: whole numbers without a point, truths as true and false."""
+    """Convert Arrow values to strings; 3.0 becomes "3", and booleans "true" and "false"."""
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -138,14 +138,14 @@ def as_text(values: Any, column: Column) -> Any:
     if pt.is_nested(kind):
         example = f" ({shown(values[0].as_py())})" if len(values) else ""
         raise TableError(
-            f"Column {column.name!r} held {column.type} when the model was fitted, and holds "
-            f"{kind}{example} now. Give it as it was, or fit again."
+            f"Column {column.name!r} held {column.type} when the model was fitted, but now "
+            f"holds {kind}{example}. Convert it to {column.type}, or fit again."
         )
     return values.cast(pa.large_string())
 
 
 def back(values: list[Any], column: Column) -> Any:
-    """Values, None where missing, as an Arrow array of the type that the column was seen with."""
+    """Convert values (None where missing) to an Arrow array of the column's original type."""
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -172,19 +172,19 @@ def back(values: list[Any], column: Column) -> Any:
 
 
 def as_date(days: float) -> str:
-    """Days since 1970 as a date, with the time of day if there is one."""
+    """Convert days since 1970 to a date, with the time of day if there is one."""
     moment = np.datetime64("1970-01-01", "us") + np.timedelta64(round(days * 86_400e6), "us")
     text = str(moment)
     return text[:10] if text.endswith("T00:00:00.000000") else text[:19].replace("T", " ")
 
 
 def info(kind: Any) -> Any:
-    """The limits of an Arrow type of whole numbers."""
+    """Return the limits of an Arrow integer type."""
     return np.iinfo(kind.to_pandas_dtype())
 
 
 def clamped(value: int, kind: Any) -> int:
-    """A whole number within the limits of its type; floats know only some of them."""
+    """Clamp an integer to the limits of its type; a rounded float may exceed them."""
     return min(max(value, int(info(kind).min)), int(info(kind).max))
 
 
@@ -195,7 +195,7 @@ def rounded(numbers: Any) -> Any:
 
 
 def cast(strings: Any, name: str) -> Any:
-    """Strings as another type, if they can be."""
+    """Cast strings to another type if possible; otherwise return them unchanged."""
     import pyarrow as pa
 
     kind = arrow_type(name)
@@ -206,7 +206,7 @@ def cast(strings: Any, name: str) -> Any:
 
 
 def arrow_type(name: str) -> Any:
-    """The Arrow type of a name such as int64 or timestamp[us]; None if it is of another kind."""
+    """Return the Arrow type with a name such as int64 or timestamp[us]; None for nested types."""
     import pyarrow as pa
 
     unit = re.fullmatch(r"(timestamp|time32|time64|duration)\[(\w+)(?:, tz=(.*))?\]", name)

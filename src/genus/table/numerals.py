@@ -1,8 +1,8 @@
-"""Numbers and dates as people write them, and how a column of them is read.
+"""Read numbers and dates in the many ways that people write them.
 
-One value may be read in two ways: 1,358 is more than a thousand or less than two, 12/05/2020 is in
-May or in December. All values of a column together tell which, and the plan of a table keeps the
-answer, so that a single value is read the same way ever after.
+A single value may be ambiguous: 1,358 can be more than a thousand or less than two, and 12/05/2020
+can be in May or in December. So the reading is decided from all values of a column, and the plan of
+the table keeps it. Later values are read in the same way.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ MONTH = re.compile(
 )
 SCALES = {"%": 0.01, "k": 1e3, "m": 1e6, "b": 1e9}
 CURRENCIES = "$€£¥"
-CENTURY = 69  # two digits of a year from here on are of the last century, as POSIX has it
+CENTURY = 69  # two-digit years from here on belong to the previous century, as in POSIX
 
 
 def written(thousands: str, decimal: str) -> re.Pattern[str]:
-    """The pattern of numbers by what separates thousands and decimals: signs, units, brackets."""
+    """Return the pattern of numbers with signs, units and brackets, for the given separators."""
     digits = rf"([1-9]\d{{0,2}}({thousands}\d{{3}})+|\d+)?({decimal}\d+)?"
     money = f"[{CURRENCIES}]"
     return re.compile(rf"(\(\s*)?[+-]?\s*{money}?\s*[+-]?{digits}\s*{money}?\s*[%kKmMbB]?(\s*\))?$")
@@ -63,14 +63,14 @@ NOTES = {
 
 
 def all_match(strings: Any, pattern: re.Pattern[str]) -> bool:
-    """Whether all strings are what a pattern says."""
+    """Return whether all strings match a pattern."""
     import pyarrow.compute as pc
 
     return bool(pc.all(pc.match_substring_regex(strings, f"^(?:{pattern.pattern})")).as_py())
 
 
 def reading_of(strings: Any) -> str | None:
-    """How a column of trimmed strings, none of them null, is read: "" if plainly, None if not.
+    """Return how to read a column of trimmed, non-null strings: "" if plain, None if not numeric.
 
     >>> reading_of(arrow.strings(["$1,357.72", "(12)", "1.4k"]))
     'decimal points'
@@ -95,7 +95,7 @@ def reading_of(strings: Any) -> str | None:
 
 
 def is_month_first(strings: Any) -> bool:
-    """Whether dates that may be read with either first are of the American kind: with slashes."""
+    """Return whether ambiguous dates have the month first: those with slashes do, as in the US."""
     import pyarrow.compute as pc
 
     slashes = bool(pc.any(pc.match_substring(strings, "/")).as_py())
@@ -103,7 +103,7 @@ def is_month_first(strings: Any) -> bool:
 
 
 def is_read_by(strings: Any, how: str) -> bool:
-    """Whether all strings can be read in a way."""
+    """Return whether all strings can be read in the given way."""
     try:
         read(strings, how)
     except ValueError:
@@ -112,9 +112,9 @@ def is_read_by(strings: Any, how: str) -> bool:
 
 
 def read(strings: Any, how: str) -> Any:
-    """Trimmed strings as float64 in a given way, null where they are; dates as days since 1970.
+    """Read trimmed strings as float64 in the given way; dates become days since 1970.
 
-    Raises ValueError if one of them cannot be read so.
+    Raises ValueError if one of them cannot be read in this way.
     """
     import pyarrow as pa
 
@@ -124,7 +124,7 @@ def read(strings: Any, how: str) -> Any:
         import pyarrow.compute as pc
 
         if not all_match(strings.drop_null(), ISO_DATE):
-            raise ValueError("these are no dates")
+            raise ValueError("these are not dates")
         moments = pc.utf8_rtrim(strings, "Z").cast(pa.timestamp("us")).cast(pa.int64())
         return pc.divide(moments.cast(pa.float64(), safe=False), 86_400e6)
     if how in DATES:
@@ -133,12 +133,12 @@ def read(strings: Any, how: str) -> Any:
 
 
 def read_numbers(strings: Any, how: str) -> Any:
-    """Numbers with thousands, currencies, percent, k, M and B, and negative ones in brackets."""
+    """Read numbers that may have separators, currencies, %, k, M, B, or brackets if negative."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if not all_match(strings.drop_null(), NUMBERS[how]):
-        raise ValueError("these are no numbers")
+        raise ValueError("these are not numbers")
     bare = pc.replace_substring_regex(strings, rf"[\s{CURRENCIES}()%kKmMbB+]", "")
     if how == COMMA:
         bare = pc.replace_substring(bare, ".", "")
@@ -158,7 +158,7 @@ def read_numbers(strings: Any, how: str) -> Any:
 
 
 def read_dates(strings: Any, how: str) -> Any:
-    """Dates by the order of their parts, with the time of day if there is one; NaN for null."""
+    """Read dates by the order of their parts, with the time of day if given; NaN for null."""
     there = np.asarray(strings.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
     own = strings.drop_null()
     if how == NAMED:
@@ -178,7 +178,7 @@ def read_dates(strings: Any, how: str) -> Any:
 
 
 def extracted(strings: Any, pattern: re.Pattern[str]) -> dict[str, Any]:
-    """The named parts of strings; raises ValueError if one of them does not match."""
+    """Return the named groups of a pattern; raise ValueError if a string does not match."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -186,12 +186,12 @@ def extracted(strings: Any, pattern: re.Pattern[str]) -> dict[str, Any]:
         strings = strings.combine_chunks()
     found = pc.extract_regex(strings, f"^(?:{pattern.pattern})")
     if found.null_count or len(strings) == 0:
-        raise ValueError("these are no dates")
+        raise ValueError("these are not dates")
     return {field.name: found.field(i) for i, field in enumerate(found.type)}
 
 
 def numbers_in(strings: Any) -> NDArray[Any]:
-    """Digits as numbers, 0 where there are none."""
+    """Convert digits to numbers, and empty strings to 0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -200,19 +200,19 @@ def numbers_in(strings: Any) -> NDArray[Any]:
 
 
 def month_numbers(names: Any) -> NDArray[Any]:
-    """The numbers of months by their English names; raises ValueError if one is none."""
+    """Return the numbers of months by their English names; raise ValueError for other names."""
     import pyarrow.compute as pc
 
     lower = pc.utf8_lower(names)
     if not all_match(lower, MONTH):
-        raise ValueError("these are no months")
+        raise ValueError("these are not months")
     short = pc.utf8_slice_codeunits(lower, 0, 3)
     at = pc.index_in(short, value_set=arrow.strings(MONTHS).cast(short.type))
     return np.asarray(at.to_numpy(zero_copy_only=False), dtype=np.float64) + 1
 
 
 def days_of(year: NDArray[Any], month: NDArray[Any], day: NDArray[Any]) -> NDArray[np.float64]:
-    """Days since 1970; raises ValueError of a 30th of February."""
+    """Return days since 1970; raise ValueError for dates such as 30 February."""
     if ((month < 1) | (month > 12) | (day < 1)).any():
         raise ValueError("there is no such day")
     months = ((year - 1970) * 12 + month - 1).astype(np.int64).astype("datetime64[M]")
@@ -223,7 +223,7 @@ def days_of(year: NDArray[Any], month: NDArray[Any], day: NDArray[Any]) -> NDArr
 
 
 def time_of(parts: dict[str, Any]) -> NDArray[np.float64]:
-    """The time of day, as a share of it."""
+    """Return the time of day as a fraction of a day."""
     import pyarrow.compute as pc
 
     hour, minute, second = (numbers_in(parts[name]) for name in ("hour", "minute", "second"))

@@ -1,7 +1,7 @@
-"""What the columns of a table hold: numbers, categories or texts, or nothing to learn from.
+"""The plan of a table: whether each column holds numbers, categories or texts, or is left out.
 
-Decided by a first look at some rows, before anything is counted, and kept in the model: rows are
-read the same way ever after.
+The plan is made from a first look at some rows, before anything is counted. The model keeps it, and
+reads all later rows in the same way.
 """
 
 from __future__ import annotations
@@ -23,33 +23,42 @@ from genus.text import Texts, Tokenizer
 
 Array = NDArray[np.float64]
 CONSTANT = "holds one value only"
-NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # where a value is missing
-MARKS = (*NOTHING, "None", "none", "-", ".")  # where a number is; as categories these say something
-WORDS = 3.0  # on average, from which on a column of strings that differ is one of texts
-DISTINCT = 0.5  # the share of values that differ in a column of texts
-MOST_PAIRED = 64  # categories of a column that is counted together with others
-MOST_CELLS, FEWEST_CELLS = 38, 4  # of a column of numbers that is, about
-CELLS_BEYOND = 5  # for numbers that are missing, or beyond those that were looked at
-MOST_SLOTS = 1000  # cells of all columns together
-MOST_SUMS = 1 << 24  # of pairs of cells, by class
-MOST_WORDS = 1 << 21  # of a column of texts, or pairs of them, times classes: some 800 bytes each
-BITS = 18  # of the buckets that words hash to if they are more
-MOST_READ = 20_000  # texts that tell how many words there are
-MANY_ROWS = 10_000_000  # of a table whose length is not known
-ENOUGH = 20  # rows from which on values that all differ identify their rows
+NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # missing values
+MARKS = (
+    *NOTHING,
+    "None",
+    "none",
+    "-",
+    ".",
+)  # missing numbers; the last four are categories
+WORDS = 3.0  # mean number of words from which a column of mostly distinct strings holds texts
+DISTINCT = 0.5  # share of distinct values from which a column holds texts
+MOST_PAIRED = 64  # most categories of a column that is counted in pairs
+MOST_CELLS, FEWEST_CELLS = (
+    38,
+    4,
+)  # cells of a paired column of numbers, approximately
+CELLS_BEYOND = 5  # for missing numbers, and numbers outside the range of the first look
+MOST_SLOTS = 1000  # cells of all paired columns together
+MOST_SUMS = 1 << 24  # counts of pairs of cells, over all classes
+MOST_WORDS = 1 << 21  # words, or pairs of words, times classes: about 800 bytes each
+BITS = 18  # of the hash buckets for columns with more words
+MOST_READ = 20_000  # texts from which the number of words is estimated
+MANY_ROWS = 10_000_000  # assumed length of a table of unknown length
+ENOUGH = 20  # fewest rows for which all-distinct values count as row identifiers
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its `name`, what it holds (`kind`), and its Arrow `type` when it was first seen.
+    """A column: its `name`, what it holds (`kind`), and its original Arrow `type`.
 
-    `note` says how it is read, or why it is left out (kind ""). Numbers are counted by the cells of
-    a `grid`, and `unit` is "days" of dates and "seconds" of times. `paired`: whether it is counted
-    together with other columns, numbers by the coarser cells between `edges`, and of categories
-    those whose hashes are `known`, others as one. `unseen`: it held nothing so far, so that other
-    rows may tell what it holds. `runs`: pairs of words of a text are counted; `bits`: its words are
-    counted in 2^bits buckets that they hash to, if not 0. `written`: how text is read as numbers or
-    dates (`genus.table.numerals`), if not plainly.
+    `note` says how it is read, or why it is left out (kind ""). Numbers are counted in the cells of
+    a `grid`; `unit` is "days" for dates and "seconds" for times. If the column is `paired`, it is
+    counted together with other columns: numbers in the coarser cells between `edges`, categories by
+    themselves if their hashes are `known`, and all other categories as one. `unseen` means that it
+    has held no value so far, so that later rows may decide its kind. If `runs`, pairs of words are
+    counted in texts; if `bits` is not 0, words are counted in 2^bits hash buckets. `written` says
+    how text is read as numbers or dates (`genus.table.numerals`), "" if plainly.
     """
 
     name: str
@@ -72,7 +81,7 @@ class Column:
         return self.unit == "days"
 
     def common(self, other: Column) -> Column:
-        """How both can be counted: by the coarser cells; raises if they hold different things."""
+        """Return the coarser column, by which both can be counted; raise if the kinds differ."""
         if self.unseen or other.unseen:
             return other if self.unseen else self
         if not (self.kind and other.kind):
@@ -80,12 +89,12 @@ class Column:
         if self.kind != other.kind:
             raise ValueError(
                 f"Column {self.name!r} is a {self.kind} on one side and a {other.kind} on the "
-                "other. Fit one like the other (like=)."
+                "other. Fit one model with the plan of the other (like=)."
             )
         if (self.runs, self.bits) != (other.runs, other.bits):
             raise ValueError(
-                f"The texts of column {self.name!r} are counted in two ways, for one side has more "
-                "of them. Fit both by one plan (like=, or genus plan)."
+                f"The texts of column {self.name!r} are counted in two ways, because one side "
+                "has more of them. Fit both with one plan (like=, or genus plan)."
             )
         grid = self.grid.common(other.grid)
         edges = np.array(sorted(set(self.edges) & set(other.edges)))
@@ -106,7 +115,8 @@ class Column:
 class Plan:
     """How the rows of a table are read: its columns, in order, and the name of the target.
 
-    `joined`: it was made of several plans, and has only the cells that all of them have.
+    `joined` means that it was made from several plans, and has only the cells that all of them
+    share.
     """
 
     columns: tuple[Column, ...]
@@ -123,11 +133,11 @@ class Plan:
 
     @property
     def left_out(self) -> tuple[Column, ...]:
-        """The columns that are not."""
+        """The columns that are not counted."""
         return tuple(column for column in self.columns if not column.kind)
 
     def require(self) -> None:
-        """Raise if no column is in use, and say why none is."""
+        """Raise if no column is in use, with the reasons."""
         if not self.used:
             told = "; ".join(f"{c.name!r} {c.note}" for c in self.left_out[:5])
             raise TableError(f"No column is left to learn from: {told or 'there is none'}.")
@@ -139,12 +149,12 @@ class Plan:
             listed = ", ".join(map(repr, missing[:10]))
             which, are, it = ("columns", "are", "them") if missing[1:] else ("column", "is", "it")
             raise TableError(
-                f"The {which} {listed} {are} missing; the model was fitted with {it}. Add {it}; "
-                "values that are not known may be left empty."
+                f"The {which} {listed} {are} missing; the model was fitted with {it}. Add "
+                f"{it}; leave unknown values empty."
             )
 
     def refuse_other_target(self, other: Plan) -> None:
-        """Raise if the two plans are for predicting different columns."""
+        """Raise if the two plans have different targets."""
         targets = {plan.target for plan in (self, other)} - {None}
         if len(targets) > 1:
             named = " and ".join(map(repr, sorted(map(str, targets))))
@@ -153,9 +163,9 @@ class Plan:
             )
 
     def common(self, other: Plan) -> Plan:
-        """The plan by which what both have counted can be added, whatever their order.
+        """Return the plan by which the counts of both can be added; their order does not matter.
 
-        A column that one of them does not have is missing in its rows.
+        If only one of them has a column, it counts as missing in the rows of the other.
         """
         mine, theirs = ({c.name: c for c in plan.columns} for plan in (self, other))
         both = {c.name for c in self.used} & {c.name for c in other.used}
@@ -164,7 +174,7 @@ class Plan:
                 f"The two models have no column in common: {listed(self)} on one side, "
                 f"{listed(other)} on the other. Merge models of the same table."
             )
-        # One order whichever plan comes first: theirs if it is the same, else by name.
+        # The order must not depend on which plan comes first: keep a common one, else sort by name.
         names = list(mine) if list(mine) == list(theirs) else sorted({*mine, *theirs})
         columns = tuple(
             mine[name].common(theirs[name])
@@ -176,7 +186,7 @@ class Plan:
 
 
 def listed(plan: Plan) -> str:
-    """The first columns of a plan, for messages."""
+    """Return the first columns of a plan, for messages."""
     names = [repr(column.name) for column in plan.used]
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
@@ -189,16 +199,16 @@ def look(
     classes: int = 2,
     total: int | None = None,
 ) -> Plan:
-    """The plan for tables like this one, an Arrow table of some of the rows.
+    """Make the plan for tables like this one, an Arrow table of some of the rows.
 
-    `kinds` says what columns hold, where that is not to be decided, and `ignored` are left out.
-    `classes` is how many there are, about, and `total` how many rows, if that is known.
+    `kinds` gives the kinds of columns that are not to be guessed; `ignored` columns are left out.
+    `classes` is the approximate number of classes, and `total` the number of rows, if known.
     """
     kinds = kinds or {}
     for name in [*kinds, *ignored]:
         if name not in table.column_names:
             shown = ", ".join(map(repr, table.column_names[:20]))
-            raise TableError(f"There is no column {name!r}. There are {shown}.")
+            raise TableError(f"There is no column {name!r}. The columns are {shown}.")
     seen = [
         unread(name, str(table.schema.field(name).type), "left out on request")
         if name in ignored
@@ -214,10 +224,10 @@ def look(
 
 
 def bounded(column: Column, values: Any, classes: int, total: int | None) -> Column:
-    """A column whose texts are counted in bounded memory, whatever other rows hold.
+    """Return a column whose texts can be counted in bounded memory, whatever later rows hold.
 
-    The numbers of different words and pairs grow as a power of the number of texts (Heaps' law),
-    which half of the texts that were looked at and all of them tell.
+    The numbers of distinct words and pairs grow as a power of the number of texts (Heaps' law). The
+    exponent is estimated from half of the texts and all of them.
     """
     if column.kind != "text":
         return column
@@ -246,9 +256,9 @@ def bounded(column: Column, values: Any, classes: int, total: int | None) -> Col
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A column without its cells yet: hashes of its categories if they are few, or its numbers.
+    """A column before its cells are chosen: its numbers, or the hashes of its categories if few.
 
-    `weights` are those of the numbers, if they do not all count the same.
+    `weights` are those of the numbers, if they differ.
     """
 
     column: Column
@@ -258,12 +268,12 @@ class Seen:
 
 
 def unread(name: str, type: str, note: str, unseen: bool = False) -> Seen:
-    """A column that is left out."""
+    """Make a column that is left out."""
     return Seen(Column(name, "", type, note, unseen=unseen))
 
 
 def looked_at(name: str, values: Any, asked: str | None) -> Seen:
-    """What a column holds, from some of its values."""
+    """Decide what a column holds, from some of its values."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.types as pt
@@ -281,14 +291,14 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
         return unread(name, told, "holds nothing", unseen=True)
     odd = pt.is_nested(type) or pt.is_binary(type) or pt.is_large_binary(type)
     if odd or pt.is_interval(type) or pt.is_fixed_size_binary(type):
-        return unread(name, told, f"holds {told}, which says nothing here")
+        return unread(name, told, f"holds {told}, which cannot be used")
     if kind == "":
         kind, note = kind_and_note(there)
     if kind == "":
         return unread(name, told, note)
     distinct = pc.count_distinct(there).as_py()
     if distinct < 2 and len(there) == len(values) and not asked:
-        note = CONSTANT  # other rows may hold another
+        note = CONSTANT  # later rows may hold other values
     if kind != "number":
         if kind == "category" and distinct > MOST_PAIRED:
             note = "; ".join(filter(None, [note, f"{distinct:,} categories"]))
@@ -305,7 +315,7 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
 
 
 def unit_of(type: Any) -> str:
-    """What a column of numbers of a type counts: "days" of dates, "seconds" of times, else ""."""
+    """Return the unit of an Arrow type: "days" for dates, "seconds" for times, else ""."""
     import pyarrow.types as pt
 
     if not pt.is_temporal(type):
@@ -314,15 +324,16 @@ def unit_of(type: Any) -> str:
 
 
 def cut_into_cells(seen: Sequence[Seen], classes: int) -> Iterator[Column]:
-    """Which columns are counted in pairs, and by which cells: as many as there is room for.
+    """Choose which columns are counted in pairs, and their cells; yield all columns.
 
-    A column of one value has nothing to say with others.
+    There are as many cells as memory allows. A column with one value cannot depend on others, so it
+    is not paired.
     """
     room = min(MOST_SLOTS, int(np.sqrt(MOST_SUMS / max(classes, 1))))
     varies = [one.column.note != CONSTANT for one in seen]
     few = [j for j, one in enumerate(seen) if one.known and varies[j]]
     few.sort(key=lambda j: (len(seen[j].known), seen[j].column.name))
-    taken = np.cumsum([2 + len(seen[j].known) for j in few])  # and missing, and others
+    taken = np.cumsum([2 + len(seen[j].known) for j in few])  # 2: missing, others
     paired = set(few[: int((taken <= room).sum())])
     left = room - (int(taken[len(paired) - 1]) if paired else 0)
     numeric = [j for j, one in enumerate(seen) if one.numbers is not None and varies[j]]
@@ -338,12 +349,12 @@ def cut_into_cells(seen: Sequence[Seen], classes: int) -> Iterator[Column]:
 
 
 def hashed(name: str) -> int:
-    """Sixteen bits of a category: enough to know it again among a few, and to tell no one else."""
+    """Return 16 bits of a category's hash: they recognise it among a few, and do not reveal it."""
     return zlib.crc32(name.encode("utf-8", "surrogatepass")) & 0xFFFF
 
 
 def kind_and_note(there: Any) -> tuple[str, str]:
-    """What values, none of them null, are; and why, where that needs saying."""
+    """Return the kind of non-null values, and a note if the choice needs a reason."""
     import pyarrow.compute as pc
     import pyarrow.types as pt
 
@@ -359,7 +370,7 @@ def kind_and_note(there: Any) -> tuple[str, str]:
     if pt.is_floating(type) or pt.is_decimal(type):
         return "number", ""
     if not arrow.is_text(type):
-        return "", f"holds {type}, which says nothing here"
+        return "", f"holds {type}, which cannot be used"
     distinct = pc.count_distinct(there).as_py()
     rest = unmarked(there)
     reading = reading_of(rest)
@@ -382,15 +393,15 @@ def is_time(type: Any) -> bool:
 
 
 def is_row_number(values: Any) -> bool:
-    """Whether whole numbers, sorted, go up by the same step."""
+    """Return whether whole numbers, sorted, go up by the same step."""
     if len(values) < ENOUGH:
         return False
     steps = np.diff(np.sort(values.to_numpy()).astype(np.float64))
-    return bool(steps[0] > 0 and (steps == steps[0]).all())  # of every other row, by two
+    return bool(steps[0] > 0 and (steps == steps[0]).all())  # any step: rows may be thinned
 
 
 def unmarked(values: Any) -> Any:
-    """Texts, trimmed, without those that say that a value is missing."""
+    """Trim texts, and drop those that mark missing values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -399,22 +410,22 @@ def unmarked(values: Any) -> Any:
 
 
 def marks() -> Any:
-    """What people write where a number is missing."""
+    """Return the texts that mark missing numbers."""
     return arrow.strings(MARKS)
 
 
 def plain(name: str) -> str:
-    """A category; True and TRUE are true, as they would be if they were no text."""
+    """Return a category; True and TRUE become true, like Boolean values."""
     return name.lower() if name.lower() in ("true", "false") else name
 
 
 def as_numbers(
     values: Any, name: str, learned: str, written: str = "", unit: str | None = None
 ) -> Any:
-    """Arrow values as float64, NaN where missing or infinite; dates as days since 1970.
+    """Convert Arrow values to float64, NaN where missing or infinite; dates become days since 1970.
 
-    `learned` is the type that the column was first seen with, `written` how its text is read, and
-    `unit` what its numbers count: dates in place of numbers, or the other way round, are refused.
+    `learned` is the column's original type, `written` says how its text is read, and `unit` what
+    its numbers count. Dates where numbers are expected are refused, and numbers where dates are.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -444,11 +455,11 @@ def as_numbers(
             held = NOTES[written].partition(",")[0] if written in DATES else held
             held += "" if "string" in learned else f" ({learned})"
             raise TableError(
-                f"Column {name!r} held {held} when it was first looked at, and holds "
-                f"text ({shown(wrong)}) now. Give it as it was; or fit again and say what it is, "
+                f"Column {name!r} held {held} when the plan was made, but now holds "
+                f"text ({shown(wrong)}). Correct it, or fit again and choose another family, "
                 f'such as families={{"{name}": "categorical"}} (--family {name}=categorical).'
                 if learned
-                else f"Column {name!r} holds text ({shown(wrong)}), which is no number. Choose "
+                else f"Column {name!r} holds text ({shown(wrong)}), which is not a number. Choose "
                 "another family for it, such as categorical or text."
             ) from None
     elif pt.is_timestamp(type) or pt.is_date64(type):
@@ -468,19 +479,19 @@ def as_numbers(
 
 
 def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
-    """Raise if numbers stand where dates were, or dates where numbers were."""
+    """Raise if a column now holds dates instead of numbers, or numbers instead of dates."""
     there = values.drop_null()
     if unit == now or len(there) == 0:
         return
     held = {"days": "dates", "seconds": "times", "": "numbers"}
     raise TableError(
-        f"Column {name!r} held {held[unit]} when it was first looked at, and holds {held[now]} "
-        f"({shown(there[0].as_py())}) now. Give it as it was, or fit again."
+        f"Column {name!r} held {held[unit]} when the plan was made, but now holds "
+        f"{held[now]} ({shown(there[0].as_py())}). Convert it to {held[unit]}, or fit again."
     )
 
 
 def read_text(strings: Any, written: str) -> tuple[Any, str]:
-    """Trimmed strings as float64, as the column is written, else as they are together; and how."""
+    """Read trimmed strings as float64, in the column's way or else in the one that fits all."""
     there = strings.drop_null()
     if written and len(there):
         try:
@@ -489,12 +500,12 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
             pass
     found = reading_of(there) if len(there) else written
     if found is None:
-        raise ValueError("these are no numbers")
+        raise ValueError("these are not numbers")
     return read(strings, found if len(there) else ""), found
 
 
 def is_read(text: str, written: str) -> bool:
-    """Whether one text can be read as a number or a date."""
+    """Return whether a text can be read as a number or a date."""
     try:
         read_text(arrow.strings([text]), written)
     except ValueError:
@@ -503,6 +514,6 @@ def is_read(text: str, written: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value as a message shows it."""
+    """Return a value in short form for a message."""
     text = repr(value)
     return text if len(text) <= 40 else text[:39] + "…"

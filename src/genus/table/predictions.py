@@ -1,4 +1,4 @@
-"""What a model says of rows, as columns that are added to them."""
+"""Add a model's predictions to rows, as columns."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ LABEL = "prediction"
 
 
 def with_predictions(rows: Any, classes: Axis, best: NDArray[Any] | None, p: Array | None) -> Any:
-    """An Arrow table of rows, the class of each by its number, and p(y|x) by class.
+    """Return an Arrow table of the rows with their predicted class and p(y|x) by class.
 
-    Either may be None, and is not added then.
+    `best` has the numbers of the predicted classes. If it or `p` is None, these columns are not
+    added.
     """
     import pyarrow as pa
 
@@ -29,14 +30,14 @@ def with_predictions(rows: Any, classes: Axis, best: NDArray[Any] | None, p: Arr
 
 
 def probability_names(classes: Axis) -> list[str]:
-    """The names of the columns of p(k|x)."""
+    """Return the names of the columns of p(k|x)."""
     return [f"p({label})" for label in classes.tolist()]
 
 
 def predictions(
     taken: Sequence[str], classes: Axis, best: NDArray[Any] | None, p: Array | None
 ) -> dict[str, Any]:
-    """The columns that are added to those that are `taken`, by name."""
+    """Return the columns to be added, by name; raise if a name is already `taken`."""
     added: dict[str, Any] = {}
     if best is not None:
         added[LABEL] = arrow.labels(classes).take(arrow.numbers(best))

@@ -26,7 +26,7 @@ class Documents:
     words: Vocabulary
     rows: SparseRows
 
-    dtype = np.dtype(object)  # as a matrix of one column would have it
+    dtype = np.dtype(object)  # as for a matrix with one column
 
     @classmethod
     def of(
@@ -114,7 +114,7 @@ class Documents:
     def score(self, words: Vocabulary, table: Array, power: float = 0.0) -> Array:
         """Return Σ x_v table_v / (Σ x_v)^power, (m, K), over the words of each text in `words`."""
         terms = np.column_stack([table, np.ones(len(table))]) if power else table
-        nothing = np.zeros((1, terms.shape[1]))  # for words that are not known, at -1
+        nothing = np.zeros((1, terms.shape[1]))  # for unknown words, at -1
         own = np.concatenate([terms, nothing])[self.words.find(words)]
         scores = matrix.score_linear(self.rows, own, None, nonnegative=True)
         return divided(scores[:, :-1], scores[:, -1], power) if power else scores

@@ -1,4 +1,4 @@
-"""Hashes of the words of texts and of pairs of words: 32 bits, of which 4 are the kind."""
+"""Hashes of words and of pairs of words: 32 bits, 4 of which are the kind of token."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class WordPlan:
 
 
 def in_small_letters(text: str) -> str:
-    """Return text with letters beyond ASCII in lower case; the kernel knows the case of ASCII.
+    """Return text with letters beyond ASCII in lower case; the kernel handles the case of ASCII.
 
     >>> in_small_letters("Grüße aus KÖLN")
     'Grüße aus KöLN'

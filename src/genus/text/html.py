@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from genus._kernel import read_html
 
-TOO_LARGE = re.compile("&#[0-9]{99,};?")  # for a number, which Python refuses to read
-MOST_OTHERS = 1 << 20  # bytes of marks, and of what is hidden
+TOO_LARGE = re.compile("&#[0-9]{99,};?")  # numbers that are too long for Python to read
+MOST_OTHERS = 1 << 20  # bytes of tags, and of hidden text
 
 
 def from_utf8(text: bytes) -> str:

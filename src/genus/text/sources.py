@@ -13,8 +13,8 @@ from genus._kernel import strings_of_array, strings_of_stream, take_runs
 from genus.arrays import matrix
 from genus.arrays.labels import is_missing
 
-Chunk = tuple[Any, ...]  # a kind and what the kernel needs of it: strings, utf8, views or tokens
-SHOWN = 40  # characters of a value that is no text
+Chunk = tuple[Any, ...]  # a kind, and what the kernel needs for it: strings, utf8, views or tokens
+SHOWN = 40  # characters of a value in an error
 
 
 class NoText(ValueError):
@@ -35,7 +35,7 @@ class Texts:
     chunks: tuple[Chunk, ...]
     starts: tuple[int, ...]  # of the chunks, and the end
 
-    dtype = np.dtype(object)  # as a matrix of one column would have it
+    dtype = np.dtype(object)  # as for a matrix with one column
 
     @classmethod
     def of(cls, X: Any) -> Texts:

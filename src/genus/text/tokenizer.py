@@ -75,13 +75,12 @@ class Tokenizer:
     def count(
         self, texts: Texts, y: Codes, weight: Array | None, n_classes: int
     ) -> tuple[Vocabulary, Array, Array]:
-        """Return occurrences and documents (K, V) by class and word; the first word is the empty
-        one.
+        """Return occurrences and documents (K, V) by class and word; the first word is empty.
 
         Every document contains the empty word once, and it has no occurrences, so it counts all
         documents.
         """
-        # Sums of whole numbers are the same in any order, others only on one thread.
+        # Sums of whole numbers do not depend on the order; other sums need a single thread.
         whole = weight is None or bool((weight == np.floor(weight)).all())
         words, occurrences, documents, problem = count_texts(
             *self._input(texts), y, weight, n_classes, self._threads if whole else 1
@@ -168,9 +167,7 @@ def decoded(texts: Texts) -> Iterator[str]:
 
 
 def checked(tokens: Any, row: int) -> Iterator[bytes]:
-    """Yield tokens as UTF-8; raise an error for a token that is not text, or a result that is no
-    list.
-    """
+    """Yield tokens as UTF-8; raise an error unless they are a list of text."""
     if isinstance(tokens, str):
         raise ValueError(
             f"The tokenizer returned one text for row {row}, {tokens[:SHOWN]!r}, not a list of "
@@ -200,7 +197,7 @@ def function_name(function: Callable[..., Any]) -> str:
     """Return a function's module and name."""
     named = getattr(function, "__qualname__", type(function).__qualname__)
     code = getattr(function, "__code__", None)
-    if code is not None and "<" in named:  # a lambda is nothing but what it does
+    if code is not None and "<" in named:  # a lambda is identified by its code
         content = repr((code.co_code, code.co_names, code.co_varnames)) + constants(code)
         named += f" {hashlib.blake2b(content.encode(), digest_size=6).hexdigest()}"
     return f"{getattr(function, '__module__', '')}.{named}"

@@ -72,9 +72,9 @@ class Comparison:
 
     @property
     def is_weighed_better(self) -> bool:
-        """Whether `genus fit` has a lower log loss than both, and an error that is no higher.
+        """Whether `genus fit` has a lower log loss than both, and no clearly higher error.
 
-        An error counts as higher if it is so by more than two standard errors.
+        An error is clearly higher if the difference exceeds two standard errors.
         """
         size = last_common(*self.curves.lines[:2])
         if self.weighed is None or size is None:
@@ -94,7 +94,7 @@ class Comparison:
         return (
             f"Use genus fit (TableClassifier): it is wrong in {percent(self.weighed.error)} of "
             f"rows, with a log loss of {self.weighed.log_loss:.3f}{self.weighed.of_rows}, better "
-            f"than both plain models. Of those, {plain}"
+            f"than both plain models. Among those, {plain}"
         )
 
     @property
@@ -157,7 +157,7 @@ class Comparison:
             longer = f"{times:.1f} times as long" if times > 1.2 else "no longer with so few rows"
             told.append(
                 f"The {points:,} points of {c.lines[0].name} took {c.counting:.2g} s, because "
-                f"counts add up; fitting each point anew takes {longer}"
+                f"counts add up; refitting each point takes {longer}"
             )
         return "\n".join(f"{one}." for one in told)
 

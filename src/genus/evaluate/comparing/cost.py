@@ -23,9 +23,9 @@ def measured(work: Callable[[], T]) -> tuple[T, float, int | None]:
 
 def reset_peak() -> int | None:
     """Reset the peak of memory and return the memory now in use; None if this is not Linux."""
-    gc.collect(1)  # what is older was there before, and looking at it takes longest
+    gc.collect(1)  # older objects existed before, and collecting them is slow
     try:
-        ctypes.CDLL(None).malloc_trim(0)  # else what was freed before is used again unseen
+        ctypes.CDLL(None).malloc_trim(0)  # otherwise freed memory would be reused and not show
         Path("/proc/self/clear_refs").write_text("5", "ascii")
     except (OSError, AttributeError, TypeError):
         return None

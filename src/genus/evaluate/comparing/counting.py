@@ -33,9 +33,7 @@ def generative(
     patience: float,
     told: Callable[[int], None],
 ) -> tuple[Line, float, float]:
-    """Return the curve of the generative model, its seconds, and the seconds of refitting each
-    point.
-    """
+    """Return the generative model's curve, its seconds, and the seconds of refitting each point."""
     error, loss = np.full((2, len(at), len(dealt)), np.nan)
     problems: list[str] = []
     notes: list[str] = []
@@ -77,7 +75,7 @@ def generative(
         try:
             _, seconds[s], memory = measured(with_rows)
         except ValueError:
-            continue  # said above
+            continue  # reported above
     line = Line(
         given.name,
         error,
@@ -109,7 +107,7 @@ def nested(given: Material, at: Sizes, deal: Deal, blocks: Sequence[Model]) -> I
             model = model + count(given, empty, rows)
             seen = size
         else:
-            # From the first whole block on, parts of it are in the sum already.
+            # From the first whole block on, parts of it are already in the sum.
             start = 0 if seen >= 0 else -seen
             model = empty if seen >= 0 else model
             for block in deal.order[start:number]:

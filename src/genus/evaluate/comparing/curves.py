@@ -24,13 +24,13 @@ from genus.evaluate.comparing.fitting import LOGISTIC, PERCEPTRON, Encodings, di
 from genus.evaluate.comparing.points import Line, blocks_for, deals, shared, sizes_for
 from genus.statistics import Array
 
-MANY_ROWS = 1000  # up to which blocks are dealt three times
+MANY_ROWS = 1000  # blocks are dealt three times for up to this many rows
 Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)
 class Guess:
-    """The error of always predicting the commonest class, and the log loss of the class shares."""
+    """The error of always predicting the most frequent class, and the log loss of the shares."""
 
     error: float
     log_loss: float
@@ -44,8 +44,7 @@ class Guess:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """The sizes (S,), the curves, the number of test rows in a repeat, and the time of counting
-    once.
+    """The sizes (S,), the curves, the test rows in a repeat, and the time of counting once.
 
     `counting` is the time in seconds of all points of the generative curve; `refitting` is the time
     without adding counts, extrapolated from one repeat.
@@ -56,7 +55,7 @@ class Curves:
     tested: int
     counting: float
     refitting: float
-    judged: NDArray[np.intp]  # rows that `probabilities` are of
+    judged: NDArray[np.intp]  # rows of `probabilities`
     guess: Guess | None = None
 
     def compared(self, measure: str) -> list[Array]:

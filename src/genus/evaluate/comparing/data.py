@@ -48,8 +48,8 @@ class Material:
     kind: str
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    table: Any = None  # rows as TableClassifier takes them, if it does
-    is_usual: bool = True  # a model that was chosen here
+    table: Any = None  # rows for TableClassifier, if it can read them
+    is_usual: bool = True  # whether the model was chosen here
 
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Any]:
         """Return some rows, in ascending order, as `X` and as `raw`."""
@@ -118,7 +118,9 @@ def read(
         raise ValueError("The labels are missing: give y, or the name of their column, target=.")
     is_matrix = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim == 2
     if target is None and ignore and (scipy.sparse.issparse(X) or is_texts(X) or is_matrix):
-        raise ValueError("ignore names columns of a table, and these rows have no names.")
+        raise ValueError(
+            "ignore names columns of a table, but these rows have no column names. Leave it out."
+        )
     if target is None and scipy.sparse.issparse(X):
         return X.tocsr(), y, None, []
     if target is None and is_texts(X):
@@ -134,7 +136,10 @@ def read(
     else:
         table, y = open_table(X).table(), np.asarray(y)
         if table.num_rows != len(y):
-            raise ValueError(f"There are {table.num_rows:,} rows and {len(y):,} labels.")
+            raise ValueError(
+                f"There are {table.num_rows:,} rows but {len(y):,} labels. Give one label for "
+                "each row."
+            )
     classes, _ = labels.factorize(y)
     refuse_single(classes)
     plan = look(table, target, ignored=ignore, classes=len(classes))
@@ -162,7 +167,7 @@ def one_label_each(y: Any) -> NDArray[Any]:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise ValueError(f"y has one label for each row; this one has the shape {y.shape}.")
+        raise ValueError(f"y has one label for each row; got the shape {y.shape}.")
     return y
 
 
@@ -251,9 +256,9 @@ def encodable(rows: Any, own: Any, fresh: GenerativeClassifier) -> tuple[Any, st
         return rows.values, "numbers", rows.names
     if isinstance(rows, np.ndarray) and rows.ndim == 1:
         return rows, "texts", ()
-    if isinstance(rows, np.ndarray):  # whatever is missing is a category, too
+    if isinstance(rows, np.ndarray):  # missing values are a category, too
         return np.where(rows == None, "(missing)", rows), "table", tuple(fresh._feature_names())  # noqa: E711
-    if isinstance(own, Frame):  # of which the texts are in words by now
+    if isinstance(own, Frame):  # its texts are already split into words
         frame = Frame.of(rows, own.plan)
         return frame, "table", tuple(column.name for column in own.plan.used)
     return own, "numbers", tuple(fresh._feature_names())

@@ -19,9 +19,9 @@ from genus.evaluate.comparing.findings import LEVEL
 from genus.table import Frame
 from genus.table.frame import Values
 
-MOST_COLUMNS = 40  # of which pairs are looked at
+MOST_COLUMNS = 40  # columns whose pairs are compared
 BINS = 4
-BITS = 0.02  # from which on a pair is named
+BITS = 0.02  # smallest information for which a pair is named
 SHOWN = 3
 
 
@@ -72,7 +72,7 @@ def columns_in_bins(raw: Any, names: tuple[str, ...], bins: int) -> dict[str, ND
 
 
 def in_bins(values: Any, bins: int) -> NDArray[np.int64]:
-    """Cut numbers at quantiles; keep the commonest categories and pool the others."""
+    """Cut numbers at quantiles; keep the most frequent categories and pool the others."""
     if isinstance(values, Values) or values.dtype.kind == "O":
         codes = values.codes + 1 if isinstance(values, Values) else labels.factorize(values)[1]
         common = np.argsort(-np.bincount(codes), kind="stable")[: bins - 1]

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from genus.arrays.matrix import SparseRows, is_sparse
 from genus.table import Frame
 
-MOST_CELLS = 20_000_000  # of a matrix that is not sparse
+MOST_CELLS = 20_000_000  # of a dense matrix
 
 
 class Encoding(Protocol):
@@ -90,9 +90,7 @@ class OfTexts:
 
 
 class OfTables:
-    """The encoding of a table: numbers imputed and scaled, categories as indicators, texts as
-    tf-idf.
-    """
+    """The encoding of a table: scaled numbers, indicators of categories, tf-idf of texts."""
 
     def fit(self, X: Frame) -> OfTables:
         self.steps: list[Any] = []

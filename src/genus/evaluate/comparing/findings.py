@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LEVEL = 0.01  # of a p-value, below which a finding is not put down to chance
+LEVEL = 0.01  # significance level
 
 
 def p_told(p: float) -> str:

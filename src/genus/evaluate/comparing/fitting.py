@@ -34,11 +34,11 @@ from genus.statistics import Array
 
 LOGISTIC, PERCEPTRON = "logistic regression", "perceptron"
 MOST_STEPS = 300
-# scikit-learn's own; of tf-idf, whose rows have length 1, it would leave next to nothing.
+# scikit-learn's default; with rows of tf-idf, which have length 1, it would shrink too much.
 PENALTY = {"numbers": 1.0, "table": 1.0, "texts": 100.0}
-AT_ONCE = 0.05  # of the patience that a size may take without a thought of those to come
-MOST_KEPT = 100_000_000  # bytes of encoded rows, about
-FEW_CELLS = 1_000_000  # of a matrix, below which threads get in each other's way
+AT_ONCE = 0.05  # share of the patience that a size may take without regard to later sizes
+MOST_KEPT = 100_000_000  # bytes of encoded rows, approximately
+FEW_CELLS = 1_000_000  # smaller matrices are faster without threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +67,7 @@ class Encodings:
         self.bytes = 0
 
     def at(self, size: int, number: int, deal: Deal, rows: NDArray[np.intp]) -> Encoded:
-        """Return the rows of a size in a repeat, with an encoding fitted to the training rows
-        alone.
-        """
+        """Return the rows of a size in a repeat, with an encoding fitted to the training rows."""
         key = size, number
         if key not in self.kept:
             made = self.made(deal, rows)
@@ -139,7 +137,7 @@ def discriminative(
             p = answers(model, encoded.test, len(given.classes))
             error[s, r], loss[s, r] = judged(p, encoded.truth)
             if name == PERCEPTRON:
-                loss[s, r] = np.nan  # it has no probabilities
+                loss[s, r] = np.nan  # a perceptron has no probabilities
             elif s == len(at) - 1:
                 separated += is_separated(model, encoded)
                 if deal.number == 0:

@@ -23,7 +23,7 @@ from genus.evaluate.comparing.findings import LEVEL, p_told
 from genus.statistics import Array
 
 FEWEST = 20  # rows of a class for a test
-SKEW, TAILS, SPREAD = 0.5, 1.0, 1.25  # from which on a finding is more than slight
+SKEW, TAILS, SPREAD = 0.5, 1.0, 1.25  # larger values are more than slight
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def normalities(
             ratio = float(np.mean(d**2) / expected)
             deviation = np.sqrt(8 * width * (width + 2) / len(own))
             z = abs(np.mean(d**2) - expected) / deviation
-            p = 2 * min(p, float(2 * ndtr(-z)))  # the less of two
+            p = 2 * min(p, float(2 * ndtr(-z)))  # twice the smaller of two p-values
         worst = int(np.argmax(np.maximum(np.abs(lean) / SKEW, np.abs(tails) / TAILS)))
         found.append(
             Normality(
@@ -147,7 +147,7 @@ def equal_covariances(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> Covar
     c = (np.sum(1 / v) - 1 / v.sum()) * (2 * n * n + 3 * n - 1) / (6 * (n + 1) * (len(used) - 1))
     freedom = n * (n + 1) * (len(used) - 1) / 2
     p = float(chdtrc(freedom, max(M * (1 - c), 0.0)))
-    # Spread along directions in which that of all is 1; by chance alone it is 1 ± √(n/m).
+    # Ratios in directions in which the pooled variance is 1; by chance alone they are 1 ± √(n/m).
     whitening = np.linalg.inv(np.linalg.cholesky(Σ))
     far = []
     for k, own_Σ, m in zip(used, each, number, strict=True):
@@ -196,9 +196,9 @@ def of_covariances(found: Covariances) -> str:
 
 
 def of_separate(losses: tuple[float, float] | None) -> str:
-    """What a Σ for each class is worth, as it was measured."""
+    """Return a sentence on the measured gain by a Σ for each class."""
     if losses is None:
-        return " For a Σ of each there are too few rows."
+        return " There are too few rows for a Σ of each class."
     shared, separate = losses
     told = f"a log loss of {separate:.3f}, and one Σ for all {shared:.3f}"
     if separate < shared:

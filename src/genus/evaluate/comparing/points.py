@@ -16,11 +16,11 @@ from genus.stacking.folds import stratified
 from genus.statistics import Array
 
 BLOCKS = 10
-WHOLE_BLOCKS = (1, 2, 3, 4, 6, 9)  # that are learned from, of ten
-MOST_TESTED = 10_000  # rows of a block that models are judged by
+WHOLE_BLOCKS = (1, 2, 3, 4, 6, 9)  # numbers of blocks to train on, of ten
+MOST_TESTED = 10_000  # rows of a block that models are tested on
 LEAST_P = 1e-15
-FEWEST_TIMES = 3  # that a point is fitted, or not at all
-Sizes = Sequence[tuple[int, int]]  # each with how many whole blocks it is; 0 for a part of one
+FEWEST_TIMES = 3  # fewest fits of a point
+Sizes = Sequence[tuple[int, int]]  # each with its number of whole blocks; 0 for a part of one
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Deal:
     first: NDArray[np.intp]
     order: tuple[int, ...]
     fold: NDArray[np.int64]
-    number: int  # of the dealing
+    number: int  # of the deal
 
     def rows(self, size: int, blocks: int) -> NDArray[np.intp]:
         """Return the training rows, ascending: `size` rows of the first block, or whole blocks."""

@@ -23,7 +23,7 @@ from genus.arrays.matrix import ONE_BLAS_THREAD
 from genus.evaluate.comparing.findings import LEVEL
 from genus.statistics import Array
 
-MOST_ROWS = 3_000  # that a curved regression is fitted to
+MOST_ROWS = 3_000  # to which a curved regression is fitted
 MOST_COLUMNS = 40
 
 
@@ -101,7 +101,7 @@ def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
     two, _ = likelihood(np.column_stack([s, s**2 / scale]) / scale, truth)
     as_it_is = float(np.sum(truth * s - np.logaddexp(0, s)))
     gain = max(two - one, 0.0)
-    p_slope = float(chdtrc(2, 2 * max(one - as_it_is, 0.0)))  # of a slope and a constant
+    p_slope = float(chdtrc(2, 2 * max(one - as_it_is, 0.0)))  # for a slope and a constant
     return Posterior(name, gain / len(y), float(chdtrc(1, 2 * gain)), slope / scale, p_slope)
 
 

@@ -37,7 +37,7 @@ from genus.evaluate.comparing.posterior import (
 from genus.statistics import Array
 
 FOLDS = 5
-MOST_ROWS = 20_000  # that are looked at
+MOST_ROWS = 20_000  # rows that are tested
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Reasons:
     compared: int  # pairs
     bend: Bend | None
     posteriors: tuple[Posterior, ...]
-    distances: dict[Any, Array]  # d² of each class by the Σ of all, ascending, for a plot
+    distances: dict[Any, Array]  # d² of each class by the pooled Σ, ascending, for a plot
     columns: int
 
     def sentences(self, generative: str) -> list[str]:
@@ -68,9 +68,9 @@ class Reasons:
 
 
 def separate_losses(X: Array, y: NDArray[np.int64]) -> tuple[float, float] | None:
-    """The log losses of one Σ for all classes and of one for each, out of the same folds.
+    """Return the log losses of one Σ for all classes and of one for each, by the same folds.
 
-    None if there are too few rows of a class for a Σ of its own.
+    Return None if a class has too few rows for its own Σ.
     """
     folds = min(FOLDS, len(y))
     try:
@@ -88,7 +88,7 @@ def reasons(given: Material, rows: NDArray[np.intp], probabilities: dict[str, Ar
     """Make all tests; `probabilities` are those of `rows`, out of fold, by name of the model."""
     rng = np.random.default_rng(0)
     some = np.arange(len(given.y))
-    if len(some) > MOST_ROWS:  # at random: rows may have an order
+    if len(some) > MOST_ROWS:  # at random, because rows may be ordered
         some = np.sort(rng.choice(some, MOST_ROWS, replace=False))
     _, raw = given.take(some)
     y = given.y[some]

@@ -20,7 +20,7 @@ from genus.evaluate.comparing.points import Line
 from genus.statistics import Array
 
 SURE = 0.9
-AHEAD = 0.9  # how sure it must be on either side of a crossing that one is ahead
+AHEAD = 0.9  # confidence that a lead needs on either side of a crossing
 DRAWS = 500
 MEASURES = {"error": "error", "log_loss": "log loss"}
 
@@ -73,8 +73,8 @@ def lead(curves: Curves, measure: str, a: Line, b: Line, size: int = -1) -> Lead
 def signs(curves: Curves, measure: str, a: Line, b: Line, sure: float = AHEAD) -> NDArray[np.int64]:
     """Return for each size 1 if the first model leads, -1 if the second does, 0 if it is unclear.
 
-    Of curves that differ by chance alone, one in ten has a lead with 90 % confidence somewhere, and
-    two in three have one with 80 %.
+    If curves differ by chance alone, one in ten shows a lead with 90 % confidence at some size, and
+    two in three show one with 80 %.
     """
     found = []
     for size in range(len(curves.sizes)):
@@ -152,8 +152,8 @@ def advice(curves: Curves, rows: int) -> Advice:
     if curves.guess is not None and not beats_a_guess(curves, size):
         sentence = (
             f"Neither {ours.name} nor {theirs.name} is clearly better than always predicting the "
-            f"commonest class, which is wrong in {percent(curves.guess.error)} of rows; they are "
-            f"wrong in {percent(error.first)} and {percent(error.second)}."
+            f"most frequent class, which is wrong in {percent(curves.guess.error)} of rows; they "
+            f"are wrong in {percent(error.first)} and {percent(error.second)}."
             if error is not None
             else sentence
         )
@@ -172,7 +172,7 @@ def without_common(ours: Line, theirs: Line) -> Advice:
 
 
 def beats_a_guess(curves: Curves, size: int) -> bool:
-    """Return whether one of both clearly beats predicting the commonest class or its share."""
+    """Return whether one of both clearly beats predicting the most frequent class or the shares."""
     assert curves.guess is not None
     for line in curves.lines[:2]:
         for measure in MEASURES:

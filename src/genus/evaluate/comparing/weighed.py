@@ -40,7 +40,7 @@ def weighed(given: Material) -> Weighed | None:
     try:
         if len(rows) <= FEW_ROWS:
             outcome = cross_validate(TableClassifier(), table, y, FOLDS)
-        else:  # its weights are chosen from all rows, which matters little for so many
+        else:  # the weights are learned from all rows, which matters little for so many
             outcome = TableClassifier().fit(table, y).weighing_.outcome
     except ValueError:
         return None

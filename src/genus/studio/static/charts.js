@@ -108,7 +108,7 @@ export function dependence(state, found) {
   return chart({
     width: 420, height: 220, x, y: [-reach, reach], margin: { top: 8, right: 10, bottom: 36, left: 44 },
     xTicks: found.date ? false : undefined, xLabel: (found.date ? `${found.values[0]} … ${found.values[steps.at(-1)]}` : "value") + missing, yLabel: "log-odds",
-    label: `What the value adds to the log-odds of ${who}`,
+    label: `Contribution of the value to the log-odds of ${who}`,
     bands: found.curves.length === 1 ? [{ points: steps.map((i) => [found.x[i], found.curves[0].low[i], found.curves[0].high[i]]), kind: colourOf(state, found.curves[0].class) }] : [],
     lines: [
       { points: [[x[0], 0], [x[1], 0]], kind: "zero" },
@@ -131,7 +131,7 @@ function dependenceList(state, found, reach) {
         svg("circle", { cx: X(c.mean[i]).toFixed(1), cy: y, r: 4.5, class: `dot ${colourOf(state, c.class)}` }),
       );
   }
-  return svg("svg", { viewBox: `0 0 420 ${20 * found.values.length + 2}`, class: "density", role: "img", "aria-label": `What each value adds to the log-odds: ${found.values.map((v, i) => `${v} ${number(found.curves[0].mean[i], 2)}`).join(", ")}` }, ...parts);
+  return svg("svg", { viewBox: `0 0 420 ${20 * found.values.length + 2}`, class: "density", role: "img", "aria-label": `Contribution of each value to the log-odds: ${found.values.map((v, i) => `${v} ${number(found.curves[0].mean[i], 2)}`).join(", ")}` }, ...parts);
 }
 
 const tenths = (v) => (Math.abs(v) < 0.05 ? "0.0" : (v > 0 ? "+" : "") + number(v, 1));

@@ -34,22 +34,22 @@ export function screen(app, root) {
       const { state } = app;
       if (!("target" in state)) return;
       if (!state.own) {
-        replace(root, html("h1", {}, "Forget & correct"), html("p", { class: "lead" }, "Rows can be forgotten and relabelled if the studio has fitted the model to them: genus studio DATA --target COL."));
+        replace(root, html("h1", {}, "Forget & correct"), html("p", { class: "lead" }, "Rows can be forgotten and relabelled only if the studio fitted the model to them: genus studio DATA --target COL."));
         return;
       }
       const found = await get("rows", { sort: "error", only: "wrong" });
       replace(root, html("h1", {}, "Forget & correct"),
-        html("p", { class: "lead" }, "A model is a sum over its rows. A row that is forgotten is subtracted, and the model is the one that has never seen it; weights, families and all scores follow."),
+        html("p", { class: "lead" }, "A model is a sum over its rows. To forget a row is to subtract it: the model is then as if it had never seen the row. Weights, families and all scores are updated."),
         html("div", { class: "pair" },
-          card("What was done",
+          card("Changes",
             state.edits.length
               ? [html("ol", { class: "edits" }, ...state.edits.map((e) => html("li", {}, e))), html("p", { class: "buttons" }, button("Undo the last", () => app.ask("undo"), { "data-key": "undo-last" }), html("a", { class: "button quiet", href: "#export" }, "Export the model"))]
-              : html("p", {}, "Nothing yet. Select rows in ", html("a", { href: "#rows" }, "Rows"), ", or begin with those below.")),
+              : html("p", {}, "Nothing yet. Select rows in ", html("a", { href: "#rows" }, "Rows"), ", or start with those below.")),
           card("Scores", comparison(state), note(`${state.rows.toLocaleString("en")} of ${(state.total ?? 0).toLocaleString("en")} rows are in the model.`))),
         card("Labels that may be wrong",
-          found.note ? html("p", { class: "waiting" }, "Rows are being judged.")
-            : found.rows.length ? html("ul", { class: "suspects" }, ...found.rows.slice(0, 12).map((row) => suspect(row, found.columns))) : html("p", {}, "All rows are as the model expects them."),
-          note("Rows whose own class is least probable by models that have not seen them. That is a reason to look, and not yet one to change them.")));
+          found.note ? html("p", { class: "waiting" }, "The rows are being scored.")
+            : found.rows.length ? html("ul", { class: "suspects" }, ...found.rows.slice(0, 12).map((row) => suspect(row, found.columns))) : html("p", {}, "No row seems to have a wrong label."),
+          note("Rows whose own class is least probable by models that have not seen them. That is a reason to check them, not yet to change them.")));
     },
   };
 }

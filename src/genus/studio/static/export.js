@@ -15,13 +15,13 @@ export function screen(app, root) {
         copy.textContent = "Copied";
       }, { class: "button small", "data-key": "copy" });
       replace(root, html("h1", {}, "Export"),
-        html("p", { class: "lead" }, "Take away what you have made. The file that you opened stays as it is."),
+        html("p", { class: "lead" }, "Save your results. The file that you opened is not changed."),
         html("div", { class: "offers" },
           card("Model", html("p", {}, "For genus predict, genus explain and genus.load."), file("/export/model", "Save the model")),
           found.report ? card("Report", html("p", {}, "One HTML file with all figures, to send to others."),
             found.reportReady ? file("/export/report", "Save the report") : button("Write the report", () => app.ask("report"), { "data-key": "report" })) : null,
-          found.table ? card("Table", html("p", {}, "The rows that are left, with the labels that they have now, as CSV."), file("/export/rows", "Save the table")) : null),
-        found.script ? card("Script", html("p", {}, "The Python that repeats what you have done, click by click."), code, html("p", { class: "buttons" }, copy, file("/export/script", "Save the script"))) : null,
+          found.table ? card("Table", html("p", {}, "The remaining rows with their current labels, as CSV."), file("/export/rows", "Save the table")) : null),
+        found.script ? card("Script", html("p", {}, "A Python script that repeats your changes."), code, html("p", { class: "buttons" }, copy, file("/export/script", "Save the script"))) : null,
         note("The model holds counts and a sample of encoded rows; see the page on files for what that means for privacy."));
     },
   };

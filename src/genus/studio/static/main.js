@@ -170,7 +170,7 @@ function drawBanner() {
 }
 
 function lose() {
-  app.lost = "The studio does not answer: it was ended, or is restarting. This page goes on when it is back; start the same command again.";
+  app.lost = "The studio does not respond: it has stopped or is restarting. If it has stopped, start the same command again; this page then continues.";
   document.body.classList.add("is-lost");
   drawBanner();
 }

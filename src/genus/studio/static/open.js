@@ -24,7 +24,7 @@ export function screen(app, root) {
       html("p", {}, "Drop a table here"),
       input,
       html("label", { for: "file", class: "button" }, "Choose a file"),
-      note("CSV, TSV, Parquet, JSON lines, Arrow, ORC or Excel. It is read on this machine and goes nowhere else."),
+      note("CSV, TSV, Parquet, JSON lines, Arrow, ORC or Excel. It stays on this machine."),
     );
     area.addEventListener("dragover", (event) => {
       event.preventDefault();
@@ -36,11 +36,11 @@ export function screen(app, root) {
       area.classList.remove("over");
       upload(event.dataTransfer.files[0]);
     });
-    return [html("h1", {}, "See what a table can predict"), area];
+    return [html("h1", {}, "Explore a table"), area];
   };
   const targets = (found) => [
     html("h1", {}, "What do you want to predict?"),
-    html("p", { class: "lead" }, "Choose the column with the classes. All other columns become evidence."),
+    html("p", { class: "lead" }, "Choose the column with the classes. All other columns are used to predict it."),
     html(
       "ul",
       { class: "targets" },

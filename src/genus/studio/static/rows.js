@@ -6,7 +6,7 @@ import { replaceGiven } from "./place.js";
 import { get, post, resting } from "./server.js";
 import { button, card, colourOf, evidence, label, name, nameOf, note, probabilities, replace, select, signedOdds, slider } from "./widgets.js";
 
-const SORTS = [["error", "Most wrong"], ["doubt", "Most in doubt"], ["unusual", "Most unusual"], ["number", "By number"]];
+const SORTS = [["error", "Most wrong"], ["doubt", "Most uncertain"], ["unusual", "Most unusual"], ["number", "By number"]];
 
 export const screen = (app, root, row, given) => (row === "" ? list(app, root, given) : one(app, root, row, given));
 
@@ -92,7 +92,7 @@ function list(app, root, given) {
       html("td", {}, label(state, row.truth)),
       html("td", { class: "taken" }, label(state, row.taken)),
       html("td", { class: "figure" }, percent(row.p, 1)),
-      html("td", { class: "figure" }, row.unusual < 0.01 ? html("strong", { title: "Less usual than 99 % of the rows" }, percent(row.unusual, 1)) : percent(row.unusual, 0)),
+      html("td", { class: "figure" }, row.unusual < 0.01 ? html("strong", { title: "Less likely than 99 % of the rows" }, percent(row.unusual, 1)) : percent(row.unusual, 0)),
       ...row.cells.map((c) => html("td", { class: "cell-text" }, c === null ? html("span", { class: "muted" }, "–") : name(c))));
     made.addEventListener("click", (event) => {
       if (!event.target.closest("a, input")) app.go(`rows/${row.row}`);
@@ -103,11 +103,11 @@ function list(app, root, given) {
   function draw() {
     const { state } = app;
     if (found.note === "no rows") {
-      replace(root, html("h1", {}, "Rows"), html("p", { class: "lead" }, "The model was opened without its rows. Change a row that it has drawn:"), html("p", {}, html("a", { class: "button", href: "#rows/new" }, "Open a row")));
+      replace(root, html("h1", {}, "Rows"), html("p", { class: "lead" }, "The model was opened without rows. Change a row drawn from the model:"), html("p", {}, html("a", { class: "button", href: "#rows/new" }, "Open a row")));
       return;
     }
     if (found.note === "scores") {
-      replace(root, html("h1", {}, "Rows"), html("p", { class: "lead waiting" }, state.job ? "Rows are being judged." : "The rows were not judged."));
+      replace(root, html("h1", {}, "Rows"), html("p", { class: "lead waiting" }, state.job ? "The rows are being scored." : "The rows were not scored."));
       return;
     }
     const sampled = found.judged < found.active;
@@ -116,15 +116,15 @@ function list(app, root, given) {
       html("span", {}, `page ${found.pages ? found.page + 1 : 0} of ${found.pages}`),
       button("→", () => change({ page: found.page + 1 }), { class: "button small", disabled: found.page >= found.pages - 1, "aria-label": "Next page", "data-key": "next" }));
     replace(root, html("h1", {}, "Rows"),
-      html("p", { class: "lead" }, "Every row is judged by models that have not seen it. Open one for its evidence."),
-      sampled ? note(`A sample: ${found.judged.toLocaleString("en")} of ${found.active.toLocaleString("en")} rows were judged, drawn at random. Filters count all of them.`) : null,
+      html("p", { class: "lead" }, "Every row is predicted by models that have not seen it. Open one to see why."),
+      sampled ? note(`A sample: ${found.judged.toLocaleString("en")} of ${found.active.toLocaleString("en")} rows were scored, drawn at random. Filters apply to all rows.`) : null,
       filters(), picks(),
       html("div", { class: "scroll", "data-scroll": "rows", tabindex: "0", role: "region", "aria-label": "List of rows" },
         html("table", { class: "rows" },
           html("thead", {}, html("tr", {}, state.own ? html("td", {}) : null, ...["row", "is", "predicted", "with", "less usual"].map((t) => html("th", { scope: "col" }, t)), ...found.columns.map((c) => html("th", { scope: "col" }, name(c))))),
           html("tbody", {}, ...found.rows.map(line)))),
       pages,
-      note("“With” is the probability of the predicted class; “less usual” is the share of rows that are even less usual than this one."));
+      note("“With” is the probability of the predicted class; “less usual” is the share of rows with an even lower density."));
   }
   return {
     moved(next) {
@@ -165,7 +165,7 @@ function one(app, root, at, given) {
     back.hidden = Object.keys(changes).length === 0;
     ask();
   };
-  const back = button("Back to the row as it is", () => {
+  const back = button("Undo the changes of this row", () => {
     changes = {};
     replaceGiven({});
     drawAll();
@@ -212,9 +212,9 @@ function one(app, root, at, given) {
     const words = now.evidence.flatMap((e) => e.words.map(([word, odds]) => ({ name: word, term: odds })));
     replace(said,
       wrong ? html("p", { class: "wrong", role: "alert" }, wrong) : null,
-      html("h2", {}, changed ? "What if" : "The model says"),
+      html("h2", {}, changed ? "What if" : "Prediction"),
       probabilities(state, now.p, changed ? start.p : start.outOfFold),
-      changed || start.outOfFold ? note(changed ? "The marks are the row as it is." : "The marks are models that have not seen the row.") : null);
+      changed || start.outOfFold ? note(changed ? "The marks are for the unchanged row." : "The marks are the predictions of models that have not seen the row.") : null);
     replace(because,
       html("h2", {}, "Evidence"),
       html("p", {}, label(state, now.first), " rather than ", label(state, now.second), `: log-odds ${signedOdds(now.logOdds)}. Shares of the classes: ${signedOdds(now.baseline)}.`),
@@ -242,11 +242,11 @@ function one(app, root, at, given) {
     now ??= start;
     back.hidden = Object.keys(changes).length === 0;
     const act = (body) => app.ask("act", { rows: [row], ...body });
-    const title = row < 0 ? "A row that the model has drawn" : `Row ${start.number}`;
+    const title = row < 0 ? "A row drawn from the model" : `Row ${start.number}`;
     replace(root, html("p", { class: "crumbs" }, html("a", { href: "#rows" }, "Rows")), html("h1", {}, title),
       row < 0 ? null : html("p", { class: "lead" },
-        start.active ? html("span", {}, "It is ", label(state, start.truth), ". ") : "It is forgotten: the model has not seen it. ",
-        start.unusual ? (start.unusual.is ? html("strong", {}, "It is unlike anything seen: less usual than 99 % of the rows.") : `${percent(start.unusual.share)} of the rows are less usual.`) : ""),
+        start.active ? html("span", {}, "It is ", label(state, start.truth), ". ") : "It is forgotten: the model no longer contains it. ",
+        start.unusual ? (start.unusual.is ? html("strong", {}, "It is unusual: less likely than 99 % of the rows.") : `${percent(start.unusual.share)} of the rows are less likely.`) : ""),
       state.own && start.active ? html("p", { class: "buttons" }, button("Forget this row", () => act({ kind: "forget" }), { "data-key": "forget" }),
         select("Relabel as", [["", "Relabel as …"], ...state.classes.map((c, k) => [k, c.name]).filter(([k]) => k !== start.truth)], "", (v) => v !== "" && act({ kind: "relabel", label: Number(v) }), { "data-key": "relabel" })) : null,
       html("div", { class: "what-if" }, said,

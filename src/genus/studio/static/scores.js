@@ -7,8 +7,8 @@ import { button, card, colourOf, interval, label, nameOf, note, replace, score, 
 
 const HIGHER = new Set(["accuracy", "balanced accuracy", "F1", "ROC AUC", "PR AUC"]);
 const TOLD = {
-  accuracy: "share of rows that are right",
-  "balanced accuracy": "mean of the classes' recalls",
+  accuracy: "share of correct predictions",
+  "balanced accuracy": "mean recall of the classes",
   F1: "precision and recall, mean of classes",
   "log loss": "less is better",
   "Brier score": "squared error of probabilities; less is better",
@@ -95,12 +95,12 @@ export function screen(app, root) {
       if (!asked) rule = { threshold: d.threshold, costs: d.costs };
       dials.put();
     } else if (K <= 8)
-      parts.push(note("Costs of taking the class of a line for that of a column; the cheapest decision is made."), costTable());
+      parts.push(note("Costs by true class (row) and predicted class (column); the class with the lowest expected cost is chosen."), costTable());
     const c = d.cost;
     parts.push(
       html("p", { class: "outcome" },
         html("strong", {}, `Expected cost ${number(c.value, 3)}`), html("span", {}, ` a row (95 %: ${number(c.low, 3)} to ${number(c.high, 3)}); `),
-        html("span", {}, `always deciding the same costs ${number(c.baseline, 3)}. `), html("span", {}, `${percent(d.accuracy, 1)} of rows are right.`)),
+        html("span", {}, `always predicting the same class costs ${number(c.baseline, 3)}. `), html("span", {}, `${percent(d.accuracy, 1)} of predictions are correct.`)),
       html("div", { class: K === 2 ? "pair" : "" }, d.cells ? matrix(d) : confusedList(d), K === 2 ? costCurve(d) : null));
     replace(effects, ...parts);
   }
@@ -119,7 +119,7 @@ export function screen(app, root) {
         html("tbody", {}, ...found.classes.map((k, i) => html("tr", {}, html("th", { scope: "row" }, label(app.state, k)),
           ...found.classes.map((_, j) => {
             if (i === j) return html("td", {}, "0");
-            const input = html("input", { type: "number", min: 0, step: 0.5, "aria-label": `Cost of taking ${names[i]} for ${names[j]}`, "data-key": `cost-${i}-${j}` });
+            const input = html("input", { type: "number", min: 0, step: 0.5, "aria-label": `Cost of predicting ${names[j]} for ${names[i]}`, "data-key": `cost-${i}-${j}` });
             input.value = rule.costs[i][j];
             input.addEventListener("input", () => Number.isFinite(input.valueAsNumber) && cost(i, j, input.valueAsNumber));
             return html("td", {}, input);
@@ -133,7 +133,7 @@ export function screen(app, root) {
       return `${i === j ? "right" : "wrong"}-${Math.min(3, Math.max(1, Math.ceil((3 * n) / Math.max(1, d.true[i]))))}`;
     };
     return html("div", { class: "scroll", "data-scroll": "matrix", tabindex: "0", role: "region", "aria-label": "Confusion matrix" },
-      html("table", { class: "matrix" }, html("caption", {}, "Rows by their class (line) and the decision (column)"),
+      html("table", { class: "matrix" }, html("caption", {}, "Rows by true class (row) and predicted class (column)"),
         html("thead", {}, html("tr", {}, html("td", {}), ...found.classes.map((k) => html("th", { scope: "col" }, label(app.state, k))), html("th", { scope: "col" }, "recall"))),
         html("tbody", {}, ...found.classes.map((k, i) => html("tr", {}, html("th", { scope: "row" }, label(app.state, k)),
           ...found.classes.map((_, j) => html("td", { class: `cell ${shade(i, j)}` }, d.cells[i][j].toLocaleString("en"))),
@@ -157,7 +157,7 @@ export function screen(app, root) {
   function drawCurves() {
     const { state } = app;
     const { decided: d } = found;
-    const whose = found.of === null ? "the likeliest class" : nameOf(state, found.of);
+    const whose = found.of === null ? "the most probable class" : nameOf(state, found.of);
     const point = (p) => (p && p.every((v) => v !== null) ? [{ x: p[0], y: p[1], kind: "c1", r: 5 }] : []);
     replace(curves,
       card("Calibration", calibration(found.reliability, whose), note(`How often a probability of ${whose} comes true. Mean difference ${percent(found.calibrationError, 1)}.`)),
@@ -198,7 +198,7 @@ export function screen(app, root) {
       });
       replace(root, html("h1", {}, "Scores"), html("p", { class: "lead" }, next.how),
         html("div", { class: "tiles" }, ...tiles),
-        note("The baseline always decides for ", label(app.state, next.commonest), ", the commonest class. Bars are 95 % intervals."),
+        note("The baseline always predicts ", label(app.state, next.commonest), ", the most frequent class. Bars are 95 % intervals."),
         card("Decide", decision), curves);
       drawDecision();
       drawCurves();

@@ -42,7 +42,7 @@ export function screen(app, root) {
         "div",
         { class: "pair" },
         found.density ? html("div", {}, html("h3", {}, "In each class"), density(app.state, found.density, c.name, { large: true })) : null,
-        found.dependence ? html("div", {}, html("h3", {}, "What a value adds to the log-odds",
+        found.dependence ? html("div", {}, html("h3", {}, "Contribution of a value to the log-odds",
           found.dependence.curves.length === 1 ? [" of ", label(app.state, found.dependence.curves[0].class)] : null), dependence(app.state, found.dependence)) : null,
       ),
       found.dependence ? together(c) : null,
@@ -54,7 +54,7 @@ export function screen(app, root) {
     const others = data.columns.filter((o) => o.kind !== "text" && o.column !== c.column);
     const shown = pairs.get(c.column);
     return html("div", { class: "together" },
-      html("label", {}, html("h3", {}, "Together with "), select(`Together with another column than ${c.name}`, [["", "…"], ...others.map((o) => [o.column, o.name])], shown?.other ?? "", async (other) => {
+      html("label", {}, html("h3", {}, "Together with "), select(`Together with another column`, [["", "…"], ...others.map((o) => [o.column, o.name])], shown?.other ?? "", async (other) => {
         if (other === "") pairs.delete(c.column);
         else pairs.set(c.column, { other, found: await get("pair", { column: c.column, other }) });
         draw();
@@ -65,14 +65,14 @@ export function screen(app, root) {
 
   const drifted = (d) =>
     card("Are these rows like those of the model?",
-      d.unlike === null ? null : html("p", {}, `${percent(d.unlike, 1)} of the rows are less usual than ${percent(1 - d.expected)} of the model's own; ${percent(d.expected)} are expected.`),
+      d.unlike === null ? null : html("p", {}, `${percent(d.unlike, 1)} of the rows are less likely than ${percent(1 - d.expected)} of the model's own rows (expected: ${percent(d.expected)}).`),
       html("div", { class: "scroll", "data-scroll": "drift", tabindex: "0", role: "region", "aria-label": "Columns that moved" },
         html("table", { class: "plain" },
           html("thead", {}, html("tr", {}, html("td", {}), ...["moved", "never seen", "missing", "missing before"].map((t) => html("th", { scope: "col" }, t)))),
           html("tbody", {}, ...d.columns.map((c) => html("tr", {}, html("th", { scope: "row" }, name(c.name), c.is ? html("span", { class: "worse" }, " moved") : null),
             html("td", {}, percent(c.moved, 1)), html("td", {}, percent(c.unseen, 1)), html("td", {}, percent(c.missing, 1)), html("td", {}, percent(c.before, 1))))))),
       ...d.columns.filter((c) => c.told).map((c) => note(c.told)),
-      note("How far a column moved is the share of rows that would have to change for it to be distributed as it was."));
+      note("How far a column moved is the share of rows that would have to change to restore its former distribution."));
 
   let data = null;
   function draw() {
@@ -100,7 +100,7 @@ export function screen(app, root) {
               c.missing > 0 ? html("span", { class: "missing" }, `${percent(c.missing, 1)} missing`) : null,
               c.note && !c.missing ? html("span", { class: "muted" }, c.note) : null),
             html("div", { class: "drawing" }, c.kind === "text" ? html("a", { href: "#text" }, "Words of each class") : density(app.state, c.density, c.name)),
-            html("div", { class: "moves", title: "How far the column moves the log-odds in the mean" },
+            html("div", { class: "moves", title: "How far the column moves the log-odds on average" },
               html("span", { class: "track" }, wide(html("span", { class: "fill plain" }), (c.moves ?? 0) / most)),
               html("span", { class: "figure" }, `moves the odds by ${number(c.moves ?? 0, 2)}`)),
             family(c),
@@ -112,7 +112,7 @@ export function screen(app, root) {
               html("li", {}, html("span", {}, name(c.name), html("span", { class: "muted" }, ` ${c.note}`)),
                 c.chosen && app.state.own ? button("Use it", () => act({ kind: "take in", column: c.column }), { class: "button small", "data-key": `in-${c.column}`, "aria-label": `Use ${c.name}` }) : null))))
         : null,
-      note("The grey bars are all rows, the lines the model of each class. “Moves” is the mean of what the column adds to the log-odds, up or down. A family is changed without reading the rows again."),
+      note("The grey bars are all rows, the lines the model of each class. “Moves” is the mean absolute contribution of the column to the log-odds. A family can be changed without reading the rows again."),
     );
   }
   return {

@@ -23,7 +23,7 @@ export function screen(app, root) {
       if (Math.abs(said.rest) > 0.005) rows.push({ name: "(whatever its words)", term: said.rest });
       replace(verdict, probabilities(app.state, said.p),
         html("p", {}, label(app.state, said.first), " rather than ", label(app.state, said.second), `; ${signedOdds(said.baseline)} before any word.`),
-        rows.length ? evidence(app.state, said, rows) : html("p", { class: "muted" }, "No word of it is known."),
+        rows.length ? evidence(app.state, said, rows) : html("p", { class: "muted" }, "It contains no known word."),
         said.unknown.length ? note("Not known: ", ...said.unknown.flatMap((w, i) => [i ? ", " : "", name(w)])) : null);
     } catch (error) {
       replace(verdict, html("p", { class: "wrong", role: "alert" }, error.message));

@@ -1,1 +1,1 @@
-"""What each screen of the studio shows, as values for JSON."""
+"""The views: what each screen of the studio shows, as values for JSON."""

@@ -1,4 +1,4 @@
-"""The screen Compare: the same rows and folds by logistic regression, and learning curves."""
+"""The Compare screen: logistic regression on the same rows and folds, and learning curves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEWEST = 50
 
 
 def comparison(session: Session) -> dict[str, Any]:
-    """Return what was compared so far."""
+    """Return the comparisons so far."""
     version = session.now
     found, curves = version.comparison, version.curves
     return {
@@ -36,10 +36,10 @@ def comparison(session: Session) -> dict[str, Any]:
 
 
 def judged_rows(session: Session) -> Rows:
-    """Return the rows that the model is judged by, with their labels."""
+    """Return the rows that the model is scored by, with their labels."""
     version, data = session.now, session.data
     if data is None or version.scores is None or version.scores.rows is None:
-        raise ValueError("There are no rows to compare with logistic regression.")
+        raise ValueError("There are no rows on which to compare with logistic regression.")
     at = version.scores.rows
     table = data.table.take(at).drop_columns([data.target])
     y = session.classes[version.codes[at]]
@@ -66,7 +66,7 @@ def start_curves(session: Session) -> None:
     """Draw learning curves of a plain generative model and of logistic regression."""
     rows, version = judged_rows(session), session.now
     if len(rows.y) < FEWEST:
-        raise ValueError(f"Learning curves take {FEWEST} rows or more.")
+        raise ValueError(f"Learning curves need {FEWEST} rows or more.")
 
     def work(job: Job) -> None:
         job.start(0, "Drawing learning curves")

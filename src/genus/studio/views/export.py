@@ -1,4 +1,4 @@
-"""The screen Export: the model, the report, the corrected table, and the script."""
+"""The Export screen: the model, the report, the corrected table, and the script."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def model(session: Session) -> bytes:
 
 
 def rows(session: Session) -> bytes:
-    """Return the rows that are left as CSV, with the labels that they have now."""
+    """Return the remaining rows as CSV, with their current labels."""
     if not session.is_own:
-        raise ValueError("There are no rows that the model was fitted to here.")
+        raise ValueError("The model was not fitted to rows here, so there are none to export.")
     buffer = io.BytesIO()
     pyarrow.csv.write_csv(corrected(session), buffer)
     return buffer.getvalue()
 
 
 def corrected(session: Session) -> Any:
-    """Return the rows that are left, with the labels that they have now."""
+    """Return the remaining rows, with their current labels."""
     data, version = session.data, session.now
     assert data is not None
     at = np.flatnonzero(version.active)
@@ -55,15 +55,15 @@ def corrected(session: Session) -> Any:
 
 
 def report(session: Session) -> bytes:
-    """Return the report that was written last."""
+    """Return the last report."""
     found = session.now.kept.get("report")
     if not isinstance(found, bytes):
-        raise ValueError("The report is still to be written.")
+        raise ValueError("The report is not written yet.")
     return found
 
 
 def start_report(session: Session) -> None:
-    """Write the report of the model as it is now."""
+    """Write a report on the current model."""
     version = session.now
 
     def work(job: Job) -> None:

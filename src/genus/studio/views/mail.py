@@ -1,4 +1,4 @@
-"""The screen Mail: what a store of the spam filter knows, and why a message is spam or is not."""
+"""The Mail screen: what the spam filter has learned, and why a message is spam or not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MailStore:
 
 
 def stats(mail: MailStore) -> dict[str, Any]:
-    """Return what the filter knows, and how much spam it catches."""
+    """Return what the filter has learned, and how much spam it catches."""
     with mail.open() as spam_filter:
         found = numbers_of(spam_filter)
     return {**found, "store": shown.name(found["store"], 120), "writes": mail.writes}
@@ -106,7 +106,7 @@ def why(mail: MailStore, raw: bytes, number: int) -> dict[str, Any]:
 
 
 def correct(mail: MailStore, raw: bytes, number: int, label: str) -> dict[str, Any]:
-    """Learn a message as spam or as ham, or forget it; return what became of it."""
+    """Learn a message as spam or ham, or forget it; return the result."""
     if not mail.writes:
         raise PermissionError("The store is read only. Start the studio with --write to change it.")
     message = message_of(raw, number)
@@ -121,7 +121,7 @@ def correct(mail: MailStore, raw: bytes, number: int, label: str) -> dict[str, A
 
 
 def headers(message: bytes) -> dict[str, Any]:
-    """Return who wrote a message, and about what."""
+    """Return the sender and the subject of a message."""
     try:
         parsed = BytesHeaderParser(policy=policy.compat32).parsebytes(message[:65_536])
         return {name.lower(): header(parsed.get(name)) for name in HEADERS}

@@ -1,4 +1,4 @@
-"""One row: the evidence in it, and what would change its class."""
+"""One row: the contributions to its prediction, and what would change it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from genus.studio.session import Session, Version
 from genus.studio.views.rows import by_importance
 from genus.studio.views.table import names_of
 
-GRID = 41  # values that are tried of a number
-MOST_CHOICES = 60  # values of a category that are offered
+GRID = 41  # values of a number that are tried
+MOST_CHOICES = 60  # categories that are offered
 MOST_CURVES = 7  # classes whose probabilities are drawn
-UNUSUAL = 0.01  # the share of rows that are called unlike the others
+UNUSUAL = 0.01  # share of rows that count as unusual
 NEIGHBOURS = 5
 
 
 def detail(session: Session, row: int) -> dict[str, Any]:
-    """Return one row: its cells, the judgement of it, its evidence, and rows like it."""
+    """Return one row: its cells, its prediction, the contributions, and similar rows."""
     version, data = session.now, session.data
     if data is None or not 0 <= row < len(data):
         raise ValueError("There is no such row.")
@@ -70,7 +70,7 @@ def detail(session: Session, row: int) -> dict[str, Any]:
 
 
 def blank(session: Session) -> dict[str, Any]:
-    """Return a row to start from where there are none: one that the model draws."""
+    """Return a row drawn from the model, to start from if there are no rows."""
     rows, _ = session.now.model.sample(1, random_state=0)
     return {
         "row": -1,
@@ -95,7 +95,7 @@ def start(session: Session, row: int) -> Any:
 def what_if(
     session: Session, row: int, given: Mapping[str, str], focus: int | None
 ) -> dict[str, Any]:
-    """Return the judgement of a row with other cells, and how one column would change it."""
+    """Return the prediction for a row with other cells, and the effect of one column on it."""
     names = names_of(session)
     texts = {names[int(i)]: str(text)[:LONGEST] for i, text in given.items() if valid(i, names)}
     one = changed(start(session, row), texts)
@@ -106,12 +106,12 @@ def what_if(
 
 
 def valid(i: Any, names: list[str]) -> bool:
-    """Whether this is the number of a column."""
+    """Return whether this is a valid column number."""
     return str(i).isdecimal() and int(i) < len(names)
 
 
 def judged(session: Session, one: Any) -> dict[str, Any]:
-    """Return the probabilities of a row, and what each column adds to the log-odds."""
+    """Return the probabilities of a row, and the contribution of each column to the log-odds."""
     model = session.now.model
     told = model.explain(one)
     joint = told.joint[0]
@@ -148,7 +148,7 @@ def judged(session: Session, one: Any) -> dict[str, Any]:
 
 
 def spread(session: Session, classes: Any, p: NDArray[np.float64]) -> list[float]:
-    """Return probabilities by the classes of the session; 0 for those that a model has not."""
+    """Return probabilities by the classes of the session; 0 for those that the model lacks."""
     found = [0.0] * len(session.classes)
     for label, value in zip(classes.tolist(), p.tolist(), strict=True):
         found[session.place(label)] = value
@@ -156,7 +156,7 @@ def spread(session: Session, classes: Any, p: NDArray[np.float64]) -> list[float
 
 
 def inputs(session: Session, one: Any) -> list[dict[str, Any]]:
-    """Return the cells of a row that can be changed, and between what."""
+    """Return the cells of a row that can be changed, and their possible values."""
     version = session.now
     at = {name: i for i, name in enumerate(names_of(session))}
     used = {column.name: column for column in version.model.plan_.used}
@@ -175,7 +175,7 @@ def inputs(session: Session, one: Any) -> list[dict[str, Any]]:
 
 
 def choices(session: Session, version: Version, name: str, column: Any) -> dict[str, Any]:
-    """Return the range of a column of numbers, or the commonest values of one of categories."""
+    """Return the range of a column of numbers, or the most frequent categories."""
     kept = version.kept.setdefault("choices", {})
     if name not in kept:
         kept[name] = found_choices(session, name, column)
@@ -199,7 +199,7 @@ def found_choices(session: Session, name: str, column: Any) -> dict[str, Any]:
 
 
 def is_typed_as_number(session: Session, column: Any) -> bool:
-    """Whether a cell of a column of numbers is a number, or text that is plainly one."""
+    """Return whether the cells of a column of numbers are numbers, or text in plain notation."""
     if session.data is None:
         return True
     kind = session.data.table.schema.field(column.name).type

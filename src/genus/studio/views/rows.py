@@ -1,4 +1,4 @@
-"""The screen Rows: rows sorted and filtered, some at a time."""
+"""The Rows screen: rows sorted and filtered, one page at a time."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from genus.studio.views.table import names_of
 
 PAGE = 25
 SORTS = ("error", "doubt", "unusual", "number")
-MOST_COLUMNS = 40  # of the list
+MOST_COLUMNS = 40  # columns of the list
 
 
 def listed(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return a page of rows, sorted and filtered as asked, and how many there are."""
+    """Return a page of rows, sorted and filtered as requested, and how many there are."""
     version = session.now
     found, data = version.scores, session.data
     if data is None:
@@ -73,13 +73,13 @@ def listed(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def by_importance(version: Version, names: list[str]) -> list[str]:
-    """Return columns, those that move the odds most first."""
+    """Sort columns by how far they move the odds."""
     order = {own.name: i for i, own in enumerate(version.model.summary().columns)}
     return sorted(names, key=lambda name: order.get(name, len(order)))
 
 
 def filtered(session: Session, query: Mapping[str, str]) -> tuple[NDArray[np.intp], int]:
-    """Return the judged rows that match (their places in the scores), and how many of all do."""
+    """Return the positions of the matching scored rows, and how many of all rows match."""
     found = session.now.scores
     assert found is not None
     assert found.rows is not None
@@ -93,7 +93,7 @@ def filtered(session: Session, query: Mapping[str, str]) -> tuple[NDArray[np.int
 
 
 def matches(session: Session, query: Mapping[str, str]) -> NDArray[np.bool_]:
-    """Return which of all rows in the model have the class and the cell that are asked for."""
+    """Return which rows in the model have the requested class and cell."""
     version, data = session.now, session.data
     assert data is not None
     there = version.active.copy()
@@ -114,7 +114,7 @@ def matches(session: Session, query: Mapping[str, str]) -> NDArray[np.bool_]:
 
 
 def holding(column: Any, text: str, within: bool) -> NDArray[np.bool_]:
-    """Return which cells are a text, or contain it."""
+    """Return which cells equal a text, or contain it."""
     try:
         strings = column.cast(pa.large_string())
     except pa.ArrowException:
@@ -128,7 +128,7 @@ def holding(column: Any, text: str, within: bool) -> NDArray[np.bool_]:
 
 
 def by_number(session: Session, number: int) -> dict[str, int]:
-    """Return the place of the row that has a number in the file."""
+    """Return the position of the row with a number in the file."""
     numbers = np.zeros(0, np.intp) if session.data is None else session.data.numbers
     place = int(np.searchsorted(numbers, number))
     if place == len(numbers) or numbers[place] != number:
@@ -137,7 +137,7 @@ def by_number(session: Session, number: int) -> dict[str, int]:
 
 
 def whole(text: Any, otherwise: int) -> int:
-    """Return a whole number that a page sent."""
+    """Return a whole number from the page."""
     try:
         return int(text)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The screen Scores: how good the predictions are, and what decisions by them cost."""
+"""The Scores screen: how good the predictions are, and what decisions cost."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from genus.studio.session import Session
 
 STEPS = 101  # thresholds on the curve of costs
 MOST_POINTS = 200
-MOST_CLASSES = 12  # whose confusion matrix has room
+MOST_CLASSES = 12  # classes in a confusion matrix
 MOST_COST = 1e6
 SURE = 1.96
 
 
 def scores(session: Session) -> dict[str, Any] | None:
-    """Return all scores with their intervals and curves; None if they are still to come."""
+    """Return all scores with their intervals and curves; None if they are not computed yet."""
     version = session.now
     found = version.scores
     if found is None:
@@ -68,7 +68,7 @@ def precision_recall(outcome: Any, k: int, places: list[int]) -> dict[str, Any]:
 
 
 def rule(session: Session) -> dict[str, Any]:
-    """Return the decision rule: costs (K, K) by true and decided class, and a threshold or None."""
+    """Return the decision rule: costs (K, K) by true and chosen class, and a threshold or None."""
     found = session.now.scores
     assert found is not None
     K = len(found.outcome.classes)
@@ -81,17 +81,19 @@ def rule(session: Session) -> dict[str, Any]:
 
 
 def decide(session: Session, threshold: Any, costs: Any) -> dict[str, Any]:
-    """Set the decision rule, and return what it does."""
+    """Set the decision rule, and return its effects."""
     found = session.now.scores
     if found is None:
-        raise ValueError("The scores are still to come.")
+        raise ValueError("The scores are not computed yet. Wait for them.")
     K = len(found.outcome.classes)
     try:
         matrix = np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError):
         matrix = np.zeros(0)
     if matrix.shape != (K, K) or not ((matrix >= 0) & (matrix <= MOST_COST)).all():
-        raise ValueError(f"Costs are numbers from 0 to {MOST_COST:,.0f}, one for each two classes.")
+        raise ValueError(
+            f"Costs are numbers from 0 to {MOST_COST:,.0f}, one for each pair of classes."
+        )
     is_number = isinstance(threshold, int | float) and 0 <= threshold <= 1
     if threshold is not None and not is_number:
         raise ValueError("A threshold is a number from 0 to 1.")
@@ -100,7 +102,7 @@ def decide(session: Session, threshold: Any, costs: Any) -> dict[str, Any]:
 
 
 def decided(session: Session) -> dict[str, Any]:
-    """Return the decisions by the rule: confusion matrix, scores of classes, expected cost."""
+    """Return the effects of the decision rule: confusion matrix, scores by class, expected cost."""
     found = session.now.scores
     assert found is not None
     now = rule(session)
@@ -132,7 +134,7 @@ def decided(session: Session) -> dict[str, Any]:
 
 
 def costs_of(labels: list[Any], costs: NDArray[np.float64]) -> dict[tuple[Any, Any], float]:
-    """Return costs as `predict(decision=…)` takes them."""
+    """Return costs in the form that `predict(decision=…)` takes."""
     return {
         (true, decided): float(costs[i, j])
         for i, true in enumerate(labels)
@@ -147,7 +149,7 @@ def by_threshold(outcome: Any, costs: NDArray[np.float64]) -> dict[str, Any]:
     for t in thresholds:
         cells = figures.confusion(outcome.deciding(float(t)))
         shares.append(float((cells * costs).sum() / max(cells.sum(), 1)))
-    # Costs of both errors are in the ratio of the odds at which they are equal.
+    # The best threshold is where the odds equal the ratio of the costs of both errors.
     gain, loss = costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]
     cheapest = gain / (gain + loss) if gain > 0 and loss > 0 else None
     return {"thresholds": thresholds, "costOf": shares, "cheapest": cheapest}

@@ -1,4 +1,4 @@
-"""What every screen shows: what is open, its classes, what was done, and the work under way."""
+"""What every screen shows: the file, its classes, the changes, and running jobs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from genus.display import text as shown
 from genus.studio.session import Session
 
-MAIN = ("accuracy", "log loss")  # the scores that are always in sight
+MAIN = ("accuracy", "log loss")  # scores that are always shown
 MOST_TARGETS = 500  # columns to choose from
-FEW, MANY = 30, 1_000  # distinct values of a likely target, and of the least likely one
+FEW, MANY = 30, 1_000  # distinct values of a likely and of the least likely target
 
 
 def state(session: Session) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def state(session: Session) -> dict[str, Any]:
 
 
 def screens(session: Session) -> list[str]:
-    """Return the screens that there is something to show on."""
+    """Return the screens that have something to show."""
     found = []
     if session.version is not None:
         found += ["table", "scores", "rows", "edit", "compare"]
@@ -83,7 +83,7 @@ def screens(session: Session) -> list[str]:
 
 
 def headline(scores: Any) -> dict[str, Any] | None:
-    """Return the main scores with their intervals; None if they are still to come."""
+    """Return the main scores with their intervals; None if they are not computed yet."""
     if scores is None:
         return None
     return {name: list(scores.metrics.scores[name]) for name in MAIN} | {
@@ -92,7 +92,7 @@ def headline(scores: Any) -> dict[str, Any] | None:
 
 
 def worth(session: Session, model: Any) -> dict[str, Any] | None:
-    """Return the scores that a model from a file has kept, which have no intervals."""
+    """Return the scores in a model file, which have no intervals."""
     kept = model.summary().worth if session.data is None else {}
     if not kept:
         return None
@@ -100,7 +100,7 @@ def worth(session: Session, model: Any) -> dict[str, Any] | None:
 
 
 def targets(table: Any) -> list[dict[str, Any]]:
-    """Return the columns that could be predicted, with some of their values."""
+    """Return the columns that could be the target, with some of their values."""
     import pyarrow.compute as pc
 
     found = []
@@ -121,5 +121,5 @@ def targets(table: Any) -> list[dict[str, Any]]:
                 "suits": 2 <= len(values) <= min(MANY, max(head.num_rows / 2, 2)),
             }
         )
-    # Those that are classes most likely come first.
+    # The most likely targets come first.
     return sorted(found, key=lambda one: (not one["suits"], one["distinct"] > FEW))

@@ -1,4 +1,4 @@
-"""The screen Table: columns, their families and densities, and what may be wrong with them."""
+"""The Table screen: columns, their families and densities, and possible problems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genus.report.page import note, why
 from genus.studio.session import Session, Version
 
 MOST_DRAWN = 60  # columns with a density in the list
-TALLEST = 2.0  # highest bars for each class; a curve that is higher is cut off
+TALLEST = 2.0  # a curve is cut off at this many times the highest bar, for each class
 
 
 def names_of(session: Session) -> list[str]:
@@ -25,7 +25,7 @@ def names_of(session: Session) -> list[str]:
 
 
 def table(session: Session) -> dict[str, Any]:
-    """Return all columns, those that matter most first."""
+    """Return all columns, the most important first."""
     version = session.now
     if "table" not in version.kept:
         version.kept["table"] = made(session, version)
@@ -89,14 +89,14 @@ def made(session: Session, version: Version) -> dict[str, Any]:
 def families_for(session: Session, kind: str) -> list[str]:
     """Return the families that a column can have.
 
-    Those of another kind are fitted again: text can be words or categories, if the rows are there.
+    Families of another kind need the rows: text can be modelled as words or as categories.
     """
     other = {"category": ["text"], "text": ["categorical"]}.get(kind, [])
     return [f for f in FAMILIES if is_for(f, kind)] + (other if session.is_own else [])
 
 
 def drift(session: Session, version: Version) -> dict[str, Any] | None:
-    """Return how rows that are new to the model differ from those that it has counted."""
+    """Return how rows that are new to the model differ from those it has counted."""
     if session.data is None or session.is_own:
         return None
     found = version.model.drift(session.data.table)
@@ -121,7 +121,7 @@ def drift(session: Session, version: Version) -> dict[str, Any] | None:
 
 
 def missing_shares(session: Session, version: Version) -> dict[str, float]:
-    """Return the share of empty cells of each column, of the rows that are there."""
+    """Return the share of missing cells of each column."""
     if session.data is None:
         return {}
     table = session.data.table
@@ -170,7 +170,7 @@ def density(session: Session, name: str) -> dict[str, Any] | None:
 
 
 def column(session: Session, i: int) -> dict[str, Any]:
-    """Return one column: its density, how the odds depend on it, and the families tried."""
+    """Return one column: its density, its effect on the odds, and its candidate families."""
     names = names_of(session)
     if not 0 <= i < len(names):
         raise ValueError("There is no such column.")
@@ -194,7 +194,7 @@ def column(session: Session, i: int) -> dict[str, Any]:
 
 
 def pair(session: Session, i: int, other: int) -> dict[str, Any]:
-    """Return what two columns add together to the log-odds of a class, by the values of both."""
+    """Return the joint contribution of two columns to the log-odds of a class, by their values."""
     names, model = names_of(session), session.now.model
     if not (0 <= i < len(names) and 0 <= other < len(names)):
         raise ValueError("There is no such column.")
@@ -212,7 +212,7 @@ def pair(session: Session, i: int, other: int) -> dict[str, Any]:
 
 
 def dependence(session: Session, name: str) -> dict[str, Any]:
-    """Return what a column adds to the log-odds of each class, by its value."""
+    """Return the contribution of a column to the log-odds of each class, by its value."""
     model = session.now.model
     found = model.dependence_on(name)
     labels = found.classes.tolist()

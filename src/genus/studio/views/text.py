@@ -1,4 +1,4 @@
-"""The screen Text: the words that are typical of each class, and a message typed in."""
+"""The Text screen: typical words of each class, and predictions for a typed message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from genus.studio.session import Session
 from genus.studio.views.row import spread
 
 WORDS = 12
-MOST_CLASSES = 12  # whose words are listed
+MOST_CLASSES = 12  # classes whose words are listed
 LONGEST = 20_000  # characters of a message
 MOST_TERMS = 30
 
@@ -45,7 +45,7 @@ def told(session: Session, listed: Any) -> list[dict[str, Any]]:
 
 
 def judge(session: Session, message: str, column: int) -> dict[str, Any]:
-    """Return the probabilities of a message, and what each word adds to the log-odds."""
+    """Return the probabilities of a message, and the contribution of each word to the log-odds."""
     message = message[:LONGEST].encode("utf-8", "replace").decode()
     if session.text is not None:
         return by_text_model(session, message)

@@ -1,1 +1,1 @@
-"""What is counted of a table, and what is solved from it."""
+"""The model of a table: its counts, and everything that is solved from them."""

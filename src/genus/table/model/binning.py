@@ -1,8 +1,9 @@
-"""Cells of pairs merged into bins, from the counts at hand: what the experts of a table share.
+"""Merge the cells of paired columns into bins, which the experts of a table share.
 
-Cells are fixed before counting; the bins that they make up are chosen whenever a model is solved.
+Cells are fixed before counting; bins are chosen from the counts whenever a model is solved.
 
-Symbols: V slots (cells of all columns and, first of each, missing), B bins, K classes, n columns.
+Symbols: V slots (for each column one for missing values and then its cells), B bins, K classes, n
+columns.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ from genus.solve.grid import ROUNDING, mdlp, quantile_cuts
 from genus.statistics import Array, Pairs
 from genus.table.model.marginals import absence
 
-MOST_BINS, FEWEST_BINS = 12, 3  # of about equal weight that a column of numbers is cut into
-BIN_ROWS = 5.0  # rows of a class that a bin should have, about
+MOST_BINS, FEWEST_BINS = 12, 3  # bins of about equal weight of a column of numbers
+BIN_ROWS = 5.0  # rows of a class that a bin should have, approximately
 
 
 @dataclass(frozen=True, eq=False)
 class Binned:
     """Counts by class and bins of two columns (K, B, B), of one (K, B), and class weights (K,).
 
-    `bin_of` (V + 1,) is the bin of each slot, B where nothing is known, or what is missing says
-    nothing of the class. `column` (B,) says whose the bins are, and `is_missing` which of them
-    stand for what is missing. Some of the `columns` may have no bin.
+    `bin_of` (V + 1,) is the bin of each slot, or B if the slot carries no evidence: the last slot,
+    which is for unknown values, and missing values that do not depend on the class. `column` (B,)
+    is the column of each bin, and `is_missing` marks the bins for missing values. Some of the
+    `columns` may have no bin.
     """
 
     pairs: Array
@@ -47,15 +49,15 @@ class Binned:
 def merged(
     counted: Pairs, classes: Axis, is_number: NDArray[np.bool_], keep_missing: bool = False
 ) -> Binned:
-    """The bins of all columns, those of numbers chosen where the classes change and evenly.
+    """Merge cells into bins: numbers are cut where the class distribution changes, and then evenly.
 
-    Unless `keep_missing`, what is missing has a bin only where that says something of the class.
+    Unless `keep_missing`, missing values have a bin only if they depend on the class.
     """
     counts = counted.align(classes)
     single = np.einsum("kvv->kv", counts)
     starts = counted.starts
     weights = single[:, : starts[1]].sum(axis=1) if len(starts) > 1 else np.zeros(len(classes))
-    first: list[int] = []  # slots that bins begin with
+    first: list[int] = []  # first slot of each bin
     column: list[int] = []
     missing: list[bool] = []
     for j, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
@@ -85,7 +87,7 @@ def merged(
 
 
 def tells_absence(counted: Pairs, classes: Axis) -> NDArray[np.bool_]:
-    """Of each column, whether it says something of the class that a value is missing."""
+    """Return for each column whether missing values depend on the class."""
     single = np.einsum("kvv->kv", counted.align(classes))
     starts = counted.starts
     weights = single[:, : starts[1]].sum(axis=1) if len(starts) > 1 else np.zeros(len(classes))
@@ -97,10 +99,10 @@ def tells_absence(counted: Pairs, classes: Axis) -> NDArray[np.bool_]:
 
 
 def number_cuts(counts: Array, weights: Array) -> NDArray[np.intp]:
-    """Before which cells of a column of numbers, (K, C), a bin begins.
+    """Return the cells of a column of numbers, (K, C), before which a bin begins.
 
-    Where the class changes (MDLP), and within such a bin so that none weighs much more than
-    an equal share: then what changes together with another column is not lost.
+    Cells are cut where the class distribution changes (MDLP). Bins that weigh much more than an
+    equal share are then cut evenly, so that dependence on other columns is not lost.
     """
     if counts.shape[1] < 2:
         return np.zeros(0, dtype=np.intp)
@@ -119,7 +121,7 @@ def number_cuts(counts: Array, weights: Array) -> NDArray[np.intp]:
 
 
 def even_cuts(weight: Array, count: int) -> NDArray[np.intp]:
-    """Before which cells to cut into about equal weights; few cells stay as they are."""
+    """Return the cells before which to cut for about equal weights; few cells are all kept."""
     there = np.flatnonzero(weight > 0)
     if len(there) <= count:
         return there[1:]

@@ -1,4 +1,4 @@
-"""The model of a table from a plan and the options that people give, if they make sense."""
+"""Build the model of a table from a plan and the user's options, which are checked."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ MOST_SAMPLED = 10_000_000  # rows
 
 
 def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_size: Any) -> Mixed:
-    """The family of a table, by the names of its options."""
+    """Build the family of a table from its options."""
     asked = asked_families(families)
     kinds = {column.name: column.kind for column in plan.columns}
     for name, family in asked.items():
         if name not in kinds:
-            raise ValueError(f"There is no column {name!r} to have the family {family!r}.")
+            raise ValueError(
+                f"There is no column {name!r}, for which you chose the family {family!r}. Check "
+                "the name."
+            )
         if not is_for(family, kinds[name]):
             raise ValueError(
-                f"Column {name!r} holds {kinds[name] or 'nothing'}, and {family!r} is for "
+                f"Column {name!r} holds {kinds[name] or 'no values'}, but {family!r} is for "
                 f"{FAMILIES[family].kind}. Choose another family."
             )
     weighs = flag("calibrate", calibrate)
     size = whole("sample_size", sample_size, least=0, most=MOST_SAMPLED)
-    # Pairs of words are for weighed evidence: in a product they would say everything twice.
+    # Pairs of words need weights: in a plain product they would count everything twice.
     tokenizer = Tokenizer(ngrams=(1, 2) if weighs else (1, 1))
     words = Words(tokenizer, selection=Selection(runs=False))
     belief = weighs and size == 0
@@ -41,15 +44,15 @@ def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_siz
             raise ValueError(f'dependence is True, False or "tree"; got {dependence!r}.')
         if weighs:
             raise ValueError(
-                'dependence="tree" is a density by itself, and calibrate=True weighs others. Use '
-                "calibrate=False with it."
+                'dependence="tree" is a density, which has no weights to calibrate. Use it with '
+                "calibrate=False."
             )
         return Mixed(how, own, False, False, True)
     return Mixed(how, own, flag("dependence", dependence) and weighs, weighs)
 
 
 def asked_families(families: Any) -> dict[str, str]:
-    """The families that are asked for, by column."""
+    """Return the chosen families by column."""
     if isinstance(families, str) and families == "auto":
         return {}
     if not isinstance(families, Mapping):
@@ -66,14 +69,14 @@ def asked_families(families: Any) -> dict[str, str]:
 
 
 def together(families: Any) -> tuple[tuple[str, ...], ...]:
-    """The columns of numbers that are to be modelled together."""
+    """Return the groups of columns of numbers that are modelled jointly."""
     if not isinstance(families, Mapping):
         return ()
     found = [(k, v) for k, v in families.items() if isinstance(k, tuple)]
     for names, family in found:
         if family != "gaussian" or len(names) < 2:
             raise ValueError(
-                f"Columns that are modelled together are two or more and gaussian; got "
+                "A joint family needs two or more columns and must be gaussian; got "
                 f"{names!r}: {family!r}."
             )
     named = [name for names, _ in found for name in names]

@@ -1,7 +1,8 @@
-"""Read values of a column as codes: one code for all values that no expert of a table tells apart.
+"""Encode the values of a column: values that no expert distinguishes have the same code.
 
-Numbers between two edges have one code, and so has a category. What experts say of a code is what
-they say of one of its values, an example. A family whose density is a curve needs the numbers.
+All numbers between two edges have one code, and so has a category. To score a code, the experts
+score one of its values as an example. Only families whose density is a curve need the numbers
+themselves.
 
 Symbols: m rows, K classes, C codes.
 """
@@ -30,13 +31,13 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class NumberCodes:
-    """Codes of numbers: 0 where missing, 1 below all `edges`, and one more at each of them."""
+    """Codes of numbers: 0 if missing, 1 below all `edges`, and one more at each edge."""
 
     edges: Array
 
     @property
     def examples(self) -> Array:
-        """One number of every code."""
+        """One number for each code."""
         below = np.nextafter(self.edges[:1], -np.inf) if len(self.edges) else np.zeros(1)
         return np.concatenate([[np.nan], below, self.edges])
 
@@ -47,9 +48,10 @@ class NumberCodes:
 
 @dataclass(frozen=True, eq=False)
 class NameCodes:
-    """Codes of categories: 0 where missing, one for each of the `names`, and one for all others.
+    """Codes of categories: 0 if missing, one for each of the `names`, and one for all others.
 
-    Others whose hashes are `known` are not counted as others in pairs; these have the last code.
+    An unseen category may share a `known` hash. It gets the last code, because pairs count it by
+    name and not as one of the others.
     """
 
     names: Axis
@@ -57,7 +59,7 @@ class NameCodes:
 
     @property
     def examples(self) -> Values:
-        """One category of every code but the last."""
+        """One category for each code but the last."""
         names = np.array([*self.names.tolist(), OTHERS], dtype=object)
         return Values(np.arange(-1, len(names)), names)
 
@@ -77,9 +79,9 @@ class NameCodes:
 
 @dataclass(frozen=True, eq=False)
 class CodedColumn:
-    """Column j by its codes: log p(x_j|k), (C, K), and if it is paired its slots, (C,).
+    """Column j by code: log p(x_j|k), (C, K), and its slots, (C,), if it is paired.
 
-    A family whose density is a `curve` adds to these scores.
+    If the family's density is a `curve`, its scores are added to these.
     """
 
     j: int
@@ -92,7 +94,7 @@ class CodedColumn:
     def of(
         cls, j: int, column: Column, marginal: Marginal, slots: Slots, in_block: bool
     ) -> CodedColumn:
-        """Make the codes of a column; one that is modelled `in_block` has no scores of its own."""
+        """Encode a column; one that is modelled `in_block` has no scores of its own."""
         if in_block:
             marginal = replace(marginal, distribution=None, absent=0.0 * marginal.absent)
         steps = None if marginal.distribution is None else marginal.distribution.steps
@@ -104,16 +106,16 @@ class CodedColumn:
         else:
             scores = marginal.absent[np.isnan(examples).astype(np.intp)]
         at = slots.of_column(j, examples) if column.paired else None
-        if isinstance(codes, NameCodes):  # the last code, alone as others, and in no pair
+        if isinstance(codes, NameCodes):  # the last code scores like others, but is in no pair
             scores = np.vstack([scores, scores[-1]])
             at = None if at is None else np.append(at, at.dtype.type(slots.unknown))
         return cls(j, codes, scores, at, curve)
 
 
 def codes_of(column: Column, steps: Any, keys: Axis) -> NumberCodes | NameCodes:
-    """Make codes that tell apart the steps of a column's family and the cells of its pairs.
+    """Make codes that distinguish the steps of a column's family and the cells of its pairs.
 
-    `keys` are the categories that are counted in pairs.
+    `keys` are the categories that are counted in pairs by name.
     """
     if column.kind == "number":
         cells = column.edges if column.paired else ()

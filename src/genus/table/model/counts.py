@@ -1,14 +1,14 @@
-"""What is counted of a table: once, in a way that many models can be solved from.
+"""The counts of a table: rows are counted once, and many models are solved from the counts.
 
 By class (`Compound`):
 
-    rows     how many
-    cells    rows by cell of each column: of the fine grid for numbers, values for categories
+    rows     number of rows
+    cells    rows by cell of each column: cells of the fine grid for numbers, values for categories
     numbers  Σx and Σx² of each column of numbers
     pairs    rows by the coarser cells of every two columns
     text/…   words of each column of texts
-    joint/…  Σxxᵀ of numbers that are asked to be modelled together
-    sample   some encoded rows, that the weights of experts are learned from
+    joint/…  Σxxᵀ of numbers that are modelled jointly on request
+    sample   some encoded rows, from which the weights of experts are learned
 
 Symbols: m rows, n columns, K classes, V slots.
 """
@@ -35,20 +35,20 @@ from genus.text import Documents, Texts, Tokenizer
 from genus.text.model import Words
 
 TEXT, JOINT = "text/", "joint/"
-TOGETHER = Gaussian(shrinkage="oas")  # of numbers that are asked to be modelled together
-OTHERS = ""  # categories that are not counted in pairs by themselves
+TOGETHER = Gaussian(shrinkage="oas")  # for numbers that are modelled jointly on request
+OTHERS = ""  # stands for categories that pairs do not count by name
 
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column as codes (m,), -1 where missing, of the keys of an axis."""
+    """A column as codes (m,), -1 where missing; they are positions on an axis of keys."""
 
     axis: Axis
     codes: NDArray[np.int64]
 
 
 def coded(column: Column, values: Any) -> Coded:
-    """A column of numbers by cells of its fine grid, one of categories by its values."""
+    """Encode numbers by the cells of the fine grid, and categories by their names."""
     if column.kind == "category":
         return Coded(values.names, values.codes)
     grid = column.grid
@@ -56,7 +56,7 @@ def coded(column: Column, values: Any) -> Coded:
 
 
 def coarse(column: Column, own: Coded) -> Coded:
-    """The same by the cells that pairs are counted in: of categories the known ones, and others."""
+    """Encode a column by the cells of its pairs; categories that are not known become others."""
     if column.kind == "category":
         known = set(column.known)
         return renamed(own, [n if hashed(n) in known else OTHERS for n in own.axis.tolist()])
@@ -67,7 +67,7 @@ def coarse(column: Column, own: Coded) -> Coded:
 
 
 def renamed(own: Coded, names: list[str]) -> Coded:
-    """A column whose categories are called otherwise, some of them the same."""
+    """Rename the categories of a column; those with the same new name are merged."""
     if names == own.axis.tolist():
         return own
     axis, place = np.unique(np.array([*names, ""], dtype=object)[:-1], return_inverse=True)
@@ -75,16 +75,16 @@ def renamed(own: Coded, names: list[str]) -> Coded:
 
 
 def encoded(texts: Texts | Documents, rows: NDArray[np.intp], how: Tokenizer) -> Documents:
-    """Some of the texts, as counts of their tokens."""
+    """Return some of the texts, as counts of their tokens."""
     return texts[rows] if isinstance(texts, Documents) else how.encode(texts.take(rows))
 
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """How rows of a plan are counted; the only code that sees them.
+    """How rows of a plan are counted. No other code sees the rows.
 
-    `sample` is how many rows choices are made from; 0 keeps none. Then a `belief` of the weights
-    takes its place, if weights are to be learned.
+    `sample` is the number of rows to keep for learning weights and choosing settings. If it is 0
+    and weights are wanted, a `belief` about the weights is kept instead.
     """
 
     plan: Plan
@@ -95,13 +95,13 @@ class Counting:
 
     @property
     def blocks(self) -> dict[str, list[int]]:
-        """Columns of numbers that are modelled together: where each block is counted, and whose."""
+        """The blocks of columns that are modelled jointly, by the name of their counts."""
         at = {column.name: j for j, column in enumerate(self.plan.used)}
         return {f"{JOINT}{i}": [at[name] for name in names] for i, names in enumerate(self.joint)}
 
     @property
     def plain(self) -> tuple[Column, ...]:
-        """The columns that are not of texts."""
+        """The columns other than texts."""
         return tuple(column for column in self.plan.used if column.kind != "text")
 
     @property
@@ -110,14 +110,14 @@ class Counting:
         return tuple(column.name for column in self.plan.used if column.kind == "text")
 
     def words_of(self, column: Column) -> Words:
-        """How the texts of a column are counted: with pairs of words or without, or in buckets."""
+        """Return how the texts of a column are counted: with or without pairs, or in buckets."""
         how = self.words.tokenizer
         ngrams = how.ngrams if column.runs else (1, 1)
         return replace(self.words, tokenizer=replace(how, ngrams=ngrams, bits=column.bits))
 
     @property
     def options(self) -> dict[str, Any]:
-        """What decides what is counted."""
+        """The options on which the counts depend."""
         return {
             "family": "mixed",
             "plan": [
@@ -136,7 +136,7 @@ class Counting:
             "joined": self.plan.joined,
             "words": dict(self.words.counting),
             "joint": [list(names) for names in self.joint],
-            "shared": bool(self.joint) or self.belief,  # sums that do not come apart by class
+            "shared": bool(self.joint) or self.belief,  # sums that cannot be split by class
             "sample": self.sample,
             "belief": self.belief,
         }
@@ -205,7 +205,7 @@ class Counting:
         return Sample.of(self.sample, classes, y, weight, self._hashes(X), encode)
 
     def _hashes(self, X: Frame) -> hashes.Hashes:
-        """A hash of the values of each row, (m,), whatever the order of the columns."""
+        """Hash the values of each row, (m,); the order of the columns does not matter."""
         total = np.zeros(len(X), dtype=np.uint64)
         keys = hashes.of_names(column.name for column in self.plan.used)
         for column, values, key in zip(self.plan.used, X.columns, keys, strict=True):
@@ -215,11 +215,11 @@ class Counting:
                 own = np.append(hashes.of_names(values.names), np.uint64(0))[values.codes]
             else:
                 own = self.words_of(column).tokenizer.hashes(values)
-            total += np.where(own == 0, own, hashes.mix(own + key))  # what is missing adds nothing
+            total += np.where(own == 0, own, hashes.mix(own + key))  # missing values add nothing
         return hashes.mix(total)
 
     def decoded(self, sample: Sample, statistics: Compound) -> Frame:
-        """The rows of a sample: numbers as the least of their cells, texts as bags of words."""
+        """Decode a sample: numbers become the smallest of their cell, texts bags of words."""
         tally = statistics["cells"]
         axes = tally.keys or (labels.empty_axis(),) * len(self.plain)
         plain, texts = iter(range(len(self.plain))), iter(sample.bags)
@@ -247,18 +247,18 @@ class Counting:
             columns.append(Values(codes.astype(np.int64), axes[j]))
         return Frame(self.plan, tuple(columns), len(sample))
 
-    # Plans that were made apart
+    # Plans that were made separately
 
     def common(self, other: Counting) -> Counting:
-        """What both can be counted by."""
+        """Return a counting with the coarser plan of both, so that their counts can be merged."""
         if self.words.counting != other.words.counting and (self.texts or other.texts):
             raise ValueError(
-                "The two models read texts differently: only calibrate=True counts pairs of words. "
-                "Fit both with the same calibrate=."
+                "The two models read texts differently: only calibrate=True counts pairs of "
+                "words. Fit both with the same calibrate=."
             )
         if self.joint != other.joint:
             raise ValueError(
-                "The two models model other columns together; fit both with the same families=."
+                "The two models have different joint columns. Fit both with the same families=."
             )
         plan = self.plan.common(other.plan)
         belief = self.belief or other.belief
@@ -266,7 +266,7 @@ class Counting:
         return replace(self, plan=plan, sample=sample, belief=belief)
 
     def moved(self, statistics: Compound, to: Counting) -> Compound:
-        """What was counted, as if it had been counted by the coarser cells of `to`."""
+        """Convert counts to the coarser cells of `to`, as if the rows had been counted so."""
         if len(statistics["rows"].classes) == 0:
             return to.zero()
         parts: dict[str, Any] = {name: statistics[name] for name in ("rows", *self.blocks)}
@@ -282,7 +282,7 @@ class Counting:
         return Compound(parts | {"sample": self._moved_sample(statistics["sample"], to)})
 
     def recut(self, statistics: Compound, classes: Axis) -> tuple[Counting, Pairs]:
-        """Other cells for pairs, and what they count, from a sample that has every row."""
+        """Choose new cells for pairs, and count the sample by them; it must hold every row."""
         sample = statistics["sample"]
         X = self.decoded(sample, statistics)
         plan = replace(self.plan, columns=recut(self.plan, X, sample.weights, len(classes)))
@@ -328,7 +328,7 @@ class Counting:
         begin = dict(zip(mine, pairs.starts, strict=False))
         axes = dict(zip(mine, pairs.keys, strict=True)) if pairs.keys else {}
         keys, place, start = [], np.full(int(pairs.starts[-1]), -1), 0
-        new: list[int] = []  # columns whose every row is missing
+        new: list[int] = []  # columns that are missing in every row
         for column in (c for c in to.plan.used if c.paired):
             if column.name not in axes:
                 new.append(start)
@@ -338,7 +338,7 @@ class Counting:
             own, axis = mine[column.name], axes[column.name]
             moved, at = axis, np.arange(len(axis))
             if own.edges != column.edges:
-                # Cell i lies between edges i - 1 and i; the coarser cell by its lower edge.
+                # Cell i lies between edges i - 1 and i, so its lower edge decides the coarser cell.
                 kept = np.searchsorted(column.edges, np.asarray(own.edges), side="right")
                 moved, at = np.unique(np.append(0, kept)[axis], return_inverse=True)
             if own.known != column.known:
@@ -379,7 +379,7 @@ class Counting:
 
 
 def recut(plan: Plan, X: Frame, weight: Array, classes: int) -> tuple[Column, ...]:
-    """The columns of a plan with cells for these rows."""
+    """Return the columns of a plan with cells that are chosen for these rows."""
     seen = []
     values = iter(X.columns)
     for column in plan.columns:
@@ -400,12 +400,12 @@ def recut(plan: Plan, X: Frame, weight: Array, classes: int) -> tuple[Column, ..
 
 
 def name_keys(names: Axis) -> NDArray[np.int64]:
-    """What stands for categories in a sample: 32 bits of their hashes."""
+    """Return the keys of categories in a sample: 32 bits of their hashes."""
     return (hashes.of_names(names.tolist()) >> np.uint64(32)).astype(np.int64)
 
 
 def count_cells(columns: list[Coded], y: Codes, classes: Axis, weight: Array | None) -> Tally:
-    """Rows by class and cell of each column."""
+    """Count rows by class and cell of each column."""
     codes = np.empty((len(y), len(columns)), dtype=np.int64, order="F")
     for j, column in enumerate(columns):
         codes[:, j] = column.codes
@@ -415,7 +415,7 @@ def count_cells(columns: list[Coded], y: Codes, classes: Axis, weight: Array | N
 
 
 def count_pairs(columns: list[Coded], y: Codes, classes: Axis, weight: Array | None) -> Pairs:
-    """Rows by class and cells of every two columns; the first cell of each is for missing."""
+    """Count rows by class and cells of every two columns; the first cell of each is for missing."""
     if not columns:
         return Pairs()
     assert max(len(column.axis) for column in columns) < np.iinfo(np.uint16).max

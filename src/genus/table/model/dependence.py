@@ -1,11 +1,11 @@
-"""How the odds depend on a column, or on two: contributions of rows, by the values that they have.
+"""Show how the log-odds depend on one column, or on two.
 
-The contribution of a column is not a function of its value alone, for columns act together. So at
-each step of values there is a mean over rows and a range of most of them: where the range is
-narrow, the column acts by itself. Of two columns there is a map of what both add together, and of
-what of it is not the sum of both curves.
+The contribution of a column is not a function of its value alone, because columns interact. So each
+step of values has the mean contribution over its rows, and the range of most of them. Where the
+range is narrow, the column acts independently of the others. For two columns there is a map of
+their joint contribution, and of the part that is not the sum of both curves.
 
-The rows are those of the model's reference, so that no data is needed.
+The rows are those of the model's reference, so no data is needed.
 
 Symbols: m rows, K classes, S steps, T steps of a second column.
 """
@@ -28,16 +28,16 @@ MOST, MOST_OF_TWO = 16, 6  # steps of a column
 MOST_CLASSES = 6  # that print() shows
 WIDEST = 28  # characters of a value
 BAR = 12  # characters
-LOW, HIGH = 0.1, 0.9  # of the rows of a step
+LOW, HIGH = 0.1, 0.9  # quantiles over the rows of a step
 MISSING, OTHERS = "missing", "(others)"
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The values of a column in steps: runs of numbers, or categories, and last what is missing.
+    """The values of a column in steps: runs of numbers or categories, and last the missing values.
 
-    `names` (S,) say which; `x` (S,) are means of numbers, NaN of other values, and rows are at the
-    step `place` (m,).
+    `names` (S,) are the steps, `x` (S,) the means of their numbers (NaN otherwise), and `place`
+    (m,) is the step of each row.
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class Steps:
 
     @classmethod
     def of(cls, column: Column, values: Any, weight: Array, most: int) -> Steps:
-        """Put values in steps of about the same weight, or each in its own where there are few."""
+        """Divide values into steps of about equal weight; few values have a step each."""
         if isinstance(values, Values):
             return cls._of_categories(values, weight, most)
         there = ~np.isnan(values)
@@ -74,7 +74,7 @@ class Steps:
 
     @classmethod
     def _of_categories(cls, values: Values, weight: Array, most: int) -> Steps:
-        """Give the commonest categories a step each, and one to all others."""
+        """Give each of the most frequent categories a step, and all others one step together."""
         total = np.bincount(values.codes + 1, weight, len(values.names) + 1)[1:]
         order = [c for c in np.argsort(-total, kind="stable").tolist() if total[c] > 0]
         shown = order if len(order) <= most else order[: most - 1]
@@ -88,7 +88,7 @@ class Steps:
 
 
 class Curve(NamedTuple):
-    """What a column adds at each step, (S,) each: the mean of rows, and the range of most."""
+    """The contribution of a column at each step, (S,): the mean of rows, and the range of most."""
 
     mean: Array
     low: Array
@@ -97,9 +97,9 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dependence:
-    """What a column adds to the log-odds of classes, by its value.
+    """The contribution of a column to the log-odds of classes, by its value.
 
-    `steps` are its values, `terms` (m, K) what it adds in rows of some `weight` (m,).
+    `steps` are its values, and `terms` (m, K) its contributions in rows with a `weight` (m,).
     """
 
     column: str
@@ -120,9 +120,9 @@ class Dependence:
         return divide(total, total.sum())
 
     def log_odds(self, label: Any = None, against: Any = None) -> Curve:
-        """What the column adds to the log-odds of a class against another, at each step.
+        """Return the contribution to the log-odds of one class against another, at each step.
 
-        `against` is the mean of all other classes unless given, and `label` the last class.
+        `label` defaults to the last class, and `against` to the mean of all other classes.
         """
         odds = between_classes(self.terms, self.classes, label, against)
         runs = [np.flatnonzero(self.steps.place == s) for s in range(len(self.values))]
@@ -174,14 +174,14 @@ class Dependence:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairDependence:
-    """What two columns add together to the log-odds of classes, by the values of both."""
+    """The joint contribution of two columns to the log-odds of classes, by the values of both."""
 
     first: Dependence
     second: Dependence
 
     @property
     def columns(self) -> tuple[str, str]:
-        """The names of both."""
+        """The names of both columns."""
         return self.first.column, self.second.column
 
     @property
@@ -191,9 +191,9 @@ class PairDependence:
         return divide(total, total.sum())
 
     def log_odds(self, label: Any = None, against: Any = None) -> Array:
-        """What both add in the mean, (S, T); NaN where there are no rows.
+        """Return the mean contribution of both columns, (S, T); NaN where there are no rows.
 
-        `label` and `against` are those of `Dependence.log_odds`.
+        `label` and `against` are as in `Dependence.log_odds`.
         """
         terms = self.first.terms + self.second.terms
         odds = between_classes(terms, self.first.classes, label, against)
@@ -202,7 +202,7 @@ class PairDependence:
         return np.divide(total, rows, out=np.full(rows.shape, np.nan), where=rows > 0)
 
     def interaction(self, label: Any = None, against: Any = None) -> Array:
-        """What of that is not the sum of both curves, (S, T)."""
+        """Return the part of the log-odds that is not the sum of both curves, (S, T)."""
         one, two = (own.log_odds(label, against).mean for own in (self.first, self.second))
         return self.log_odds(label, against) - one[:, None] - two
 
@@ -233,19 +233,19 @@ class PairDependence:
 
 
 def between_classes(terms: Array, classes: NDArray[Any], label: Any, against: Any) -> Array:
-    """Log-odds (m,) of terms (m, K) that add up to zero over the classes."""
+    """Return log-odds (m,) from terms (m, K) that add up to zero over the classes."""
     K = len(classes)
     k = K - 1 if label is None else position(classes, label)
     if against is None:
         return terms[:, k] * (K / max(K - 1, 1))
     other = position(classes, against)
     if other == k:
-        raise ValueError(f"{show(label)} is compared with itself; name another class.")
+        raise ValueError(f"{show(label)} is compared with itself. Name another class.")
     return terms[:, k] - terms[:, other]
 
 
 def position(classes: NDArray[Any], label: Any) -> int:
-    """Where a class stands; raises if there is none."""
+    """Return the position of a class; raise if there is no such class."""
     found = np.flatnonzero(classes == label)
     if len(found) == 0:
         raise ValueError(f"{label!r} is not one of the classes {classes.tolist()[:10]}.")
@@ -253,28 +253,30 @@ def position(classes: NDArray[Any], label: Any) -> int:
 
 
 def in_one_line(text: str) -> str:
-    """A value as a table of text has it."""
+    """Replace characters that do not print, such as line ends, by spaces."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def between(low: str, high: str) -> str:
-    """A run of numbers, or one."""
+    """Return a range of numbers as text, or one number."""
     return low if low == high else f"{low} to {high}"
 
 
 def dependence(parameters: Any, names: Sequence[str], classes: NDArray[Any]) -> Any:
-    """How the log-odds depend on one column, or on two of them."""
+    """Return how the log-odds depend on one column, or on two."""
     X, weight, found = parameters.explained_rows
     used = parameters.solved_by.how.plan.used
     places = {column.name: j for j, column in enumerate(used)}
     if len(set(names)) < len(names):
-        raise ValueError(f"{names[0]!r} is compared with itself; name another column.")
+        raise ValueError(f"{names[0]!r} is compared with itself. Name another column.")
     for name in names:
         if name not in places:
             known = ", ".join(map(repr, list(places)[:10]))
-            raise ValueError(f"The model uses no column {name!r}; it uses {known}.")
+            raise ValueError(f"The model uses no column {name!r}. It uses {known}.")
         if used[places[name]].kind == "text":
-            raise ValueError(f"Column {name!r} holds texts; `explain` says what words add.")
+            raise ValueError(
+                f"Column {name!r} holds texts. `explain` shows the contributions of words."
+            )
     most = MOST if len(names) == 1 else MOST_OF_TWO
     own = []
     for name in names:

@@ -1,11 +1,12 @@
-"""Models of a table that are solved from the counts of pairs: what each says of a row's class.
+"""The experts of a table that are solved from counts of pairs.
 
-All of them see a row as its cells, one of each column, and so are tables: by cell, or by two.
+Each expert sees a row as its cells, one for each column. So each is a table of scores, by one cell
+or by two.
 
     naive    Σ_j log p(x_j|k)
     parents  log of the mean over i of p(x_i|k) Π_j p(x_j|x_i,k)   (AODE; Webb et al. 2005)
     linear   Gaussian with one Σ, over scores and indicators of cells
-    curved   Gaussian with Σ_k drawn to one Σ, as a Student t
+    curved   Gaussian with Σ_k shrunk towards one Σ, as a Student t
     together Σ_ij log p(x_i,x_j|k) / p(x_i|k)p(x_j|k), column by column
 
 Symbols: m rows, n columns, K classes, V slots, B bins, d features.
@@ -33,23 +34,23 @@ from genus.statistics import Array, Pairs
 from genus.table.model.binning import Binned
 
 NAMES = ("bins", "one-dependence", "linear", "linear, by bins", "curved", "curved, by bins")
-Cells = NDArray[np.uint16]  # (n, m), the slot of each column
-BACK_OFF = 1.0  # rows that a share is drawn by to that of all classes, or without a parent
-RIDGE = 10.0  # of a covariance, over the number of rows
+Cells = NDArray[np.uint16]  # (n, m): the slot of each column
+BACK_OFF = 1.0  # rows of the prior, which is the pooled share, or the share without the parent
+RIDGE = 10.0  # of a covariance, divided by the number of rows
 OWN, OWN_OF_BINS = 10.0, 30.0  # rows of the pooled covariance in that of a class
-LEAST = -30.0  # the least log-probability that an expert is believed
+LEAST = -30.0  # experts' log-probabilities are cut off here
 TINY = 1e-9
-DRAWN = 1.0  # rows that a mean is drawn by to that of all classes
+DRAWN = 1.0  # rows by which a class mean is shrunk towards the pooled mean
 
 
 class Expert(Protocol):
-    """What says log p(x|k) of rows, up to a term that is the same for all classes."""
+    """An expert: it scores rows by log p(x|k), up to a term that is the same for all classes."""
 
     @property
     def name(self) -> str: ...
 
     def score(self, cells: Cells) -> Array:
-        """Scores, (m, K)."""
+        """Return the scores, (m, K)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +81,13 @@ class Parents:
         return self.of_bins(self.bin_of[cells])
 
     def of_bins(self, bins: Cells) -> Array:
-        """Return the scores of rows whose bins are known."""
+        """Return the scores of rows from their bins."""
         return average_parents(bins, self.table, self.is_parent, threads())
 
 
 @dataclass(frozen=True, eq=False)
 class Curved:
-    """A Student t of each class: δ_k = offset_k + Σ_{i<=j} table[cell_i, cell_j].
+    """A Student t distribution for each class: δ_k = offset_k + Σ_{i<=j} table[cell_i, cell_j].
 
     log p(x|k) = constant_k - ½ (ν_k + d_k) log(1 + δ_k / ν_k).
     """
@@ -102,7 +103,7 @@ class Curved:
         return self.constant + self._bend(self.offset + sum_pairs(cells, self.table, threads()))
 
     def part(self, name: str, classes: slice) -> Curved:
-        """Return the expert of some of the classes."""
+        """Return the expert restricted to some of the classes."""
         arrays = (self.offset, self.freedom, self.constant, self.features)
         return Curved(name, self.table[:, :, classes], *(values[classes] for values in arrays))
 
@@ -112,10 +113,10 @@ class Curved:
 
 @dataclass(frozen=True, eq=False)
 class Informed:
-    """An expert that says the less the fewer columns are known: all of it if all are.
+    """An expert whose score is multiplied by the share of columns that are known.
 
-    In a normal distribution a column without a value stands at its mean, which is near to the class
-    in the middle. A row of which little is known would be taken for one of these.
+    In a normal distribution, a missing value counts as the mean, which is close to the class in the
+    middle. Without this factor, a row with few known values would be assigned to that class.
     """
 
     expert: Expert
@@ -136,8 +137,8 @@ class Informed:
 class Experts:
     """All experts that are solved from counts of pairs.
 
-    `known` (V + 1,) says of which slots something is known. `curved` are those of that kind side by
-    side, as one of twice the classes. `basis` is what they were solved from.
+    `known` (V + 1,) marks the slots that carry evidence. `curved` holds the two curved experts side
+    by side, as one expert with twice as many classes. `basis` is what they were solved from.
     """
 
     bins: Additive
@@ -150,7 +151,7 @@ class Experts:
 
     @cached_property
     def listed(self) -> tuple[Expert, ...]:
-        """Each by itself, in the order of NAMES."""
+        """The experts one by one, in the order of NAMES."""
         K = len(self.bins.constant)
         curved = (self.curved.part(NAMES[4], slice(K)), self.curved.part(NAMES[5], slice(K, None)))
         informed = (Informed(expert, self.known) for expert in (*self.linear, *curved))
@@ -161,7 +162,7 @@ class Experts:
 
 
 def solve(binned: Binned, counted: Pairs, classes: Axis, cell_means: list[Array | None]) -> Experts:
-    """All experts, from counts of pairs of cells and the bins that these make up."""
+    """Solve all experts from counts of pairs of cells and their bins."""
     basis = Basis(binned, counted, classes, tuple(cell_means))
     every, few = basis.features(True), basis.features(False)
     shares = log_shares(binned)
@@ -186,16 +187,16 @@ class Basis:
     cell_means: tuple[Array | None, ...]
 
     def features(self, every_bin: bool) -> Features:
-        """Return the features of all columns, which Gaussian experts are over."""
+        """Return the features of all columns, over which the Gaussian experts are defined."""
         blocks = column_features(self.binned, self.counted, self.cell_means, every_bin)
-        nothing = np.zeros((1, 0))  # what is in no slot
+        nothing = np.zeros((1, 0))  # for the slot of unknown values
         table = csr_array(block_diag([coo_array(one) for one in (*blocks, nothing)], format="csr"))
         column = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
         return Features.of(table, self.counted.align(self.classes), self.binned.columns, column)
 
 
 def log_shares(binned: Binned) -> Array:
-    """log p(bin|k), (B + 1, K), drawn to the share in all classes; the last row is zero."""
+    """Return log p(bin|k), (B + 1, K), shrunk towards the pooled share; the last row is zero."""
     counts = binned.single
     n, column = binned.columns, binned.column
     of_column = np.zeros((n, len(counts)))
@@ -208,7 +209,7 @@ def log_shares(binned: Binned) -> Array:
 
 
 def parents(binned: Binned, shares: Array) -> Parents:
-    """log p(v|u,k) of bins v given u, drawn to p(v|k); u with itself says log p(u|k)."""
+    """Return log p(v|u,k) for bins v given u, shrunk towards p(v|k); the diagonal is log p(u|k)."""
     B, K = binned.size, len(binned.weights)
     given = binned.pairs.transpose(1, 2, 0) + BACK_OFF * np.exp(shares[:B])
     given /= binned.single.T[:, None] + BACK_OFF
@@ -224,9 +225,10 @@ def parents(binned: Binned, shares: Array) -> Parents:
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """What each column says with all others that they do not say alone: 2/n Σ_j of a table.
+    """The contribution of each column with all others beyond independence: 2/n Σ_j of a table.
 
-    table[u, v] = log p(u,v|k) / p(u|k)p(v|k), (B + 1, B + 1, K); `column` (B,) has the bins u.
+    table[u, v] = log p(u,v|k) / p(u|k)p(v|k), (B + 1, B + 1, K); `column` (B,) is the column of
+    each bin.
     """
 
     bin_of: NDArray[np.uint16]
@@ -234,7 +236,7 @@ class Together:
     column: NDArray[np.intp]
 
     def by_column(self, cells: Cells) -> Array:
-        """By column, (m, n, K)."""
+        """Return the contributions by column, (m, n, K)."""
         sums = sum_pairs_by_column(self.bin_of[cells], self.table, threads())
         return sums * (2 / max(len(cells), 1))
 
@@ -249,7 +251,7 @@ class Together:
 
 
 def together(binned: Binned, shares: Array) -> Together:
-    """log p(u,v|k) / p(u|k)p(v|k) of bins of different columns, drawn to independence."""
+    """Return log p(u,v|k) / p(u|k)p(v|k) for bins of different columns, shrunk towards 0."""
     B, K = binned.size, len(binned.weights)
     p = np.exp(shares[:B])
     alone = p[:, None] * p[None]
@@ -262,11 +264,11 @@ def together(binned: Binned, shares: Array) -> Together:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Numbers that stand for cells: `table` (V + 1, d), and their sums by class.
+    """Numeric features of cells: `table` (V + 1, d), and their moments by class.
 
-    The table is sparse, for a cell has the features of its own column only. `weights` (K,), `means`
-    (K, d) drawn to that of all, `scatter` (K, d, d) about class means, and `pooled` (d, d).
-    `column` (d,) says whose each of them is.
+    The table is sparse, because a cell has only the features of its own column. `weights` (K,),
+    `means` (K, d) shrunk towards the pooled mean, `scatter` (K, d, d) about class means, and
+    `pooled` covariance (d, d). `column` (d,) is the column of each feature.
     """
 
     table: csr_array
@@ -280,12 +282,12 @@ class Features:
     def of(
         cls, table: csr_array, counts: Array, columns: int, column: NDArray[np.intp]
     ) -> Features:
-        """From counts (K, V, V) of pairs of cells: Σφ and Σφφᵀ of a row's φ = Σ_j table."""
+        """Compute Σφ and Σφφᵀ of a row's φ = Σ_j table from counts (K, V, V) of pairs of cells."""
         φT = table[:-1].T.tocsr()
         weights = np.einsum("kvv->k", counts) / max(columns, 1)
         single = np.einsum("kvv->kv", counts)
         sums = (φT @ single.T).T
-        there = (weights > TINY * weights.max(initial=0.0))[:, None]  # less is rounding
+        there = (weights > TINY * weights.max(initial=0.0))[:, None]  # the rest is rounding error
         own = np.divide(sums, weights[:, None], out=np.zeros_like(sums), where=there)
         scatter = np.stack([φT @ (φT @ c).T for c in counts])
         scatter -= weights[:, None, None] * own[:, :, None] * own[:, None]
@@ -301,33 +303,33 @@ class Features:
         return self.pooled + RIDGE / max(self.weights.sum(), 1.0) * np.eye(d)
 
     def of_rows(self, cells: Cells) -> Array:
-        """Return φ = Σ_j table of rows, (m, d)."""
+        """Return φ = Σ_j table for each row, (m, d)."""
         n, m = cells.shape
         at = np.ascontiguousarray(cells.T).reshape(-1).astype(np.int32)
         own = csr_array((np.ones(n * m), at, np.arange(m + 1) * n), (m, self.table.shape[0]))
         return np.asarray((own @ self.table).toarray())
 
     def covariance(self, k: int, prior: float) -> Array:
-        """Return that of class k, drawn to the pooled one by `prior` rows."""
+        """Return the covariance of class k, shrunk towards the pooled one by `prior` rows."""
         Σ = (self.scatter[k] + prior * self.ridged) / (self.weights[k] + prior)
         Σ[np.diag_indices(len(Σ))] += TINY
         return Σ
 
     @property
     def width(self) -> Array:
-        """What squared distances are divided by, (K,), for the means are not known either."""
+        """The divisor of squared distances, (K,), which accounts for the error of the means."""
         return 1 + 1 / (self.weights + DRAWN)
 
 
 def linear(name: str, features: Features) -> Additive:
-    """xᵀΣ⁻¹μ_k - ½ μ_kᵀΣ⁻¹μ_k."""
+    """Solve the linear expert: xᵀΣ⁻¹μ_k - ½ μ_kᵀΣ⁻¹μ_k."""
     slope = cho_solve(factorised(features.ridged), features.means.T)
     constant = -0.5 * np.einsum("kd,dk->k", features.means, slope)
     return Additive(name, features.table @ slope, constant)
 
 
 def factorised(Σ: Array) -> tuple[Array, bool]:
-    """The Cholesky factor of a covariance, raised to be positive where rounding left it below."""
+    """Return the Cholesky factor of a covariance; add a ridge if rounding made it indefinite."""
     try:
         return cho_factor(Σ, lower=True)
     except LinAlgError:
@@ -337,7 +339,7 @@ def factorised(Σ: Array) -> tuple[Array, bool]:
 
 
 def inverse(factor: tuple[Array, bool]) -> Array:
-    """Σ⁻¹ of the Cholesky factor of Σ."""
+    """Return Σ⁻¹ from the Cholesky factor of Σ."""
     if not len(factor[0]):  # LAPACK refuses a matrix without rows
         return factor[0]
     below, _ = dpotri(factor[0], lower=1)
@@ -346,9 +348,9 @@ def inverse(factor: tuple[Array, bool]) -> Array:
 
 
 def curved(all_features: Sequence[Features], priors: Sequence[float]) -> Curved:
-    """Solve experts over some features each, side by side.
+    """Solve one curved expert for each set of features, side by side.
 
-    They share a table, so that one look at two cells is enough for all of them.
+    They share a table, so that one lookup of two cells serves all of them.
     """
     V, K = all_features[0].table.shape[0], len(all_features[0].weights)
     table = np.empty((V, V, K * len(all_features)))
@@ -360,8 +362,8 @@ def curved(all_features: Sequence[Features], priors: Sequence[float]) -> Curved:
 def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, Array, Array]:
     """Return offset, ν, constant and d by class; Σ_k has `prior` rows of the pooled covariance.
 
-    δ = (φ - μ)ᵀP(φ - μ) / width of φ = Σ_i a_i: Σ_ij a_iᵀPa_j - 2 Σ_i a_iᵀPμ + μᵀPμ. What it sums
-    over pairs of cells is written to the `table` (V + 1, V + 1, K).
+    δ = (φ - μ)ᵀP(φ - μ) / width for φ = Σ_i a_i: Σ_ij a_iᵀPa_j - 2 Σ_i a_iᵀPμ + μᵀPμ. Its terms for
+    pairs of cells are written to the `table` (V + 1, V + 1, K).
     """
     a, (V, d) = features.table, features.table.shape
     K = len(features.weights)
@@ -381,18 +383,18 @@ def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, 
         offset[k] = features.means[k] @ drawn / width[k]
         constant[k] = lgamma((ν[k] + d) / 2) - lgamma(ν[k] / 2) - 0.5 * d * np.log(ν[k])
         constant[k] -= np.log(np.diag(factor[0])).sum()
-    table[:] = products.transpose(1, 2, 0)  # class by class takes six times as long
+    table[:] = products.transpose(1, 2, 0)  # six times as fast as class by class
     return offset, ν, constant, np.full(K, float(d))
 
 
 def column_features(
     binned: Binned, counted: Pairs, cell_means: Sequence[Array | None], every_bin: bool
 ) -> list[Array]:
-    """Numbers for each slot of each column, (slots, some): mean and normal score, indicators.
+    """Return features of the slots of each column, (slots, some): mean, normal score, indicators.
 
     `cell_means` are the means of the cells of columns of numbers, None for categories. Unless
-    `every_bin`, numbers have no indicators but that of being missing. Each column's features have
-    mean zero, and so says what is not known.
+    `every_bin`, the only indicator of a number is whether it is missing. The features of a column
+    have mean zero, and are zero where the value is unknown.
     """
     starts = counted.starts
     single = np.einsum("kvv->v", counted.counts)
@@ -417,7 +419,7 @@ def column_features(
 
 
 def standard(values: Array, weight: Array) -> Array:
-    """Values of cells with mean 0 and variance 1 over the rows."""
+    """Standardise values of cells to mean 0 and variance 1 over the rows."""
     total = max(weight.sum(), 1e-300)
     centred = values - weight @ values / total
     spread = np.sqrt(weight @ centred**2 / total)
@@ -425,7 +427,7 @@ def standard(values: Array, weight: Array) -> Array:
 
 
 def normal_scores(weight: Array) -> Array:
-    """Quantiles of the normal distribution at the middle of each cell."""
+    """Return quantiles of the normal distribution at the middle of each cell."""
     middle = (np.cumsum(weight) - weight / 2 + 0.25) / (weight.sum() + 0.5)
     inverse = NormalDist().inv_cdf
     return np.array([inverse(p) for p in np.clip(middle, 1e-4, 1 - 1e-4).tolist()])

@@ -1,21 +1,22 @@
-"""Trees over the cells of a table: the expert for what three and more columns do together.
+"""Trees over the cells of a table: the expert for interactions of three and more columns.
 
-Counts of pairs know nothing of three columns. The sample of rows does: a tree divides its rows by
-one cell after another, and p(k|x) is the share of class k in the leaf, drawn to that of the node
-above by one row. The expert is the mean over many trees, which differ in the columns that their
-nodes may choose from (random forests; Breiman 2001). As evidence it is the log of p(k|x) / p(k),
-where p(k) is what the trees say of a row of which nothing is known.
+Counts of pairs hold no information about three columns, but the sample of rows does. A tree divides
+the sample by one cell after another. p(k|x) is the share of class k in the leaf, shrunk towards the
+share in the node above by one row. The expert is the mean of many trees, which differ in the
+columns that their nodes may choose from (random forests; Breiman 2001). Its evidence is log p(k|x)
+/ p(k), where p(k) is the trees' estimate for a row with no known value.
 
-**Out of fold for free.** Each tree leaves one fold of the sample out, and tells of the rows there,
-for the weights that experts have. All trees together are the expert.
+**Out-of-fold scores come for free.** Each tree leaves one fold of the sample out, and scores the
+rows of that fold when the weights of experts are learned. All trees together are the expert.
 
-**Unknown values are summed out.** Where a value is not known, a row goes both ways, in the shares
-of the rows that were counted. The same sum tells what trees would say of some columns only
-(`in_order`), which explanations need. While a tree grows, what is missing is below all values.
+**Unknown values are summed out.** If a value is unknown, a row follows both branches, in proportion
+to the rows that were counted. The same sum gives the score for a subset of the columns
+(`in_order`), which explanations need. While a tree grows, missing values sort below all others.
 
-The trees follow from the sample, which adds and forgets, and from no random numbers but those of
-a seed: the laws hold. They know their rows, unlike weights: statistics without some rows (a fold,
-one row left out) are solved with trees of their own, even where the weights of all rows are kept.
+The trees depend only on the sample, which merges and forgets, and on a fixed seed, so the laws
+hold. Unlike weights, trees contain information about single rows. So statistics without some rows
+(a fold, or one row left out) are solved with trees of their own, even where the weights of all rows
+are kept.
 
 Symbols: m rows, n columns, K classes, V slots.
 """
@@ -42,21 +43,22 @@ from genus.table.model.experts import Cells
 
 NAME = "trees"
 FEWEST_TREES, MOST_TREES = 20, 40  # for each fold
-TREE_ROWS = 100_000  # rows that all trees of a fold are grown from, within these limits
+TREE_ROWS = 100_000  # rows from which all trees of a fold are grown, within these limits
 FEWEST_LEAVES, MOST_LEAVES = 256, 1024  # of a tree, at most
-FAINT = 0.1  # the least weight of a node below which an explanation looks
+FAINT = 0.1  # explanations do not follow branches with less weight
 LEAVES = 40  # for each class, within these limits
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees side by side, as many for each of some `folds`.
+    """Trees for each of several `folds`, in one array.
 
     `nodes` (N, 3) are column, cut and child: a row goes to the child if its cell is below the cut,
-    else to the node behind the child; a leaf has -1 minus its number as child. `share` (N,) of a
-    node's weight went to the child, `values` (leaves, K) are shares of classes, and trees begin at
-    `starts`. `seen` (V + 1,) says which cells are known: those of the rows, without what is missing
-    where that says nothing of the class. `origin` names the rows and the cells that they grew from.
+    else to the node after the child. A leaf has -1 minus its number as child. `share` (N,) is the
+    part of a node's weight that went to the child, `values` (leaves, K) are the shares of classes,
+    and trees begin at `starts`. `seen` (V + 1,) marks the cells that count as known: those of the
+    sample, without missing values that do not depend on the class. `origin` identifies the rows and
+    cells from which the trees grew.
     """
 
     nodes: NDArray[np.int32]
@@ -86,7 +88,7 @@ class Forest:
     ) -> Forest:
         """Grow trees from rows of a sample; the cells of columns begin at `starts`, (n + 1,).
 
-        Which columns a node chooses from depends on their names, and not on where they stand.
+        The columns that a node may choose from depend on their names, not on their order.
         """
         n, unknown = len(cells), int(starts[-1])
         cells = np.where(cells < unknown, cells, starts[:-1, None]).astype(np.uint16)
@@ -100,27 +102,27 @@ class Forest:
 
     @cached_property
     def log_prior(self) -> Array:
-        """What the trees say of a row of which nothing is known, (K,)."""
+        """The trees' estimate of log p(k) for a row with no known value, (K,)."""
         columns = int(self.nodes[:, 0].max(initial=0)) + 1
         nothing = np.full((columns, 1), len(self.seen) - 1, dtype=np.uint16)
         return np.log(self._mean(nothing)[0])
 
     def check(self, columns: int, unknown: int) -> None:
-        """Raise unless the trees ask for cells of so many columns, which end at `unknown`."""
+        """Raise unless the trees fit this number of columns, whose cells end at `unknown`."""
         if len(self.seen) != unknown + 1 or int(self.nodes[:, 0].max(initial=0)) >= columns:
             raise ValueError(
-                f"The trees of this model are not those of its {columns} columns in pairs: its "
+                f"The trees of this model do not match its {columns} columns in pairs: its "
                 "file is damaged. Restore it from a copy, or fit again."
             )
 
     def without(self, cells: NDArray[Any]) -> Forest:
-        """The same trees, for which some cells are not known."""
+        """Return the same trees, with some cells treated as unknown."""
         seen = self.seen.copy()
         seen[cells] = False
         return replace(self, seen=seen)
 
     def of_fold(self, f: int) -> Forest:
-        """The trees that have not seen a fold."""
+        """Return the trees that were grown without a fold."""
         trees = (len(self.starts) - 1) // self.folds
         return replace(self, starts=self.starts[f * trees : (f + 1) * trees + 1], folds=1)
 
@@ -129,7 +131,7 @@ class Forest:
         return np.log(self._mean(self._known(cells))) - self.log_prior
 
     def in_order(self, cells: Cells, order: NDArray[np.intp]) -> Array:
-        """Return the scores if only the first columns of an order are known, (s + 1, m, K)."""
+        """Return the scores when only the first columns of an order are known, (s + 1, m, K)."""
         rank = np.full(len(cells), len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         rows = self._known(cells), *self._trees, rank, len(order), FAINT, threads()
@@ -144,16 +146,16 @@ class Forest:
         return average_trees(cells, *self._trees, threads())
 
     def _known(self, cells: Cells) -> Cells:
-        """The cells, with the one for what is unknown in place of those that never were."""
+        """Replace cells that the trees have never seen by the one for unknown values."""
         return np.where(self.seen[cells], cells, len(self.seen) - 1).astype(np.uint16)
 
 
 def origin(sample: Sample, starts: NDArray[np.int64]) -> str:
-    """Name the rows of a sample, with cells that begin at `starts`, by a digest of them."""
+    """Return a digest of the rows of a sample and the starts of their cells."""
     arrays = sample.hashes, sample.codes, sample.weights, starts
     return blake2b(b"".join(a.tobytes() for a in arrays), digest_size=16).hexdigest()
 
 
 def tried(columns: int) -> int:
-    """How many columns a node chooses between: half of them, or of many fewer."""
+    """Return how many columns a node chooses from: half of them, or fewer if there are many."""
     return min(ceil(columns / 2), ceil(2 * sqrt(columns)))

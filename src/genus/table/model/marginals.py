@@ -1,14 +1,15 @@
-"""p(x_j|k) of one column of a table, by the family that predicts the class best, leaving one out.
+"""The distribution p(x_j|k) of one column of a table, and the choice of its family.
 
-All candidates are solved from the same counts: n_vk rows of class k in cell v of a column (cells of
-the fine grid for numbers, the values themselves for categories), and sums of numbers by class. A
-candidate's gain is the mean of log p(k|v) - log p(k) over rows, each by the counts of all others:
+The family that predicts the class best, by leave-one-out, is chosen. All candidates are solved from
+the same counts: n_vk rows of class k in cell v of a column (cells of the fine grid for numbers, the
+values themselves for categories), and sums of numbers by class. The gain of a candidate is the mean
+of log p(k|v) - log p(k) over rows, where each row is scored by the counts of all others:
 
     p(k|v) ∝ (n_k - 1) p(v|k without the row),   and for other classes c  n_c p(v|c without it).
 
-Rows in one cell of one class are alike, so that a sum over cells is a sum over rows. A column that
-gains nothing by itself has no family, and no part in the product. The families and when they are
-candidates are in `genus.registry`; their mathematics is in `genus.families`.
+All rows of a class in a cell are alike, so a sum over cells is a sum over rows. A column without a
+gain gets no family, and is left out of the product. `genus.registry` lists the families and when
+they are candidates; `genus.families` has their mathematics.
 
 Symbols: K classes, V cells, P pairs of a class and a cell that have rows.
 """
@@ -37,18 +38,18 @@ from genus.statistics import Compound, Moments, Tally, divide
 from genus.table import Plan
 
 Array = NDArray[np.float64]
-LEAST = -1e12  # the least log-likelihood of a number, however far it is off
-NOTHING = 1e-9  # nats a row
-LEAST_GAIN = -690.0  # of a row
-CELL = 2.0**-11  # the least width of a bin, as a share of what a column spans
-FARTHEST = 700.0  # widths of a bin that a number is taken to be off at most
+LEAST = -1e12  # smallest log-likelihood of a number, however far out it is
+NOTHING = 1e-9  # nats per row that do not count as a gain
+LEAST_GAIN = -690.0  # per row
+CELL = 2.0**-11  # smallest width of a bin, as a share of the column's range
+FARTHEST = 700.0  # numbers further out than this many bin widths are treated as this far
 ALONE_NOTHING = "no family"
 IN_BINS = Cut()
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers by the family of a `name`. Those that it cannot model are no evidence."""
+    """Numbers modelled by a family. Numbers that it cannot model carry no evidence."""
 
     name: str
     family: Any
@@ -57,15 +58,15 @@ class Numbers:
 
     @property
     def steps(self) -> Axis | None:
-        """The numbers at which scores change, if they are steps; None if they are a curve."""
+        """The numbers at which the scores jump; None if the scores are a continuous curve."""
         return None
 
     def score(self, values: Array) -> Array:
-        """log p(x|k), (m, K), up to a term that is the same for all classes."""
+        """Return log p(x|k), (m, K), up to a term that is the same for all classes."""
         return np.maximum(self._scores(values, relative=True), LEAST)
 
     def common(self, values: Array) -> Array:
-        """That term, (m,)."""
+        """Return the term that `score` leaves out, (m,)."""
         full, relative = (self._scores(values, one)[:, 0] for one in (False, True))
         known = np.isfinite(relative)
         term = np.subtract(full, relative, out=np.zeros(len(full)), where=known)
@@ -73,7 +74,7 @@ class Numbers:
         return np.where((values < entry.least) | (values > entry.most), LEAST, term)
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
-        """n values of class k."""
+        """Draw n values of class k."""
         return self.family.sample(self.parameters, k, n, rng)[:, 0]
 
     def _scores(self, values: Array, relative: bool) -> Array:
@@ -83,9 +84,9 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Bins(Numbers):
-    """Numbers in bins; within a bin all classes are alike.
+    """Numbers in bins; within a bin, all classes have the same density.
 
-    Beyond what was seen the density decays with the width of the outer bin.
+    Outside the range that was seen, the density decays with the width of the outer bin.
     """
 
     @property
@@ -110,7 +111,7 @@ class Bins(Numbers):
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Values by a family that has them by their places on an axis; of numbers, by their cells."""
+    """Values by their positions on an axis; numbers by the positions of their cells."""
 
     axis: Axis
     family: Any
@@ -119,7 +120,7 @@ class Values:
 
     @property
     def steps(self) -> Axis | None:
-        """The values that have scores of their own; of numbers the ends of their cells."""
+        """The values with scores of their own; for numbers, the ends of their cells."""
         if self.grid is None:
             return self.axis
         keys = self.grid.keys(self.axis)
@@ -127,12 +128,12 @@ class Values:
 
     @cached_property
     def log_p(self) -> Array:
-        """log p(value|k), (V + 1, K), the last for values that were never seen."""
+        """log p(value|k), (V + 1, K); the last row is for unseen values."""
         places = np.arange(len(self.axis) + 1)[:, None]
         return self.family.log_likelihood(self.parameters, places)
 
     def codes(self, values: Any) -> NDArray[np.intp]:
-        """Where each value stands on the axis, -1 if it does not."""
+        """Return the position of each value on the axis, -1 if it is not there."""
         if isinstance(values, np.ndarray):
             assert self.grid is not None
             return labels.find(self.grid.keys(values), self.grid.keys(self.axis))
@@ -142,7 +143,7 @@ class Values:
         return self.log_p[self.codes(values)]
 
     def common(self, values: Any) -> Array:
-        # What was never seen is as rare as what was seen least.
+        # Unseen values are as rare as the rarest seen ones.
         return np.where(self.codes(values) < 0, self.log_p.min(initial=0.0), 0.0)
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
@@ -153,9 +154,9 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares of values by class, log_p (V, K): of numbers, of the runs between `steps` (V - 1,).
+    """Shares of values by class, log_p (V, K); for numbers, of the runs between `steps` (V - 1,).
 
-    Without a family: nothing but what a wide table keeps of a column that says little.
+    A wide table keeps these for columns with little information, instead of a family.
     """
 
     steps: Axis
@@ -163,14 +164,14 @@ class Shares:
     is_number: bool
 
     def score(self, values: Any) -> Array:
-        """log p(x|k), (m, K); zeros for categories that were never seen."""
+        """Return log p(x|k), (m, K); zeros for unseen categories."""
         if self.is_number:
             return self.log_p[np.searchsorted(self.steps, values, side="right")]
         table = np.vstack([self.log_p, np.zeros(self.log_p.shape[1])])
         return table[np.append(labels.find(values.names, self.steps), -1)[values.codes]]
 
     def common(self, values: Any) -> Array:
-        """Nothing: it is no density."""
+        """Return zeros, because shares are not a density."""
         return np.zeros(len(values))
 
 
@@ -179,11 +180,12 @@ Distribution = Numbers | Values
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """One column: its `family`, its distribution, and what every candidate would gain, in nats.
+    """One column: its `family`, its distribution, and the gain of every candidate, in nats.
 
-    `absent` (2, K) are log p(there|k) and log p(missing|k), zeros if that is no evidence, which
-    `missing_gain` says. `missing` (K,) are shares of rows. `best` is the distribution of the
-    candidate that gains most; a column that was not solved has what was `counted` in its place.
+    `absent` (2, K) holds log p(there|k) and log p(missing|k), or zeros if missing values carry no
+    evidence; `missing_gain` is their gain. `missing` (K,) are the shares of rows with missing
+    values. `best` is the distribution with the largest gain. A column that was not solved has what
+    was `counted` instead.
     """
 
     family: str
@@ -197,11 +199,11 @@ class Marginal:
 
     @cached_property
     def spread(self) -> Distribution | None:
-        """The distribution that values are drawn from, also of a column that has no family."""
+        """The distribution from which values are drawn; columns without a family have one, too."""
         return self.best if self.counted is None else solve(self.counted).best
 
     def score(self, values: Any) -> Array:
-        """log p(x_j|k), (m, K), up to a term that is the same for all classes."""
+        """Return log p(x_j|k), (m, K), up to a term that is the same for all classes."""
         return self._filled(values, lambda there: self._scores(there), self.absent)
 
     def _scores(self, there: Any) -> Array:
@@ -210,7 +212,7 @@ class Marginal:
         return self.distribution.score(there)
 
     def common(self, values: Any) -> Array:
-        """The term that is the same for all classes, (m,)."""
+        """Return the term that is the same for all classes, (m,)."""
         if self.distribution is None:
             return np.zeros(len(values))
         distribution = self.distribution
@@ -219,7 +221,7 @@ class Marginal:
         )[:, 0]
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
-        """n values of class k, None where missing."""
+        """Draw n values of class k, None where missing."""
         out = np.full(n, None, dtype=object)
         there = rng.random(n) >= self.missing[k]
         count = int(there.sum())
@@ -239,7 +241,7 @@ class Marginal:
 
 
 def is_missing(values: Any) -> NDArray[np.bool_]:
-    """Which values of a column are missing, (m,)."""
+    """Return which values of a column are missing, (m,)."""
     return np.isnan(values) if isinstance(values, np.ndarray) else values.codes < 0
 
 
@@ -248,9 +250,9 @@ def is_missing(values: Any) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What was counted of a column: `counts` (K, V) by cell or value, and the classes' weights.
+    """The counts of a column: `counts` (K, V) by cell or value, and the weights of the classes.
 
-    Of numbers also the `grid` of their cells and, if known, sums of the numbers themselves.
+    Numbers also have the `grid` of their cells and, if known, the sums of the numbers themselves.
     """
 
     kind: str
@@ -263,20 +265,21 @@ class Counted:
 
     @cached_property
     def values(self) -> Axis:
-        """The values of the cells, of numbers the least of each."""
+        """The values of the cells; for numbers, the smallest of each cell."""
         return self.grid.values(self.axis) if self.kind == "number" else self.axis
 
     @cached_property
     def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
-        """The classes and cells of all pairs that have rows, and how many, (P,) each."""
+        """The class, cell and count of every pair with rows, (P,) each."""
         k, v = np.nonzero(self.counts > 0)
         return k, v, self.counts[k, v]
 
     @cached_property
     def within(self) -> Array:
-        """The numbers of all pairs, (P,): so far within their cells that a class has its sum Σx.
+        """Estimates of the numbers of all pairs, (P,), that preserve the sum Σx of each class.
 
-        Of whole numbers, which are the least of their cells, they are exact.
+        Within its cell, every number of a class is moved by the same share of the width. Whole
+        numbers are the smallest of their cells, so they are exact.
         """
         k, v, n = self.pairs
         x = self.values[v]
@@ -291,7 +294,7 @@ class Counted:
 
     @property
     def there(self) -> Array:
-        """The weight of rows of each class that have a value, (K,)."""
+        """The weight of the rows of each class that have a value, (K,)."""
         return self.counts.sum(axis=1)
 
     @property
@@ -314,7 +317,7 @@ class Counted:
 def of_columns(
     plan: Plan, statistics: Compound, classes: Axis, rows: Array
 ) -> list[Counted | None]:
-    """What was counted of each column in use; None of texts."""
+    """Return the counts of each column in use; None for texts."""
     tally, numbers = statistics["cells"], statistics.parts.get("numbers")
     plain = [column for column in plan.used if column.kind != "text"]
     axes = iter(tally.keys or (labels.empty_axis(),) * len(plain))
@@ -336,7 +339,7 @@ def of_columns(
 
 
 def solve(counted: Counted, family: str | None = None) -> Marginal:
-    """The marginal of a column under a family, or the candidate that gains most."""
+    """Solve the marginal of a column with the given family, or with the one that gains most."""
     made = {
         name: solve_as(name, counted, family is not None) for name in candidates(counted, family)
     }
@@ -357,20 +360,20 @@ def solve(counted: Counted, family: str | None = None) -> Marginal:
 
 
 def unsolved(counted: Counted) -> Marginal:
-    """The marginal of a column that says too little to be solved."""
+    """Return the marginal of a column with too little information to be solved."""
     nothing = np.zeros((2, len(counted.classes)))
     gains, missing = {ALONE_NOTHING: 0.0}, missing_share(counted)
     return Marginal(ALONE_NOTHING, gains, None, nothing, missing=missing, counted=counted)
 
 
 def missing_share(counted: Counted) -> Array:
-    """The share of rows of each class that have no value, (K,)."""
+    """Return the share of rows of each class with a missing value, (K,)."""
     absent = np.maximum(counted.weights - counted.there, 0.0)
     return absent / np.maximum(counted.weights, 1e-300)
 
 
 def candidates(counted: Counted, family: str | None) -> list[str]:
-    """The families that a column may have."""
+    """Return the candidate families of a column."""
     if family is not None:
         return [family]
     return [
@@ -382,7 +385,7 @@ def candidates(counted: Counted, family: str | None) -> list[str]:
 
 @cache
 def build(name: str, is_asked: bool = True) -> Any:
-    """The family of a name."""
+    """Return the family with a name."""
     entry = FAMILIES[name]
     module, _, made = entry.path.rpartition(".")
     options = entry.options if is_asked else {**entry.options, **entry.chosen}
@@ -390,7 +393,7 @@ def build(name: str, is_asked: bool = True) -> Any:
 
 
 def solve_as(name: str, counted: Counted, is_asked: bool) -> tuple[Distribution, float]:
-    """The distribution of a column under a family, and what it gains."""
+    """Solve the distribution of a column for a family, and its gain."""
     entry, family, classes = FAMILIES[name], build(name, is_asked), counted.classes
     if entry.kind == "category":
         parameters, gain = solve_table(family, classes, counted.counts)
@@ -415,7 +418,7 @@ def solve_as(name: str, counted: Counted, is_asked: bool) -> tuple[Distribution,
 
 
 def solve_kernel(name: str, family: KernelDensity, counted: Counted) -> tuple[Distribution, float]:
-    """The kernel density of a column with the bandwidth that gains most, and what it gains."""
+    """Solve the kernel density of a column with the best bandwidth, and its gain."""
     bins = replace(IN_BINS, grid=counted.grid)
     edges = family.edges(counted.values, counted.grid) if counted.distinct else np.empty(0)
     at = bins.merge(counted.axis, edges, 0)
@@ -429,9 +432,10 @@ def solve_kernel(name: str, family: KernelDensity, counted: Counted) -> tuple[Di
 
 
 def modelled(entry: ColumnFamily, x: Array, grid: Grid) -> Array:
-    """Numbers as a family models them, NaN where it cannot.
+    """Return numbers as a family models them, NaN where it cannot.
 
-    A family of numbers above zero takes zero, which may be less than a cell, for half a cell.
+    A family of positive numbers treats zero as half a cell, because a zero may be a rounded small
+    number.
     """
     if entry.least == -np.inf and entry.most == np.inf:
         return x
@@ -441,7 +445,7 @@ def modelled(entry: ColumnFamily, x: Array, grid: Grid) -> Array:
 
 
 def solve_table(family: Categorical, classes: Axis, counts: Array) -> tuple[Any, float]:
-    """Parameters of values by their places on an axis, and their gain, from counts (K, V)."""
+    """Solve values by their positions on an axis, and their gain, from counts (K, V)."""
     tally = Tally(classes, (np.arange(counts.shape[1]),), {"count": counts})
     parameters = family.solve(tally, classes, 1)
     k, v = np.nonzero(counts > 0)
@@ -451,9 +455,9 @@ def solve_table(family: Categorical, classes: Axis, counts: Array) -> tuple[Any,
 def gain_of(
     family: Any, statistics: Any, parameters: Any, x: NDArray[Any], k: NDArray[np.intp], n: Array
 ) -> float:
-    """The mean of log p(k|x) - log p(k) over rows, each by the counts of all others.
+    """Return the mean of log p(k|x) - log p(k) over rows, by leave-one-out.
 
-    n (P,) rows of class k (P,) are at x (P, 1).
+    There are n (P,) rows of class k (P,) at x (P, 1).
     """
     weights = class_weights(k, n, len(statistics.classes))[:, 0]
     total = weights.sum()
@@ -468,7 +472,7 @@ def gain_of(
     joint[own] = scores.T[own] + left
     largest = joint.max(axis=0)
     posterior = joint[own] - largest
-    joint = np.maximum(joint - largest, LEAST_GAIN)  # exp is slow where its value is no float
+    joint = np.maximum(joint - largest, LEAST_GAIN)  # exp is slow for results that underflow
     posterior -= np.log(np.exp(joint, out=joint).sum(axis=0))
     before = left - np.log(total - w)
     return float(n @ np.maximum(posterior - before, LEAST_GAIN) / total)
@@ -477,7 +481,7 @@ def gain_of(
 def leave_one_out(
     family: Any, statistics: Any, parameters: Any, x: NDArray[Any], k: NDArray[np.intp], w: Array
 ) -> Array:
-    """log p(x|k), (P, K), without a row of weight w of the class itself."""
+    """Return log p(x|k), (P, K), without a row of weight w of its own class."""
     classes = statistics.classes
     scores = family.leave_one_out(statistics, parameters, x, k, w)
     scores = np.full((len(k), len(classes)), np.nan) if scores is None else scores
@@ -489,7 +493,7 @@ def leave_one_out(
 
 
 def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
-    """log p(there|k) and log p(missing|k), (2, K), or zeros; their gain; shares missing (K,)."""
+    """Return log p(there|k) and log p(missing|k), or zeros, (2, K), their gain, missing shares."""
     absent, share = np.maximum(counted.weights - counted.there, 0.0), missing_share(counted)
     if absent.sum() < 0.5:
         return np.zeros((2, len(absent))), 0.0, share
@@ -498,6 +502,6 @@ def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
 
 
 def absence(classes: Axis, there: Array, absent: Array) -> tuple[Array, float]:
-    """log p(there|k) and log p(missing|k), (2, K), and what these gain; weights by class (K,)."""
+    """Return log p(there|k) and log p(missing|k), (2, K), and their gain, from weights (K,)."""
     parameters, gain = solve_table(build("bernoulli"), classes, np.stack([there, absent], 1))
     return parameters.table[:-1], gain

@@ -1,12 +1,12 @@
-"""Tables: columns of all kinds, by a product of families and by experts that know of pairs.
+"""The model of a table: a product of families, and experts that model dependence between columns.
 
-p(x|k) is solved as a product of families, one for each column, and experts that know how
-columns depend on each other. `Weights`, learned from rows out of fold, make one probability of all
-of them:
+p(x|k) is solved as a product of families, one for each column, and by experts that model how
+columns depend on each other. `Weights`, learned from out-of-fold rows, combine them into one
+probability:
 
     log p(k|x) = Σ_g w_g log p_g(k|x) + Σ_j u_j log p(x_j|k) + Σ_j v_j t_j + c_k + a constant
 
-with t_j what column j says together with others beyond what they say alone.
+where t_j is the contribution of column j together with the others, beyond independence.
 
 Symbols: m rows, n columns, K classes, G experts.
 """
@@ -44,25 +44,25 @@ from genus.table.model.weighing import Weighing, Weights, believed_of, forest_fo
 from genus.text.model.combination import Combination
 from genus.text.model.words import WordParameters, Words
 
-REFERENCE = 256  # rows that importance is a mean over
-MANY = 1024  # rows that curves are means over
-FEWEST = 32  # rows of either
-AFFORDED = 20_000  # numbers of a row, for which there are so many rows
+REFERENCE = 256  # rows over which importance is averaged
+MANY = 1024  # rows over which curves are averaged
+FEWEST = 32  # rows, at least, for either
+AFFORDED = 20_000  # numbers of a row that allow the full number of rows
 SEED = 0
 TINY = 1e-12
-ROWS = 1 << 12  # that are scored at a time: what is said of them stays in cache
-ASIDE = 10_000  # rows that weights are learned from where none are kept
+ROWS = 1 << 12  # rows that are scored at a time, so that their scores stay in cache
+ASIDE = 10_000  # rows from which weights are learned if none are kept
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Columns of numbers that are modelled together, and the parameters of TOGETHER."""
+    """Columns of numbers that are modelled jointly, and the parameters of TOGETHER."""
 
     columns: list[int]
     parameters: Any
 
     def scores(self, X: Frame) -> Iterator[tuple[int, Array]]:
-        """Each column's summand of log p(x|k), (m, K), with a share of what belongs to none."""
+        """Yield each column's part of log p(x|k), (m, K), with a share of the constant."""
         x = np.stack([X.columns[j] for j in self.columns], axis=1)
         terms, rest = TOGETHER.contributions(self.parameters, x)
         for i, j in enumerate(self.columns):
@@ -71,12 +71,12 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class MixedParameters:
-    """The families of columns, experts, and log shares of the classes (K,).
+    """The families of columns, the experts, and the log shares of the classes (K,).
 
-    `marginals` has None in place of texts, whose words `texts` has by column; `blocks` are of
-    numbers that are modelled together. `plan` has the cells that experts were solved with. Without
-    `weighing` the product of families decides, and it has the `forest`. `solved_by` is the family,
-    and `solved_from` what it had counted.
+    `marginals` has None for texts, whose words are in `texts` by column. `blocks` are numbers that
+    are modelled jointly. `plan` has the cells with which the experts were solved. Without
+    `weighing`, which also holds the `forest`, the product of families decides. `solved_by` is the
+    family, and `solved_from` its counts.
     """
 
     plan: Plan
@@ -95,7 +95,7 @@ class MixedParameters:
 
     @property
     def weights(self) -> Weights | None:
-        """What experts and columns count for."""
+        """The weights of experts and columns."""
         return None if self.weighing is None else self.weighing.weights
 
     @property
@@ -112,42 +112,42 @@ class MixedParameters:
 
     @cached_property
     def scorer(self) -> Scorer:
-        """What scores rows by all experts at once, if they have weights."""
+        """The scorer of rows by all experts at once, if they have weights."""
         return Scorer.of(self)
 
     @cached_property
     def reference(self) -> tuple[Frame, Array]:
-        """Some rows and their weights, which what is said of the whole model is a mean over."""
+        """Some rows and their weights, over which summaries of the model are averaged."""
         assert self.solved_by is not None
         return self.solved_by.reference(self, self._affordable(REFERENCE))
 
     @cached_property
     def explained_rows(self) -> tuple[Frame, Array, Contributions]:
-        """More rows and their weights, and what columns add in them."""
+        """Rows for curves, with their weights, and the contributions of columns in them."""
         assert self.solved_by is not None
         X, weight = self.solved_by.reference(self, self._affordable(MANY))
         return X, weight, self.solved_by.explained(self, X, is_rough=True)
 
     def _affordable(self, rows: int) -> int:
-        """So many rows, or fewer where each takes long because of many columns and classes."""
+        """Return this number of rows, or fewer if many columns and classes make each row slow."""
         if self.weights is None:
             return rows
         return int(np.clip(rows * AFFORDED // self.submodels.cost, min(rows, FEWEST), rows))
 
     @cached_property
     def submodels(self) -> Submodels:
-        """The models of some of the columns, if experts have weights."""
+        """The models of subsets of the columns, if experts have weights."""
         assert self.solved_by is not None
         return Submodels(self.solved_by, self)
 
     @cached_property
     def shapley(self) -> Shapley:
-        """What shares the log-odds of experts out to columns."""
+        """The Shapley values, which divide the log-odds among columns."""
         return Shapley(self.submodels, *self.reference)
 
     @cached_property
     def importance(self) -> Array:
-        """The mean over the reference of how far columns move the odds, (n,)."""
+        """The mean over the reference of how far each column moves the odds, (n,)."""
         assert self.solved_by is not None
         X, weight = self.reference
         return self.solved_by.explained(self, X, is_rough=True).strength(weight)
@@ -155,10 +155,10 @@ class MixedParameters:
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """A table, by a product of families or, if it is to be calibrated, all that experts say of it.
+    """The family of a table: a product of families or, if calibrated, all experts with weights.
 
-    `families` are those asked for, by column; others are chosen. With `tree`, columns that are
-    counted in pairs are by a tree instead of their families. `grows`: whether an expert are trees.
+    `families` are those the user chose, by column; others are chosen automatically. With `tree`, a
+    tree replaces the families of paired columns. `grows` is true if there is an expert of trees.
     """
 
     how: Counting
@@ -170,7 +170,7 @@ class Mixed:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The experts, as `evidence` has them."""
+        """The names of the experts, in the order of `evidence`."""
         plain = any(column.kind != "text" for column in self.how.plan.used)
         paired = self.dependence and any(column.paired for column in self.how.plan.used)
         return (
@@ -181,7 +181,7 @@ class Mixed:
         )
 
     def words(self, j: int, combinations: Mapping[str, Combination]) -> Words:
-        """How texts of a column are modelled."""
+        """Return how the texts of a column are modelled."""
         column = self.how.plan.used[j]
         return replace(self.how.words_of(column), combination=combinations.get(column.name))
 
@@ -190,31 +190,31 @@ class Mixed:
         return self.how.options
 
     def counted_as(self, counting: Mapping[str, Any]) -> Mixed:
-        """The same options for what was counted with another sample, or with pairs of words."""
+        """Return the same options for counts with another sample, or with pairs of words."""
         if self.how.sample and not counting["sample"] and not counting["belief"]:
             raise ValueError(
-                "calibrate=True learns weights from a sample of the rows, which this model has not "
-                "kept. Fit again with it."
+                "calibrate=True learns weights from a sample of the rows, which this model "
+                "has not kept. Fit again with calibrate=True."
             )
         if self.how.sample not in (0, counting["sample"]) and self.calibrate:
             raise ValueError(
-                f"sample_size decides how many rows are kept: {counting['sample']} in this model. "
-                "Fit again with another."
+                f"sample_size decides how many rows are kept: {counting['sample']} in this "
+                "model. To change it, fit again."
             )
         ngrams = tuple(counting["words"]["ngrams"])
         words = replace(self.how.words, tokenizer=replace(self.how.words.tokenizer, ngrams=ngrams))
         sample, belief = int(counting["sample"]), bool(counting["belief"])
         if self.how.belief and not belief:
             raise ValueError(
-                "calibrate=True learns weights while it counts, and this model has not. Fit again "
-                "with it."
+                "calibrate=True learns weights while it counts, which this model has not "
+                "done. Fit again with calibrate=True."
             )
         how = replace(self.how, words=words, sample=sample, belief=belief)
         changed = [k for k, v in how.options.items() if counting.get(k) != v]
         if changed:
             raise ValueError(
-                f"{', '.join(changed)} decides what is counted and cannot be changed on a fitted "
-                "model. Fit again with it."
+                f"{', '.join(changed)} decides what is counted and cannot be changed on a "
+                "fitted model. Fit again to change it."
             )
         return replace(self, how=how)
 
@@ -225,14 +225,14 @@ class Mixed:
         counted = self.how.count(X, y, classes, weight)
         if not self.how.belief:
             return counted
-        # Weights are learned from these rows, and the rows are not kept.
+        # Learn weights from these rows now, because the rows are not kept.
         how = replace(self.how, belief=False, sample=ASIDE)
-        aside = replace(self, how=how, grows=False)  # trees without rows cannot be added
+        aside = replace(self, how=how, grows=False)  # trees cannot be merged without rows
         own = believed_of(aside, aside.count(X, y, classes, weight), counted["rows"].classes)
         return Compound({**counted.parts, "belief": own})
 
     def choose(self, statistics: Compound, classes: Axis, width: int) -> Weighing | None:
-        """What experts count for, and what texts are judged by: learned from the sample."""
+        """Learn the weights of experts, and how to score texts, from the sample."""
         if not self.calibrate:
             return None
         family, statistics = self.recut(statistics, classes)
@@ -243,7 +243,7 @@ class Mixed:
     ) -> MixedParameters:
         family, statistics = self.recut(statistics, classes)
         combinations = {} if weighing is None else weighing.combinations
-        with matrix.ONE_BLAS_THREAD:  # for matrices so small, several wait for each other
+        with matrix.ONE_BLAS_THREAD:  # on such small matrices, several threads wait for each other
             solved = family.solved(statistics, classes, combinations)
         solved = replace(solved, solved_by=self, solved_from=statistics)
         if self.tree:
@@ -255,9 +255,9 @@ class Mixed:
         return replace(solved, weighing=weighing, constant=weighing.weights.of(classes))
 
     def recut(self, statistics: Compound, classes: Axis) -> tuple[Mixed, Compound]:
-        """Of plans that were made apart, cells for all rows instead of those that all plans have.
+        """Choose new cells for all rows, if the plan was joined from several plans.
 
-        If the sample has every row, pairs can be counted again by other cells.
+        This needs a sample with every row, because pairs are counted again by the new cells.
         """
         how = self.how
         if not (how.plan.joined and (self.dependence or self.tree)):
@@ -270,7 +270,7 @@ class Mixed:
     def solved(
         self, statistics: Compound, classes: Axis, combinations: Mapping[str, Combination]
     ) -> MixedParameters:
-        """Parameters before anything is weighed."""
+        """Solve the parameters, without weights."""
         plan = self.how.plan
         rows = statistics["rows"].align(classes, 1)["rows"][:, 0]
         found = tuple(self._marginals(statistics, classes, rows))
@@ -302,22 +302,23 @@ class Mixed:
             least = -np.inf if family is None else FAMILIES[family].least
             if own is not None and least > -np.inf and own.least < least:
                 raise ValueError(
-                    f"Column {column.name!r} holds {own.least:g}, and {family} is for numbers of "
-                    f"{least:g} or more. Choose another family."
+                    f"Column {column.name!r} holds {own.least:g}, but {family} is for numbers "
+                    f"of {least:g} or more. Choose another family."
                 )
             most = np.inf if family is None else FAMILIES[family].most
             if own is not None and most < np.inf and own.largest > most:
                 raise ValueError(
-                    f"Column {column.name!r} holds {own.largest:g}, and {family} is for numbers of "
-                    f"{most:g} or less. Choose another family."
+                    f"Column {column.name!r} holds {own.largest:g}, but {family} is for "
+                    f"numbers of {most:g} or less. Choose another family."
                 )
             found.append(None if own is None else marginals.solve(own, family))
         return found
 
     def _screened(self, counted: Sequence[Counted | None], rows: Array) -> dict[int, Marginal]:
-        """The columns of a wide table that are not worth a choice of families.
+        """Return simple marginals for the columns of a wide table that are not worth a choice.
 
-        There are none in a density, nor among columns whose family was asked for.
+        A density (calibrate=False) screens no columns. Columns whose family the user chose are
+        never screened.
         """
         if not self.calibrate:
             return {}
@@ -333,7 +334,7 @@ class Mixed:
             return None
         is_number = np.array([column.kind == "number" for column in paired])
         binned = merged(pairs, classes, is_number)
-        if binned.size == 0:  # no value of any of them is known
+        if binned.size == 0:  # no value in any of these columns is known
             return None
         means = cell_means(self.how.plan, statistics)
         return experts.solve(binned, pairs, classes, means)
@@ -341,14 +342,14 @@ class Mixed:
     # Scoring
 
     def evidence(self, parameters: MixedParameters, X: Frame) -> tuple[Array, Array]:
-        """log p_g(k|x) of every expert (m, K, G); log p(x_j|k) and t_j of columns (m, K, 2n).
+        """Return log p_g(k|x) by expert (m, K, G), and log p(x_j|k) and t_j by column (m, K, 2n).
 
-        The experts are the product of families, those that know pairs, and every column of texts;
-        what has no pairs is the same in all of them.
+        The experts are the product of families, the experts of pairs, and every column of texts.
+        Columns without pairs contribute the same to all experts of pairs.
         """
         p = parameters
         by_column = np.ascontiguousarray(self._by_column(p, X).transpose(0, 2, 1))
-        by_column -= by_column.mean(axis=1, keepdims=True)  # before a sum: they may be far off
+        by_column -= by_column.mean(axis=1, keepdims=True)  # before the sum: values may be huge
         joint = np.zeros_like(by_column)
         scores = [by_column.sum(axis=2)] if len(p.texts) < len(p.marginals) else []
         if p.experts is not None:
@@ -385,7 +386,7 @@ class Mixed:
         return by_rows(product, X, len(p.log_share))
 
     def _weighed(self, parameters: MixedParameters, X: Frame, doubt: float) -> Array:
-        """log((1 - doubt) p(k|x) / p(k) + doubt), (m, K)."""
+        """Return log((1 - doubt) p(k|x) / p(k) + doubt), (m, K)."""
         p = parameters
         assert p.weights is not None
         by_name, scorer = p.weights.by_name, p.scorer
@@ -400,15 +401,15 @@ class Mixed:
         return by_rows(score, scorer.read(X), len(p.log_share))
 
     def present(self, parameters: MixedParameters) -> list[str]:
-        """The names of the experts that `evidence` has."""
+        """Return the names of the experts in `evidence`."""
         plain = ["families"] if len(parameters.texts) < len(parameters.marginals) else []
         texts = [TEXT + self.how.plan.used[j].name for j in parameters.texts]
         return [*plain, *(expert.name for expert in parameters.listed), *texts]
 
     def _by_column(self, parameters: MixedParameters, X: Frame) -> Array:
-        """log p(x_j|k) by the families of columns, (m, n, K); those of texts are zero.
+        """Return log p(x_j|k) by the families of columns, (m, n, K); those of texts are zero.
 
-        Of a block each column has its summand, and a share of what belongs to none.
+        In a block, each column has its own part, and a share of the constant.
         """
         out = np.zeros((len(X), len(parameters.marginals), len(parameters.log_share)))
         for j, marginal in enumerate(parameters.marginals):
@@ -445,9 +446,9 @@ class Mixed:
     def explained(
         self, parameters: MixedParameters, X: Frame, is_rough: bool = False
     ) -> Contributions:
-        """What columns add to the log-odds, and the standard error of that.
+        """Return the contributions of columns to the log-odds, and their standard error.
 
-        `is_rough` takes the fewest orders: enough for means over rows.
+        `is_rough` uses the fewest orders, which is enough for means over rows.
         """
         p = parameters
         if p.weights is not None:
@@ -466,9 +467,9 @@ class Mixed:
         return terms, self.log_likelihood(parameters, X) - terms.sum(axis=1)
 
     def _terms(self, parameters: MixedParameters, X: Frame) -> Array:
-        """The summands of a product of families, (m, n, K); what two columns of a tree say, halved.
+        """Return the terms of a product of families, (m, n, K); a tree's pair terms are halved.
 
-        Columns that are modelled together have terms in the light of all others.
+        The terms of columns that are modelled jointly take all the others into account.
         """
         terms = self._by_column(parameters, X)
         if parameters.tree is not None:
@@ -478,9 +479,9 @@ class Mixed:
         return terms
 
     def reference(self, parameters: MixedParameters, most: int) -> tuple[Frame, Array]:
-        """The rows of the sample with the smallest hashes, and their weights.
+        """Return the rows of the sample with the smallest hashes, and their weights.
 
-        Where no rows are kept, so many are drawn from a tree of the columns, always the same.
+        If no rows are kept, rows are drawn from a tree of the columns, with a fixed seed.
         """
         p = parameters
         assert p.solved_from is not None
@@ -498,7 +499,7 @@ class Mixed:
     def by_word(
         self, parameters: MixedParameters, X: Frame, terms: Array
     ) -> dict[str, list[dict[str, Array]]]:
-        """Of columns of texts: what each known word adds to its column's part of `terms`, (K,)."""
+        """Return the contribution of each known word to its text column's part of `terms`, (K,)."""
         found = {}
         for j, own in parameters.texts.items():
             name = self.how.plan.used[j].name
@@ -539,7 +540,7 @@ class Mixed:
 
 
 def by_rows(score: Callable[[Frame], Array], X: Frame, classes: int) -> Array:
-    """Score all rows, (m, K), some of them at a time and on several threads."""
+    """Score all rows, (m, K), in chunks and on several threads."""
     out = np.empty((len(X), classes))
 
     def work(parts: Iterator[slice]) -> None:

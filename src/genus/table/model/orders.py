@@ -1,7 +1,7 @@
-"""Orders in which columns become known, of which explanations are means.
+"""Orders in which columns become known; explanations are averaged over them.
 
-An order and its reverse have the exact value of whatever one or two columns say together: in one of
-the two orders the pair's term is the first column's, in the other the second's.
+An order together with its reverse gives the exact average for terms of one or two columns: the term
+of a pair falls to one column in the one order, and to the other column in the reverse.
 """
 
 from __future__ import annotations

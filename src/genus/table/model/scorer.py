@@ -1,17 +1,17 @@
-"""Score rows of a table by all experts at once, with the weights that they have.
+"""Score rows of a table by all experts at once, with their weights.
 
-A value is read once, as a code. What experts sum over columns is one table by code, the scores of
-all of them side by side; what they sum over pairs of columns is a table by two cells. The weights
-of columns are known before any row is seen, and are part of the tables. The tables are made of what
-families and experts say of single values, so that the scores of rows are theirs, up to a term that
-is the same for all classes.
+Each value is encoded once. Everything that experts sum over columns is one table by code, with the
+scores of all experts side by side. Everything that they sum over pairs of columns is a table by two
+cells. The weights of columns are known before any row is seen, so they are part of the tables. The
+tables are made from the scores of single values. So the scores of rows equal those of the families
+and experts, up to a term that is the same for all classes.
 
-What is summed up of a row, its evidence, is
+The sums for a row, its evidence, are
 
-    (G, K)  the scores of classes by each expert, of which the product of families is the first
+    (G, K)  the scores of classes by each expert; the product of families is the first
     (K,)    what is added to the weighted sum of the experts
-    (K,)    the scores of columns without pairs, which all experts see alike
-    (1,)    how many of the paired columns are known
+    (K,)    the scores of columns without pairs, which are the same for all experts
+    (1,)    the number of paired columns that are known
 
 Symbols: m rows, n columns, K classes, G experts.
 """
@@ -43,15 +43,16 @@ BINS, PARENTS, LINEAR, CURVED, TREES = (
     3,
     5,
     7,
-)  # where experts stand, in the order of their names
-MOST_CODES = 4096  # of a column in the table of all; for more of them it is too wide
+)  # positions of experts, in the order of their names
+MOST_CODES = 4096  # columns with more codes are kept out of the shared table
 
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """Column j in the table of all: `scores` (rows, K) and slots (rows,) of its rows there.
+    """Column j in the shared table: the `scores` (rows, K) and slots (rows,) of its rows.
 
-    The rows are its codes, or if these are too many its slots, and `row_of` (codes,) says which.
+    The rows are its codes or, if there are too many, its slots; `row_of` (codes,) maps codes to
+    them.
     """
 
     j: int
@@ -61,7 +62,7 @@ class Listed:
 
     @classmethod
     def of(cls, c: CodedColumn) -> Listed:
-        """Make the rows of a column; the scores of one that has too many codes stay apart."""
+        """Make the rows of a column; if it has too many codes, its scores are kept separately."""
         if not is_long(c):
             return cls(c.j, c.scores, c.slots)
         slots = np.zeros(len(c.scores), dtype=np.uint16) if c.slots is None else c.slots
@@ -70,21 +71,21 @@ class Listed:
         return cls(c.j, scores, None if c.slots is None else kept, row_of)
 
     def rows(self, codes: Codes) -> NDArray[Any]:
-        """Return which rows of the column are those of codes."""
+        """Return the table rows of codes."""
         return codes if self.row_of is None else self.row_of[codes].astype(np.int32)
 
 
 def is_long(c: CodedColumn) -> bool:
-    """Whether the scores of a column are apart from the table of all."""
+    """Return whether the scores of a column are kept out of the shared table."""
     return len(c.scores) > MOST_CODES
 
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """What weighed experts say of rows. `columns` are those that are not of texts.
+    """The scorer of experts with weights. `columns` are all columns except texts.
 
-    `weights` (G,) are those of experts, and `alone` (n,) those of columns by themselves; `together`
-    is the table of pairs of bins with the weights of columns, if there are `experts` of pairs. The
+    `weights` (G,) are those of experts, and `alone` (n,) those of columns by themselves. `together`
+    is the table of pairs of bins, with the weights of columns, if there are `experts` of pairs. The
     `forest` comes after them.
     """
 
@@ -100,7 +101,7 @@ class Scorer:
 
     @classmethod
     def of(cls, p: MixedParameters) -> Scorer:
-        """Make the scorer of parameters that have weights."""
+        """Make the scorer for parameters with weights."""
         w, n = p.weights, len(p.marginals)
         assert w is not None
         in_block = {j for block in p.blocks for j in block.columns}
@@ -119,7 +120,7 @@ class Scorer:
         return cls(columns, p.blocks, *pairs, weights, alone, constant, p.log_share)
 
     def read(self, X: Frame) -> Frame:
-        """Return the rows with codes in place of categories, whose names are looked up once."""
+        """Return the rows with categories encoded, so that names are looked up once."""
         columns = list(X.columns)
         for c in self.columns:
             if isinstance(c.codes, NameCodes):
@@ -127,9 +128,9 @@ class Scorer:
         return replace(X, columns=tuple(columns))
 
     def score(self, X: Frame, more: Array, doubt: float) -> Array:
-        """Return log((1 - doubt) p(k|x) / p(k) + doubt), (m, K), of rows that were `read`.
+        """Return log((1 - doubt) p(k|x) / p(k) + doubt), (m, K), for rows from `read`.
 
-        `more` (m, K) is added to what experts say: evidence that has its weight already.
+        `more` (m, K) is evidence that already has its weight; it is added to the experts' evidence.
         """
         G, K = len(self.weights), len(self.log_share)
         codes = {
@@ -140,7 +141,7 @@ class Scorer:
         families = np.zeros_like(more)
         unpaired = np.zeros_like(more)
         for j, scores in self._by_value(X, codes):
-            centred = scores - scores @ np.full((K, K), 1 / K)  # a product is a fast sum
+            centred = scores - scores @ np.full((K, K), 1 / K)  # the matrix product is a fast mean
             families += centred
             more = more + self.alone[j] * centred
             unpaired += centred * (j in self._unpaired)
@@ -152,7 +153,7 @@ class Scorer:
         return weigh_experts(evidence, self.weights, self.log_share, LEAST, doubt, threads())
 
     def _by_code(self, codes: Mapping[int, Codes], m: int) -> Array:
-        """Add up the table over the codes of rows, (m, evidence)."""
+        """Sum the table over the codes of rows, (m, evidence)."""
         own = [c.rows(codes[c.j]) for c in self._listed]
         if not own:
             return np.tile(self._start, (m, 1))
@@ -161,7 +162,7 @@ class Scorer:
         return found
 
     def _by_value(self, X: Frame, codes: Mapping[int, Codes]) -> Iterator[tuple[int, Array]]:
-        """Yield columns and those of their scores, (m, K), that the table does not have."""
+        """Yield columns with those of their scores, (m, K), that are not in the table."""
         for c in self.columns:
             if c.curve is not None:
                 yield c.j, c.curve.score(X.columns[c.j])
@@ -171,7 +172,7 @@ class Scorer:
             yield from block.scores(X)
 
     def _add_pairs(self, experts: Experts, codes: Mapping[int, Codes], evidence: Array) -> None:
-        """Complete the evidence of rows by what pairs of columns tell."""
+        """Add the evidence of pairs of columns."""
         G, K = len(self.weights), len(self.log_share)
         cells = np.stack([c.slots[codes[c.j]] for c in self.columns if c.slots is not None])
         bins = experts.parents.bin_of[cells]
@@ -184,7 +185,7 @@ class Scorer:
         if self._unpaired:
             evidence[:, K : G * K] += np.tile(evidence[:, (G + 1) * K : (G + 2) * K], G - 1)
 
-    # Tables, which are made when they are first needed
+    # Tables, computed when first needed
 
     @cached_property
     def _unpaired(self) -> frozenset[int]:
@@ -196,7 +197,7 @@ class Scorer:
 
     @cached_property
     def _offsets(self) -> NDArray[np.int64]:
-        """Where the rows of each column begin in the table."""
+        """The first row of each column in the table."""
         return np.cumsum([0, *(len(c.scores) for c in self._listed)], dtype=np.int64)
 
     @cached_property

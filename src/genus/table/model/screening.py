@@ -1,15 +1,15 @@
-"""Wide tables: which columns are worth a choice of families, and simple shares for all others.
+"""Screen wide tables: which columns are worth a choice of families; the others get simple shares.
 
-To choose a family takes milliseconds for each column and fold: minutes, if there are thousands of
-columns and few rows. So columns are first compared by one simple model that is solved for all of
-them at once: shares of values by class or, of numbers, of runs of cells with about a fifth of the
-rows each. The mutual information with the class, less what so many shares gain by chance
-(Akaike 1974), ranks them:
+Choosing a family takes milliseconds for each column and fold. With thousands of columns and few
+rows, that would be minutes. So columns are first compared by one simple model, which is solved for
+all of them at once: shares of values by class, where numbers are in runs of cells with about a
+fifth of the rows each. They are ranked by the mutual information with the class, minus what so many
+shares would gain by chance (Akaike 1974):
 
     Σ_kb p(k, b) log p(k, b) / (p(k) p(b)) - (B - 1)(K - 1) / 2N
 
-The best columns are solved in full. Of the others, those that gain anything keep their shares.
-Columns are compared again in every fold, by its counts.
+The best columns are solved in full. The others keep their shares if these gain anything. In every
+fold, columns are compared again by the counts of that fold.
 
 Symbols: n columns, K classes, B bins, V cells of all columns.
 """
@@ -28,12 +28,12 @@ from genus.table.model.marginals import Counted, Marginal, Shares, missing_share
 
 BINS = 5
 FEWEST = 64  # columns that are solved in full
-ROWS = 4  # that one more of them takes
-PSEUDO = 1.0  # rows that are added to each share, as Laplace has it
+ROWS = 4  # rows for each further column that is solved in full
+PSEUDO = 1.0  # rows that are added to each share (Laplace smoothing)
 
 
 def screened(counted: Sequence[Counted], rows: Array) -> list[Marginal | None]:
-    """The marginals of columns that are not worth more; None of those to be solved in full.
+    """Return simple marginals for columns that are screened out; None for the others.
 
     `rows` (K,) are the weights of the classes.
     """
@@ -51,10 +51,10 @@ def screened(counted: Sequence[Counted], rows: Array) -> list[Marginal | None]:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of all columns one after the other, and the bins (V,) that they are in.
+    """The cells of all columns one after the other, and their bins (V,).
 
-    Column j has the cells from starts[j] and the bins from `first[j]` on, whose counts are
-    `counts` (K, all bins).
+    Column j has the cells from starts[j] on and the bins from `first[j]` on; the counts of all bins
+    are `counts` (K, all bins).
     """
 
     columns: Sequence[Counted]
@@ -65,7 +65,7 @@ class Cells:
 
     @classmethod
     def of(cls, columns: Sequence[Counted]) -> Cells:
-        """Put numbers into bins of about as many rows; every category is one of its own."""
+        """Divide numbers into bins with about equal counts; every category is its own bin."""
         sizes = np.array([column.distinct for column in columns])
         starts, at = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(columns)), sizes)
         counts = np.concatenate([column.counts for column in columns], axis=1)
@@ -85,7 +85,7 @@ class Cells:
 
     @cached_property
     def gains(self) -> Array:
-        """What each column gains by its shares, in nats a row, (n,)."""
+        """The gain of each column by its shares, in nats per row, (n,)."""
         found = np.zeros(len(self.columns))
         own = np.flatnonzero([column.distinct > 0 for column in self.columns])
         if len(own):
@@ -93,7 +93,7 @@ class Cells:
         return found
 
     def marginal(self, j: int) -> Marginal:
-        """A column by shares of its bins."""
+        """Return the marginal of a column by shares of its bins."""
         column, start = self.columns[j], int(self.starts[j])
         bins = self.bins[start : start + column.distinct]
         begins = np.flatnonzero(np.diff(bins, prepend=-1))
@@ -107,7 +107,7 @@ class Cells:
 
 
 def missing_gains(columns: Sequence[Counted], rows: Array) -> Array:
-    """What it says that a value is missing, in nats a row, (n,); nothing rather than less."""
+    """Return the gain of missing values, in nats per row, (n,), at least 0."""
     there = np.stack([column.there for column in columns], axis=1)
     counts = np.stack([there, np.maximum(rows[:, None] - there, 0.0)], axis=2)
     starts = np.arange(0, 2 * len(columns), 2)
@@ -115,7 +115,7 @@ def missing_gains(columns: Sequence[Counted], rows: Array) -> Array:
 
 
 def information(counts: Array, starts: NDArray[np.intp]) -> Array:
-    """Mutual information less chance, of bins (K, V) that begin at `starts`, (n,).
+    """Return mutual information, corrected for chance, of bins (K, V) that begin at `starts`, (n,).
 
     >>> counts = np.array([[4.0, 0.0, 2.0, 2.0], [0.0, 4.0, 2.0, 2.0]])
     >>> information(counts, np.array([0, 2])).round(2)
@@ -131,5 +131,5 @@ def information(counts: Array, starts: NDArray[np.intp]) -> Array:
 
 
 def n_log_n(n: Array) -> Array:
-    """n log n, which is 0 at 0."""
+    """Return n log n, which is 0 at 0."""
     return n * np.log(np.maximum(n, 1e-300))

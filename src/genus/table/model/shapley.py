@@ -1,34 +1,34 @@
-"""What each column adds to the log-odds that a model of a table ends with: Shapley values.
+"""The contributions of columns to a table model's final log-odds: Shapley values.
 
-A column adds what the log-odds change by when it becomes known, in the mean over all orders in
-which columns can become known (Shapley 1953): v(S ∪ j) - v(S), where v(S) is what the model says of
-a row of which only the columns S are known (`submodels`). That has the properties that people
-expect of an explanation, and no other way to share out v(all) - v(none) has all of them:
+The contribution of a column is the change of the log-odds when it becomes known, averaged over all
+orders in which columns can become known (Shapley 1953): v(S ∪ j) - v(S), where v(S) is the model's
+score of a row for which only the columns S are known (`submodels`). No other way to divide v(all) -
+v(none) among the columns has all of these properties:
 
 - the contributions and the baseline add up to the log-odds, exactly and in every row;
-- the baseline is v(none), the log-odds of the class shares, for all rows the same;
-- a column that changes nothing, whatever else is known, adds nothing;
-- two columns that say the same share it.
+- the baseline is v(none), the log-odds of the class shares, and is the same for all rows;
+- a column that changes nothing, whatever else is known, contributes nothing;
+- two columns with the same information share it equally.
 
-Why v is of submodels and not of rows in which a column has other rows' values: those are unlike any
-row, where columns depend on each other, and what a model says of them is not worth explaining. And
-why the log-odds are those of the end, after weights, the least that an expert is believed, and
-doubt: experts by themselves say hundreds of nats that cancel each other or that nobody believes.
+v uses submodels, rather than rows in which a column has the values of other rows: where columns
+depend on each other, such rows are unlike any real row, and the model's scores for them mean
+little. The log-odds are the final ones, after weights, the cut-off of experts' scores, and doubt:
+single experts give hundreds of nats that cancel each other or are cut off.
 
-**How it is computed.** A product of families is a sum: each column has its own term, exactly. So is
-a tree, with the term of two columns shared by halves. Else there are too many orders (n!), and some
-are taken by quartets (`orders`), which have the exact value of whatever one or two columns say
-together, so that only what three and more columns do is a matter of chance: curvature, the mean
-over parents, and saturation. Every order by itself adds up to v(all) - v(none), and so does the
-mean. The error is the standard error of that mean, from the spread of the quartets, of which there
-are as many as it takes for an error of TARGET in rows of a reference, within limits. Up to four
-columns have all orders, and no error. The orders are those of a seed, and the same for all rows: a
-row has the same explanation whichever rows are beside it.
+**How it is computed.** In a product of families each column has its own term, exactly. The same
+holds for a tree, whose pair terms are halved. Otherwise there are too many orders (n!), so some are
+drawn in quartets (`orders`). Quartets are exact for terms of one or two columns; only interactions
+of three or more columns are random: curvature, the mean over parents, and saturation. Every single
+order adds up to v(all) - v(none), and so does the mean. The error is the standard error of that
+mean, from the variation between quartets. There are as many quartets as an error of TARGET in rows
+of a reference needs, within limits. With up to four columns, all orders are used, and there is no
+error. The orders have a fixed seed and are the same for all rows, so the explanation of a row does
+not depend on the rows beside it.
 
-**Class constants.** Weights are learned with all columns known, and so are the constants c of the
-classes; they and weights that do not add up to one would move v(none) away from the class shares.
-What they move it by is what they correct in the evidence of columns. It is shared out to columns by
-their importance: the mean absolute contribution in rows of a reference, without constants.
+**Class constants.** The weights and the class constants c are learned with all columns known. The
+constants, and weights that do not add up to one, would move v(none) away from the class shares.
+That shift corrects the evidence of columns, so it is divided among columns by their importance: the
+mean absolute contribution in rows of a reference, without constants.
 
 Symbols: m rows, n columns, K classes, s steps of an order.
 """
@@ -47,29 +47,29 @@ from genus.table import Frame
 from genus.table.model.orders import Order, orders
 from genus.table.model.submodels import Evidence, Route, Submodels
 
-TARGET = 0.05  # nats: the error of the least exact column of a row, in the median
+TARGET = 0.05  # nats: the median over rows of the error of the least exact column
 ROUGH, FEWEST, MOST = 2, 3, 16  # quartets: for means over rows, and for a row
-PILOT = 64  # rows whose spread says how many
-MOST_NUMBERS = 80_000  # of a row, over all quartets
-ROUTE_BYTES = 1 << 26  # of orders that are factorised at a time
-CHUNK = 1 << 20  # numbers of rows that are worked on at a time, by each thread
+PILOT = 64  # rows whose variation decides the number of quartets
+MOST_NUMBERS = 80_000  # numbers for a row, over all quartets
+ROUTE_BYTES = 1 << 26  # orders that are factorised at a time
+CHUNK = 1 << 20  # numbers of rows that each thread works on at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """What columns add for each class, `terms` (m, n, K), and the standard error of that.
+    """The contributions of columns by class, `terms` (m, n, K), and their standard `error`.
 
-    Over the classes they add up to zero: only differences of classes mean anything.
+    They add up to zero over the classes: only differences between classes have a meaning.
     """
 
     terms: Array
     error: Array
 
     def strength(self, weight: Array) -> Array:
-        """The mean over rows of some weight of how far columns move the odds, (n,).
+        """Return the weighted mean over rows of how far columns move the odds, (n,).
 
-        |log-odds| of a class against the mean of the others, in the mean over classes; of two
-        classes that is what both log-odds have in common.
+        This is |log-odds| of a class against the mean of the others, averaged over classes. With
+        two classes, both have the same |log-odds|.
         """
         K = self.terms.shape[2]
         by_row = np.abs(self.terms).mean(axis=2) * (K / max(K - 1, 1))
@@ -78,9 +78,9 @@ class Contributions:
 
 @dataclass(frozen=True, eq=False)
 class Shapley:
-    """The Shapley values of a model that weighs experts.
+    """The Shapley values of a model with weighted experts.
 
-    `reference` are rows with a `weight` each, over which importance is a mean.
+    `reference` are rows with a `weight` each, over which importance is averaged.
     """
 
     models: Submodels
@@ -89,13 +89,13 @@ class Shapley:
 
     @cached_property
     def _pilot(self) -> Contributions:
-        """What columns add in some rows of the reference, without constants, by a few orders."""
+        """Contributions in some rows of the reference, without constants, by a few orders."""
         nothing = np.zeros((self.columns, len(self.models.offset)))
         return self._of(self.reference[:PILOT], nothing, ROUGH)
 
     @cached_property
     def constants(self) -> Array:
-        """What of the class constants falls to each column, (n, K)."""
+        """The part of the class constants that falls to each column, (n, K)."""
         strength = self._pilot.strength(self.weight[:PILOT])
         total = strength.sum()
         share = strength / total if total > 0 else np.full(self.columns, 1 / max(self.columns, 1))
@@ -103,7 +103,7 @@ class Shapley:
 
     @cached_property
     def quartets(self) -> int:
-        """How many of them it takes for an error of TARGET, within limits."""
+        """The number of quartets for an error of TARGET, within limits."""
         K = len(self.models.offset)
         largest = self._pilot.error.max(axis=(1, 2), initial=0.0) * (K / max(K - 1, 1))
         error = float(np.median(largest)) if len(largest) else 0.0
@@ -115,8 +115,8 @@ class Shapley:
         return len(self.models.parameters.marginals)
 
     def contributions(self, X: Frame, is_rough: bool = False) -> Contributions:
-        """What columns add to rows, and with which error; `is_rough`: by a few orders."""
-        with matrix.ONE_BLAS_THREAD:  # for matrices so small, several wait for each other
+        """Return the contributions of columns and their error; `is_rough` uses few orders."""
+        with matrix.ONE_BLAS_THREAD:  # on such small matrices, several threads wait for each other
             return self._of(X, self.constants, ROUGH if is_rough else self.quartets)
 
     def _of(self, X: Frame, constants: Array, quartets: int) -> Contributions:
@@ -141,7 +141,7 @@ class Shapley:
         return Contributions(mean, np.sqrt(spread / max(len(groups) - 1, 1)))
 
     def _mean(self, rows: Evidence, group: list[Route], constants: Array) -> Array:
-        """The mean over orders of what columns add, (m, n, K)."""
+        """Return the mean over orders of the contributions, (m, n, K)."""
         total = np.zeros((len(rows.X), self.columns, constants.shape[1]))
         for route in group:
             found = self.models.scores(rows, route, constants)
@@ -150,7 +150,7 @@ class Shapley:
         return total / len(group)
 
     def _routes(self, groups: list[list[Order]]) -> Iterator[list[list[Route]]]:
-        """Yield groups of orders factorised, as many at a time as memory allows."""
+        """Yield groups of factorised orders, as many at a time as memory allows."""
         size = max(ROUTE_BYTES // max(self.models.route_bytes * len(groups[0]), 1), 1)
         for i in range(0, len(groups), size):
             yield [[self.models.route(order) for order in g] for g in groups[i : i + size]]

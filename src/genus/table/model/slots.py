@@ -1,4 +1,4 @@
-"""Cells of paired columns as slots, side by side: where those of a row are, and their means.
+"""The cells of paired columns as slots, numbered consecutively over all columns.
 
 Symbols: m rows, n paired columns.
 """
@@ -21,7 +21,7 @@ from genus.table.model.experts import Cells
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Where the cells of paired columns stand: their `columns` among those in use, and the keys."""
+    """The slots of paired columns: their positions (`columns`) among those in use, and keys."""
 
     plan: Plan
     columns: tuple[int, ...]
@@ -35,18 +35,18 @@ class Slots:
         return cls(plan, columns, keys, np.cumsum([0, *(1 + len(k) for k in keys)], dtype=np.int64))
 
     def place(self, X: Frame) -> Cells:
-        """The slot of every paired column of every row, (n, m); the last is for what is unknown."""
+        """Return the slot of every paired column of every row, (n, m); the last is for unknown."""
         out = np.empty((len(self.columns), len(X)), dtype=np.uint16)
         for row, j in zip(out, self.columns, strict=True):
             row[:] = self.of_column(j, X.columns[j])
         return out
 
     def of_column(self, j: int, values: Any) -> NDArray[np.uint16]:
-        """The slots of values of one paired column, (m,)."""
+        """Return the slots of values of one paired column, (m,)."""
         column, i = self.plan.used[j], self.columns.index(j)
         axis, start = self.keys[i], self.starts[i]
         own = coarse(column, coded(column, values))
-        if column.kind == "number":  # a cell that was empty is as the next one
+        if column.kind == "number":  # an empty cell takes the scores of the next one
             at = np.clip(np.searchsorted(axis, own.axis), 0, max(len(axis) - 1, 0))
             at = 1 + at if len(axis) else np.zeros_like(at)
         else:
@@ -60,12 +60,12 @@ class Slots:
         return int(self.starts[-1])
 
     def keys_of(self, j: int) -> Axis:
-        """The keys of a column; none if it is not paired."""
+        """Return the keys of a column; empty if it is not paired."""
         return self.keys[self.columns.index(j)] if j in self.columns else labels.empty_axis()
 
 
 def cell_means(plan: Plan, statistics: Compound) -> list[Array | None]:
-    """The mean of the numbers in each cell of a paired column; None of categories."""
+    """Return the mean of the numbers in each cell of each paired column; None for categories."""
     tally, pairs = statistics["cells"], statistics["pairs"]
     counts = tally["rows"].sum(axis=0)
     found: list[Array | None] = []

@@ -1,21 +1,21 @@
-"""A table's model of some of its columns only, from the same counts and with the same weights.
+"""The model of some columns of a table, from the same counts and with the same weights.
 
-What would be the probability of a class if only some columns were known? A generative model has an
-answer: the others are summed out. A family whose column is not known is left out of the product. In
-the mean of one-dependence estimators a child that is not known is left out, too, and a parent that
-is not known stands for the product of what columns say by themselves, so that one that says nothing
-changes nothing when it becomes known. (To sum out its values would take twenty times as long.) A
-row goes both ways in a tree that asks for an unknown column; what columns add is the same in
-all orders there, a mean over a few, for the trees of one order take as long as all else. A Gaussian
-of some columns has their means and their part of Σ:
+What would the probability of a class be if only some columns were known? A generative model answers
+this by summing the others out. The family of an unknown column is left out of the product. In the
+mean of one-dependence estimators, an unknown child is left out, too. An unknown parent stands for
+the product of the columns by themselves, so that a parent without information changes nothing when
+it becomes known. (Summing out its values would take twenty times as long.) In a tree that asks for
+an unknown column, a row follows both branches; the contributions of columns to the trees are
+averaged over a few orders, and used in all orders, because the trees of one order take as long as
+everything else. A Gaussian of some columns has their means and their part of Σ:
 
     log N(x_S; μ_S, Σ_SS) = -½ Σ_i (z_i² + log L_ii²) over S,   z = L⁻¹(x - μ),   Σ = LLᵀ
 
-and if columns are factorised in some order, z and L of the first of them are those of the model
-that knows no others. So one factor gives the models of all beginnings of an order: no column, the
+and if columns are factorised in some order, z and L of the first columns are those of the model
+without the others. So one factor gives the models for all beginnings of an order: no column, the
 first, the first two, and so on, up to all of them, which is the model itself.
 
-Weights, the doubt and the class constants stay as they are: what is explained is this model.
+Weights, doubt and class constants stay as they are, because this model is to be explained.
 
 Symbols: m rows, n columns, p paired ones, K classes, G experts, d features, s steps of an order.
 """
@@ -57,17 +57,17 @@ BINS, PARENTS, LINEAR, CURVED, TREES = (
     3,
     5,
     7,
-)  # where experts stand, in the order of their names
+)  # positions of experts, in the order of their names
 
 
 @dataclass(frozen=True, eq=False)
 class Gaussians:
     """The linear and the curved expert over some features, factorised in the order of columns.
 
-    The features are those `at` some places, and `starts` (s,) are where those of a column begin; a
-    column may have none. The pooled factor is `shared`, and that of each class in `own`; `drawn`
-    (K, d) is L⁻¹μ by the pooled one. `constant` (s + 1, 2, K) is what experts say that no row has a
-    part in, and `size` (s + 1, K) is ν + d of the first columns.
+    `at` are the positions of the features, and `starts` (s,) are where those of each column begin;
+    a column may have none. `shared` is the pooled factor, and `own` has that of each class; `drawn`
+    (K, d) is L⁻¹μ by the pooled one. `constant` (s + 1, 2, K) is the part of the scores that does
+    not depend on the row, and `size` (s + 1, K) is ν + d for the first columns.
     """
 
     at: NDArray[np.intp]
@@ -83,7 +83,7 @@ class Gaussians:
 
     @classmethod
     def of(cls, features: Features, prior: float, order: Order) -> Gaussians:
-        """Factorise features by paired columns in an order, which may leave some out."""
+        """Factorise the features of paired columns in an order, which may leave some out."""
         rank = np.full(features.column.max(initial=-1) + 1, len(order))
         rank[order] = np.arange(len(order))
         sizes = np.bincount(rank[features.column], minlength=len(order) + 1)[: len(order)]
@@ -101,7 +101,7 @@ class Gaussians:
         return cls(at, ends - sizes, shared, own, drawn, means, features.width, ν, ν + d, constant)
 
     def scores(self, φ: Array) -> Array:
-        """Return what both experts say by the first columns, (s + 1, m, 2, K)."""
+        """Return the scores of both experts by the first columns, (s + 1, m, 2, K)."""
         x, K = φ[:, self.at].T, len(self.own)
         out = np.empty((len(self.starts) + 1, len(φ), 2, K))
         z = solve_triangular(self.shared, x, lower=True, check_finite=False)
@@ -115,7 +115,7 @@ class Gaussians:
         return out
 
     def _first(self, terms: Array) -> Array:
-        """Sums of terms (d, m) over the features of the first columns, (s + 1, m)."""
+        """Sum terms (d, m) over the features of the first columns, (s + 1, m)."""
         if len(terms) == 0:
             return np.zeros((len(self.starts) + 1, terms.shape[1]))
         own = np.add.reduceat(terms, np.minimum(self.starts, len(terms) - 1), axis=0)
@@ -125,7 +125,7 @@ class Gaussians:
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """An order of columns, their places among paired ones (-1 of others), and experts in it."""
+    """An order of columns, their positions among paired ones (-1 for others), and its experts."""
 
     order: Order
     paired: NDArray[np.intp]
@@ -134,13 +134,14 @@ class Route:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is looked up once of m rows, whatever the order of columns.
+    """What is looked up once for m rows, whatever the order of columns.
 
-    `alone` (n, m, K) is what families say of columns, and `texts` (n, m, K) what words do, weighed.
-    Of paired columns: `bins` (p, m, K), and of every two `given` (p, p, m, K), log p(x_j|x_i,k) of
-    a parent i, and `pairs`, what they say together, weighed. `parent` (p, m) says which columns of
-    a row are parents; `features` (m, d) are those of experts, `share` (m,) is how many of the
-    columns are known, and `trees` (p, m, K) are what columns add to the score of the trees.
+    `alone` (n, m, K) are the scores of families, and `texts` (n, m, K) the weighted ones of words.
+    For paired columns: `bins` (p, m, K); for every two of them `given` (p, p, m, K), log
+    p(x_j|x_i,k) with parent i, and `pairs`, their weighted score beyond independence. `parent` (p,
+    m) marks the columns of a row that are parents; `features` (m, d) are those of experts, `share`
+    (m,) is the share of columns that are known, and `trees` (p, m, K) are the contributions of
+    columns to the trees' score.
     """
 
     X: Frame
@@ -157,7 +158,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Submodels:
-    """The models of all subsets of columns, of parameters that have weights."""
+    """The models of all subsets of columns, for parameters with weights."""
 
     family: Mixed
     parameters: MixedParameters
@@ -169,7 +170,7 @@ class Submodels:
 
     @cached_property
     def _paired(self) -> NDArray[np.intp]:
-        """The place of each column among those that are paired, (n,); -1 of others."""
+        """The position of each column among the paired ones, (n,); -1 for others."""
         p = self.parameters
         place = np.full(len(p.marginals), -1)
         if p.experts is not None:
@@ -178,14 +179,14 @@ class Submodels:
 
     @property
     def cost(self) -> int:
-        """How many numbers a row takes while it is scored, about."""
+        """The approximate number of numbers that scoring a row takes."""
         n, paired = len(self._paired), int((self._paired >= 0).sum())
         own = 2 * paired**2 + n * (len(NAMES) + 5)
         return len(self.parameters.log_share) * own + 3 * sum(map(self._size, self._features))
 
     @property
     def route_bytes(self) -> int:
-        """How many bytes an order takes that is factorised, about."""
+        """The approximate number of bytes that a factorised order takes."""
         factors = len(self.parameters.log_share) + 1
         return 8 * factors * sum(self._size(features) ** 2 for features in self._features)
 
@@ -195,12 +196,12 @@ class Submodels:
 
     @property
     def offset(self) -> Array:
-        """What the model says of classes, beyond their shares, before any column is known, (K,)."""
+        """The model's score of classes, beyond their shares, before any column is known, (K,)."""
         p = self.parameters
         return p.constant + (p.scorer.weights.sum() - 1) * p.log_share
 
     def read(self, X: Frame) -> Evidence:
-        """Look up what experts say of single values and of pairs."""
+        """Look up the experts' scores of single values and of pairs."""
         p, w = self.parameters, self.parameters.weights
         assert w is not None
         K, m = len(p.log_share), len(X)
@@ -232,7 +233,7 @@ class Submodels:
         )
 
     def _trees(self, cells: Cells) -> Array:
-        """What columns add to the score of the trees, (p, m, K): Shapley values by a few orders."""
+        """Return the columns' Shapley values in the trees' score, (p, m, K), by a few orders."""
         terms = np.zeros((*cells.shape, len(self.parameters.log_share)))
         forest, few = self.parameters.forest, orders(len(cells), 1)[0]
         if forest is None:
@@ -256,9 +257,10 @@ class Submodels:
         return Route(order, paired, tuple(experts))
 
     def scores(self, rows: Evidence, route: Route, constants: Array) -> Array:
-        """Return log((1 - doubt) p(k|x_S) / p(k) + doubt) of the first columns, (s + 1, m, K).
+        """Return log((1 - doubt) p(k|x_S) / p(k) + doubt) for the first columns, (s + 1, m, K).
 
-        `constants` (n, K) are what each column adds of the `offset`; of no column that is nothing.
+        `constants` (n, K) is each column's part of the `offset`; with no column known, nothing is
+        added.
         """
         p, order = self.parameters, route.order
         assert p.weights is not None
@@ -280,7 +282,7 @@ class Submodels:
         return found.reshape(len(order) + 1, m, K)
 
     def _add_pairs(self, rows: Evidence, route: Route, said: Array) -> None:
-        """Add what experts say that know of pairs."""
+        """Add the scores of the experts of pairs."""
         first = np.concatenate([[0], np.cumsum(route.paired >= 0)])  # paired columns so far
         place = route.paired[route.paired >= 0]
         parents, pairs = in_pairs(rows, place)
@@ -295,7 +297,7 @@ class Submodels:
             said[:, :, TREES] += summed(rows.trees[place])[first]
 
     def _alone(self, rows: Evidence, order: Order) -> Array:
-        """What families add, column by column, (s, m, K); of a block, given those before."""
+        """Return the families' scores by column, (s, m, K); in a block, given those before."""
         alone, K = rows.alone[order], rows.alone.shape[2]
         for block in self.parameters.blocks:
             before = np.zeros((len(rows.X), K))
@@ -310,10 +312,10 @@ class Submodels:
 
 
 def in_pairs(rows: Evidence, order: Order) -> tuple[Array, Array]:
-    """Return the mean over parents, and what pairs say, of the first columns, (s + 1, m, K)."""
+    """Return the mean over parents, and the pair terms, for the first columns, (s + 1, m, K)."""
     parents = np.zeros((len(order) + 1, *rows.alone.shape[1:]))
     pairs, alone = np.zeros_like(parents), summed(rows.bins[order])
-    unknown = rows.parent.sum(axis=0).astype(np.float64)  # parents that are not known yet
+    unknown = rows.parent.sum(axis=0).astype(np.float64)  # parents that are still unknown
     count = np.maximum(unknown, 1.0)[:, None]
     joint = np.where(rows.parent[:, :, None], np.zeros_like(rows.bins), -np.inf)
     for i, j in enumerate(order.tolist(), 1):
@@ -331,7 +333,7 @@ def in_pairs(rows: Evidence, order: Order) -> tuple[Array, Array]:
 
 
 def summed(terms: Array) -> Array:
-    """Sums of the first terms (s, …), from none to all of them, (s + 1, …)."""
+    """Return the sums of the first terms (s, …), from none to all of them, (s + 1, …)."""
     sums = np.zeros((len(terms) + 1, *terms.shape[1:]))
     np.cumsum(terms, axis=0, out=sums[1:])
     return sums

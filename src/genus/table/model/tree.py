@@ -2,10 +2,10 @@
 
     p(x|k) = Π_j p(bin of x_j | bin of its parent, k) p(x_j | its bin)
 
-The parents are the tree of most mutual information given the class (Chow and Liu 1968), and
-columns without pairs, and texts, are by themselves. Within a bin all classes are alike: a value is
-as likely as its cell, and a little as any number between the edges of the bin. So rows can be
-drawn that have the dependence of the rows that were counted.
+The parents are the tree with most mutual information given the class (Chow and Liu 1968). Columns
+without pairs, and texts, are independent. Within a bin all classes have the same density: mostly
+that of the cells, and a little of the uniform density between the edges of the bin. So rows can be
+drawn that have the dependence of the counted rows.
 
 Symbols: m rows, n paired columns, K classes, B bins.
 """
@@ -28,17 +28,17 @@ from genus.table import Column, Frame, Plan
 from genus.table.model.binning import Binned, merged
 from genus.table.model.slots import Slots
 
-BACK_OFF = 1.0  # rows by which a share is drawn to the one without the parent
-ANYWHERE = 1.0  # rows of a bin that may be anywhere in it
-FARTHEST = 700.0  # widths of a bin that a number is taken to be off at most
+BACK_OFF = 1.0  # rows by which a share is shrunk towards the one without the parent
+ANYWHERE = 1.0  # rows of a bin that are spread evenly over it
+FARTHEST = 700.0  # numbers further out than this many bin widths are treated as this far
 
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """Where values of a column of numbers lie in each bin, whatever the class.
+    """Where the numbers of a column lie within each bin, for all classes alike.
 
-    `low` and `high` (bins,) bound the bins; cells `keys` of a grid, of which `bin_of` (cells,) says
-    the bin, hold `counts` rows each.
+    `low` and `high` (bins,) bound the bins. The cells `keys` of a grid hold `counts` rows each, and
+    `bin_of` (cells,) is their bin.
     """
 
     low: Array
@@ -49,7 +49,7 @@ class Within:
     grid: Grid
 
     def log_density(self, x: Array, bins: NDArray[np.intp]) -> Array:
-        """log p(x | its bin), (m,); beyond all that was seen it decays by the width of the bin."""
+        """Return log p(x | its bin), (m,); outside the range it decays with the bin's width."""
         total = np.bincount(self.bin_of, self.counts, len(self.low)) + ANYWHERE
         key = self.grid.keys(x)
         at = labels.find(key, self.keys)
@@ -61,7 +61,7 @@ class Within:
         return np.log(own + anywhere) - np.log(total[bins])
 
     def sample(self, bins: NDArray[np.intp], rng: np.random.Generator) -> Array:
-        """A number for each of some bins: the least of a cell, or anywhere in the bin."""
+        """Draw a number in each given bin: the smallest of a cell, or anywhere in the bin."""
         out = np.empty(len(bins))
         for b in np.unique(bins):
             rows = np.flatnonzero(bins == b)
@@ -79,12 +79,12 @@ class Within:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The tree of paired columns: `parent` (n,), -1 of the root, and an `order` from it.
+    """The tree of paired columns: `parent` (n,), -1 for the root, and an `order` from it.
 
-    `alone` (B + 1, K) are log p(bin|k), `given` (B + 1, B + 1, K) log p(bin | parent's bin, k), and
-    the bins of column j are those from first[j] on, the first of them for what is missing. The last
-    bin of all stands for what is not known, of which nothing is said. `within` has an entry for
-    columns of numbers.
+    `alone` (B + 1, K) is log p(bin|k), and `given` (B + 1, B + 1, K) is log p(bin | parent's bin,
+    k). The bins of column j begin at first[j]; the first of them is for missing values. The last
+    bin of all is for unknown values, which carry no evidence. `within` has an entry for columns of
+    numbers.
     """
 
     slots: Slots
@@ -97,9 +97,9 @@ class Tree:
     within: tuple[Within | None, ...]
 
     def terms(self, X: Frame) -> Array:
-        """What each column adds, (m, n, K): log p(x_j|k), and half of what it says with another.
+        """Return each column's contribution, (m, n, K): log p(x_j|k), and half of its pair terms.
 
-        What is the same for all classes is left out.
+        Terms that are the same for all classes are left out.
         """
         bins = self.bin_of[self.slots.place(X)].astype(np.intp)
         terms = self.alone[bins.T]
@@ -112,7 +112,7 @@ class Tree:
         return terms
 
     def log_likelihood(self, X: Frame) -> Array:
-        """log p(x|k) of the paired columns, (m, K)."""
+        """Return log p(x|k) of the paired columns, (m, K)."""
         bins = self.bin_of[self.slots.place(X)].astype(np.intp)
         total = np.zeros((len(X), self.alone.shape[1]))
         unknown = len(self.alone) - 1
@@ -132,7 +132,7 @@ class Tree:
         return total
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> Iterator[tuple[int, Any]]:
-        """Columns of the plan and n values of each, None where missing, of class k."""
+        """Yield columns of the plan, with n values of class k for each, None where missing."""
         bins = np.empty((len(self.parent), n), dtype=np.intp)
         for j in self.order:
             own = np.arange(self.first[j], self.first[j + 1])
@@ -149,7 +149,7 @@ class Tree:
     def _values(
         self, j: int, place: NDArray[np.intp], rng: np.random.Generator
     ) -> NDArray[np.object_]:
-        """Values of column j, from their bins: 0 for what is missing."""
+        """Draw values of column j in the given bins; 0 is for missing values."""
         out = np.full(len(place), None, dtype=object)
         there = np.flatnonzero(place > 0)
         within = self.within[j]
@@ -161,7 +161,7 @@ class Tree:
 
 
 def solve(plan: Plan, statistics: Compound, classes: Axis) -> Tree | None:
-    """The tree of paired columns; None if there are none."""
+    """Return the tree of paired columns; None if there are none."""
     pairs = statistics["pairs"]
     paired = [column for column in plan.used if column.paired]
     if not paired or not pairs.keys:
@@ -191,7 +191,7 @@ def solve(plan: Plan, statistics: Compound, classes: Axis) -> Tree | None:
 def spanning_tree(
     binned: Binned, p: Array, first: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Parents of columns, and an order from the root: most mutual information given the class."""
+    """Return the parents of columns, and an order from the root: the tree of most information."""
     n = binned.columns
     joint = binned.pairs + 1e-9
     weights = np.maximum(binned.weights, 1e-300)
@@ -199,7 +199,7 @@ def spanning_tree(
     told = joint * np.log(joint * weights[:, None, None] / (alone[:, :, None] * alone[:, None]))
     by_column = np.add.reduceat(np.add.reduceat(told.sum(axis=0), first[:-1], 0), first[:-1], 1)
     information = np.maximum(by_column, 0.0) / max(binned.weights.sum(), 1e-300)
-    cost = 1 + information.max() - information  # all above zero, so that no edge is taken for none
+    cost = 1 + information.max() - information  # above zero, because a zero would mean no edge
     np.fill_diagonal(cost, 0.0)
     order, parent = breadth_first_order(minimum_spanning_tree(cost), 0, directed=False)
     return np.where(parent < 0, -1, parent).astype(np.intp)[:n], order.astype(np.intp)
@@ -214,7 +214,7 @@ def within_bins(
     j: int,
     pairs: Any,
 ) -> Within | None:
-    """Where the numbers of a column lie within its bins; None of categories, or without numbers."""
+    """Return how the numbers of a column lie within its bins; None for categories or no numbers."""
     if column.kind != "number" or len(axis) == 0:
         return None
     tally = statistics["cells"]

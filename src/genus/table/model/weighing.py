@@ -1,7 +1,7 @@
-"""How much to believe each expert of a table: weights from rows that had no part in the counts.
+"""Learn the weights of a table's experts, from rows that had no part in the experts' counts.
 
-The rows are those of the sample, and every row is judged by the counts of the other folds,
-exactly, for they are a difference. `stacking` makes one probability of what all experts say.
+The rows are those of the sample. Every row is scored by the counts of the other folds, which are an
+exact difference. `stacking` combines the scores of all experts into one probability.
 """
 
 from __future__ import annotations
@@ -39,29 +39,31 @@ if TYPE_CHECKING:
 
 FOLDS = 5  # ten take twice as long for the same log loss (benchmarks.constants)
 MOST_CELLS = 1 << 24  # rows times classes times evidence
-FEWEST = 2000  # rows that weights are learned from and judged by, if there are so many
-TAUGHT_CELLS = 1 << 19  # rows times classes times evidence that weights are learned from
+FEWEST = 2000  # rows for learning and evaluating weights, if there are so many
+TAUGHT_CELLS = 1 << 19  # rows times classes times evidence for learning weights
 FEWEST_TAUGHT = 4000  # rows
-FEWEST_WEIGHED = 64  # columns that may have weights of their own
-ROWS_FOR_A_WEIGHT = 4  # that one more takes
+FEWEST_WEIGHED = 64  # columns that may have their own weights
+ROWS_FOR_A_WEIGHT = 4  # rows for each further column
 
-# The prior of the weights, for evidence in nats, as the experts give it. The values are choices,
-# not derived; the comments say what they mean in rows.
+# The prior of the weights, for the experts' evidence in nats. The values are choices, not derived;
+# the comments say what they mean in rows.
 # The precision of an expert's weight, times the variance of its evidence over the classes. That
-# variance is what a row tells that is undecided between all classes: this is a tenth of a row.
+# variance is the information in a row that is undecided between all classes, so this is a tenth of
+# a row.
 RIDGE = 0.1
-# The precision for an expert that says nothing, whose weight would not be unique without.
+# The precision for an expert without evidence, whose weight would not be unique otherwise.
 LEAST_RIDGE = 1e-3
-# The precision of columns' weights to begin with: a deviation of 0.1 about nothing, a tenth of what
-# the column says. It counts as one weight when the precision is learned.
+# The initial precision of columns' weights: a standard deviation of 0.1 about 0, a tenth of the
+# column's evidence. It counts as one weight when the precision is learned.
 COLUMNS = 100.0
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """What each expert (G,) and column (2n,: alone, together) counts for, and c (K,) by class.
+    """The weights of experts (G,) and columns (2n: alone, together), and c (K,) by class.
 
-    `names` are the experts'. A share of rows, `doubt`, may be of any class whatever they say.
+    `names` are those of the experts. `doubt` is the share of rows that may be of any class,
+    whatever the evidence.
     """
 
     names: tuple[str, ...]
@@ -77,18 +79,18 @@ class Weights:
         return dict(zip(self.names, self.experts.tolist(), strict=True))
 
     def of(self, classes: Axis) -> Array:
-        """c of some classes, zero for one that has no row."""
+        """Return c for some classes, 0 for those without rows."""
         at = labels.find(classes, self.classes)
         return np.append(self.constant, 0.0)[at]
 
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """Weights, what is chosen for texts, and what it all is worth out of fold.
+    """Weights, what is chosen for texts, and their out-of-fold scores.
 
-    `losses` (G,) are the log losses of the experts by themselves, and `worth` the scores of all of
-    them together. `outcome` has the probabilities of the rows, unless the model was loaded, and
-    `forest` has the trees that grew from them.
+    `losses` (G,) are the log losses of single experts, and `worth` has the scores of all experts
+    together. `outcome` has the probabilities of the rows, unless the model was loaded from a file,
+    and `forest` the trees that grew from them.
     """
 
     weights: Weights
@@ -100,11 +102,11 @@ class Weighing:
 
 
 def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
-    """The weights of a family's experts and columns, from the sample of what was counted."""
+    """Learn the weights of a family's experts and columns from the sample."""
     names, n = family.names, len(family.how.plan)
     G, K = len(names), len(classes)
     rows = out_of_fold(family, statistics, classes)
-    if rows is None:  # no rows to tell apart: what is expected, or what others have told
+    if rows is None:  # no rows: use the prior, or a belief from merged models
         start = np.append(unlearned(names, n)[0], np.zeros(K))
         ridge = np.repeat([RIDGE, COLUMNS, 1.0], [G, 2 * n, K])
         belief = statistics.parts.get("belief", Belief())
@@ -129,7 +131,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
 
 
 def weight_names(family: Mixed, classes: Axis) -> list[str]:
-    """A name for each weight: of experts, of columns alone and together, of classes."""
+    """Return a name for each weight: of experts, columns alone and together, and classes."""
     columns = [column.name for column in family.how.plan.used]
     return [
         *(f"expert {name}" for name in family.names),
@@ -140,7 +142,7 @@ def weight_names(family: Mixed, classes: Axis) -> list[str]:
 
 
 def believed_of(family: Mixed, statistics: Compound, classes: Axis) -> Belief:
-    """What the rows of a sample tell of the weights: all that is kept if rows are not."""
+    """Return what the rows of a sample imply about the weights, which is kept instead of rows."""
     rows = out_of_fold(family, statistics, classes)
     if rows is None:
         return Belief()
@@ -154,12 +156,12 @@ def believed_of(family: Mixed, statistics: Compound, classes: Axis) -> Belief:
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
-    """What experts and columns say, F (m, K, kept), of rows y that they have not seen.
+    """The out-of-fold evidence of experts and columns, F (m, K, kept), for rows with classes y.
 
-    `kept` are the numbers of experts (G) and columns (2n) that have weights of their own. `weight`
-    is what rows teach, and `given` what they were given; weights are learned from those that are
-    `taught`, by a `prior`. `combinations` are what texts are judged by, and the `forest` grew from
-    the rows.
+    `kept` are the numbers of experts (G) and columns (2n) with weights of their own. `weight` is
+    what a row counts in learning, and `given` the weight it came with. The weights are learned from
+    the rows marked in `taught`, with a `prior`. `combinations` are how texts are scored, and the
+    `forest` grew from the rows.
     """
 
     F: Array
@@ -174,7 +176,7 @@ class OutOfFold:
     forest: Forest | None
 
     def losses(self, names: Sequence[str]) -> Array:
-        """The log losses of experts by themselves, (G,); those of texts with the shares."""
+        """Return the log losses of single experts, (G,); texts are scored with the class shares."""
         share = np.log(shares(self.y, self.weight, self.F.shape[1]))
         is_text = np.array([name.startswith(TEXT) for name in names], dtype=float)
         said = log_softmax(self.F[:, :, : len(names)] + is_text * share[:, None], axis=1)
@@ -184,7 +186,7 @@ class OutOfFold:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Rows X of a sample, of classes[y], dealt into folds."""
+    """Rows X of a sample with classes[y], dealt into folds."""
 
     X: Frame
     y: NDArray[np.int64]
@@ -193,7 +195,7 @@ class Drawn:
 
     @classmethod
     def of(cls, family: Mixed, statistics: Compound, classes: Axis) -> Drawn | None:
-        """As many rows as can be judged; None unless they are of two classes."""
+        """Take as many rows as can be scored; None unless they have two or more classes."""
         judges = len(family.names) + 2 * len(family.how.plan)
         most = max(MOST_CELLS // (len(classes) * judges), FEWEST)
         sample = statistics["sample"].smallest(most)
@@ -205,7 +207,7 @@ class Drawn:
 
 
 def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold | None:
-    """The rows of the sample, each judged by all other folds; None unless of two classes."""
+    """Score each row of the sample by the other folds; None if there is only one class."""
     names, n = family.names, len(family.how.plan)
     G, K = len(names), len(classes)
     drawn = Drawn.of(family, statistics, classes)
@@ -221,19 +223,19 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
     trees = grown(family, statistics, classes, drawn)
     F, known = evidence(family, dealt, combinations, trees)
     weight = teaching_weights(given, known)
-    weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # one row counts as one
+    weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # so that the mean weight is one
     spread = F[:, :, :G].var(axis=1).mean(axis=0)
     ridge = np.concatenate([np.maximum(RIDGE * spread, LEAST_RIDGE), np.full(2 * n, COLUMNS)])
     kept = np.concatenate([np.arange(G), G + telling(F[:, :, G:], y, weight)])
     F = np.ascontiguousarray(F[:, :, kept])
     start, group = unlearned(names, n)
     prior = Prior.of(start[kept], ridge[kept], np.zeros(K), group=group[kept])
-    # Some rows are enough to learn few weights from; all are judged.
+    # Some rows are enough to learn a few weights; all rows are scored.
     few = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
     step = -(-len(y) // few)
     step += (
         step % FOLDS == 0
-    )  # rows are dealt in turns: else all that are taught may be of one fold
+    )  # rows are dealt in turns, so a multiple of FOLDS could take all of them from one fold
     taught = np.arange(len(y)) % step == 0
     return OutOfFold(
         F, y, weight, given, fold, taught, prior, combinations, kept, trees and trees[0]
@@ -241,10 +243,10 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
 
 
 def telling(F: Array, y: NDArray[np.int64], weight: Array) -> NDArray[np.intp]:
-    """The columns F (m, K, 2n) that get weights of their own: those that say anything.
+    """Return the columns of F (m, K, 2n) that get weights of their own: those with any evidence.
 
-    There are at most 64, or one for every 4 rows: the best out of fold. The weight of a column that
-    says nothing would stay at nothing.
+    There are at most 64, or one for every 4 rows, if that is more: the best out of fold. The weight
+    of a column without evidence would stay 0.
     """
     found = np.flatnonzero(F.any(axis=(0, 1)))
     most = max(FEWEST_WEIGHED, len(y) // ROWS_FOR_A_WEIGHT)
@@ -257,7 +259,7 @@ def telling(F: Array, y: NDArray[np.int64], weight: Array) -> NDArray[np.intp]:
 
 
 def unlearned(names: tuple[str, ...], columns: int) -> tuple[Array, NDArray[np.intp]]:
-    """The weights to begin with, and their groups: texts count fully, other experts by their mean.
+    """Return the initial weights and their groups: 1 for texts, an equal share for other experts.
 
     The weights of columns alone are a group, and those of columns together another.
     """
@@ -277,7 +279,7 @@ def dealt_rows(
     weight: Array,
     fold: NDArray[np.int64],
 ) -> Dealt:
-    """The rows of a sample in folds, with what was counted of all rows and of each fold."""
+    """Deal the rows of a sample into folds, with the counts of all rows and of each fold."""
     alone = replace(family.how, sample=0)
 
     def count(some: Iterator[int]) -> list[Compound]:
@@ -290,14 +292,14 @@ def dealt_rows(
     counted = matrix.in_threads(count, range(FOLDS))
     parts = [compared(part) for run in counted for part in run]
     whole = compared(statistics)
-    if family.how.blocks:  # sums of numbers in cells are not those of the numbers themselves
+    if family.how.blocks:  # sums over cells differ from sums over the numbers themselves
         together = {name: reduce(add, (part[name] for part in parts)) for name in family.how.blocks}
         whole = Compound({**whole.parts, **together})
     return Dealt(X, y, classes, weight, fold, whole, parts)
 
 
 def compared(statistics: Compound) -> Compound:
-    """The counts that rows of a sample give exactly: sums of numbers follow from those by cell."""
+    """Keep the counts that a sample reproduces exactly; sums of numbers follow from cells."""
     kept = {n: p for n, p in statistics.parts.items() if n not in ("numbers", "sample")}
     return Compound(kept)
 
@@ -305,7 +307,7 @@ def compared(statistics: Compound) -> Compound:
 def grown(
     family: Mixed, statistics: Compound, classes: Axis, drawn: Drawn
 ) -> tuple[Forest, Cells] | None:
-    """The trees of a sample, and the cells of its rows; None if there is nothing to divide."""
+    """Grow the trees of a sample, with the cells of its rows; None if there are no values."""
     slots = Slots.of(family.how.plan, statistics["pairs"])
     if TREES not in family.names or slots.unknown == len(slots.columns):  # no value is known
         return None
@@ -320,7 +322,7 @@ def grown(
 def forest_for(
     forest: Forest | None, family: Mixed, statistics: Compound, classes: Axis
 ) -> Forest | None:
-    """The forest if it grew from these statistics, else one that does: others know other rows."""
+    """Return the forest if it grew from these statistics, else a new one: trees depend on rows."""
     if forest is None:
         return None
     slots = Slots.of(family.how.plan, statistics["pairs"])
@@ -338,7 +340,7 @@ def evidence(
     combinations: Mapping[str, Combination],
     trees: tuple[Forest, Cells] | None,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """What all experts and columns say of each row out of fold, and which rows' class is known."""
+    """Return all out-of-fold evidence of experts and columns, and which rows' classes are known."""
     y, classes = dealt.y, dealt.classes
     F = np.zeros((len(y), len(classes), len(family.names) + 2 * len(family.how.plan)))
     known = np.zeros(len(y), dtype=bool)
@@ -366,7 +368,7 @@ def evidence(
 
 
 def chosen_for_text(dealt: Dealt, j: int, name: str, family: Mixed) -> Combination:
-    """The best combination of evidence for a column of texts."""
+    """Choose the best combination of evidence for a column of texts."""
     own = replace(
         dealt,
         X=dealt.X.columns[j],
@@ -380,5 +382,5 @@ def chosen_for_text(dealt: Dealt, j: int, name: str, family: Mixed) -> Combinati
 
 
 def plain_evidence() -> Combination:
-    """What texts are judged by if nothing can be chosen."""
+    """Return how texts are scored if nothing can be chosen."""
     return candidates(Selection(), 0, 2, False)[0]

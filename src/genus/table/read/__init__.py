@@ -1,1 +1,1 @@
-"""Where tables come from: files, queries and frames, as streams of Arrow batches."""
+"""Read files, queries and frames as streams of Arrow batches."""

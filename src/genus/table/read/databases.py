@@ -1,7 +1,7 @@
-"""Tables and queries of databases: SQLite and DuckDB files, and PostgreSQL.
+"""Read tables and queries of databases: SQLite and DuckDB files, and PostgreSQL.
 
-Rows come as they are asked for, and nothing is written. Where Ibis is installed, its tables can
-also be added up where they are (`genus.engines.database`).
+Rows are streamed, and nothing is written. Tables of Ibis can also be counted inside their database
+(`genus.engines.database`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ POSTGRES = re.compile(r"^postgres(ql)?://", re.I)
 
 
 def is_server(data: str) -> bool:
-    """Whether a text is the address of a database server that can be read.
+    """Return whether a text is the address of a database server that can be read.
 
     >>> is_server("postgresql://localhost/shop#orders"), is_server("orders.csv")
     (True, False)
@@ -35,12 +35,12 @@ def query_of(
     tables: Callable[[], Sequence[str]],
     quoted: Callable[[str], str],
 ) -> str:
-    """The SELECT that a part of a database means: a query, a table, or its only table."""
+    """Return the SELECT for a part of a database: a query, a table, or its only table."""
     if SQL.match(part):
         return part.strip().rstrip(";")
     found = list(tables())
     if not found:
-        raise TableError(f"{name} holds no table.")
+        raise TableError(f"{name} holds no table. Give a database with a table.")
     if not part and len(found) > 1:
         raise TableError(
             f"{name} holds the tables {listed(found)}. Name one, such as {name}#{found[0]}."
@@ -51,18 +51,20 @@ def query_of(
 
 
 def identifier(name: str) -> str:
-    """A name in SQL."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def dotted(name: str) -> str:
-    """A schema and a table in SQL."""
+    """Quote the name of a table, with or without its schema, for SQL."""
     return ".".join(map(identifier, name.split(".", 1)))
 
 
 def one_file(files: Files) -> str:
     if len(files.paths) > 1:
-        raise TableError(f"{files.name}: databases are read one at a time. Give a list of them.")
+        raise TableError(
+            f"{files.name}: only one database can be read at a time. Give a list of databases."
+        )
     return files.paths[0]
 
 
@@ -70,7 +72,7 @@ def one_file(files: Files) -> str:
 
 
 def sqlite_files(files: Files) -> Source:
-    """Open a table or query of a SQLite file; a first scan finds the types that columns hold."""
+    """Open a table or query of a SQLite file; a first scan finds the types of its columns."""
     import sqlite3
 
     import pyarrow as pa
@@ -105,7 +107,7 @@ def sqlite_files(files: Files) -> Source:
 
 
 def sqlite_type(kinds: set[str]) -> Any:
-    """The Arrow type that holds values of these kinds."""
+    """Return the Arrow type that holds values of these kinds."""
     import pyarrow as pa
 
     kinds = kinds - {"null"}
@@ -117,7 +119,7 @@ def sqlite_type(kinds: set[str]) -> Any:
 
 
 def arrow_batches(cursor: Any, schema: Any) -> Iterator[Any]:
-    """The rows of a cursor."""
+    """Yield the rows of a cursor as Arrow batches."""
     import pyarrow as pa
 
     while rows := cursor.fetchmany(min(BATCH, 1 << 14)):
@@ -128,7 +130,7 @@ def arrow_batches(cursor: Any, schema: Any) -> Iterator[Any]:
 
 
 def array(values: Sequence[Any], kind: Any) -> Any:
-    """Values as an Arrow array; what is no text is written as one where texts are expected."""
+    """Convert values to an Arrow array; in columns of text, other values become text."""
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -186,7 +188,7 @@ def from_server(address: str) -> Source:
         import psycopg
     except ImportError:
         raise TableError("To read PostgreSQL, install genus[postgres].") from None
-    name = re.sub(r"//[^@/]*@", "//", url)  # without a password
+    name = re.sub(r"//[^@/]*@", "//", url)  # the password is left out
 
     def connected() -> Any:
         made = psycopg.connect(url)
@@ -215,7 +217,7 @@ def from_server(address: str) -> Source:
 
 
 def postgres_schema(description: Sequence[Any]) -> Any:
-    """The Arrow types of PostgreSQL's; those without a counterpart are texts."""
+    """Return the Arrow schema of a PostgreSQL result; types without a counterpart become text."""
     import pyarrow as pa
 
     def kind(oid: int) -> Any:

@@ -1,4 +1,4 @@
-"""Sheets of workbooks: Excel and OpenDocument, as python-calamine reads them."""
+"""Read sheets of Excel and OpenDocument workbooks, with python-calamine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NUMBERS = (int, float)
 
 
 def workbooks(files: Files) -> Source:
-    """Open a sheet of each workbook: the one that is named, else the first."""
+    """Open a sheet of each workbook: the named one, else the first."""
     import pyarrow as pa
 
     tables = [sheet_table(path, files) for path in files.paths]
@@ -27,29 +27,34 @@ def workbooks(files: Files) -> Source:
 
 
 def sheet_table(path: str, files: Files) -> Any:
-    """One sheet as an Arrow table; its first row that is not empty has the names."""
+    """Read one sheet as an Arrow table; its first non-empty row holds the column names."""
     import pyarrow as pa
 
     try:
         from python_calamine import CalamineWorkbook
     except ImportError:
         raise TableError(
-            f"{files.name} is a workbook. To read those, install genus[excel]; or save it as CSV."
+            f"{files.name} is a workbook. To read workbooks, install genus[excel]; or save it "
+            "as CSV."
         ) from None
     with readable(files.name):
         book = CalamineWorkbook.from_path(path)
         names = book.sheet_names
         if files.part and files.part not in names:
-            raise TableError(f"{files.name}: there is no such sheet. There are {listed(names)}.")
+            raise TableError(
+                f"{files.name}: there is no such sheet. The workbook has {listed(names)}."
+            )
         if not files.part and len(names) > 1:
             warn(
-                f"{files.name} has {len(names)} sheets; {names[0]!r} is read. To read another: "
-                f"{files.name}#{names[1]}."
+                f"{files.name} has {len(names)} sheets; genus reads {names[0]!r}. To read "
+                f"another: {files.name}#{names[1]}."
             )
         rows = book.get_sheet_by_name(files.part or names[0]).to_python(skip_empty_area=True)
     rows = [row for row in rows if any(cell != "" for cell in row)]
     if not rows:
-        raise TableError(f"{files.name} is empty. A sheet has a row of names and rows below it.")
+        raise TableError(
+            f"{files.name} is empty. A sheet needs a row of column names and rows below it."
+        )
     head = [shown(cell) or f"column{j}" for j, cell in enumerate(rows[0])]
     repeated = {name for name in head if head.count(name) > 1}
     if repeated:
@@ -58,7 +63,7 @@ def sheet_table(path: str, files: Files) -> Any:
 
 
 def column(cells: Sequence[Any]) -> Any:
-    """Cells as an Arrow array: of one type if they are of one kind, else of texts."""
+    """Convert cells to an Arrow array; cells of different types become text."""
     import pyarrow as pa
 
     values = [None if cell == "" else cell for cell in cells]
@@ -85,7 +90,7 @@ def column(cells: Sequence[Any]) -> Any:
 
 
 def shown(cell: Any) -> str:
-    """A cell as text; a whole number without a point."""
+    """Convert a cell to text; a whole number has no decimal point."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
         return str(int(cell))
     return str(cell)

@@ -1,4 +1,4 @@
-"""Files, folders, globs and queries, as DuckDB reads them."""
+"""Read files, folders, globs and queries with DuckDB and Arrow."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ from genus.table.read.sources import (
     thinned,
 )
 
-SNIFFED = 64 << 20  # bytes of CSV that are read in full to find the types of its columns
-SAMPLED = 1 << 18  # rows that they are found by in longer ones
-SMALL = 4 << 20  # bytes of CSV that are read at once
-PACKED = 5  # times that compressed text grows, about
-PARTITION = 1 << 20  # rows of a partition of a Parquet file, about
-FEW_PARTITIONS = 16  # that are looked at from their first row to their last
-PLACES, BLOCK = 32, 1 << 18  # of a long CSV that are looked at, and bytes that tell line lengths
-# Not BOOLEAN: yes and no, or t and f, stay as they are written.
+SNIFFED = 64 << 20  # CSV files up to this many bytes are read in full to find column types
+SAMPLED = 1 << 18  # rows from which the types of longer files are found
+SMALL = 4 << 20  # CSV files up to this many bytes are read at once
+PACKED = 5  # factor by which compressed text grows, approximately
+PARTITION = 1 << 20  # rows of a partition of a Parquet file, approximately
+FEW_PARTITIONS = 16  # up to this many partitions, each is sampled from its first row to its last
+PLACES, BLOCK = 32, 1 << 18  # samples of a long CSV file; bytes to estimate line length
+# Without BOOLEAN, because yes and no, or t and f, should stay as they are written.
 TYPES = "['BIGINT', 'DOUBLE', 'TIME', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
 DELIMITERS = ",;\t|"
-MOST_LINES = 1_000_000  # that are looked through for one of another length
+MOST_LINES = 1_000_000  # searched for one with another number of fields
 SQL = re.compile(r"\s*(\(\s*)*(select|with|from|values|table|pivot|unpivot)\b.*\s", re.I | re.S)
-SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # what DuckDB takes for one in a query
-# Whole numbers that a float does not hold, and signs and zeros that a number does not keep.
+SQL_CSV = re.compile(r"\.(csv|tsv)(\.gz|\.zst)?$", re.I)  # read as CSV in a query
+# Integers that a float cannot hold, and leading signs and zeros, which a number does not keep.
 LONG, SIGNED = r"^\s*[+-]?\d{16,}\s*$", r"^\s*(\+|-?0\d)"
-UNNAMED = re.compile(r"column\d+")  # what DuckDB calls columns without a name
+UNNAMED = re.compile(r"column\d+")  # names that DuckDB gives to unnamed columns
 REMOTE = re.compile(r"^\s*[a-z][a-z0-9+.-]+://", re.I)
 
 
 @cache
 def connection() -> Any:
-    """DuckDB, in memory; it installs nothing and looks at no network."""
+    """Return the in-memory DuckDB connection; it installs nothing and does not use the network."""
     import duckdb
 
     made = duckdb.connect()
@@ -73,7 +73,7 @@ def connection() -> Any:
 
 
 def from_query(sql: str) -> Source:
-    """The rows of a SELECT; files in it are read where they are."""
+    """Open a SELECT; it may read files."""
     import duckdb
 
     name = f"the query {shortened(sql)!r}"
@@ -91,11 +91,11 @@ def from_query(sql: str) -> Source:
 
 
 def with_our_types(sql: str) -> str:
-    """A query whose CSV files are read as they are by themselves: yes and no stay what they are."""
+    """Rewrite a query so that its CSV files are read with the options that genus uses."""
     cursor = connection().cursor()
     (tree,) = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()[0]
     text = sql.encode()
-    for at, path, alias in sorted(tables_in(json.loads(tree)), reverse=True):  # the last first
+    for at, path, alias in sorted(tables_in(json.loads(tree)), reverse=True):  # last first
         written = re.match(rb"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", text[at:])
         if not (written and SQL_CSV.search(path)):
             continue
@@ -107,7 +107,7 @@ def with_our_types(sql: str) -> str:
 
 
 def tables_in(tree: Any) -> Iterator[tuple[int, str, str]]:
-    """Where a parsed query names tables: at which byte, their names, and what they are called."""
+    """Yield the byte position, name and alias of each table in a parsed query."""
     if isinstance(tree, dict):
         if tree.get("type") == "BASE_TABLE":
             yield tree["query_location"], tree["table_name"], tree["alias"]
@@ -118,12 +118,12 @@ def tables_in(tree: Any) -> Iterator[tuple[int, str, str]]:
 
 
 def size_of(path: str) -> int:
-    """How many bytes the files of a path or a glob have."""
+    """Return the total size in bytes of the files of a path or a glob."""
     return sum(os.path.getsize(one) for one in glob.glob(path, recursive=True))
 
 
 def from_sql(name: str, sql: str) -> Source:
-    """The rows of a SELECT; each reading has a cursor of its own, so that one may stop early."""
+    """Open a SELECT; each reading has its own cursor, so that it may stop early."""
 
     def relation(sql: str) -> Any:
         return connection().cursor().sql(sql)
@@ -134,22 +134,22 @@ def from_sql(name: str, sql: str) -> Source:
 
 
 def quoted(path: str) -> str:
-    """A path in SQL; DuckDB would take brackets and asterisks of a name for a pattern."""
+    """Quote a path for SQL; brackets and asterisks, which DuckDB reads as patterns, are escaped."""
     return literal(re.sub(r"[*?\[\]]", lambda mark: f"[{mark[0]}]", path))
 
 
 def literal(text: str) -> str:
-    """A text in SQL."""
+    """Quote a text for SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def csv_options(paths: Sequence[str], size: int) -> str:
-    """How CSV files are read, so many bytes in all."""
+    """Return the options by which CSV files with `size` bytes in total are read."""
     tabs = all(suffix_of(path) in (".tsv", ".tab") for path in paths)
     options = ", delim = '\t'" if tabs else ""
     sample = -1 if size <= SNIFFED else SAMPLED
-    # Dates of other orders than this are read by `genus.table.numerals`, for all values of a column
-    # tell the order, and the plan keeps it.
+    # `genus.table.numerals` reads dates in other orders, because all values of a column decide the
+    # order and the plan keeps it.
     options += f", dateformat = '%Y-%m-%d', sample_size = {sample}"
     return f"{options}, auto_type_candidates = {TYPES}"
 
@@ -161,7 +161,7 @@ def in_memory(name: str, sql: str) -> Source:
 
 
 def from_files(given: Sequence[str], encoding: str = "utf-8") -> Source:
-    """The rows of files of one format, one after the other; FILE#PART is a part of one."""
+    """Open files of one format as one table; FILE#PART is a part of a file."""
     name = given[0] if len(given) == 1 else f"{given[0]} and {len(given) - 1} more"
     parts = [split_part(one) for one in given]
     part = parts[0][1]
@@ -169,19 +169,26 @@ def from_files(given: Sequence[str], encoding: str = "utf-8") -> Source:
     plain = [plain_file(path, part) for path in found]
     paths, left = [path for path, _ in plain], plain[0][1]
     if all(os.path.getsize(path) == 0 for path in paths):
-        raise TableError(f"{name} is empty. A table has a line of names and rows below it.")
+        raise TableError(
+            f"{name} is empty. A table needs a line of column names and rows below it."
+        )
     kinds = {kind_of(path, ORIGINS.get(path, path)) for path in paths}
     if len(kinds) > 1:
-        raise TableError(f"{name} are files of different kinds, {' and '.join(sorted(kinds))}.")
+        raise TableError(
+            f"{name} are files of different formats, {' and '.join(sorted(kinds))}. Give files of "
+            "one format."
+        )
     (kind,) = kinds
     if left and not format_named(kind).parts:
-        raise TableError(f"{name}: {kind} files have no parts. Leave out what is behind the #.")
+        raise TableError(
+            f"{name}: {kind} files have no parts. Leave out the # and what follows it."
+        )
     base = os.path.commonpath([base_of(path) for path, _ in parts])
     return format_named(kind).open(Files(name, paths, base, left, encoding))
 
 
 def split_part(path: str) -> tuple[str, str]:
-    """A path, and the part of the file that is named behind a #.
+    """Split a path into the file and the part that is named after a #.
 
     >>> split_part("docs/tables.md#Limits"), split_part("no such file#1")
     (('docs/tables.md', 'Limits'), ('no such file#1', ''))
@@ -208,7 +215,7 @@ def json_files(files: Files) -> Source:
 
 
 def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> Source:
-    """The rows of files of JSON records; `texts` are columns that are read as text."""
+    """Open files of JSON records; the columns `texts` are read as text."""
     listed = "[" + ", ".join(map(quoted, paths)) + "]"
     plain = f"read_json({listed}, union_by_name = true)"
     with readable(name):
@@ -228,7 +235,7 @@ def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> S
 
 
 def typed_json(listed: str, types: Mapping[str, str]) -> str:
-    """Files of JSON records as DuckDB reads them with given types."""
+    """Return the SQL that reads files of JSON records with the given types."""
     columns = ", ".join(f"{literal(column)}: {literal(kind)}" for column, kind in types.items())
     return f"read_json({listed}, columns = {{{columns}}})"
 
@@ -239,7 +246,7 @@ def parquet_files(files: Files) -> Source:
 
 
 def arrow_files(files: Files) -> Source:
-    """Open files of Arrow's own format (Feather, IPC), or of ORC."""
+    """Open files in Arrow's own format (Feather, IPC) or in ORC."""
     import pyarrow.dataset as ds
 
     kind = kind_of(files.paths[0])
@@ -271,9 +278,9 @@ def arrow_streams(files: Files) -> Source:
 
 
 def from_parquet(name: str, paths: Sequence[str], base: str) -> Source:
-    """The rows of Parquet files, partition by partition: runs of row groups.
+    """Open Parquet files, divided into partitions: runs of row groups.
 
-    The names of folders below `base` such as year=2024 are columns, too.
+    Folders below `base` with names such as year=2024 become columns.
     """
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -291,12 +298,12 @@ def from_parquet(name: str, paths: Sequence[str], base: str) -> Source:
             schema = pa.unify_schemas([schema, own], promote_options="permissive")
         except pa.ArrowException as error:
             raise TableError(
-                f"{fragment.path} has other types than the files before it: {error}. Make them the "
-                "same, such as with a query that casts."
+                f"{fragment.path} has other types than the files before it: {error}. Make the "
+                "types equal, such as with a query that casts."
             ) from None
 
     def opened(fragment: Any) -> Callable[[], Iterable[Any]]:
-        # Few batches ahead: memory stays that of a few batches.
+        # Few batches are read ahead, to bound memory.
         ahead = {"batch_size": BATCH, "batch_readahead": 2, "fragment_readahead": 1}
 
         def batches() -> Iterator[Any]:
@@ -318,7 +325,7 @@ def from_parquet(name: str, paths: Sequence[str], base: str) -> Source:
     for fragment, groups in parts:
         known = stamp(fragment.path)
         label = f"{known}, row groups {groups[0]} to {groups[-1]}" if groups else known
-        # The first rows of many partitions are rows from all over the table.
+        # With many partitions, their first rows already come from all over the table.
         few = some(fragment, groups) if groups and len(parts) <= FEW_PARTITIONS else None
         subset = fragment.subset(row_group_ids=groups)
         partitions.append(Partition(label, opened(subset), few))
@@ -332,7 +339,7 @@ def from_parquet(name: str, paths: Sequence[str], base: str) -> Source:
 
 
 def runs_of_row_groups(metadata: Any) -> list[list[int]]:
-    """Runs of row groups of a Parquet file, of about PARTITION rows each."""
+    """Return runs of row groups of a Parquet file, with about PARTITION rows each."""
     runs: list[list[int]] = [[]]
     rows = 0
     for group in range(metadata.num_row_groups):
@@ -347,10 +354,10 @@ def runs_of_row_groups(metadata: Any) -> list[list[int]]:
 def from_csv(
     name: str, options: str, paths: Sequence[str], size: int, texts: tuple[str, ...] = ()
 ) -> Source:
-    """The rows of CSV files; lines of different lengths are told by their number.
+    """Open CSV files; an error names the line whose number of fields differs.
 
-    Of small files all rows are read at once, for looking at them takes as long. Of large ones the
-    first rows say what a column is, unless it is one of `texts`.
+    Small files are read at once, because a first look would take as long. In large ones the first
+    rows decide the types of columns, except those of `texts`.
     """
     listed = "[" + ", ".join(map(quoted, paths)) + "]"
     types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in texts)
@@ -381,7 +388,7 @@ def from_csv(
 
 
 def short_years(source: Source) -> list[str]:
-    """The columns whose years have two digits; DuckDB takes them for the first century."""
+    """Return the columns with two-digit years, which DuckDB reads as years of the first century."""
     import pyarrow.compute as pc
     import pyarrow.types as pt
 
@@ -395,7 +402,7 @@ def short_years(source: Source) -> list[str]:
 
 
 def altered_columns(name: str, listed: str, options: str, schema: Any) -> list[str]:
-    """The columns of CSV files whose numbers lose digits or zeros that are written."""
+    """Return the columns of CSV files whose numbers would lose digits or leading zeros."""
     import pyarrow.types as pt
 
     loses = {
@@ -408,7 +415,7 @@ def altered_columns(name: str, listed: str, options: str, schema: Any) -> list[s
 
 
 def altered_in(name: str, table: str, loses: Mapping[str, str]) -> list[str]:
-    """The columns of a table of texts that have a text of the pattern given for each."""
+    """Return the columns of a table of texts in which a text matches the column's pattern."""
     if not loses:
         return []
     found = ", ".join(
@@ -421,12 +428,12 @@ def altered_in(name: str, table: str, loses: Mapping[str, str]) -> list[str]:
 
 
 def encoding_in(options: str) -> str:
-    """The encoding that CSV files are read by, if it is not UTF-8."""
+    """Return the option for the encoding of CSV files; "" for UTF-8."""
     return "".join(re.findall(r", encoding = '.*'", options))
 
 
 def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
-    """The lines of CSV files as they are; None if they cannot be told."""
+    """Return the lines of CSV files as they are; None if they cannot be determined."""
     if "encoding" in options:
         return None
     sniffed = options.replace(", union_by_name = true", "")
@@ -437,10 +444,10 @@ def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
 
 
 def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise if lines of different lengths hide the columns of a file.
+    """Raise if lines with different numbers of fields hide the columns of a file.
 
-    They are taken for lines of one field, or for a table without names; beside other files the
-    columns of that one would then be missing.
+    DuckDB then reads them as lines of one field, or as a table without column names. Beside other
+    files, the columns of that file would silently be missing.
     """
     hidden = [c for c in columns if any(mark in c for mark in DELIMITERS) or UNNAMED.fullmatch(c)]
     if len(paths) == 1 and len(hidden) == len(columns):
@@ -455,22 +462,24 @@ def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Seque
             refuse_ragged(path, path)
             raise TableError(
                 f"{path} has none of the columns of the other files, but "
-                f"{shortened(', '.join(map(repr, own)))}. Give files of the same columns."
+                f"{shortened(', '.join(map(repr, own)))}. Give files with the same columns."
             )
 
 
 def csv_partitions(sql: str, options: str, paths: Sequence[str], source: Source) -> list[Partition]:
-    """A partition for each file, with the columns and types that all files have together."""
+    """Return a partition for each file, with the columns and types of all files together."""
     relation = connection().cursor().sql(sql)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    named = {name.lower(): name for name in types}  # DuckDB does not tell upper from lower case
+    named = {name.lower(): name for name in types}  # DuckDB ignores the case of names
 
     def opened(path: str) -> Iterator[Any]:
         read = connection().cursor().sql
         plain = f"read_csv([{quoted(path)}]{options}"
         names = read(f"SELECT * FROM {plain}) LIMIT 0").columns
         if not set(map(str.lower, names)) <= set(named):
-            raise TableError(f"The columns of {path} are not those that were found at first.")
+            raise TableError(
+                f"The columns of {path} have changed since it was opened. Read it again."
+            )
         own = ", ".join(f"{literal(name)}: '{types[named[name.lower()]]}'" for name in names)
         for batch in read(f"SELECT * FROM {plain}, types = {{{own}}})").to_arrow_reader(BATCH):
             yield fitted(batch.rename_columns([named[n.lower()] for n in names]), source.schema)
@@ -489,8 +498,8 @@ def csv_partitions(sql: str, options: str, paths: Sequence[str], source: Source)
 def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) -> Iterator[Any]:
     """Yield rows from several places of a CSV file: its first line, and whole lines of blocks.
 
-    A block may begin inside of a quoted text; if the lines then make no table, the first rows of
-    the file have to do.
+    A block may begin inside a quoted text. If its lines then make no table, the first rows of the
+    file are used.
     """
     size = os.path.getsize(path)
     with open(path, "rb") as file, tempfile.TemporaryDirectory(prefix="genus-") as folder:
@@ -519,7 +528,7 @@ def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) ->
 
 
 def unpacked_size(path: str) -> int:
-    """How many bytes a file has, about, when it is not compressed."""
+    """Return the approximate size in bytes of a file when it is not compressed."""
     return os.path.getsize(path) * (PACKED if COMPRESSED.search(path) else 1)
 
 
@@ -536,13 +545,13 @@ def refuse_ragged(name: str, path: str) -> None:
             if fields and len(fields) != expected:
                 raise TableError(
                     f"Cannot read {name}: line {reader.line_num + 1} has {len(fields)} fields "
-                    f"where {expected} are expected. Mend the line, or quote fields that hold the "
-                    "delimiter."
+                    f"where {expected} are expected. Correct the line, or quote fields that "
+                    "contain the delimiter."
                 )
 
 
 def base_of(path: str) -> str:
-    """The folder that a path, a folder or a glob names files in.
+    """Return the folder in which a path, a folder or a glob finds its files.
 
     >>> base_of("/data/sales/year=*/*.parquet")
     '/data/sales'
@@ -558,11 +567,11 @@ def base_of(path: str) -> str:
 
 
 def files_of(path: str) -> list[str]:
-    """The files that a path, a folder or a glob names."""
+    """Return the files that a path, a folder or a glob matches."""
     if REMOTE.match(path):
         raise TableError(
-            f"{path} is an address; genus reads files and PostgreSQL (postgresql://…). Download it "
-            "first."
+            f"{path} is a remote address; genus reads files and PostgreSQL (postgresql://…). "
+            "Download it first."
         )
     path = os.path.expanduser(path)
     if os.path.isdir(path):

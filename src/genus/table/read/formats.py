@@ -1,8 +1,8 @@
-"""The formats of files that hold tables: the one place to add another.
+"""The file formats for tables; add new formats here.
 
 A format has a name, the suffixes of its files, the bytes that they begin with, and the function
-that opens them. It takes `Files` and returns a `Source`; it is named by its module and imported
-when a file of that format is opened.
+that opens them. That function takes `Files` and returns a `Source`; its module is imported when a
+file of the format is first opened.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 from genus.table.read.sources import Source, TableError
 
 COMPRESSED = re.compile(r"\.(gz|gzip|zst|bz2|xz|zip)$", re.I)
-START = 16  # bytes that tell a format
+START = 16  # bytes read to recognise a format
 
 
 @dataclass(frozen=True)
 class Files:
-    """Files of one format that make one table, one after the other.
+    """Files of one format that together make one table.
 
-    `name` is what messages call them, `base` the folder that they are in, and `part` names a table
-    inside of a file that holds several: a sheet of a workbook, a table or query of a database.
+    Messages use `name`, `base` is the folder of the files, and `part` names a table inside a file
+    that holds several: a sheet of a workbook, or a table or query of a database.
     """
 
     name: str
@@ -38,10 +38,10 @@ class Files:
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its `name`, suffixes, first bytes, and the function that opens its files.
+    """A file format: its `name`, suffixes, first bytes, and the function that opens its files.
 
-    `unpacks` are compressions that the function reads by itself, by the suffix. `parts` says that
-    one file holds several tables.
+    `unpacks` are the suffixes of compressions that the function reads itself. `parts` is true if
+    one file can hold several tables.
     """
 
     name: str
@@ -81,7 +81,7 @@ FORMATS = (
 )
 READERS = {suffix: one.name for one in FORMATS for suffix in one.suffixes}
 CONVERT = "Convert it to CSV or Parquet"
-# What people have, and genus does not read: what it is, and what to do.
+# Formats that genus does not read: what they are, and what to do.
 UNSUPPORTED = {
     (".sav", ".zsav", ".por"): ("an SPSS file", f"{CONVERT}, such as with pandas.read_spss."),
     (".dta",): ("a Stata file", f"{CONVERT}, such as with pandas.read_stata."),
@@ -114,17 +114,17 @@ FOREIGN_STARTS = {
 
 
 def format_named(name: str) -> Format:
-    """Return the format of a name."""
+    """Return the format with a name."""
     return next(one for one in FORMATS if one.name == name)
 
 
 def suffix_of(path: str) -> str:
-    """What a file's name ends with, less what it is compressed with."""
+    """Return the suffix of a file name, without that of a compression."""
     return os.path.splitext(re.sub(COMPRESSED, "", path.lower()))[1]
 
 
 def suffixless(name: str) -> str:
-    """A name without what it ends with and what it is compressed with.
+    """Return a file name without its suffix and that of a compression.
 
     >>> suffixless("log.CSV.gz"), suffixless("log")
     ('log', 'log')
@@ -133,7 +133,7 @@ def suffixless(name: str) -> str:
 
 
 def start_of(path: str) -> bytes:
-    """The first bytes of a file."""
+    """Return the first bytes of a file."""
     try:
         with open(path, "rb") as file:
             return file.read(START)
@@ -144,7 +144,7 @@ def start_of(path: str) -> bytes:
 def kind_of(path: str, name: str = "") -> str:
     """Return the name of a file's format: by its first bytes, else by its suffix, else CSV.
 
-    A format that genus does not read is refused by what it is.
+    Raises TableError for a format that genus does not read.
     """
     start = start_of(path)
     for one in FORMATS:
@@ -160,19 +160,19 @@ def kind_of(path: str, name: str = "") -> str:
         told, todo = FOREIGN[marked]
         raise TableError(f"{name or path} is {told}, which genus does not read. {todo}")
     kind = READERS.get(suffix)
-    # A text whose name promises a table in bytes is one that was not whole, or not what it says.
+    # A text file with the suffix of a binary format is damaged or has the wrong suffix.
     if kind is not None and (kind in ("csv", "json", "orc") or not start):
         return kind
     if kind is not None:
         raise TableError(
-            f"{name or path} is named as {kind} is, and is none: it begins with {start[:8]!r}. "
-            "Is it whole? Give it the suffix of what it is."
+            f"{name or path} has the suffix of a {kind} file, but begins with {start[:8]!r}. "
+            "It may be damaged; copy it again, or correct its suffix."
         )
     return "json" if start.lstrip()[:1] in (b"{", b"[") else "csv"
 
 
 def is_workbook(path: str, start: bytes) -> bool:
-    """Whether a file is a workbook of Excel or of OpenDocument, which are ZIP archives."""
+    """Return whether a file is an Excel or OpenDocument workbook; both are ZIP archives."""
     if not start.startswith(b"PK\x03\x04") or not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:

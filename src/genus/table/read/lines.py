@@ -1,7 +1,7 @@
-"""The lines of CSV files as they are, so that a table is written again without any change.
+"""Keep the lines of CSV files as they are, to write a table again without changes.
 
-What a reader makes of a cell, such as a number of an identifier with twenty digits, is not what was
-written. So what is added to a table goes behind the lines that it was read from.
+A parsed cell can differ from what was written, such as an identifier with twenty digits that was
+read as a number. So new columns are appended to the original lines.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 CHUNK = 1 << 24  # bytes
-NONE = "(empty)"  # what DuckDB calls a mark that a file does not use
+NONE = "(empty)"  # how DuckDB reports a character that a file does not use
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The rows of CSV files that have the same first line, as bytes without their line ends.
+    """The lines of CSV files that have the same first line, as bytes without line ends.
 
-    `head` is the line of names, None if there is none. `skipped` lines come before it.
+    `head` is the line of column names, None if there is none. `skipped` lines come before it.
     """
 
     paths: tuple[str, ...]
@@ -34,7 +34,7 @@ class Lines:
 
     @classmethod
     def of(cls, paths: Sequence[str], dialect: dict[str, Any]) -> Lines | None:
-        """The lines of files in DuckDB's `dialect`; None if it cannot be told where they end."""
+        """Find the lines of files in DuckDB's `dialect`; None if their ends are ambiguous."""
         quote, escape = (dialect[mark].replace(NONE, "") for mark in ("Quote", "Escape"))
         plain = dialect["Comment"] == NONE and escape in ("", quote) and len(quote) <= 1
         end = {"\\n": b"\n", "\\r\\n": b"\r\n"}.get(dialect["NewLineDelimiter"])
@@ -49,14 +49,14 @@ class Lines:
         return None if others else replace(found, head=head)
 
     def rows(self) -> Iterator[bytes]:
-        """Yield the lines of the rows of all files; empty ones are none, as DuckDB has it."""
+        """Yield the lines of the rows of all files; empty lines are skipped, as in DuckDB."""
         before = self.skipped + (self.head is not None)
         for path in self.paths:
             lines = islice(self.of_file(path), before, None)
             yield from (line for line in lines if line or self.columns == 1)
 
     def of_file(self, path: str) -> Iterator[bytes]:
-        """Yield all lines of a file; a line end within quotes is a part of its line."""
+        """Yield all lines of a file; a quoted line end does not end a line."""
         import pyarrow as pa
 
         with pa.input_stream(path, compression="detect") as file:
@@ -73,7 +73,7 @@ class Lines:
                 yield rest.removesuffix(b"\r")
 
     def ends_in(self, content: bytes) -> Any:
-        """Where lines end that begin at the start of some bytes."""
+        """Return the positions at which lines end in bytes that begin with a line."""
         letters = np.frombuffer(content, dtype=np.uint8)
         ends = np.flatnonzero(letters == ord("\n"))
         if not self.quote or self.quote.encode() not in content:

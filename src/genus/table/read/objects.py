@@ -1,4 +1,4 @@
-"""Frames, Arrow tables and streams, relations, columns and records: tables that Python holds."""
+"""Read tables in memory: frames, Arrow tables and streams, relations, columns and records."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from genus.table.read.sources import (
 
 
 def from_frame(data: Any) -> Source:
-    """The rows of a data frame, an Arrow table or stream, a relation, columns or records."""
+    """Open a data frame, an Arrow table or stream, a relation, columns or records."""
     import pyarrow as pa
 
-    if hasattr(data, "to_arrow_reader"):  # a relation of DuckDB
+    if hasattr(data, "to_arrow_reader"):  # of DuckDB
         return Source("the relation", arrow_schema(data), lambda: data.to_arrow_reader(BATCH))
-    if hasattr(data, "to_pyarrow_batches"):  # a table of Ibis
+    if hasattr(data, "to_pyarrow_batches"):  # of Ibis
         return from_ibis(data)
     if type(data).__name__ == "LazyFrame":
         return from_lazy_frame(data)
@@ -43,7 +43,7 @@ def from_frame(data: Any) -> Source:
 
 
 def in_memory(table: Any) -> Source:
-    """The rows of an Arrow table, which is looked at from its first row to its last."""
+    """Open an Arrow table, which is sampled from its first row to its last."""
     whole = Partition(
         "the table",
         table.to_batches,
@@ -53,7 +53,7 @@ def in_memory(table: Any) -> Source:
 
 
 def is_stream(data: Any) -> bool:
-    """Whether data is a stream of Arrow batches, which may be longer than memory."""
+    """Return whether data is a stream of Arrow batches, which may exceed memory."""
     if not hasattr(data, "__arrow_c_stream__"):
         return False
     in_memory = hasattr(data, "columns") or hasattr(data, "to_batches") or hasattr(data, "__len__")
@@ -61,7 +61,7 @@ def is_stream(data: Any) -> bool:
 
 
 def from_lazy_frame(frame: Any) -> Source:
-    """The rows of a lazy frame of Polars, computed as they are read."""
+    """Open a lazy frame of Polars; its rows are computed as they are read."""
     with readable("the lazy frame"):
         schema = frame.head(0).collect().to_arrow().schema
 
@@ -73,9 +73,9 @@ def from_lazy_frame(frame: Any) -> Source:
 
 
 def from_tables(tables: Iterator[Any]) -> Source:
-    """The rows of tables that an iterator gives, one after the other; all have the same columns.
+    """Open the tables of an iterator as one table; all must have the same columns.
 
-    A column may be empty in some of them, whole numbers or others: each table keeps its types.
+    Each table keeps its types, because a column may be empty or hold integers in some of them.
     """
     first = next(tables, None)
     if first is None:
@@ -89,8 +89,8 @@ def from_tables(tables: Iterator[Any]) -> Source:
             if set(source.columns) != set(start.columns):
                 other = sorted(set(source.columns) ^ set(start.columns))[0]
                 raise TableError(
-                    f"Table {at} of the iterator differs from the first: only one of them has the "
-                    f"column {other!r}. Give tables of the same columns."
+                    f"Table {at} of the iterator differs from the first: only one of them has "
+                    f"the column {other!r}. Give tables with the same columns."
                 )
             yield from (arranged(batch, start.columns) for batch in source.opened())
 
@@ -98,14 +98,14 @@ def from_tables(tables: Iterator[Any]) -> Source:
 
 
 def from_ibis(table: Any) -> Source:
-    """The rows of a table of Ibis, read from its database as they are asked for."""
+    """Open a table of Ibis; its rows are streamed from the database."""
     schema = ibis_schema(table)
 
     def opened() -> Iterator[Any]:
         backend = table.get_backend()
         if backend.name == "duckdb":
-            # Ibis 12 reads batches by a method that DuckDB 2 does not have. Its other methods let
-            # DuckDB know of tables in memory, so one of them comes first.
+            # Ibis 12 reads batches with a method that DuckDB 2 lacks. DuckDB learns of tables in
+            # memory through Ibis's other methods, so call one of them first.
             table.limit(0).to_pyarrow()
             batches = backend.con.sql(backend.compile(table)).to_arrow_reader(BATCH)
         else:
@@ -124,8 +124,8 @@ def ibis_schema(table: Any) -> Any:
             fields.append(pa.field(name, kind.to_pyarrow()))
         except Exception:
             raise TableError(
-                f"Column {name!r} of the table holds {kind}, which Arrow cannot hold. Leave it "
-                f"out: table.drop({name!r})."
+                f"Column {name!r} of the table holds {kind}, which Arrow cannot represent. "
+                f"Leave it out: table.drop({name!r})."
             ) from None
     return pa.schema(fields)
 
@@ -136,7 +136,7 @@ def arrow_schema(relation: Any) -> Any:
 
 
 def as_arrow(data: Any) -> Any:
-    """An Arrow table of a frame of pandas or Polars, columns by name, records, or an array."""
+    """Convert a pandas or Polars frame, columns by name, records or an array to an Arrow table."""
     import numpy as np
     import pyarrow as pa
 
@@ -150,23 +150,23 @@ def as_arrow(data: Any) -> Any:
         if data and not any(
             hasattr(v, "__len__") and not isinstance(v, str) for v in data.values()
         ):
-            data = {name: [value] for name, value in data.items()}  # one row
+            data = {name: [value] for name, value in data.items()}  # a single row
         if len({str(name) for name in data}) < len(data):
-            raise TableError(
-                "Two columns have the same name as text, such as 1 and '1'. Rename one."
-            )
+            raise TableError("Two column names are equal as text, such as 1 and '1'. Rename one.")
         names, arrays = list(data), [arrow_column(v, str(k)) for k, v in data.items()]
         if len({len(array) for array in arrays}) > 1:
             sizes = ", ".join(f"{n!r} has {len(a)}" for n, a in zip(names, arrays, strict=True))
-            raise TableError(f"The columns are not of one length: {sizes}.")
+            raise TableError(
+                f"The columns have different lengths: {sizes}. Give columns of one length."
+            )
         return pa.table(dict(zip(map(str, names), arrays, strict=True)))
     if isinstance(data, Sequence) and data and all(isinstance(row, Mapping) for row in data):
         names = list(dict.fromkeys(chain.from_iterable(data)))
         return as_arrow({name: [row.get(name) for row in data] for name in names})
     if hasattr(data, "toarray"):
         raise TableError(
-            "A sparse matrix has no columns of different kinds. Use MultinomialNB or BernoulliNB, "
-            "or give a data frame."
+            "A sparse matrix cannot hold columns of different kinds. Use MultinomialNB or "
+            "BernoulliNB, or give a data frame."
         )
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise TableError(
@@ -175,8 +175,8 @@ def as_arrow(data: Any) -> Any:
     array = np.asarray(data)
     if array.ndim != 2:
         raise TableError(
-            f"Expected a table, got an array of shape {array.shape}. Expected 2D array: one row "
-            "for each row and one column for each column. Reshape your data."
+            f"Expected a table, got an array of shape {array.shape}. Expected 2D array, with "
+            "one row for each example and one column for each feature. Reshape your data."
         )
     return pa.table({f"x{j}": arrow_column(array[:, j], f"x{j}") for j in range(array.shape[1])})
 
@@ -187,13 +187,13 @@ def from_pandas(frame: Any) -> Any:
     names = [str(name) for name in frame.columns]
     repeated = repeated_in(names)
     if repeated:
-        raise TableError(f"Two columns are called {min(repeated)!r}. Rename one.")
+        raise TableError(f"Two columns are named {min(repeated)!r}. Rename one.")
     columns = [arrow_column(frame.iloc[:, j], name) for j, name in enumerate(names)]
     return pa.table(dict(zip(names, columns, strict=True)))
 
 
 def arrow_column(values: Any, name: str) -> Any:
-    """A column as Arrow; values of several kinds are told apart as text."""
+    """Convert a column to Arrow; values of several types become text."""
     import numpy as np
     import pyarrow as pa
 
@@ -217,6 +217,6 @@ def arrow_column(values: Any, name: str) -> Any:
         if kinds <= {"str", "int", "float", "bool"}:
             return pa.array([None if is_missing(item) else str(item) for item in items])
         raise TableError(
-            f"Column {name!r} holds values of the kinds {', '.join(sorted(kinds))}. Make them all "
-            "numbers or all text, or leave the column out."
+            f"Column {name!r} holds values of the types {', '.join(sorted(kinds))}. Make them "
+            "all numbers or all text, or leave the column out."
         ) from None

@@ -1,4 +1,4 @@
-"""Whatever holds a table, as a source of its rows."""
+"""Open anything that holds a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from genus.table.read.sources import Source, TableError, fitted
 
 
 def open_table(data: Any, encoding: str = "utf-8") -> Source:
-    """A source of whatever holds a table: a path, a glob, a folder, paths, a query, a frame."""
+    """Open anything that holds a table: a path, glob, folder, several of them, a query, a frame."""
     if isinstance(data, Source):
         return data
     if isinstance(data, str) and is_query(data):
@@ -34,9 +34,9 @@ def open_table(data: Any, encoding: str = "utf-8") -> Source:
 def readable_files(
     data: str | os.PathLike[str] | Sequence[Any], encoding: str = "utf-8"
 ) -> list[str]:
-    """Return the files that can be read to their end, and warn of those that cannot.
+    """Return the files that can be read to their end, and warn about the others.
 
-    `data` is a path, a folder, a glob, or several. Every file is read once for that.
+    `data` is a path, a folder, a glob, or several of them. Every file is read once to find out.
 
     >>> readable_files("docs/no such*.parquet")
     Traceback (most recent call last):
@@ -59,7 +59,7 @@ def readable_files(
 
 
 def is_table(data: Any) -> bool:
-    """Whether data names or streams a table, and is no array that is in memory.
+    """Return whether data names or streams a table, rather than being an array in memory.
 
     >>> is_table("new.csv"), is_table([[1.0, 2.0]])
     (True, False)
@@ -68,7 +68,7 @@ def is_table(data: Any) -> bool:
         return names_table(data)
     if isinstance(data, Source | os.PathLike):
         return True
-    if type(data).__name__ == "LazyFrame":  # which takes its time to say what it has
+    if type(data).__name__ == "LazyFrame":  # checked by name, because resolving its schema is slow
         return True
     of_arrow = hasattr(data, "schema") and hasattr(data, "to_batches")
     relation = hasattr(data, "to_arrow_reader") or hasattr(data, "to_pyarrow_batches")
@@ -76,7 +76,7 @@ def is_table(data: Any) -> bool:
 
 
 def names_table(data: Any) -> bool:
-    """Whether data is the name of a file or files, a query, or a source that was opened."""
+    """Return whether data is a path, a query, or an opened source."""
     if not isinstance(data, str):
         return isinstance(data, Source | os.PathLike)
     path, _ = split_part(data)
@@ -85,12 +85,12 @@ def names_table(data: Any) -> bool:
 
 
 def is_query(data: str) -> bool:
-    """Whether a text is SQL, and not the name of a file."""
+    """Return whether a text is SQL, and not the name of a file."""
     return bool(SQL.match(data)) and not os.path.exists(data)
 
 
 def open_several(data: Sequence[str], encoding: str) -> Source:
-    """The rows of paths, globs, folders and queries, one after the other."""
+    """Open paths, globs, folders and queries as one table."""
     if not any(is_query(one) or is_server(one) or split_part(one)[1] for one in data):
         kinds = {kind_of(path) for one in data for path in files_of(one)}
         if len(kinds) == 1 or len(data) == 1:
@@ -99,7 +99,7 @@ def open_several(data: Sequence[str], encoding: str) -> Source:
 
 
 def joined(sources: Sequence[Source]) -> Source:
-    """The rows of several sources; a column that one of them does not have is empty there."""
+    """Open several sources as one table; a column that a source lacks is empty in its rows."""
     import pyarrow as pa
 
     name = f"{sources[0].name} and {len(sources) - 1} more"
@@ -119,14 +119,17 @@ def joined(sources: Sequence[Source]) -> Source:
 
 
 def unlike(sources: Sequence[Source]) -> str:
-    """Which column is not the same in all sources."""
+    """Return a message about a column whose type differs between sources."""
     first: dict[str, tuple[Any, str]] = {}
     for source in sources:
         for field in source.schema:
             kind, where = first.setdefault(field.name, (field.type, source.name))
             if kind != field.type:
                 return (
-                    f"Column {field.name!r} is {kind} in {where} and {field.type} in "
-                    f"{source.name}. Make it the same in all, such as with a query that casts it."
+                    f"Column {field.name!r} is {kind} in {where} but {field.type} in "
+                    f"{source.name}. Use one type in all, such as with a query that casts the "
+                    "column."
                 )
-    return f"{sources[0].name} and others have columns of different types. Make them the same."
+    return (
+        f"{sources[0].name} and others have columns of different types. Use the same types in all."
+    )

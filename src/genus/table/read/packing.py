@@ -1,7 +1,7 @@
-"""Files that are compressed, archives and pipes, as plain files that can be read again.
+"""Unpack compressed files, archives and pipes to plain files that can be read repeatedly.
 
-DuckDB reads some compressions by itself. Others are unpacked into a folder that is gone when Python
-ends; a file that is opened twice is unpacked once.
+DuckDB reads some compressions itself. Other files are unpacked into a temporary folder, which is
+removed when Python exits. A file that is opened twice is unpacked once.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ STARTS = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
 }
-ORIGINS: dict[str, str] = {}  # of unpacked files
+ORIGINS: dict[str, str] = {}  # original paths of unpacked files
 UNPACKED: dict[tuple[str, str], str] = {}
 
 
 @cache
 def folder() -> Any:
-    """A folder for unpacked files, which goes when Python ends."""
+    """Return the folder for unpacked files, which is removed when Python exits."""
     return tempfile.TemporaryDirectory(prefix="genus-")
 
 
 def stamp(path: str) -> str:
-    """The name of a file that is another one when the file has changed."""
+    """Return a label of a file that changes whenever the file does."""
     path = ORIGINS.get(path, path)
     status = os.stat(path)
     return f"{os.path.abspath(path)}, {status.st_size} bytes of {status.st_mtime_ns}"
 
 
 def plain_file(path: str, part: str = "") -> tuple[str, str]:
-    """Return a path that a reader of tables can open, and the part of it that is left to find.
+    """Return a path that a table reader can open, and the part that remains to be found in it.
 
-    Of an archive `part` is the name of a member.
+    For an archive, `part` is the name of a member.
     """
     if is_pipe(path):
         path = spooled(path)
@@ -77,19 +77,19 @@ def plain_file(path: str, part: str = "") -> tuple[str, str]:
 
 
 def packing_of(path: str) -> str | None:
-    """How a file is compressed, by its first bytes; None if it is not."""
+    """Return how a file is compressed, by its first bytes; None if it is not."""
     start = start_of(path)
     return next((how for mark, how in STARTS.items() if start.startswith(mark)), None)
 
 
 def is_pipe(path: str) -> bool:
-    """Whether a path is a pipe or a device, which can be read once."""
+    """Return whether a path is a pipe or a device, which can be read only once."""
     mode = os.stat(path).st_mode
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def spooled(path: str) -> str:
-    """A copy of what comes out of a pipe."""
+    """Copy the content of a pipe to a file."""
     target = tempfile.NamedTemporaryFile(  # noqa: SIM115 the folder is removed at the end
         dir=folder().name, suffix=suffix_of(path), delete=False
     )
@@ -99,7 +99,7 @@ def spooled(path: str) -> str:
 
 
 def chosen_member(path: str, part: str) -> str:
-    """The member of a ZIP archive that is the table."""
+    """Return the member of a ZIP archive that holds the table."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = [
@@ -121,13 +121,13 @@ def chosen_member(path: str, part: str) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """The first of some names."""
+    """Return the first names, for a message."""
     shown = ", ".join(map(repr, names[:5])) or "no file"
     return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def unpack(path: str, how: str, member: str, target: str) -> None:
-    """Write the plain content of a file."""
+    """Write the unpacked content of a file."""
     try:
         with opened(path, how, member) as packed, open(target, "wb") as file:
             shutil.copyfileobj(packed, file, 1 << 20)
@@ -144,7 +144,7 @@ def unpack(path: str, how: str, member: str, target: str) -> None:
 
 
 def opened(path: str, how: str, member: str) -> Any:
-    """The plain content of a file, as a stream."""
+    """Return the unpacked content of a file as a stream."""
     import bz2
     import gzip
     import lzma
@@ -160,6 +160,8 @@ def opened(path: str, how: str, member: str) -> Any:
 
 
 def damaged(path: str, how: str, error: Exception) -> TableError:
-    """What to raise for a file that cannot be unpacked."""
+    """Return the error for a file that cannot be unpacked."""
     told = " ".join(str(error).split()).rstrip(".")
-    return TableError(f"Cannot unpack {path} ({how}): {told}. Is it whole? Copy it again.")
+    return TableError(
+        f"Cannot unpack {path} ({how}): {told}. The file may be incomplete. Copy it again."
+    )

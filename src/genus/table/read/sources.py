@@ -1,8 +1,8 @@
-"""A table that is to be read: a stream of Arrow batches, and what to say if it cannot be.
+"""A table to be read: a stream of Arrow batches, and clear errors if it cannot be read.
 
-A source is opened before it is read, so that what is wrong with it is said before anything is
-counted. It may be divided into partitions, such as files and their row groups: each can be read by
-itself, and looked at before all of it is read.
+A source is opened before it is read, so that errors are reported before anything is counted. It may
+be divided into partitions, such as files and their row groups. Each partition can be read on its
+own, and sampled before the whole table is read.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from genus.table.read.lines import Lines
 
 BATCH = 1 << 17  # rows
-MOST_LOOKED = 256  # partitions
-LEAST_LOOKED = 64  # rows of a partition
-PLACES = 8  # of a batch that rows are looked at
-MOST_GATHERED = 1 << 28  # bytes of small batches that are put together
+MOST_LOOKED = 256  # partitions that are sampled
+LEAST_LOOKED = 64  # rows sampled from a partition
+PLACES = 8  # in a batch from which rows are sampled
+MOST_GATHERED = 1 << 28  # bytes of small batches that are combined
 Result = TypeVar("Result")
-READERS = ("duckdb", "_duckdb", "pyarrow", "ibis", "psycopg", "sqlite3", "python_calamine")  # whose
-# errors are explained
+# packages whose errors are explained
+READERS = ("duckdb", "_duckdb", "pyarrow", "ibis", "psycopg", "sqlite3", "python_calamine")
 CHANGED = re.compile(
     r"on Line: (\d+).*converting column \"(.*?)\"\. Could not convert string \"(.*?)\" to '(\w+)",
     re.S,
@@ -35,11 +35,11 @@ CHANGED = re.compile(
 
 
 class TableError(ValueError):
-    """A table that cannot be read, or not as it should be."""
+    """A table that cannot be read, or not in the requested way."""
 
 
 class ChangedType(TableError):
-    """A column whose later rows are not of the type that was guessed from its first."""
+    """A column whose later rows do not have the type that was guessed from the first rows."""
 
     def __init__(self, message: str, column: str) -> None:
         super().__init__(message)
@@ -50,8 +50,8 @@ class ChangedType(TableError):
 class Partition:
     """Some rows of a source.
 
-    `name` says which, and is another one if they change. `some` opens about so many rows from
-    several places of the partition; without it, its first rows are looked at.
+    `name` identifies them, and changes if they change. `some` opens about a given number of rows
+    from several places of the partition; without it, the first rows are sampled.
     """
 
     name: str
@@ -59,21 +59,21 @@ class Partition:
     some: Callable[[int], Iterable[Any]] | None = None
 
     def look(self, rows: int) -> Iterator[Any]:
-        """Yield batches of about so many rows."""
+        """Yield batches with about this many rows in total."""
         yield from first_rows(self.opened(), rows) if self.some is None else self.some(rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table to be read: what messages call it, its columns, and its batches.
+    """A table to be read: its name in messages, its columns, and its batches.
 
-    `rows` is how many there are, if that is known, and `size` how many bytes, about. `once` says
-    that it can be read only once.
-    `with_text` is the same with a column as text, where types are guessed from the first rows.
-    `divided` gives the partitions, if there are several. `grouped` adds up rows by class where they
-    are: a `genus.engines.database.Database`, if they are in one. `lines` are those of CSV files;
-    `altered` names columns whose numbers are not what is written there: 0123, or twenty digits.
-    `looked` is what is looked at of a source that is not divided.
+    `rows` is the number of rows, if known, and `size` the approximate number of bytes. `once` means
+    that it can be read only once. `with_text` returns the same source with one column read as text,
+    where types are guessed from the first rows. `divided` returns the partitions, if there are
+    several. `grouped` sums rows by class inside a database: a `genus.engines.database.Database`, if
+    there is one. `lines` returns the lines of CSV files. `altered` names columns whose numbers
+    differ from what is written, such as 0123 or twenty digits. `looked` is the partition to sample
+    if the source is not divided.
     """
 
     name: str
@@ -101,20 +101,20 @@ class Source:
             raise TableError(f"{self.name} has two columns {min(repeated)!r}. Rename one.")
 
     def batches(self) -> Iterator[Any]:
-        """The rows, as Arrow record batches of about BATCH of them."""
+        """Yield the rows, as Arrow record batches of about BATCH rows."""
         with readable(self.name):
             yield from gathered(map(without_views, self.opened()))
 
     @cached_property
     def partitions(self) -> tuple[Partition, ...]:
-        """The partitions; one if the source cannot be divided."""
+        """The partitions; a single one if the source cannot be divided."""
         whole = self.looked or Partition(self.name, self.opened)
         return (whole,) if self.divided is None else tuple(self.divided())
 
     def look(self, rows: int) -> Any:
-        """Return about so many rows, some of every partition, as an Arrow table.
+        """Sample about this many rows, some of every partition, as an Arrow table.
 
-        Of very many partitions some are looked at, from the first to the last.
+        If there are very many partitions, evenly spaced ones are sampled.
         """
         import pyarrow as pa
 
@@ -127,19 +127,19 @@ class Source:
         return pa.Table.from_batches(found, self.schema)
 
     def about_rows(self, seen: Any) -> int | None:
-        """How many rows there are, about, if some of them are like these; None if nothing tells."""
+        """Estimate the number of rows from the size of some of them; None if it is unknown."""
         if self.rows is not None or self.size is None or seen.num_rows == 0:
             return self.rows
         return int(self.size * seen.num_rows / max(seen.nbytes, 1))
 
     def table(self) -> Any:
-        """All rows, as one Arrow table."""
+        """Return all rows, as one Arrow table."""
         import pyarrow as pa
 
         return self.read(lambda source: pa.Table.from_batches(source.batches(), source.schema))
 
     def read(self, work: Callable[[Source], Result]) -> Result:
-        """What work makes of the rows, from the start again if a column is not what it seemed."""
+        """Return the result of `work`; start again if a column turns out to have another type."""
         source = self
         while True:
             try:
@@ -150,7 +150,7 @@ class Source:
                 source = replace(source.with_text(changed.column), name=self.name)
 
     def unaltered(self) -> Source:
-        """The same rows, with columns as text where numbers would not be what is written."""
+        """Return the same source, with columns as text where parsing would alter numbers."""
         source = self
         for column in () if self.altered is None else self.altered():
             assert source.with_text is not None
@@ -163,19 +163,19 @@ class Source:
             raise TableError(f"{self.name} has no column {column!r}. {self.near(column)}")
 
     def near(self, column: str) -> str:
-        """Which columns there are; the one that may have been meant first."""
+        """List the columns for a message, with a guess at the one that was meant."""
         close = difflib.get_close_matches(column, self.columns, 1, 0.6)
         close += [name for name in self.columns if name.lower() == column.lower()]
         hint = f"Did you mean {close[-1]!r}? " if close else ""
         shown = ", ".join(map(repr, self.columns[:20]))
         more = f" and {len(self.columns) - 20} more" if len(self.columns) > 20 else ""
         unnamed = all(re.fullmatch(r"column\d+", name) for name in self.columns)
-        head = " The file seems to have no line of names at its top." if unnamed else ""
+        head = " The file seems to have no header line with column names." if unnamed else ""
         return f"{hint}It has {shown}{more}.{head}"
 
 
 def first_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Yield so many rows from the start of batches."""
+    """Yield this many rows from the start of batches."""
     for batch in batches:
         yield copied(batch, np.arange(min(rows, batch.num_rows)))
         rows -= batch.num_rows
@@ -184,14 +184,14 @@ def first_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
 
 
 def copied(batch: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of a batch; a slice would keep all of it in memory."""
+    """Copy some rows of a batch; a slice would keep the whole batch in memory."""
     import pyarrow as pa
 
     return without_views(batch).take(pa.array(rows))
 
 
 def thinned(batches: Iterable[Any], rows: int, total: int) -> Iterator[Any]:
-    """Yield about so many rows of batches that have a `total` of them, from many places."""
+    """Yield about `rows` of `total` rows of batches, from many places."""
     share = min(rows / max(total, 1), 1.0)
     for batch in batches:
         size = max(-(-batch.num_rows // PLACES), 1)
@@ -200,18 +200,18 @@ def thinned(batches: Iterable[Any], rows: int, total: int) -> Iterator[Any]:
 
 
 def repeated_in(names: Iterable[str]) -> set[str]:
-    """The names that are there more than once."""
+    """Return the names that occur more than once."""
     return {name for name, times in Counter(names).items() if times > 1}
 
 
 def gathered(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the same rows in batches of BATCH: many small ones would each cost as much."""
+    """Combine batches into batches of BATCH rows, because each batch has a fixed cost."""
     import pyarrow as pa
 
     waiting: list[Any] = []
     rows = size = 0
     for batch in batches:
-        too_long = size + batch.nbytes > MOST_GATHERED  # long texts: Arrow's offsets are short
+        too_long = size + batch.nbytes > MOST_GATHERED  # Arrow's offsets have 32 bits
         if waiting and (too_long or batch.schema != waiting[0].schema):
             yield from pa.Table.from_batches(waiting).to_batches()
             waiting, rows, size = [], 0, 0
@@ -231,7 +231,7 @@ def gathered(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def one_batch(table: Any) -> Any:
-    """The rows of a table in one piece."""
+    """Return the rows of a table as one batch."""
     import pyarrow as pa
 
     pieces = table.to_batches()
@@ -241,7 +241,7 @@ def one_batch(table: Any) -> Any:
 
 
 def fitted(batch: Any, schema: Any) -> Any:
-    """A batch with the columns and types of a schema; a column that it does not have is empty."""
+    """Return a batch with the columns and types of a schema; columns that it lacks are empty."""
     import pyarrow as pa
 
     columns = [
@@ -254,12 +254,12 @@ def fitted(batch: Any, schema: Any) -> Any:
 
 
 def arranged(batch: Any, names: Sequence[str]) -> Any:
-    """A batch with its columns in this order."""
+    """Return a batch with its columns in the given order."""
     return batch if batch.schema.names == list(names) else batch.select(list(names))
 
 
 def with_plain_strings(schema: Any) -> Any:
-    """The schema of batches without views."""
+    """Return a schema with plain strings instead of string views."""
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -272,7 +272,7 @@ def with_plain_strings(schema: Any) -> Any:
 
 
 def without_views(batch: Any) -> Any:
-    """The same rows; strings as views, which few of Arrow's functions know, as plain ones."""
+    """Convert string views to plain strings, because few functions of Arrow support views."""
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -288,7 +288,7 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 class readable:
-    """Says in a sentence what DuckDB or Arrow could not read, instead of their own errors."""
+    """Turn errors of DuckDB or Arrow while reading into a TableError with one clear sentence."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -299,7 +299,7 @@ class readable:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if error is None or not isinstance(error, Exception) or isinstance(error, TableError):
             return
-        # Of what DuckDB says while Arrow reads its stream Arrow makes an OSError without a number.
+        # If DuckDB fails while Arrow reads its stream, Arrow raises an OSError without a number.
         streamed = type(error) is OSError and error.errno is None
         known = type(error).__module__.partition(".")[0] in READERS
         if not (known or streamed) or isinstance(error, MemoryError):
@@ -311,22 +311,22 @@ class readable:
 
 
 def refuse_changed(name: str, message: str) -> None:
-    """Raise if DuckDB could not convert a later value of a column."""
+    """Raise ChangedType if DuckDB could not convert a later value of a column."""
     found = CHANGED.search(message)
     if not found:
         return
     line, column, value, type = found.groups()
     held = "numbers" if type in ("BIGINT", "DOUBLE") else "dates or times"
     raise ChangedType(
-        f"Column {column!r} of {name} holds {held} at first, and {shortened(value, 40)!r} in line "
-        f"{int(line):,}. Mend the line, or read the column as text, such as with the query "
+        f"Column {column!r} of {name} begins with {held}, but holds {shortened(value, 40)!r} in "
+        f"line {int(line):,}. Correct the line, or read the column as text, such as with the query "
         f"\"SELECT * FROM read_csv('FILE', types = {{'{column}': 'VARCHAR'}})\".",
         column,
     ) from None
 
 
 def explained(message: str) -> str:
-    """The sentence in a message of DuckDB, and what to do about it."""
+    """Return the relevant sentence of a DuckDB error, and what to do."""
     flat = " ".join(message.split())
     flat = re.sub(r"^[A-Za-z ]*Error: ", "", flat)
     columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", flat)
@@ -334,18 +334,19 @@ def explained(message: str) -> str:
     where = f" in line {line[1]}" if line else ""
     if columns and line:
         return (
-            f"line {line[1]} has {columns[2]} fields where {columns[1]} are expected. Mend the "
-            "line, or quote fields that hold the delimiter."
+            f"line {line[1]} has {columns[2]} fields where {columns[1]} are expected. Correct "
+            "the line, or quote fields that contain the delimiter."
         )
     if re.search(r"maximum line size", flat, re.I):
         return (
-            f"a line{where} is longer than 2 MB. Is a quote not closed? Parquet has no such limit."
+            f"a line{where} is longer than 2 MB. A quote may not be closed. Parquet has no "
+            "such limit."
         )
     if "httpfs" in flat or "http://" in flat or "https://" in flat:
-        return "it names an address, and genus reads files. Download them first."
+        return "it contains a remote address, and genus reads files. Download them first."
     if re.search(r"unicode|not utf-8|utf-?8 encoded", flat, re.I):
         return (
-            f"it is not UTF-8{where}. Say how it is encoded, such as --encoding latin-1 "
+            f"it is not UTF-8{where}. Give its encoding, such as --encoding latin-1 "
             '(encoding="latin-1"), or convert it with iconv.'
         )
     kept = re.split(

@@ -1,4 +1,4 @@
-"""What is counted of texts, and what is solved from it."""
+"""The model of texts: its counts, and everything that is solved from them."""
 
 from genus.text.model.combination import Combination, mixture, plain
 from genus.text.model.corpus import Corpus

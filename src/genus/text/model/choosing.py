@@ -26,11 +26,11 @@ from genus.text.model.words import EVENT_MODELS, Words
 
 Array = NDArray[np.float64]
 MANY_CLASSES = 50
-TELLING = 1000  # words of most mutual information with the class
+TELLING = 1000  # words with most mutual information with the class
 MOST_WEIGHT = 1e6  # of a text
-LEAST_SCALE = 1e-6  # of scores that say anything
-ROUNDING = 1e-9  # the relative difference of two losses that says nothing
-SMALLEST = np.finfo(float).eps  # the least probability that log loss counts with
+LEAST_SCALE = 1e-6  # of scores that carry evidence
+ROUNDING = 1e-9  # relative difference of two losses that counts as none
+SMALLEST = np.finfo(float).eps  # smallest probability in a log loss
 
 # The prior of the weights, for scores that are divided by their root mean square. The values are
 # choices, not derived; the comments say what they mean in nats.
@@ -40,8 +40,8 @@ EXPECTED = 1.5
 # A weight that is off by one costs half a nat if there are many texts, less than one text that is
 # misjudged (log 2). The price doubles for TEXTS texts, and is 5.5 nats for ten.
 RIDGE, TEXTS = 1.0, 100.0
-# Refinements and runs of words start at nothing. Half a nat buys a third of a weight if there are
-# many texts; the price doubles for OTHER_TEXTS texts, and is 255 nats a weight for ten.
+# Refinements and runs of words start at zero. Half a nat buys a third of a weight if there are many
+# texts; the price doubles for OTHER_TEXTS texts, and is 255 nats a weight for ten.
 OTHERS, OTHER_TEXTS = 10.0, 500.0
 
 
@@ -82,7 +82,7 @@ def candidates(selection: Selection, words: int, classes: int, runs: bool) -> li
     runs of words are counted, too.
     """
     own = replace(selection, runs=False) if runs else selection
-    # Of two classes, each is the other's complement; of many, trying all would take minutes.
+    # With two classes, each is the other's complement; with many, trying all would take minutes.
     models = [e for e in EVENT_MODELS if e != "complement" or classes > 2]
     models = models if classes <= MANY_CLASSES else ["multinomial"]
     found = [
@@ -184,7 +184,7 @@ def scored(
     for g, evidence in enumerate(candidate.evidence):
         table, constant = evidence.solve(selected.counts, selected.chosen)
         scores = X.score(selected.here, table, candidate.power) + constant
-        # A class that only texts left out belong to is as unlikely as the unlikeliest.
+        # A class of which all texts are left out gets the score of the least likely class.
         F[:, :, g] = np.where(columns >= 0, scores[:, columns], scores.min(axis=1, keepdims=True))
     return F
 

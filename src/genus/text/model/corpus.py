@@ -60,20 +60,20 @@ class Corpus:
         """Return the same options for statistics with another sample, or with runs of words."""
         if self.chooses and self.size and not counting["sample"]:
             raise ValueError(
-                'event_model="auto" and calibrate=True choose from a sample of the texts, which '
-                "this model has not kept. Fit again with them."
+                'event_model="auto" and calibrate=True choose from a sample of the texts, '
+                "which this model has not kept. Fit again with these options."
             )
         if self.chooses and self.size not in (0, counting["sample"]):
             raise ValueError(
-                f"sample_size decides how many texts are kept: {counting['sample']} in this model. "
-                "Fit again with another."
+                f"sample_size decides how many texts are kept: {counting['sample']} in this "
+                "model. To change it, fit again."
             )
         recast = replace(self, size=int(counting["sample"]))
         if recast.counting != counting:
             changed = [k for k in counting if counting[k] != recast.counting.get(k)]
             raise ValueError(
-                f"{', '.join(changed)} decides what is counted and cannot be changed on a fitted "
-                "model. Fit again with it."
+                f"{', '.join(changed)} decides what is counted and cannot be changed on a "
+                "fitted model. Fit again to change it."
             )
         return recast
 
@@ -105,7 +105,7 @@ class Corpus:
             sample = sample.rehashed(hashes_of(bag), (bag,))
         return Compound({"words": tally, "sample": sample})
 
-    # A vocabulary in parts, and without the words that are not used
+    # Vocabularies in parts, and without unused words
 
     def used(self, statistics: Compound) -> Vocabulary:
         """Return the words that the selection leaves in use, after the empty one."""
@@ -187,7 +187,7 @@ class Corpus:
         powers = sorted({0.0, over_root_length(words.event_model)})
         return [plain(words.event_model, alpha, power, words.selection) for power in powers]
 
-    # Solving and scoring, by the words as they were chosen
+    # Solving and scoring, with the chosen words
 
     def solve(
         self, statistics: Compound, classes: Axis, width: int, choice: Choice | None = None

@@ -72,9 +72,7 @@ class Leaving:
         return scores
 
     def _bernoulli(self, D: Array, n: float, own: float, α: float) -> Array:
-        """Score by documents D (V,) of n, minus one document of weight `own` with the entry's
-        words.
-        """
+        """Score by documents D (V,) of n, minus one document of weight `own` with these words."""
         e = self.entries
         absent = np.log(np.maximum(n - D, 0) + α)
         there = np.log(np.maximum(D[e.word] - own, 0) + α)

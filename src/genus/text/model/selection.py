@@ -52,7 +52,7 @@ class Selection:
         sound &= self.by in (None, "mutual-information", "chi2") and isinstance(self.runs, bool)
         sound &= isinstance(self.joined, bool)
         if not sound:
-            raise ValueError("its selection of words makes no sense")
+            raise ValueError("its selection of words is invalid")
 
     def mask(
         self, words: Vocabulary, occurrences: Array, documents: Array, totals: Array, counted: Array
@@ -65,7 +65,7 @@ class Selection:
         if self.joined and not self.runs:
             used &= ~words.runs
         least = self.least * totals.sum() if self.least < 1 else self.least
-        if self.least != 1:  # every word that was counted is in a document
+        if self.least != 1:  # every counted word is in a document
             used &= documents.sum(axis=0) >= least * (1 - GATHERED)
         if self.most is None or used.sum() <= self.most:
             return used

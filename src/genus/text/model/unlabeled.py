@@ -22,7 +22,7 @@ from genus.text import Documents
 
 Array = NDArray[np.float64]
 MOST_ROUNDS = 50
-STILL = 1e-3  # the mean change of p(y|x) that is none
+STILL = 1e-3  # smaller mean changes of p(y|x) end the rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ def learn(labelled: Model, X: Documents, weight: Array) -> Expected:
     rounds, change = 0, 1.0
     while change > STILL and rounds < MOST_ROUNDS:
         model = labelled + expected_counts(labelled, X, weight[:, None] * shares)
-        # What was chosen from the labelled texts holds until all is counted.
+        # The choice from the labelled texts is kept until all texts are counted.
         before, shares = shares, replace(model, chosen=labelled.choice).posterior(X)
         rounds, change = rounds + 1, np.abs(shares - before).sum(axis=1).mean()
     return Expected(model, rounds)

@@ -42,9 +42,10 @@ EVENT_MODELS = ("multinomial", "boolean", "bernoulli", "complement")
 class WordParameters:
     """The words in use, their counts, and log p(x|y) as a sum over them.
 
-    `table` (V, K) and `constant` (K,): Σ_v x_v table_v / L^power plus the constant. `inner` are the
-    parameters of the event model's family. If it gives some word probability zero, `table` is None.
-    The table of a combination has a last column of ones, whose sum shows whether any word is known.
+    It is Σ_v x_v table_v / L^power + constant, with `table` (V, K) and `constant` (K,). `inner` are
+    the parameters of the event model's family. If it gives some word probability zero, `table` is
+    None. The table of a combination has a last column of ones, whose sum shows whether any word is
+    known.
     """
 
     words: Vocabulary
@@ -152,7 +153,7 @@ class Words:
         return WordParameters(words, counts, finite, constant, parameters, self.weighting)
 
     def selected(self, statistics: Tally, classes: Axis, selection: Selection) -> Tally:
-        """Return the counts of the words in use, and of the classes, by class."""
+        """Return the counts of the words in use, and the number of documents, by class."""
         counts = statistics.align(classes, 0)
         occurrences, documents = (counts[name] for name in self.measures)
         if statistics.keys is None:  # nothing counted yet
@@ -192,7 +193,7 @@ class Words:
         if self.combination is None:
             scores += parameters.constant
             return scores
-        # A text of no known word gets the priors, whatever texts with words are like.
+        # A text without known words gets the priors.
         spoken = scores[:, -1:] > 0
         return scores[:, :-1] + np.where(spoken, parameters.constant, 0.0)
 
@@ -226,7 +227,7 @@ class Words:
         """Return the same if some probability is zero, by the family of the event model."""
         rows = self._matrix(documents, parameters.words)
         by_word, rest = self.inner.contributions(parameters.inner, rows)
-        if self.event_model == "bernoulli":  # what is absent belongs to no word of the text
+        if self.event_model == "bernoulli":  # absent words are not words of the text
             there = (rows.toarray() > 0)[:, :, None]
             rest = rest + np.where(there, 0.0, by_word).sum(axis=1)
             by_word = np.where(there, by_word, 0.0)
@@ -248,7 +249,7 @@ class Words:
             return None
         entries = X.weighed(self.weighting).entries(parameters.words)
         w = np.ones(len(y)) if weight is None else weight
-        # A word that is in no other document leaves the vocabulary with the text.
+        # If no other document contains a word, it leaves the vocabulary with the text.
         documents = parameters.counts["documents"].sum(axis=0)
         left = settle(documents[entries.word] - w[entries.row], documents[entries.word])
         leaving = Leaving(entries, w, y, left <= 0, len(parameters.words), alpha)
@@ -266,7 +267,7 @@ class Words:
     ) -> NDArray[Any]:
         """Draw texts of words in arbitrary order, (n, 1)."""
         inner, out = self.inner, np.empty((n, 1), dtype=object)
-        for i in range(n):  # one by one: a row has a number for every word
+        for i in range(n):  # one by one, because a row has a number for every word
             (times,) = inner.sample(parameters.inner, k, 1, rng).astype(int)
             words = np.repeat(np.flatnonzero(times), times[times > 0])
             out[i, 0] = " ".join(map(parameters.words.word, rng.permutation(words)))
