@@ -259,7 +259,9 @@ def test_gaussian_experts_are_those_of_features_row_by_row() -> None:
     pairs, columns, y = table_of(1)
     binned = merged(pairs, np.arange(2), np.array([False, False, True]))
     means = [None, None, pairs.keys[2].astype(float)]
-    features = experts.Basis(binned, pairs, np.arange(2), tuple(means)).features(True)
+    features = experts.Basis(
+        binned, pairs, np.arange(2), tuple(means), experts.usual_shrinkage()
+    ).features(True)
     slots = slots_of(pairs, columns)
     φ = features.table.toarray()[slots].sum(axis=0)
     assert_allclose(features.of_rows(slots), φ)

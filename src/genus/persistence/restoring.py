@@ -118,16 +118,17 @@ def plan_from_tree(tree: dict[str, Any]) -> Plan:
 def weighing_from_tree(tree: dict[str, Any], width: int) -> Weighing:
     """Restore the weights of experts and of `width` columns."""
     weights = Weights(**tree["weights"] | {"names": tuple(tree["weights"]["names"])})
+    shrinkage = np.asarray(weights.shrinkage, dtype=np.float64)
     check_axis(weights.classes)
     fits = weights.experts.shape == tree["losses"].shape == (len(weights.names),)
     fits &= weights.constant.shape == weights.classes.shape and weights.columns.shape == (
         2 * width,
     )
-    fits &= 0 <= weights.doubt < 1
+    fits &= 0 <= weights.doubt < 1 and shrinkage.shape == (3,) and bool((shrinkage >= 0).all())
     known = ("families", *NAMES, TREES)
     fits &= all(n in known or n.startswith(TEXT) for n in weights.names)
     fits &= bool((np.abs(np.concatenate([weights.experts, weights.columns])) < MOST_WEIGHT).all())
-    numbers = (weights.experts, weights.columns, weights.constant)
+    numbers = (weights.experts, weights.columns, weights.constant, shrinkage)
     if not (fits and all(np.isfinite(array).all() for array in numbers)):
         raise ValueError("the weights of its experts are invalid")
     combinations = {n: combination_from_tree(c) for n, c in tree["combinations"].items()}

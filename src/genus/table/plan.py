@@ -24,20 +24,11 @@ from genus.text import Texts, Tokenizer
 Array = NDArray[np.float64]
 CONSTANT = "holds one value only"
 NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # missing values
-MARKS = (
-    *NOTHING,
-    "None",
-    "none",
-    "-",
-    ".",
-)  # missing numbers; the last four are categories
+MARKS = (*NOTHING, "None", "none", "-", ".")  # missing numbers; the last four are categories
 WORDS = 3.0  # mean number of words from which a column of mostly distinct strings holds texts
 DISTINCT = 0.5  # share of distinct values from which a column holds texts
 MOST_PAIRED = 64  # most categories of a column that is counted in pairs
-MOST_CELLS, FEWEST_CELLS = (
-    38,
-    4,
-)  # cells of a paired column of numbers, approximately
+MOST_CELLS, FEWEST_CELLS = 76, 4  # of a paired column of numbers, approximately
 CELLS_BEYOND = 5  # for missing numbers, and numbers outside the range of the first look
 MOST_SLOTS = 1000  # cells of all paired columns together
 MOST_SUMS = 1 << 24  # counts of pairs of cells, over all classes

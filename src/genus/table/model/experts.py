@@ -36,11 +36,29 @@ from genus.table.model.binning import Binned
 NAMES = ("bins", "one-dependence", "linear", "linear, by bins", "curved", "curved, by bins")
 Cells = NDArray[np.uint16]  # (n, m): the slot of each column
 BACK_OFF = 1.0  # rows of the prior, which is the pooled share, or the share without the parent
-RIDGE = 10.0  # of a covariance, divided by the number of rows
-OWN, OWN_OF_BINS = 10.0, 30.0  # rows of the pooled covariance in that of a class
+RIDGE = 40.0  # of a covariance, divided by the number of rows
+OWN, OWN_OF_BINS = 20.0, 30.0  # rows of the pooled covariance in that of a class
 LEAST = -30.0  # experts' log-probabilities are cut off here
 TINY = 1e-9
 DRAWN = 1.0  # rows by which a class mean is shrunk towards the pooled mean
+
+
+@dataclass(frozen=True)
+class Shrinkage:
+    """How strongly the covariances of experts are shrunk; files keep it with the weights.
+
+    `ridge` is added to the pooled covariance, divided by the number of rows. The covariance of a
+    class has `own` rows of the pooled one, or `own_of_bins` if it is that of indicators of bins.
+    """
+
+    ridge: float
+    own: float
+    own_of_bins: float
+
+
+def usual_shrinkage() -> Shrinkage:
+    """Return the shrinkage of models that are fitted now."""
+    return Shrinkage(RIDGE, OWN, OWN_OF_BINS)
 
 
 class Expert(Protocol):
@@ -161,16 +179,22 @@ class Experts:
 # Solving
 
 
-def solve(binned: Binned, counted: Pairs, classes: Axis, cell_means: list[Array | None]) -> Experts:
+def solve(
+    binned: Binned,
+    counted: Pairs,
+    classes: Axis,
+    cell_means: list[Array | None],
+    shrinkage: Shrinkage,
+) -> Experts:
     """Solve all experts from counts of pairs of cells and their bins."""
-    basis = Basis(binned, counted, classes, tuple(cell_means))
+    basis = Basis(binned, counted, classes, tuple(cell_means), shrinkage)
     every, few = basis.features(True), basis.features(False)
     shares = log_shares(binned)
     return Experts(
         Additive(NAMES[0], shares[binned.bin_of], np.zeros(len(classes))),
         parents(binned, shares),
         (linear(NAMES[2], few), linear(NAMES[3], every)),
-        curved([few, every], [OWN, OWN_OF_BINS]),
+        curved([few, every], basis.priors),
         binned.bin_of < binned.size,
         together(binned, shares),
         basis,
@@ -185,6 +209,12 @@ class Basis:
     counted: Pairs
     classes: Axis
     cell_means: tuple[Array | None, ...]
+    shrinkage: Shrinkage
+
+    @property
+    def priors(self) -> tuple[float, float]:
+        """The rows of the pooled covariance in that of a class, without and with every bin."""
+        return self.shrinkage.own, self.shrinkage.own_of_bins
 
     def features(self, every_bin: bool) -> Features:
         """Return the features of all columns, over which the Gaussian experts are defined."""
@@ -192,7 +222,8 @@ class Basis:
         nothing = np.zeros((1, 0))  # for the slot of unknown values
         table = csr_array(block_diag([coo_array(one) for one in (*blocks, nothing)], format="csr"))
         column = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
-        return Features.of(table, self.counted.align(self.classes), self.binned.columns, column)
+        counts, ridge = self.counted.align(self.classes), self.shrinkage.ridge
+        return Features.of(table, counts, self.binned.columns, column, ridge)
 
 
 def log_shares(binned: Binned) -> Array:
@@ -277,10 +308,16 @@ class Features:
     scatter: Array
     pooled: Array
     column: NDArray[np.intp]
+    ridge: float
 
     @classmethod
     def of(
-        cls, table: csr_array, counts: Array, columns: int, column: NDArray[np.intp]
+        cls,
+        table: csr_array,
+        counts: Array,
+        columns: int,
+        column: NDArray[np.intp],
+        ridge: float,
     ) -> Features:
         """Compute Σφ and Σφφᵀ of a row's φ = Σ_j table from counts (K, V, V) of pairs of cells."""
         φT = table[:-1].T.tocsr()
@@ -294,13 +331,14 @@ class Features:
         freedom = max(weights.sum() - np.count_nonzero(weights), 1.0)
         centre = sums.sum(axis=0) / max(weights.sum(), 1e-300)
         means = (sums + DRAWN * centre) / (weights + DRAWN)[:, None]
-        return cls(table, weights, means, scatter, scatter.sum(axis=0) / freedom, column)
+        pooled = scatter.sum(axis=0) / freedom
+        return cls(table, weights, means, scatter, pooled, column, ridge)
 
     @property
     def ridged(self) -> Array:
         """The pooled covariance with a ridge."""
         d = len(self.pooled)
-        return self.pooled + RIDGE / max(self.weights.sum(), 1.0) * np.eye(d)
+        return self.pooled + self.ridge / max(self.weights.sum(), 1.0) * np.eye(d)
 
     def of_rows(self, cells: Cells) -> Array:
         """Return φ = Σ_j table for each row, (m, d)."""

@@ -31,7 +31,7 @@ from genus.table import Frame, Plan
 from genus.table.model import experts, forest, marginals, tree
 from genus.table.model.binning import merged
 from genus.table.model.counts import TEXT, TOGETHER, Counting
-from genus.table.model.experts import LEAST, NAMES, Expert, Experts
+from genus.table.model.experts import LEAST, NAMES, Expert, Experts, Shrinkage
 from genus.table.model.forest import Forest
 from genus.table.model.marginals import Counted, Marginal, of_columns
 from genus.table.model.scorer import Scorer
@@ -167,6 +167,7 @@ class Mixed:
     calibrate: bool = True
     tree: bool = False
     grows: bool = True
+    shrinkage: Shrinkage = field(default_factory=experts.usual_shrinkage)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -243,6 +244,8 @@ class Mixed:
     ) -> MixedParameters:
         family, statistics = self.recut(statistics, classes)
         combinations = {} if weighing is None else weighing.combinations
+        if weighing is not None:  # weights are those of experts that are shrunk like this
+            family = replace(family, shrinkage=Shrinkage(*weighing.weights.shrinkage))
         with matrix.ONE_BLAS_THREAD:  # on such small matrices, several threads wait for each other
             solved = family.solved(statistics, classes, combinations)
         solved = replace(solved, solved_by=self, solved_from=statistics)
@@ -337,7 +340,7 @@ class Mixed:
         if binned.size == 0:  # no value in any of these columns is known
             return None
         means = cell_means(self.how.plan, statistics)
-        return experts.solve(binned, pairs, classes, means)
+        return experts.solve(binned, pairs, classes, means, self.shrinkage)
 
     # Scoring
 

@@ -40,8 +40,6 @@ from genus.table.model.counts import TEXT, TOGETHER
 from genus.table.model.experts import (
     LEAST,
     NAMES,
-    OWN,
-    OWN_OF_BINS,
     Cells,
     Features,
     factorised,
@@ -249,7 +247,8 @@ class Submodels:
     def route(self, order: Order) -> Route:
         """Prepare an order of columns, some or all of them, for any rows."""
         paired = self._paired[order]
-        priors = (OWN, OWN_OF_BINS)[: len(self._features)]
+        known = self.parameters.experts
+        priors = () if known is None else known.basis.priors
         experts = [
             Gaussians.of(features, prior, paired[paired >= 0])
             for features, prior in zip(self._features, priors, strict=True)

@@ -7,7 +7,7 @@ exact difference. `stacking` combines the scores of all experts into one probabi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -72,6 +72,7 @@ class Weights:
     classes: Axis
     constant: Array
     doubt: float = 0.0
+    shrinkage: tuple[float, ...] = (10.0, 10.0, 30.0)  # of experts, in files without it
 
     @property
     def by_name(self) -> dict[str, float]:
@@ -105,6 +106,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     """Learn the weights of a family's experts and columns from the sample."""
     names, n = family.names, len(family.how.plan)
     G, K = len(names), len(classes)
+    shrinkage = astuple(family.shrinkage)
     rows = out_of_fold(family, statistics, classes)
     if rows is None:  # no rows: use the prior, or a belief from merged models
         start = np.append(unlearned(names, n)[0], np.zeros(K))
@@ -112,7 +114,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
         belief = statistics.parts.get("belief", Belief())
         w = belief.solve(weight_names(family, classes), start, ridge)
         doubt = 1 / (statistics["rows"]["rows"].sum() + 2)
-        weights = Weights(names, w[:G], w[G : G + 2 * n], classes, w[G + 2 * n :], doubt)
+        weights = Weights(names, w[:G], w[G : G + 2 * n], classes, w[G + 2 * n :], doubt, shrinkage)
         combinations = dict.fromkeys(family.how.texts, plain_evidence())
         return Weighing(weights, combinations, np.full(G, np.nan), {})
     found = stack(rows.F, rows.y, rows.weight, rows.fold, rows.prior, rows.taught)
@@ -126,7 +128,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     }
     w = np.zeros(G + 2 * n)
     w[rows.kept] = found.weights
-    weights = Weights(names, w[:G], w[G:], classes, found.constant, found.doubt)
+    weights = Weights(names, w[:G], w[G:], classes, found.constant, found.doubt, shrinkage)
     return Weighing(weights, rows.combinations, rows.losses(names), worth, outcome, rows.forest)
 
 
