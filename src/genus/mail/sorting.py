@@ -55,11 +55,10 @@ def sort_maildir(
         place = target / path.parent.name / path.name
         moved = False
         with passing_over(path, missed):
-            if dry_run:
-                moved = is_free(path, place)
-            else:
-                make_maildir(target)
-                moved = move(path, place)
+            if is_free(path, place):
+                if not dry_run:
+                    make_maildir(target)
+                moved = dry_run or move(path, place)
         if not moved:
             continue
         yield Sorted(path, verdict, place)
@@ -91,18 +90,21 @@ def make_maildir(folder: Path) -> None:
 
 
 def is_free(path: Path, place: Path) -> bool:
-    """Whether a file is still there and can be moved; an error if another has that name."""
+    """Return whether a file still exists; raise an error if it cannot be moved to `place`."""
     if not os.path.lexists(path):  # another run has moved it
         return False
     if os.path.lexists(place):
-        raise FileExistsError(f"{path} stays where it is: {place} is there already.")
+        raise FileExistsError(f"{path} stays where it is: {place} already exists.")
+    for folder in (path.parent, next(each for each in place.parents if os.path.lexists(each))):
+        if not folder.is_dir():
+            raise NotADirectoryError(f"{path} stays where it is: {folder} is not a folder.")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(f"{path} stays where it is: {folder} may not be written to.")
     return True
 
 
 def move(path: Path, place: Path) -> bool:
-    """Move a file unless that name is taken; whether it was still there."""
-    if not is_free(path, place):
-        return False
+    """Move a file to a place that is free; return whether it still existed."""
     try:
         os.rename(path, place)
     except FileNotFoundError:
