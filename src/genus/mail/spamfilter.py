@@ -32,7 +32,7 @@ from genus.mail.verdict import Verdict, label
 
 BATCH_SIZE = 1 << 24  # bytes of lessons in one transaction
 BATCH = 3000  # lessons in one transaction
-LOOKED_UP_TOGETHER = 1500  # messages
+LOOKED_UP_TOGETHER = 1200  # messages
 READ_TOGETHER, READ_SIZE = 200, 1 << 22  # messages that are in memory, and their bytes
 LEARNED, KNOWN, CORRECTED, RENEWED = "learned", "known", "corrected", "renewed"
 FORGOTTEN, UNKNOWN = "forgotten", "unknown"
