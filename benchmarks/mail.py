@@ -109,13 +109,31 @@ class Outcome:
 Filter = Callable[[Split, Path], Outcome]
 
 
+GENUS = [sys.executable, "-m", "genus.cli", "mail"]
+
+
 def genus(split: Split, home: Path) -> Outcome:
-    command = [sys.executable, "-m", "genus.cli", "mail"]
+    train, learning = split.folder / "train", Cost()
     store = ["--store", str(home / "mail.sqlite")]
-    train = split.folder / "train"
-    learning, checking = Cost(), Cost()
-    learning.run(*command, "learn", "--spam", train / "spam", "--ham", train / "ham", *store)
-    told = checking.run(*command, "check", "--json", split.folder / "test", *store, ok=(0, 1, 2))
+    learning.run(*GENUS, "learn", "--spam", train / "spam", "--ham", train / "ham", *store)
+    return checked(split, home, learning)
+
+
+def imported(split: Split, home: Path) -> Outcome:
+    """What bogofilter has learned, imported by genus; no message is learned by genus itself."""
+    learning = Cost()
+    with tempfile.TemporaryDirectory() as other:
+        bogofilter(split, Path(other))
+        dump = learning.run("bogoutil", "-d", Path(other) / "wordlist.db").encode()
+    command = [*GENUS, "import-bogofilter", "--store", str(home / "mail.sqlite")]
+    learning.run(*command, stdin=dump)
+    return checked(split, home, learning)
+
+
+def checked(split: Split, home: Path, learning: Cost) -> Outcome:
+    """Let genus check the messages to test, with the store in a folder."""
+    checking, store = Cost(), ["--store", str(home / "mail.sqlite")]
+    told = checking.run(*GENUS, "check", "--json", split.folder / "test", *store, ok=(0, 1, 2))
     lines = [json.loads(line) for line in told.splitlines()]
     return Outcome(
         {Path(each["path"]).name: each["score"] for each in lines},
@@ -172,6 +190,7 @@ def scikit_learn(bayes: str) -> Filter:
 FILTERS: dict[str, tuple[str | None, Filter]] = {
     "genus mail": (None, genus),
     "bogofilter": ("bogofilter", bogofilter),
+    "imported from bogofilter": ("bogoutil", imported),
     "SpamAssassin, Bayes only": ("sa-learn", spamassassin),
     "scikit-learn MultinomialNB": (None, scikit_learn("MultinomialNB")),
     "scikit-learn BernoulliNB": (None, scikit_learn("BernoulliNB")),
@@ -299,7 +318,7 @@ def bulk(root: Path, folder: Path, only: str) -> Iterator[str]:
     )
     yield f"| {'-' * 26} |" + " ----: |" * 5
     for name, (program, run) in FILTERS.items():
-        if only not in name or (program and not shutil.which(program)):
+        if only not in name or run is imported or (program and not shutil.which(program)):
             continue
         with tempfile.TemporaryDirectory() as home:
             outcome = run(split, Path(home))

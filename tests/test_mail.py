@@ -411,6 +411,17 @@ def test_a_judgement_is_what_it_was_when_it_is_read_again(trained):
     assert Judgement.from_json(trained.judgement.to_json()) == trained.judgement
 
 
+def test_a_judgement_of_an_earlier_version_is_made_again_at_the_next_lesson(trained):
+    noted = json.loads(trained.judgement.to_json())
+    del noted["pseudo"]
+    with trained.store.change() as change:
+        change.put("judgement", json.dumps(noted | {"constant": 77.0}))
+    assert trained.judgement.constant == 77.0
+    trained.learn([ham(12345)], spam=False)
+    assert trained.judgement.constant < 10
+    assert not trained.judgement.is_stale(trained.store.totals(), trained.changes)
+
+
 # Real mail
 
 
@@ -667,6 +678,18 @@ def test_sort_never_replaces_a_message(home, maildir):
     assert "1 spam moved, 1 ham" in err
     assert (taken / "1.host").read_bytes() == b"another"
     assert (maildir / "new" / "1.host").read_bytes() == spam(100)
+
+
+def test_a_dry_run_of_sort_promises_only_what_the_run_does(home, maildir):
+    (maildir / ".Junk").write_bytes(b"a file, where a folder is needed")
+    told = []
+    for options, done in ((["--dry-run"], "would be moved"), ([], "moved")):
+        code, out, err = genus("sort", maildir, *options, home=home)
+        assert (code, out) == (1, b"")
+        assert f"0 spam {done}, 1 ham, 0 unsure." in err
+        told.append([line for line in err.splitlines() if "stays where it is" in line])
+    assert len(told[0]) == 2
+    assert told[0] == told[1]
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no file that cannot be read")

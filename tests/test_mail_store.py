@@ -439,6 +439,22 @@ def test_a_damaged_lesson_is_said_to_be_one(tmp_path: Path, content: object) -> 
                 use()
 
 
+@pytest.mark.parametrize("number", ["text", b"bytes", -3, 2.5])
+def test_a_damaged_number_of_lessons_is_said_to_be_one(tmp_path: Path, number: object) -> None:
+    name = tmp_path / "mail.sqlite"
+    with opened(name) as spam_filter:
+        spam_filter.learn(map(message, range(10)), False)
+    with closing(sqlite3.connect(name)) as connection, connection:
+        connection.execute("UPDATE packs SET lessons = ?", (number,))
+    with opened(name) as spam_filter:
+        for use in (
+            lambda: spam_filter.learn([message(0)], True),
+            lambda: spam_filter.forget([message(0)]),
+        ):
+            with pytest.raises(StoreError, match="is no store, or it is damaged"):
+                use()
+
+
 def test_a_damaged_lesson_in_postgresql_is_said_to_be_one(server: servers.Postgres) -> None:
     with opened(f"{server.create()}?owner=ann") as spam_filter:
         spam_filter.learn(map(message, range(10)), False)

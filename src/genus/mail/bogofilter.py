@@ -1,9 +1,9 @@
-"""Moving in from bogofilter: its word list, as lessons.
+"""Import the word list of bogofilter, as lessons.
 
-The dump of a word list says how many messages of either class hold a word, not which. Counts up to
-N are sums of lessons of weights 1, 2, 4 … and a rest that come to N: each lesson holds the words
-whose count has it in its sum. So what is imported is learned like everything else: it adds, fades,
-and can be forgotten.
+The dump of a word list says how many messages of each class contain a word, but not which. Any
+count up to N is a sum of some of the weights 1, 2, 4 … and a rest, which add up to N. There is one
+lesson for each weight; it contains the words whose count has this weight in its sum. So imported
+counts are lessons like others: they add up, fade, and can be forgotten.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ENTRY = re.compile(rb"\s*(\S+)\s+([0-9]{1,18})\s+([0-9]{1,18})(?:\s.*)?", re.DOT
 
 
 def import_dump(spam_filter: SpamFilter, path: str) -> str:
-    """Learn from a dump, in place of what was imported before; what came of it, in a sentence."""
+    """Import a dump in place of an earlier import, and return a sentence on the result."""
     if path == "-":
         counts = read_dump(sys.stdin.buffer)
     else:
@@ -62,7 +62,7 @@ def import_dump(spam_filter: SpamFilter, path: str) -> str:
 
 
 def read_dump(lines: Iterable[bytes]) -> dict[str, tuple[int, int]]:
-    """Words and in how many messages of spam and of ham they are: `word spam ham [date]`."""
+    """Return the spam and ham counts of each word, from lines `word spam ham [date]`."""
     found = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -79,7 +79,7 @@ def read_dump(lines: Iterable[bytes]) -> dict[str, tuple[int, int]]:
 
 
 def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesson]:
-    """Lessons whose weights sum up to `total`, and by word to its count."""
+    """Yield lessons whose weights add up to `total`, and for each word to its count."""
     words = [(np.array(ids_of_word(word)), min(n, total)) for word, n in counts.items()]
     words = [(ids, n) for ids, n in words if len(ids)]
     every = np.concatenate([np.zeros(0), *(each for each, _ in words)]).astype(np.uint32)
@@ -96,7 +96,7 @@ def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesso
 
 
 def weights_of(total: int) -> list[int]:
-    """Weights that sum up to a total, of which some sum up to every number below it.
+    """Return weights that add up to a total; some of them add up to any smaller number.
 
     >>> weights_of(10)
     [4, 3, 2, 1]
@@ -110,7 +110,7 @@ def weights_of(total: int) -> list[int]:
 
 
 def ids_of_word(word: str) -> list[int]:
-    """The ids of what bogofilter calls a word; none for what has no like here."""
+    """Return the ids of a word of bogofilter; none if genus has no such token."""
     prefix, colon, rest = word.partition(":")
     if colon and prefix in PREFIXES:
         group = PREFIXES[prefix]

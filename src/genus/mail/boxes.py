@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -141,13 +141,13 @@ def listed(folder: str) -> Iterator[os.DirEntry[str]]:
 
 def messages_of_file(path: str, gone_is_fine: bool = False) -> Iterator[Named]:
     """Yield the message in a file, or the messages of an mbox."""
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(open(path, "rb"))
-        except FileNotFoundError:
-            if gone_is_fine:  # mail programs move and rename files at any time
-                return
-            raise
+    try:
+        file = open(path, "rb")  # noqa: SIM115
+    except FileNotFoundError:
+        if gone_is_fine:  # mail programs move and rename files at any time
+            return
+        raise
+    with file:
         yield from divided(path, file)
 
 
@@ -155,7 +155,7 @@ def divided(name: str, file: BinaryIO) -> Iterator[Named]:
     """Yield one message, or those of an mbox, which begin with "From " after an empty line."""
     first = file.readline(MOST)
     if not first.startswith(b"From "):
-        raw = first + file.read(MOST)
+        raw = first + rest_of(file)
         if raw:
             yield name, raw
         return
@@ -169,6 +169,15 @@ def divided(name: str, file: BinaryIO) -> Iterator[Named]:
         del text[MOST:-LONGEST]
         searched = max(len(text) - LONGEST, 0)
     yield (f"{name}#{number}" if number > 1 else name), unquoted(text)
+
+
+def rest_of(file: BinaryIO) -> bytes:
+    """Return the rest of a file, at most MOST bytes.
+
+    `read` allocates as many bytes as it may return, so a short file is read as one small block.
+    """
+    start = file.read(min(BLOCK, MOST))
+    return start + file.read(MOST - len(start)) if len(start) == BLOCK else start
 
 
 def unquoted(text: bytearray) -> bytes:

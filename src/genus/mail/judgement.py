@@ -31,7 +31,7 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.mail.odds import SHRINK, Array, bounded, features, log_odds
+from genus.mail.odds import PSEUDO, SHRINK, Array, bounded, features, log_odds
 from genus.mail.sample import Sample
 from genus.mail.store import Totals
 from genus.mail.store.lessons import Counts, Tokens
@@ -86,7 +86,7 @@ class Judgement:
     `spam_share` and `spam_excess` are the same of spam below it. `usual_new` is the share of tokens
     new to the filter that is usual. `spam_scores` are quantiles of what the newest spam scored by
     what was learned before it, from none to all. `ham` and `spam` are how many lessons there were
-    when it was made, and `changes` how many had come and gone.
+    when it was made, `changes` how many had come and gone, and `pseudo` the λ of its evidence.
     """
 
     weights: dict[str, float] = field(
@@ -102,6 +102,7 @@ class Judgement:
     ham: int = 0
     spam: int = 0
     changes: int = 0
+    pseudo: float = PSEUDO
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -111,16 +112,18 @@ class Judgement:
         """A judgement from a note; the one to begin with if there is none that can be read."""
         try:
             made = json.loads(text) if text else {}
-            found = cls(**made | {"spam_scores": tuple(made.get("spam_scores", ()))})
+            if made:  # a note without λ is of an earlier version, and stale
+                made = {"pseudo": 0.0} | made | {"spam_scores": tuple(made["spam_scores"])}
+            found = cls(**made)
             return found if found.is_finite else cls()
-        except (AttributeError, TypeError, ValueError):  # written by another version
+        except (KeyError, TypeError, ValueError):  # written by another version
             return cls()
 
     @property
     def is_finite(self) -> bool:
         numbers = [*self.weights.values(), self.constant, self.ham_excess, self.ham_share]
         numbers += [self.spam_excess, self.spam_share, self.usual_new]
-        numbers += [*self.spam_scores, self.ham, self.spam, self.changes]
+        numbers += [*self.spam_scores, self.ham, self.spam, self.changes, self.pseudo]
         return bool(np.isfinite(numbers).all())
 
     def distance(self, totals: Totals) -> int:
@@ -132,9 +135,13 @@ class Judgement:
 
         A class that has come, or gone, is not to be overlooked beside a large one.
         """
-        return changes - self.changes > GROWTH * (self.ham + self.spam) or any(
-            abs(now - then) > GROWTH * then
-            for now, then in ((totals.ham, self.ham), (totals.spam, self.spam))
+        return (
+            self.pseudo != PSEUDO
+            or changes - self.changes > GROWTH * (self.ham + self.spam)
+            or any(
+                abs(now - then) > GROWTH * then
+                for now, then in ((totals.ham, self.ham), (totals.spam, self.spam))
+            )
         )
 
     def threshold(self, ham_loss: float = HAM_LOSS) -> float:

@@ -25,7 +25,7 @@ from genus.mail.store.lessons import Counts, Tokens
 from genus.mail.tokens import GROUPS, groups_of
 
 Array = NDArray[np.float64]
-PSEUDO = 0.03  # λ
+PSEUDO = 0.01  # λ
 SHRINK = 5.0  # tokens that say nothing, in every group
 BOUND = 2.0  # b
 

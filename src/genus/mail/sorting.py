@@ -1,4 +1,4 @@
-"""Spam, and what is unsure if asked for, out of a Maildir and into folders of their own."""
+"""Move spam, and unsure messages if asked for, out of a Maildir into folders of their own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from genus.mail.verdict import SPAM, UNSURE, Verdict
 
 @dataclass(frozen=True)
 class Sorted:
-    """What became of a message: what it is, and where it went if it was moved."""
+    """A message, its verdict, and where it was moved, if it was."""
 
     path: Path
     verdict: Verdict
@@ -33,11 +33,11 @@ def sort_maildir(
     dry_run: bool = False,
     missed: Missed | None = None,
 ) -> Iterator[Sorted]:
-    """Move what is spam, and what is unsure; folders are the Maildir's own (.Junk), or paths.
+    """Move spam and unsure messages; folders are the Maildir's own (.Junk), or paths.
 
-    A rename within a file system is atomic, and the name holds the flags (":2,S"). Names in
-    Maildirs are unique; should one be taken where it goes nevertheless, the message stays, and
-    `missed` is told, as of what cannot be read.
+    A rename within a file system is atomic, and the name holds the flags (":2,S"). If a file of
+    that name already exists, the message stays and `missed` is called, as for a message that
+    cannot be read.
     """
     folder = Path(maildir)
     if not is_maildir(folder):
@@ -55,18 +55,17 @@ def sort_maildir(
         place = target / path.parent.name / path.name
         moved = False
         with passing_over(path, missed):
-            if dry_run:
-                moved = is_free(path, place)
-            else:
-                make_maildir(target)
-                moved = move(path, place)
+            if is_free(path, place):
+                if not dry_run:
+                    make_maildir(target)
+                moved = dry_run or move(path, place)
         if not moved:
             continue
         yield Sorted(path, verdict, place)
 
 
 def folder_of(maildir: Path, name: str) -> Path:
-    """A folder of the Maildir by its name, or any by its path."""
+    """Return a folder of the Maildir by its name, or any folder by its path."""
     bare = name.rstrip(os.sep)
     if bare in ("cur", "new", "tmp", ".", "..", ""):
         raise ValueError(f"{name!r} is a part of the Maildir. Name a folder such as .Junk.")
@@ -77,7 +76,7 @@ def folder_of(maildir: Path, name: str) -> Path:
 
 
 def content(path: Path, missed: Missed | None) -> bytes | None:
-    """A message, or None if it has gone meanwhile, or was missed."""
+    """Return a message, or None if it no longer exists or cannot be read."""
     with passing_over(path, missed), suppress(FileNotFoundError), path.open("rb") as file:
         return file.read(MOST)
     return None
@@ -91,18 +90,21 @@ def make_maildir(folder: Path) -> None:
 
 
 def is_free(path: Path, place: Path) -> bool:
-    """Whether a file is still there and can be moved; an error if another has that name."""
+    """Return whether a file still exists; raise an error if it cannot be moved to `place`."""
     if not os.path.lexists(path):  # another run has moved it
         return False
     if os.path.lexists(place):
-        raise FileExistsError(f"{path} stays where it is: {place} is there already.")
+        raise FileExistsError(f"{path} stays where it is: {place} already exists.")
+    for folder in (path.parent, next(each for each in place.parents if os.path.lexists(each))):
+        if not folder.is_dir():
+            raise NotADirectoryError(f"{path} stays where it is: {folder} is not a folder.")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(f"{path} stays where it is: {folder} may not be written to.")
     return True
 
 
 def move(path: Path, place: Path) -> bool:
-    """Move a file unless that name is taken; whether it was still there."""
-    if not is_free(path, place):
-        return False
+    """Move a file to a place that is free; return whether it still existed."""
     try:
         os.rename(path, place)
     except FileNotFoundError:
@@ -117,7 +119,7 @@ def move(path: Path, place: Path) -> bool:
 
 
 def carry(path: Path, place: Path) -> bool:
-    """Move a file to another file system as mail is delivered: written apart, then renamed."""
+    """Move a file to another file system: write it to tmp there, then rename it."""
     apart = place.parent.parent / "tmp" / f"{secrets.token_hex(8)}.{place.name}"[:200]
     try:
         with path.open("rb") as source, apart.open("xb") as file:

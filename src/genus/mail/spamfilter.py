@@ -1,9 +1,9 @@
 """The filter: learn, forget, check. Learning adds counts, and forgetting subtracts them.
 
-What is learned of a message is a `Lesson`: hashes of its tokens, in a store. Counts are sums of
-lessons, so that a message is forgotten, corrected or made to count for less exactly, whatever was
-learned since. How far evidence is to be trusted is a `Judgement`, made of lessons that are judged
-by all others.
+A `Lesson` is what the filter keeps of a learned message: the hashes of its tokens, in a store.
+Counts are sums of lessons, so a message can be forgotten, corrected or given less weight exactly,
+whatever was learned since. A `Judgement` holds the weights and thresholds. They are fitted to the
+scores that lessons get from all other lessons.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from genus.mail.verdict import Verdict, label
 
 BATCH_SIZE = 1 << 24  # bytes of lessons in one transaction
 BATCH = 3000  # lessons in one transaction
-LOOKED_UP_TOGETHER = 1500  # messages
+LOOKED_UP_TOGETHER = 1200  # messages
 READ_TOGETHER, READ_SIZE = 200, 1 << 22  # messages that are in memory, and their bytes
 LEARNED, KNOWN, CORRECTED, RENEWED = "learned", "known", "corrected", "renewed"
 FORGOTTEN, UNKNOWN = "forgotten", "unknown"
@@ -82,9 +82,10 @@ class SpamFilter:
         create: bool = True,
         ham_loss: float | None = None,
     ) -> Self:
-        """A filter over the store of that name, with a site's below it: see `open_store`.
+        """Open the filter of a store, with a site's store below it: see `open_store`.
 
-        `ham_loss` is the share of ham that may be called spam; $GENUS_HAM_LOSS, else 0.001.
+        `ham_loss` is the share of ham that may be classified as spam: by default
+        $GENUS_HAM_LOSS, or 0.001.
         """
         return cls(open_store(store, site, create), accepted_loss(ham_loss))
 
@@ -92,7 +93,7 @@ class SpamFilter:
         self.store.close()
 
     def _require_version(self, noted: str | None) -> None:
-        """Refuse lessons whose tokens are not of this version."""
+        """Raise an error if the lessons have tokens of another version."""
         if noted not in (None, str(VERSION)):
             raise StoreError(
                 f"{self.store.name} was learned with tokens of version {noted}, and this genus has "
@@ -102,9 +103,10 @@ class SpamFilter:
     # Learning
 
     def learn(self, messages: Iterable[bytes], spam: bool) -> list[str]:
-        """Learn messages as spam or as ham: "learned", "known", "corrected" or "renewed" of each.
+        """Learn messages as spam or as ham, and return what happened to each.
 
-        A message that is known is not learned again; one that has faded counts in full again.
+        The outcome is "learned", "known", "corrected" or "renewed". A known message is not counted
+        twice; one that has faded counts in full again.
         """
         outcomes: list[str] = []
         with saying_what_was_done(outcomes):
@@ -116,7 +118,7 @@ class SpamFilter:
         return outcomes
 
     def forget(self, messages: Iterable[bytes]) -> list[str]:
-        """Undo what was learned of messages: "forgotten" or "unknown" of each."""
+        """Forget messages, and return "forgotten" or "unknown" for each."""
         outcomes: list[str] = []
         with saying_what_was_done(outcomes):
             for batch in batches(messages):
@@ -130,17 +132,17 @@ class SpamFilter:
         return outcomes
 
     def label(self, message: bytes) -> str | None:
-        """As what a message is learned now: "ham", "spam" or None."""
+        """Return the class as which a message is learned: "ham", "spam" or None."""
         known = self.store.find([digest(message)])
         return next((label(each.spam) for each in known.values()), None)
 
     def expire(
         self, half_life: float | None = None, keep: int | None = None, today: int | None = None
     ) -> tuple[int, int]:
-        """Let lessons count for half after each half-life, in days; how many fade and go.
+        """Halve the weight of lessons after each half-life, in days; return how many fade and go.
 
-        A lesson's weight is halved eight times, then it is forgotten. Of the rest, the newest
-        `keep` stay. Counts are again exactly the sums of what is left.
+        A lesson's weight is halved eight times, then the lesson is forgotten. Only the newest
+        `keep` of the others stay. Counts remain the exact sums of the lessons.
 
         A clock that is wrong for a day does little harm, whichever way. What fades by it counts
         again for what it should at the next run by a right one, because only the day decides. A
@@ -184,7 +186,7 @@ class SpamFilter:
         return faded, gone
 
     def _date(self, digests: Sequence[bytes], today: int) -> None:
-        """Let lessons of days yet to come be of today, if those are not the most."""
+        """Date lessons of future days as of today, unless most lessons are of such days."""
         totals = self.own.totals()
         if 2 * len(digests) >= totals.ham + totals.spam:
             return
@@ -195,7 +197,7 @@ class SpamFilter:
                 change.write([replace(each, day=today) for each in lessons])
 
     def _lessons(self, messages: Iterable[bytes], spam: bool) -> Iterator[Lesson]:
-        """What is to be learned of messages; those that are known need not be read again."""
+        """Yield the lessons of messages; a known message is not parsed again."""
         today = this_day()
         for batch in batches(messages, READ_TOGETHER, READ_SIZE):
             digests = [digest(raw) for raw in batch]
@@ -232,13 +234,13 @@ class SpamFilter:
 
     @property
     def own(self) -> Store:
-        """The store that is written to, of those that are read."""
+        """Return the store that is written to."""
         return self.store.layers[0]
 
     def _keep_bounds(self, keep: int | None = None) -> int:
-        """Forget the oldest lessons beyond so many; how many those were.
+        """Forget the oldest lessons beyond `keep`, and return how many that were.
 
-        The class that has more of them gives first, so that none is ever left without.
+        The larger class loses lessons first, so that neither class is ever lost.
         """
         keep = MOST_LESSONS if keep is None else keep
         gone = 0
@@ -262,7 +264,7 @@ class SpamFilter:
     # Judging
 
     def rejudge(self, anew: bool = False) -> None:
-        """Judge again how far evidence is to be trusted, if enough has changed since."""
+        """Fit weights and thresholds again if enough lessons have changed."""
         totals, changes = self.store.totals(), self.changes
         if not anew and not self.judgement.is_stale(totals, changes):
             return
@@ -289,15 +291,15 @@ class SpamFilter:
 
     @property
     def changes(self) -> int:
-        """How many lessons have come and gone; those that went count for ten."""
+        """Return the number of changes: 1 for each lesson that came, 10 for each that went."""
         return number_of(self.store.notes(CHANGES).get(CHANGES))
 
     @property
     def judgement(self) -> Judgement:
-        """How far evidence is to be trusted, as it was judged last.
+        """Return the weights and thresholds that were fitted last.
 
-        With a site's store below there are several judgements; the one holds that was made of a
-        number of lessons next to what there is now.
+        With a site's store below there are several judgements; the one applies whose number of
+        lessons is nearest to the present number.
         """
         noted, *below = [each.notes(NOTE).get(NOTE, "") for each in self.store.layers]
         if below:
@@ -313,15 +315,15 @@ class SpamFilter:
     # Checking
 
     def check(self, message: bytes) -> Verdict:
-        """ham, unsure or spam, and how probable that is."""
+        """Return the verdict on a message: ham, unsure or spam, and the probability of spam."""
         return next(self.check_many([message]))
 
     def check_many(self, messages: Iterable[bytes]) -> Iterator[Verdict]:
-        """What `check` says of each; tokens are looked up for many at once."""
+        """Yield the verdict on each message; tokens are looked up for many at once."""
         return (verdict for _, verdict in self.check_named((None, raw) for raw in messages))
 
     def check_named(self, messages: Iterable[tuple[T, bytes]]) -> Iterator[tuple[T, Verdict]]:
-        """The same for messages with names."""
+        """Yield the name and the verdict of each named message."""
         rules = rules_in(self.store)
         read = ((name, tokens_of(raw), rule_for(raw, rules)) for name, raw in messages)
         for batch in batches(read, LOOKED_UP_TOGETHER):
@@ -338,7 +340,7 @@ class SpamFilter:
                     yield name, verdict if rule is None else rule.decide(verdict)
 
     def why(self, message: bytes) -> Why:
-        """The evidence in a message, token by token, and where it stood."""
+        """Return the contribution of each token to the score, and where it is in the message."""
         why = evidence_in(message, self.store, self.judgement, self.ham_loss)
         rule = rule_for(message, rules_in(self.store))
         return why if rule is None else replace(why, verdict=rule.decide(why.verdict))
@@ -346,7 +348,7 @@ class SpamFilter:
 
 @contextmanager
 def saying_what_was_done(outcomes: list[str]) -> Iterator[None]:
-    """Of an error of the store, what became of the messages before: a batch is one transaction."""
+    """If the store fails, report what was already committed: a batch is one transaction."""
     try:
         yield
     except StoreError as error:
@@ -359,7 +361,7 @@ def saying_what_was_done(outcomes: list[str]) -> Iterator[None]:
 
 
 def unlearn(change: Change, lessons: Sequence[Lesson]) -> None:
-    """Forget lessons that are known: exactly undoes learning them."""
+    """Forget known lessons: undo exactly what learning them did."""
     if lessons:
         change.drop(lessons)
         shift(change, [], lessons)
@@ -371,12 +373,12 @@ def note_changes(change: Change, number: int) -> None:
 
 
 def number_of(note: str | None) -> int:
-    """A number that was noted; none if a damaged store has something else there."""
+    """Return the number in a note, or 0 if a damaged store holds something else there."""
     return int(note) if note and note.isdecimal() and len(note) < 19 else 0
 
 
 def surplus(totals: Totals, keep: int) -> dict[bool, int]:
-    """How many lessons of ham and of spam are beyond a bound, if the larger class gives first."""
+    """Return how many lessons of ham and of spam exceed `keep`; the larger class loses first."""
     beyond = max(totals.ham + totals.spam - keep, 0)
     ham = min(max(totals.ham - totals.spam, 0), beyond)
     spam = min(max(totals.spam - totals.ham, 0), beyond)
@@ -385,7 +387,7 @@ def surplus(totals: Totals, keep: int) -> dict[bool, int]:
 
 
 def fade(change: Change, lessons: Sequence[Lesson], halvings: int) -> None:
-    """Let lessons that are known count for less."""
+    """Give known lessons less weight."""
     change.fade(lessons, halvings)
     shift(change, [replace(each, halvings=halvings) for each in lessons], lessons)
 
@@ -398,7 +400,7 @@ def shift(change: Change, more: Sequence[Lesson], less: Sequence[Lesson]) -> Non
 
 
 def no_more_than(tokens: int, lessons: Sequence[Lesson]) -> Sequence[Lesson]:
-    """The first lessons that hold no more than so many tokens together."""
+    """Return the first lessons whose tokens together do not exceed a number."""
     sizes = np.cumsum([len(each.tokens) for each in lessons])
     return lessons[: int(np.searchsorted(sizes, tokens, side="right"))]
 
@@ -406,7 +408,7 @@ def no_more_than(tokens: int, lessons: Sequence[Lesson]) -> Sequence[Lesson]:
 def batches(
     items: Iterable[T], most: int | None = None, most_bytes: int | None = None
 ) -> Iterator[list[T]]:
-    """Some items at a time, BATCH unless it is said; messages and lessons of not too many bytes."""
+    """Yield items in batches of at most `most` (BATCH) items and about `most_bytes` bytes."""
     most, most_bytes = most or BATCH, most_bytes or BATCH_SIZE
     batch: list[T] = []
     size = 0
@@ -422,7 +424,7 @@ def batches(
 
 
 def accepted_loss(given: float | None) -> float:
-    """The share of ham that may be lost, as it is given or set."""
+    """Return the accepted loss of ham: the argument, $GENUS_HAM_LOSS or the default."""
     text = os.environ.get("GENUS_HAM_LOSS") if given is None else str(given)
     if not text:
         return HAM_LOSS
@@ -439,5 +441,5 @@ def accepted_loss(given: float | None) -> float:
 
 
 def this_day() -> int:
-    """Days since 1970."""
+    """Return the days since 1970."""
     return int(time.time()) // SECONDS_A_DAY

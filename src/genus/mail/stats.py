@@ -1,4 +1,4 @@
-"""What a filter knows, in a few lines."""
+"""A summary of a filter: its lessons, thresholds and weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LITTLE = 0.3  # the share of spam that is worth a filter
 
 
 def numbers_of(spam_filter: SpamFilter) -> dict[str, object]:
-    """The same as numbers, for programs; what is not yet known is None."""
+    """Return the summary as numbers, for programs; unknown values are None."""
     store, judgement = spam_filter.store, spam_filter.judgement
     totals = store.totals()
     ham, spam = totals.weights
@@ -37,7 +37,7 @@ def numbers_of(spam_filter: SpamFilter) -> dict[str, object]:
 
 
 def stats_of(spam_filter: SpamFilter) -> str:
-    """Lines to read: where, how much, how sure, how large."""
+    """Return the summary as lines of text."""
     store, judgement = spam_filter.store, spam_filter.judgement
     totals = store.totals()
     ham, spam = totals.weights
@@ -67,7 +67,7 @@ def stats_of(spam_filter: SpamFilter) -> str:
 
 
 def advice(spam_filter: SpamFilter) -> list[str]:
-    """Say what keeps the filter from working well, and what to do about it."""
+    """Return sentences on what keeps the filter from working well, and what to do about it."""
     judgement, totals = spam_filter.judgement, spam_filter.store.totals()
     number = dict(zip((HAM, SPAM), totals.weights, strict=True))
     scarce, other = sorted((HAM, SPAM), key=lambda name: number[name])
@@ -87,7 +87,7 @@ def advice(spam_filter: SpamFilter) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """A share that is an estimate, in two digits.
+    """Format an estimated share with two digits.
 
     >>> percent(0.00123), percent(1e-9)
     ('about 0.12 %', 'less than 0.001 %')
@@ -96,5 +96,5 @@ def percent(share: float) -> str:
 
 
 def faded(messages: int, weight: float) -> str:
-    """That old ones count for less, if some do."""
+    """Return the total weight as text if some messages have faded, or nothing."""
     return "" if weight == messages else f", which count for {weight:,.1f}"

@@ -1,4 +1,4 @@
-"""What the filter says of a message."""
+"""The verdict on a message."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ NEW = "It would be spam, but more of it is new to the filter than of most mail t
 
 @dataclass(frozen=True)
 class Verdict:
-    """ham, unsure or spam; how probable spam is, and the log-odds, which never saturate.
+    """ham, unsure or spam, with the probability and the log-odds of spam.
 
-    `reason` says why the answer is what it is when that is not for what the message says; `rule`
-    is "allow" or "block" if a rule decided.
+    `reason` explains a verdict that does not follow from the score alone. `rule` is "allow" or
+    "block" if a rule decided.
     """
 
     verdict: str
@@ -25,7 +25,7 @@ class Verdict:
     rule: str = ""
 
     def line(self, path: str) -> str:
-        """As a line of JSON."""
+        """Return the verdict as a line of JSON."""
         told = {
             "path": path,
             "verdict": self.verdict,
@@ -36,10 +36,10 @@ class Verdict:
 
 
 def label(spam: bool) -> str:
-    """The name of a class."""
+    """Return the name of a class."""
     return SPAM if spam else HAM
 
 
 def printable(text: str) -> str:
-    """A text as it can be shown: a terminal would obey control characters."""
+    """Replace characters that a terminal would interpret as control codes."""
     return "".join(c if c.isprintable() else "·" for c in text)

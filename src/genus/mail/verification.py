@@ -1,7 +1,7 @@
-"""Whether a store holds what was learned, and how to make it so again.
+"""Verify and repair stores.
 
-Counts are sums of lessons. So whatever happened to them can be found by adding up the lessons
-again, and mended by the same sums, to the last bit.
+Counts are sums of lessons. So damaged counts are found by adding up the lessons again, and repaired
+exactly by the same sums.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Repaired:
 
 
 def faults_in(store: Store) -> list[str]:
-    """What is wrong with a store, in sentences; none of a store that is sound."""
+    """Return a sentence for each fault of a store; an empty list if there is none."""
     try:
         found = store.faults()[:SHOWN]
         totals, (tokens, counts) = recounted(store.oldest(EVER))
@@ -57,7 +57,7 @@ def faults_in(store: Store) -> list[str]:
 
 
 def recounted(lessons: Iterator[Lesson]) -> tuple[Totals, tuple[Tokens, Counts]]:
-    """What lessons sum up to: totals, tokens and counts."""
+    """Add up lessons: return their totals, tokens and counts."""
     totals = Totals()
     tokens, counts = np.zeros(0, np.uint32), np.zeros((0, 2), np.int64)
     for batch in batches(lessons):
@@ -77,7 +77,7 @@ def recounted(lessons: Iterator[Lesson]) -> tuple[Totals, tuple[Tokens, Counts]]
 
 
 def repair(store: Store) -> Repaired:
-    """Make a store anew from the lessons that can be read."""
+    """Rebuild a store from the lessons that can be read."""
     if isinstance(store, SQLiteStore):
         return rewritten(store)
     if not isinstance(store, PostgresStore):

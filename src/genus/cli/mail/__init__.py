@@ -23,11 +23,11 @@ from genus.cli.mail.why import why
 
 @click.group(cls=Commands)
 def mail() -> None:
-    """Learn what is spam, and sort mail by it.
+    """Filter spam: learn from mail, and classify new mail.
 
-    PATH is a message, an mbox, a Maildir, an MH folder, a folder of messages, or - for stdin.
-    Of an mbox, PATH#2 is the second message. What is learned is kept in a store: counts and
-    hashes, no text.
+    PATH is a message, an mbox, a Maildir, an MH folder, a folder of messages, or - for one
+    message in stdin. PATH#2 is the second message of an mbox. A store keeps what the filter has
+    learned: counts and hashes, no text.
 
     \b
     Example:
@@ -35,8 +35,8 @@ def mail() -> None:
       genus mail check message.eml
       genus mail sort ~/Maildir --junk .Junk
     """
-    # Mail servers limit the address space, of which every thread of OpenBLAS takes some even if it
-    # has nothing to do; where it cannot, it tries for ever.
+    # Mail servers limit the address space. Each thread of OpenBLAS allocates some of it, even if it
+    # is idle, and retries for ever if it cannot.
     if "numpy" not in sys.modules:
         for variable in ("OPENBLAS_NUM_THREADS", "GENUS_THREADS"):
             os.environ.setdefault(variable, "1")

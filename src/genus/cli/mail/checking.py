@@ -15,7 +15,7 @@ CODES = {"spam": SPAM, "ham": HAM, "unsure": UNSURE}
 
 @click.command(cls=UsageIsAnError)
 @options.paths
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON for each message.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each message.")
 @options.store
 @options.site
 @options.ham_loss
@@ -28,14 +28,13 @@ def check(
     site: str | None,
     ham_loss: float | None,
 ) -> None:
-    """Say of messages whether they are spam.
+    """Classify messages as ham, spam or unsure.
 
-    Each is ham or spam, or it is unsure. Without PATH the message is read from stdin. The score
-    is the logarithm of the odds of spam.
+    Without PATH the message is read from stdin. The score is the logarithm of the odds of spam.
 
     \b
-    Exit codes, of the last message if there are many:
-      0 spam   1 ham   2 unsure   3 error: also if any of them could not be read
+    Exit codes (of the last message, if there are several):
+      0 spam   1 ham   2 unsure   3 error, also if any message could not be read
 
     \b
     Examples:
@@ -72,7 +71,7 @@ def check(
 
 
 def six_digits(probability: float) -> str:
-    """In a column of its own; never 0 or 1."""
+    """Format a probability for a column; it is never shown as 0 or 1."""
     from genus.mail.marking import shown
 
     text = shown(probability)

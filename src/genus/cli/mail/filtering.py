@@ -18,11 +18,11 @@ NOT_PASSED_ON = 1
 def filter_message(
     ctx: click.Context, store: str | None, site: str | None, ham_loss: float | None
 ) -> None:
-    """Mark a message on its way to stdout.
+    """Copy a message from stdin to stdout, with its verdict in a header.
 
-    A header is added: X-Genus: spam; probability=0.998; score=6.21. Any that was there before is
-    removed. On whatever error the message passes as it came, and the error is said on stderr: no
-    mail is lost. The exit code is 0 if the message was passed on, and else it is not.
+    The header is X-Genus: spam; probability=0.998; score=6.21. It replaces any X-Genus header that
+    the message already has. If anything fails, the message passes unchanged and the error goes to
+    stderr, so no mail is lost. The exit code is 0 if the message was written to stdout.
 
     \b
     Example:

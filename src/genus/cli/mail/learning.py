@@ -36,8 +36,12 @@ class TakesSeveral(click.Command):
 
 
 @click.command(cls=TakesSeveral)
-@click.option("--spam", cls=Several, multiple=True, type=File("PATH…"), help="Mail that is spam.")
-@click.option("--ham", cls=Several, multiple=True, type=File("PATH…"), help="Mail that is not.")
+@click.option(
+    "--spam", cls=Several, multiple=True, type=File("PATH…"), help="Learn this mail as spam."
+)
+@click.option(
+    "--ham", cls=Several, multiple=True, type=File("PATH…"), help="Learn this mail as ham."
+)
 @options.store
 @options.site
 @click.pass_context
@@ -48,10 +52,10 @@ def learn(
     store: str | None,
     site: str | None,
 ) -> None:
-    """Learn from spam, and from mail that is not.
+    """Learn messages as spam or as ham (mail that is not spam).
 
-    A message that is known is not learned again, unless it has faded; one that is known as the
-    other class is corrected. Whatever is learned can be forgotten.
+    A message that was learned before is not counted twice. If it has faded, it counts in full
+    again; if it was learned as the other class, it is corrected. `genus mail forget` undoes it.
 
     \b
     Examples:
@@ -92,7 +96,7 @@ def learn(
 @options.site
 @click.pass_context
 def forget(ctx: click.Context, paths: tuple[str, ...], store: str | None, site: str | None) -> None:
-    """Forget messages: exactly undoes learning them.
+    """Forget messages: undo exactly what learning them did.
 
     \b
     Example:
@@ -121,14 +125,14 @@ def raws(paths: Iterable[str], missed: Missed) -> Iterator[bytes]:
 
 
 def passing(what: str, messages: Iterator[bytes]) -> Iterator[bytes]:
-    """The messages, with a count of them on a terminal."""
+    """Yield the messages, and show their number on a terminal."""
     from genus.cli.progress import passing as counted
 
     return counted(what, messages, " messages")
 
 
 def told(outcomes: list[str], kinds: tuple[str, ...]) -> str:
-    """3 learned, 1 already known, 1 corrected: what happened, by its number."""
+    """Return the number of messages of each outcome: 3 learned, 1 already known, 1 corrected."""
     number = Counter(outcomes)
     names = {"known": "already known", "unknown": "not known"}
     return ", ".join(f"{number[kind]:,} {names.get(kind, kind)}" for kind in kinds)

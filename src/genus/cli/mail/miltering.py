@@ -16,13 +16,13 @@ from genus.cli.mail import options, servers
 @click.option(
     "--users",
     type=File("FOLDER"),
-    help="Ask the store of the recipient there, if he is the only one and has one.",
+    help="If a message has one recipient, use his own store in this folder, if there is one.",
 )
 @servers.limits(
-    size="Read no more of a message.",
-    clients="How many connections each process serves at once; others wait.",
+    size="Read at most so many bytes of a message.",
+    clients="Serve at most so many connections at once in each process; others wait.",
     timeout=600,
-    waiting="Hang up on a mail server that says nothing for so long.",
+    waiting="Close the connection to a mail server that is silent for so long.",
 )
 @servers.logging
 @options.store
@@ -46,14 +46,14 @@ def milter(
     site: str | None,
     ham_loss: float | None,
 ) -> None:
-    """Mark mail for Postfix or Sendmail before they accept it.
+    """Add verdicts to mail for Postfix or Sendmail before they accept it.
 
-    A header is added: X-Genus: spam; probability=0.998; score=6.21. Any that was there before is
-    removed. On whatever error the message passes as it came. No mail is rejected: file it by the
-    header.
+    The header is X-Genus: spam; probability=0.998; score=6.21. It replaces any X-Genus header that
+    the message already has. If anything fails, the message passes unchanged. No mail is rejected;
+    let Sieve or the mail program file it by the header.
 
-    One line is logged on stderr for each message. SIGTERM and Ctrl-C end it when what has begun
-    is done; SIGHUP opens the stores again.
+    The milter logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
+    messages in progress; SIGHUP opens the stores again.
 
     \b
     Examples:

@@ -9,25 +9,25 @@ from genus.cli.arguments import File
 store = click.option(
     "--store",
     type=File("STORE"),
-    help="What was learned: a file, or postgresql://…?owner=NAME."
-    "  [default: $GENUS_HOME/mail.sqlite, or the same in the user's data folder]",
+    help="Where lessons are kept: a file, or postgresql://…?owner=NAME."
+    "  [default: mail.sqlite in $GENUS_HOME, or in the user's data folder]",
 )
 site = click.option(
     "--site",
     type=File("STORE"),
-    help="A store that many share; its counts are added, never changed.",
+    help="A shared store. Its counts are added to your own; it is never changed.",
 )
 ham_loss = click.option(
     "--ham-loss",
     type=click.FloatRange(1e-6, 0.5),
     metavar="SHARE",
-    help="How much ham may be called spam.  [default: $GENUS_HAM_LOSS, or 0.001]",
+    help="The share of ham that may be classified as spam.  [default: $GENUS_HAM_LOSS, or 0.001]",
 )
 paths = click.argument("paths", nargs=-1, type=File("PATH"))
 
 
 def host_and_port(given: str) -> tuple[str, int | None] | None:
-    """HOST or HOST:PORT, with an address of IPv6 in brackets; None if it is neither.
+    """Parse HOST or HOST:PORT, with IPv6 addresses in brackets; return None for anything else.
 
     >>> host_and_port("[::1]:783"), host_and_port("::1"), host_and_port("a:b")
     (('::1', 783), ('::1', None), None)

@@ -7,7 +7,7 @@ import click
 from genus.cli.mail import options
 
 senders = click.argument("senders", nargs=-1, required=True, metavar="SENDER...")
-remove = click.option("--remove", is_flag=True, help="Remove the rule for a sender.")
+remove = click.option("--remove", is_flag=True, help="Remove the rule for each sender.")
 
 
 @click.command()
@@ -15,10 +15,10 @@ remove = click.option("--remove", is_flag=True, help="Remove the rule for a send
 @remove
 @options.store
 def allow(senders: tuple[str, ...], remove: bool, store: str | None) -> None:
-    """Call mail of a sender ham, whatever it says.
+    """Always classify mail from a sender as ham.
 
-    SENDER is an address, or a domain with all that is below it. A sender whose own domain disowns
-    a message is not allowed: see `Authentication-Results` on the page about mail.
+    SENDER is an address, or a domain with its subdomains. The rule does not apply to a message
+    that fails DMARC; see `Authentication-Results` in the documentation of mail.
 
     \b
     Examples:
@@ -33,9 +33,9 @@ def allow(senders: tuple[str, ...], remove: bool, store: str | None) -> None:
 @remove
 @options.store
 def block(senders: tuple[str, ...], remove: bool, store: str | None) -> None:
-    """Call mail of a sender spam, whatever it says.
+    """Always classify mail from a sender as spam.
 
-    SENDER is an address, or a domain with all that is below it.
+    SENDER is an address, or a domain with its subdomains.
 
     \b
     Example:
@@ -48,7 +48,7 @@ def block(senders: tuple[str, ...], remove: bool, store: str | None) -> None:
 @options.store
 @options.site
 def rules(store: str | None, site: str | None) -> None:
-    """List senders that are allowed or blocked.
+    """List the senders that are allowed or blocked.
 
     \b
     Example:

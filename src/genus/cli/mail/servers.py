@@ -58,25 +58,25 @@ def listening(command: F) -> F:
         click.option(
             "--user",
             metavar="NAME",
-            help="Become this user once the sockets are open, if started as root.",
+            help="If started as root, switch to this user when the sockets are open.",
         ),
         click.option(
             "--workers",
             type=click.IntRange(1, 256),
             metavar="N",
-            help="How many processes.  [default: one for each core]",
+            help="The number of processes.  [default: one for each core]",
         ),
         click.option(
             "--allow-remote",
             is_flag=True,
-            help="Listen also where other machines can connect from.",
+            help="Accept connections from other machines, too.",
         ),
         click.option(
             "--mode",
             type=Mode(),
             default="600",
             show_default=True,
-            help="Who may use the Unix socket.",
+            help="The permissions of the Unix socket.",
         ),
         click.option("--socket", "path", type=File("PATH"), help="Listen on a Unix socket."),
     ):
@@ -126,7 +126,7 @@ def logging(command: F) -> F:
         click.option(
             "--metrics",
             type=Address(),
-            help="Answer Prometheus there: http://HOST:PORT/metrics.",
+            help="Serve metrics for Prometheus at http://HOST:PORT/metrics.",
         ),
         click.option("--no-log", is_flag=True, help="Log errors only."),
         click.option("--log-json", is_flag=True, help="Log each message as a line of JSON."),

@@ -28,12 +28,12 @@ PORT = 783
     "--trust",
     multiple=True,
     metavar="NAME",
-    help="With --users: let this user act for others, as a mail server must. Repeatable.",
+    help="With --users: let this user act for other users, as a mail server must. Repeatable.",
 )
 @click.option(
     "--secret-file",
     type=File("FILE"),
-    help="A file whose first line is a secret: who says it may act for others, also by TCP.",
+    help="A file whose first line is a secret. Clients that send it may act for any user.",
 )
 @click.option(
     "--most-users",
@@ -41,20 +41,20 @@ PORT = 783
     default=10_000,
     show_default=True,
     metavar="N",
-    help="With --users: make no more stores than these.",
+    help="With --users: create at most so many stores.",
 )
 @click.option(
     "--rate",
     type=click.IntRange(1),
     metavar="N",
-    help="Answer so many requests a minute of one peer that is not trusted."
+    help="Answer at most so many requests a minute from a peer that is not trusted."
     "  [default: 600 with --users, else no bound]",
 )
 @servers.limits(
-    size="Refuse messages that are larger.",
-    clients="How many clients each process serves at once; the slowest make room for others.",
+    size="Refuse larger messages.",
+    clients="Serve at most so many clients at once in each process; then drop the slowest.",
     timeout=60,
-    waiting="How long a request may take to come in, and an answer to go out.",
+    waiting="Allow so long for a request to arrive, and for its answer to be read.",
 )
 @servers.logging
 @options.store
@@ -82,18 +82,18 @@ def serve(
     site: str | None,
     ham_loss: float | None,
 ) -> None:
-    """Answer genus-client and spamc, as SpamAssassin does.
+    """Answer genus-client and spamc, with the protocol of SpamAssassin's spamd.
 
-    spamc -c, -R, -y, -L spam, -L ham and -L forget work, and so does Exim's spam condition. 5
-    points are spam, as SpamAssassin's users know it. PROCESS adds X-Genus and X-Spam- headers.
-    Only this machine is served unless --allow-remote is given.
+    spamc -c, -R, -y, -L spam, -L ham and -L forget work, and so does Exim's spam condition. A
+    message with 5 points or more is spam, as in SpamAssassin. PROCESS adds X-Genus and X-Spam-
+    headers. The server accepts connections from this machine only, unless --allow-remote is given.
 
-    With --users, a peer on the Unix socket acts for its own user alone, unless it is root or
-    trusted; by TCP a peer that does not know the secret gets the site's answers, and teaches
-    nothing. Started as root, the server becomes another user (--user) or refuses to start.
+    With --users, a peer on the Unix socket can act only for its own user, unless it is root or
+    trusted. A TCP peer that does not know the secret gets verdicts from the site's store, and
+    cannot teach. Started as root, the server switches to another user (--user) or refuses to start.
 
-    One line is logged on stderr for each message. SIGTERM and Ctrl-C end it when what has begun
-    is done; SIGHUP opens the stores again. Sockets that systemd hands over are used.
+    The server logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
+    requests in progress; SIGHUP opens the stores again. It uses sockets that systemd passes to it.
 
     \b
     Examples:

@@ -16,12 +16,12 @@ from genus.cli.mail.unreadable import Missed
     default=".Junk",
     show_default=True,
     metavar="FOLDER",
-    help="Where spam goes: a folder of the Maildir, or the path of another. Made if missing.",
+    help="Move spam to this folder of the Maildir, or to this path. Created if missing.",
 )
 @click.option(
-    "--unsure", metavar="FOLDER", help="Where what is unsure goes; else it stays where it is."
+    "--unsure", metavar="FOLDER", help="Move unsure messages to this folder. By default they stay."
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be moved, and move nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be moved, and move nothing.")
 @options.store
 @options.site
 @options.ham_loss
@@ -38,8 +38,8 @@ def sort(
 ) -> None:
     """Move spam from a Maildir into its Junk folder.
 
-    Each file is moved by renaming it, so that a message is in one folder or in the other; its
-    flags stay. Paths of what was moved go to stdout.
+    Files are moved by renaming them, so a message is always in exactly one folder and keeps its
+    flags. The paths of moved messages go to stdout.
 
     \b
     Example:

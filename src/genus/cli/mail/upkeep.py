@@ -11,14 +11,12 @@ from genus.cli.mail import options
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
 @options.store
 @options.site
 @options.ham_loss
 def stats(as_json: bool, store: str | None, site: str | None, ham_loss: float | None) -> None:
-    """Say what the store knows.
-
-    How many messages, how far evidence is trusted, and how large the store is.
+    """Summarise the store: its messages, thresholds, weights and size.
 
     \b
     Examples:
@@ -42,10 +40,10 @@ def stats(as_json: bool, store: str | None, site: str | None, ham_loss: float | 
 @click.command()
 @options.store
 def verify(store: str | None) -> None:
-    """Look whether the store is sound.
+    """Check that the store is undamaged.
 
-    All lessons are added up again and compared with the counts, and each row with its checksum.
-    The exit code is 1 if anything is wrong.
+    All lessons are added up again and compared with the counts, and every row is compared with its
+    checksum. The exit code is 1 if anything is wrong.
 
     \b
     Example:
@@ -71,10 +69,10 @@ def verify(store: str | None) -> None:
 @click.command()
 @options.store
 def repair(store: str | None) -> None:
-    """Write the store anew from the lessons that can be read.
+    """Rebuild the store from the lessons that can be read.
 
-    Counts are again the exact sums of the lessons that are left. A damaged file is kept beside the
-    store, as NAME.damaged; in PostgreSQL the lessons that cannot be read are removed.
+    Afterwards the counts are the exact sums of the remaining lessons. The damaged file is kept
+    beside the store, as NAME.damaged. In PostgreSQL, unreadable lessons are removed.
 
     \b
     Example:
@@ -97,18 +95,21 @@ def repair(store: str | None) -> None:
     "--half-life",
     type=click.FloatRange(1, 36_500),
     metavar="DAYS",
-    help="Let a message count for half after so many days; after nine times as many it "
-    "is forgotten.",
+    help="Halve the weight of a message after each DAYS days; forget it after nine times as many.",
 )
 @click.option(
-    "--keep", type=click.IntRange(0), metavar="N", help="Forget the oldest messages beyond so many."
+    "--keep",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Keep at most N messages; forget the oldest.",
 )
 @options.store
 @options.site
 def expire(half_life: float | None, keep: int | None, store: str | None, site: str | None) -> None:
-    """Let old evidence fade, and forget the oldest.
+    """Let old messages count for less, and forget the oldest.
 
-    Run it once a day, say. What is left is exactly what learning with those weights would give.
+    Run it once a day, for example. The counts are then exactly those of learning the remaining
+    messages with their new weights.
 
     \b
     Example:
@@ -134,11 +135,10 @@ def expire(half_life: float | None, keep: int | None, store: str | None, site: s
 @click.argument("dump", type=File("DUMP"), default="-")
 @options.store
 def import_bogofilter(dump: str, store: str | None) -> None:
-    """Take over the word list of bogofilter.
+    """Import the word list of bogofilter.
 
-    DUMP is what `bogoutil -d ~/.bogofilter/wordlist.db` prints, or - for stdin. Its words are
-    counted as evidence of their own until enough messages are learned; importing again replaces
-    what was imported before.
+    DUMP is the output of `bogoutil -d ~/.bogofilter/wordlist.db`, or - for stdin. Its counts are
+    added to those of learned messages. A second import replaces the first.
 
     \b
     Example:

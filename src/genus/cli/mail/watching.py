@@ -36,12 +36,12 @@ class Server(click.ParamType[tuple[str, int | None]]):
 
 
 @click.command()
-@click.option("--imap", "server", type=Server(), required=True, help="The server.")
-@click.option("--user", required=True, metavar="NAME", help="Whose mail.")
-@click.option("--password-file", type=File("FILE"), help="A file with the password as first line.")
+@click.option("--imap", "server", type=Server(), required=True, help="The IMAP server.")
+@click.option("--user", required=True, metavar="NAME", help="The user to log in as.")
+@click.option("--password-file", type=File("FILE"), help="A file whose first line is the password.")
 @click.option("--password-command", metavar="CMD", help="A command that prints the password.")
 @click.option(
-    "--oauth-token-command", metavar="CMD", help="A command that prints a token of OAuth 2."
+    "--oauth-token-command", metavar="CMD", help="A command that prints an OAuth 2 token."
 )
 @click.option("--tls", "security", flag_value="tls", help="Encrypt; port 993. The default.")
 @click.option(
@@ -53,16 +53,18 @@ class Server(click.ParamType[tuple[str, int | None]]):
     flag_value="plain",
     help="Do not encrypt; port 143. The default on loopback ports other than 993.",
 )
-@click.option("--inbox", default="INBOX", show_default=True, metavar="FOLDER", help="What to sort.")
+@click.option(
+    "--inbox", default="INBOX", show_default=True, metavar="FOLDER", help="Sort this folder."
+)
 @click.option(
     "--junk",
     metavar="FOLDER",
-    help="Where spam goes; made if missing.  [default: the server's own, or one named so]",
+    help="Move spam here; created if missing.  [default: the server's, or one named so]",
 )
 @click.option(
     "--trash",
     metavar="FOLDER",
-    help="What goes there teaches nothing.  [default: the server's own, and those named so]",
+    help="Do not learn from mail moved here.  [default: the server's, and those named so]",
 )
 @click.option(
     "--every",
@@ -70,11 +72,13 @@ class Server(click.ParamType[tuple[str, int | None]]):
     default=120,
     show_default=True,
     metavar="SECONDS",
-    help="How often to look into folders that the server does not tell of.",
+    help="How often to check folders for which the server sends no notifications.",
 )
-@click.option("--all", "all_mail", is_flag=True, help="Sort also what is in the inbox already.")
-@click.option("--once", is_flag=True, help="Do what there is to do, then stop.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option(
+    "--all", "all_mail", is_flag=True, help="Sort mail that is already in the inbox, too."
+)
+@click.option("--once", is_flag=True, help="Process the mail that is there, then stop.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and do nothing.")
 @click.option("--no-learn", is_flag=True, help="Do not learn at all.")
 @click.option(
     "--inbox-days",
@@ -82,9 +86,9 @@ class Server(click.ParamType[tuple[str, int | None]]):
     default=3,
     show_default=True,
     metavar="DAYS",
-    help="Learn read mail as ham that has stayed in the inbox for so long.",
+    help="Learn mail as ham if it was read and has stayed in the inbox for so long.",
 )
-@click.option("--no-learn-inbox", is_flag=True, help="Learn only from what is moved.")
+@click.option("--no-learn-inbox", is_flag=True, help="Learn only from mail that the user moves.")
 @options.store
 @options.site
 @options.ham_loss
@@ -109,19 +113,18 @@ def watch(
     site: str | None,
     ham_loss: float | None,
 ) -> None:
-    """Keep an IMAP account free of spam.
+    """Move new spam of an IMAP account into Junk, and learn from what the user moves.
 
-    Puts spam into Junk as it comes, and learns from what the user moves.
+    When the user moves a message into Junk, it is learned as spam; when he moves one out of Junk,
+    it is learned as ham once it has been read. Messages that are moved into Trash, or by this
+    command, are not learned. Mail that was read and has stayed in the inbox for three days is
+    learned as ham: at most 2 messages for each known message of spam, and 100 more.
+    --no-learn-inbox switches that off. Mail that arrives while the command is not running is
+    sorted when it starts again. Mail from before its first start is left alone, unless --all is
+    given.
 
-    A message moved into Junk is learned as spam, one moved out of it as ham, once it has been
-    read. What is moved into Trash teaches nothing, nor does what this command itself has moved.
-    Read mail that has stayed in the inbox for three days is learned as ham, at most 2 for each
-    message of spam that is known and 100 more; --no-learn-inbox switches that off.
-    Mail that comes while it does not run is sorted when it starts again; mail from before its
-    first start is left alone, unless --all is given.
-
-    The password comes from --password-file, --password-command or $GENUS_IMAP_PASSWORD. What is
-    done is said on stderr. Ctrl-C and SIGTERM end it, with exit code 0.
+    The password comes from --password-file, --password-command or $GENUS_IMAP_PASSWORD. The
+    command reports what it does on stderr. Ctrl-C and SIGTERM end it, with exit code 0.
 
     \b
     Examples:

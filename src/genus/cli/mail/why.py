@@ -16,7 +16,7 @@ from genus.cli.mail import options
     type=click.IntRange(1),
     default=20,
     show_default=True,
-    help="How many pieces of evidence to show.",
+    help="The number of tokens to show.",
 )
 @options.store
 @options.site
@@ -24,9 +24,9 @@ from genus.cli.mail import options
 def why(
     path: str, number: int, store: str | None, site: str | None, ham_loss: float | None
 ) -> None:
-    """Say why a message is spam, or is not.
+    """Explain the verdict on a message.
 
-    Lists the evidence, word by word, with where in the message it stood.
+    Lists the tokens that contribute most to the score, and where in the message they are.
 
     \b
     Example:

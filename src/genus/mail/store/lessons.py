@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,25 +89,23 @@ def sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts]:
 
 def sums_in_parts(lessons: Sequence[Lesson], sign: int = 1) -> Iterator[tuple[Tokens, Counts]]:
     """Yield `sums` for one range of tokens after another, which takes less memory."""
-    parts = 1 + sum(len(each.tokens) for each in lessons) // SUMMED
-    if parts == 1:
-        yield sums(lessons, sign)
-        return
+    tokens, by = [each.tokens for each in lessons], changes_of(lessons, sign)
+    parts = 1 + sum(map(len, tokens)) // SUMMED
     bounds = (np.arange(1, parts) * (1 << 32) // parts).astype(np.uint32)
-    cuts = [[0, *each.tokens.searchsorted(bounds), len(each.tokens)] for each in lessons]
+    cuts = [[0, *each.searchsorted(bounds).tolist(), len(each)] for each in tokens]
     for part in range(parts):
-        yield sums(
-            [
-                replace(each, tokens=each.tokens[at[part] : at[part + 1]])
-                for each, at in zip(lessons, cuts, strict=True)
-            ],
-            sign,
-        )
+        some = [each[at[part] : at[part + 1]] for each, at in zip(tokens, cuts, strict=True)]
+        yield sum_lessons(some, by)[:2]
 
 
 def placed_sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts, Tokens]:
     """Return `sums`, and the place of each token of each lesson among the distinct tokens."""
+    return sum_lessons([each.tokens for each in lessons], changes_of(lessons, sign))
+
+
+def changes_of(lessons: Sequence[Lesson], sign: int) -> Counts:
+    """Return by how much each lesson changes the counts of ham and spam of its tokens, (m, 2)."""
     by = np.zeros((len(lessons), 2), np.int64)
-    for row, each in zip(by, lessons, strict=True):
-        row[int(each.spam)] = sign * each.counts_for
-    return sum_lessons([each.tokens for each in lessons], by)
+    spam = np.array([each.spam for each in lessons], np.intp)
+    by[np.arange(len(lessons)), spam] = [sign * each.counts_for for each in lessons]
+    return by

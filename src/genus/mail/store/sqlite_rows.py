@@ -140,7 +140,10 @@ class SQLiteChange:
     def _empty(self, pack: int, places: set[int]) -> None:
         """Remove lessons from a pack; the places of the others stay."""
         query = "SELECT lessons, content FROM packs WHERE number = ?"
-        number, content = self._connection.execute(query, (pack,)).fetchone()
+        row = self._connection.execute(query, (pack,)).fetchone()
+        if row is None:
+            raise NoLesson("the tokens of a lesson are missing")
+        number, content = whole(row[0]), row[1]
         if number == len(places):
             self._connection.execute("DELETE FROM packs WHERE number = ?", (pack,))
             return
