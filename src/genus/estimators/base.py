@@ -54,6 +54,8 @@ from genus.table import Source, TableError, open_table
 from genus.table.read.opening import is_table, names_table
 from genus.table.read.sources import repeated_in
 
+PLAIN = (str, int, float, type(None))  # parameters that nothing can change
+
 
 class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The base class: models p(x|y) and p(y) by counting, and predicts by Bayes' rule."""
@@ -253,7 +255,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             if fresh and like is not None:
                 self._start_over(like)
             counted = self._read(X, y, sample_weight, how, first=first)
-            model = counted if fresh else self._with_current_options(self.model_)
+            model = counted if fresh else self._current()
             if classes is not None:
                 model = self._declare(model, announced(classes), counted.classes)
             model = model if fresh else model + counted
@@ -279,7 +281,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         how = as_part(self._reading(y, sample_weight, target, columns, progress), self)
         with self._unchanged_on_error():
             forgotten = self._read(X, y, sample_weight, how, first=False)
-            model = self._with_current_options(self.model_)
+            model = self._current()
             self._keep_rest(self._less(model, replace(forgotten, declared=forgotten.classes)))
         return self
 
@@ -381,6 +383,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             self._refuse_single_class(replace(model, declared=classes))
             self._refuse_empty(X, model)
         # A class whose rows all weigh nothing is a class all the same.
+        if len(model.weights.classes) == len(classes):
+            return model
         unseen = classes[labels.find(classes, model.weights.classes) < 0]
         return replace(model, declared=unseen)
 
@@ -689,7 +693,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Return a model of no rows that counts in the same way as this one."""
         if not self.__sklearn_is_fitted__():
             return self._empty()
-        known = self._with_current_options(self.model_)
+        known = self._current()
         options = {"priors": known.priors, "unexplained": known.unexplained}
         return Model.zero(known.family, known.width, **options)
 
@@ -704,7 +708,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     ) -> Model:
         numbers = range(len(codes)) if row_numbers is None else row_numbers
         with self._named_errors(), matrix.numbered(numbers):
-            return replace(like.count(X, codes, classes, weight), declared=labels.empty_axis())
+            return like.count(X, codes, classes, weight)
+
+    def _current(self) -> Model:
+        """Return the fitted model under the current parameters."""
+        kept = self._solved_with
+        if all(is_still(getattr(self, name), value) for name, value in kept.items()):
+            return self.model_
+        return self._with_current_options(self.model_)
 
     def _with_current_options(self, model: Model) -> Model:
         """Return the same statistics under the current parameters."""
@@ -720,8 +731,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.__dict__.pop("_looked", None)
         self.model_ = model
         names = parameter_names(type(self))  # type: ignore[arg-type]
-        given = {name: getattr(self, name) for name in names}
-        self._solved_with = {name: as_given(value) for name, value in given.items()}
+        self._solved_with = {name: as_given(getattr(self, name)) for name in names}
 
     def _keep_rest(self, model: Model) -> None:
         """Store the model that is left after rows were forgotten."""
@@ -734,7 +744,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             _ = model.prior, model.parameters
 
     def _score(self, X: Any, score: Any) -> Any:
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
         X, are_batches = batches_in(X)
         if are_batches:
             return np.concatenate([self._score(batch, score) for batch in X])
@@ -931,7 +942,12 @@ def parameter_names(kind: type[BaseEstimator]) -> tuple[str, ...]:
 
 def as_given(value: Any) -> Any:
     """Return a parameter as it is now, whatever becomes of it."""
-    return value if isinstance(value, str | int | float | None) else deepcopy(value)
+    return value if isinstance(value, PLAIN) else deepcopy(value)
+
+
+def is_still(value: Any, before: Any) -> bool:
+    """Return whether a parameter is certainly the same as before: one that cannot change."""
+    return isinstance(value, PLAIN) and type(value) is type(before) and value == before
 
 
 def named_columns(columns: Any) -> tuple[str, ...] | None:

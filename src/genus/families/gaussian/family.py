@@ -337,38 +337,50 @@ class Gaussian:
 
     def _divisors(self, weights: Array) -> Array:
         """Return the divisors of the scatters: m or m_k, minus K or 1 if unbiased."""
+        if not (self.shared or self.pooled):
+            return weights - float(self.unbiased)
         together = weights.sum(axis=0) - self.unbiased * np.count_nonzero(weights, axis=0)
         if self.shared:
             return together
         return (1 - self.pooled) * (weights - float(self.unbiased)) + self.pooled * together
 
     def _solve_diagonal(self, moments: Moments, classes: Axis) -> DiagonalParameters:
-        weights = np.broadcast_to(moments.weights, moments.sums.shape)
+        weights, means = moments.weights, moments.mean()
+        if weights.shape != means.shape:
+            weights = np.broadcast_to(weights, means.shape)
         scatter = moments.variance() * moments.weights
         if moments.structure == "pooled":
             scatter = moments.variance() * moments.weights.sum() * (weights / weights.sum(axis=0))
-        mean, total_variance = overall(moments.mean(), weights, scatter)
-        within = scatter.sum(axis=0)
+        mean, total_variance = overall(means, weights, scatter)
+        all_within = within = scatter.sum(axis=0)
         if self.threshold is not None:
-            known = np.where(weights > 0, moments.mean(), mean)
+            known = np.where(weights > 0, means, mean)
             means, scale = shrunken(known, mean, weights, within, self.threshold)
             variance = np.tile(scale**2, (len(means), 1))
             return DiagonalParameters(means, variance, variance, np.zeros_like(scale))
+        divisor = self._divisors(weights)
         if not self.shared:
-            within = (1 - self.pooled) * scatter + self.pooled * within
-            within += self.prior_rows * total_variance
-        divisor = self._divisors(weights) + (0.0 if self.shared else self.prior_rows)
-        variance = np.broadcast_to(divide(within, divisor), weights.shape).copy()
+            within = scatter
+            if self.pooled:
+                within = (1 - self.pooled) * scatter + self.pooled * all_within
+            if self.prior_rows:
+                within = within + self.prior_rows * total_variance
+                divisor = divisor + self.prior_rows
+        variance = divide(within, divisor)
+        if self.shared:
+            variance = np.tile(variance, (len(weights), 1))
         # A class that never showed a value of a column knows only what all classes know.
         unknown = weights <= 0
-        if not self.shared:
-            variance[unknown] = np.broadcast_to(total_variance, weights.shape)[unknown]
-        means = np.where(unknown, mean, moments.mean())
+        if unknown.any():
+            means = np.where(unknown, mean, means)
+            variance = variance if self.shared else np.where(unknown, total_variance, variance)
         # The floor is a share of the variance within classes; if there is none, of that between
         # them; if the column is constant, of its own size, which is the same for all classes.
-        pooled = divide(scatter.sum(axis=0), weights.sum(axis=0))
-        own_size = np.where(mean * mean > 0, mean * mean, 1.0)
-        base = np.where(pooled > 0, pooled, np.where(total_variance > 0, total_variance, own_size))
+        base = pooled = divide(all_within, weights.sum(axis=0))
+        if not (pooled > 0).all():
+            own_size = np.where(mean * mean > 0, mean * mean, 1.0)
+            between = np.where(total_variance > 0, total_variance, own_size)
+            base = np.where(pooled > 0, pooled, between)
         floor = self.floor * base
         raw = variance
         if self.added:
