@@ -29,7 +29,7 @@ from genus.statistics import Array, Moments, Points
 class DiscriminantAnalysis(GDA):
     """What both classifiers share: checks, and how they count."""
 
-    diagonal, unbiased = False, False
+    diagonal, unbiased, rank = False, False, None
 
     solver: str
     covariance_estimator: Any

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ from genus.families.gaussian.scores import (
 from genus.families.sums import Needs, Sums
 from genus.solve.centroids import shrunken
 from genus.solve.covariance import Covariance, RowFactor, Rows, Table, average
+from genus.solve.discriminant_axes import of_rank
 from genus.solve.normal import Factor, LOG_2π, SingularCovarianceError
 from genus.solve.priors import Priors
 from genus.solve.shrinkage import least_variance, shrink
@@ -74,6 +75,8 @@ class Gaussian:
     given stay. `form` is what was chosen: then a number shrinks in units of its scale. `code` says
     what the covariances of the classes have in common, as "VEV" (see `genus.solve.structures`).
     With a `threshold`, the means of a shared, diagonal Σ are shrunk (see `genus.solve.centroids`).
+    With a `rank`, those of a shared Σ differ along that many axes only, which classes count for by
+    the priors `between` (see `genus.solve.discriminant_axes`).
     """
 
     shared: bool = True
@@ -96,6 +99,8 @@ class Gaussian:
     form: Form | None = None
     code: str = ""
     threshold: float | None = None
+    rank: int | None = None
+    between: Priors = field(default_factory=Priors)
 
     def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
         """Return these options for statistics that are counted with other options.
@@ -282,7 +287,8 @@ class Gaussian:
     def has_own_rule(self) -> bool:
         """Whether Σ is more than scatter and a share of its trace, so that no formula applies."""
         rule = isinstance(self.shrinkage, str) or self.identity
-        return rule or self.averaged is not None or self.estimator is not None or bool(self.code)
+        rule = rule or self.averaged is not None or self.estimator is not None
+        return rule or bool(self.code) or self.rank is not None
 
     def leave_one_out(
         self,
@@ -307,7 +313,7 @@ class Gaussian:
         if isinstance(parameters, DiagonalParameters):
             if statistics.structure != "diagonal" or self.added or self.pooled:
                 return None
-            if self.threshold is not None:
+            if self.threshold is not None or self.rank is not None:
                 return None
             return score_diagonal_without(
                 statistics.moments,
@@ -400,6 +406,9 @@ class Gaussian:
                 'zero, or GDA(shrinkage="oas").',
                 [int(j)],
             )
+        if self.rank is not None:
+            factor = Rows(np.zeros((0, moments.width)), variance[0]).factor()
+            means = self._of_rank(means, weights.max(axis=1), classes, factor)
         return DiagonalParameters(means, variance, raw, floor)
 
     def _solve_full(self, moments: Moments | Points, classes: Axis) -> FullParameters:
@@ -443,8 +452,16 @@ class Gaussian:
             singular = error
             covariance, γ = shrink(own, moments, None, "oas")
             factor = covariance.factor()
-        used = np.array(γ)
+        used, mean = np.array(γ), self._of_rank(mean, weights, classes, factor)
         return FullParameters(mean, True, (covariance,), (factor,), used, centre, singular)
+
+    def _of_rank(
+        self, means: Array, weights: Array, classes: Axis, factor: Factor | RowFactor
+    ) -> Array:
+        """Return means that differ along as many axes as `rank` says."""
+        if self.rank is None:
+            return means
+        return of_rank(means, self.between.solve(weights, classes), factor, self.rank)
 
     def _shrink(
         self, covariance: Covariance, moments: Moments | Points, k: int | None
