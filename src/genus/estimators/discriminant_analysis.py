@@ -284,7 +284,9 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
         ways += "parameter `shrinkage` for regularization"
         if self.solver == "eigen":
             ways = "increase the value of `shrinkage`"
-        elif share:
+        if self.covariance_estimator is not None:
+            ways = "use another `covariance_estimator`"
+        elif self.solver == "svd" and share:
             shrinkage = share
         return Gaussian(
             shared=False,

@@ -659,20 +659,23 @@ def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
         raise ValueError(
             f"{name} does not have a covariance_ attribute; a covariance_estimator does."
         )
-    found = np.asarray(own.covariance_, dtype=np.float64)
-    problem = None
-    if found.shape != (n, n):
+    found, problem = np.asarray(own.covariance_), None
+    if found.dtype.kind not in "biuf":
+        problem = f"of type {found.dtype} where numbers belong"
+    elif found.shape != (n, n):
         problem = f"of shape {found.shape} where ({n}, {n}) belongs"
     elif not np.isfinite(found).all():
         problem = "with NaN or infinity"
     elif not np.allclose(found, found.T, rtol=1e-6, atol=1e-8 * np.abs(found).max(initial=0)):
         problem = "that is not symmetric"
+    elif (np.diagonal(found) < 0).any():
+        problem = "with a negative variance"
     if problem is not None:
         raise ValueError(
             f"{name} gave class {label} a covariance_ {problem}. Use another covariance_estimator, "
             "such as those of sklearn.covariance."
         )
-    return Table((found + found.T) / 2)
+    return Table((found + found.T) / 2.0)
 
 
 def holes(X: Matrix) -> bool:
