@@ -14,8 +14,9 @@ from scipy.linalg import eigh
 
 from genus.arrays.matrix import dense_rows
 from genus.arrays.options import by_class, flag, number, numbers, whole
-from genus.estimators.base import attributes, refuse_single_class
+from genus.estimators.core import attributes
 from genus.estimators.discriminative import scikit_learn_form
+from genus.estimators.fitting import refuse_single_class
 from genus.estimators.gaussian import GDA
 from genus.families import Gaussian
 from genus.families.gaussian.family import scatter_of, within
