@@ -7,10 +7,9 @@ see, such as an infinite value, is refused there with its row and column.
 from __future__ import annotations
 
 from genus.estimators.exporting import Exporting
-from genus.estimators.fitting import Fitting
 from genus.estimators.group import Group
-from genus.estimators.predicting import Predicting
+from genus.estimators.single_rows import SingleRows
 
 
-class GenerativeClassifier(Fitting, Group, Predicting, Exporting):
+class GenerativeClassifier(SingleRows, Group, Exporting):
     """The base class: models p(x|y) and p(y) by counting, and predicts by Bayes' rule."""
