@@ -139,4 +139,75 @@ inline Buffer<double> subtract(const double* a, const double* b, std::size_t siz
     return out;
 }
 
+// The mean on a grid as wide as a power of two that is about the spread; 0 if not finite.
+inline double grid_point(double mean, double spread) {
+    int own = 0, wide = 0;
+    std::frexp(mean, &own);
+    std::frexp(spread, &wide);
+    const int exponent = spread > 0 ? std::max(wide, own - 30) : own - 20;
+    const double step = std::ldexp(1.0, std::max(exponent, -1000));
+    const double point = std::nearbyint(mean / step) * step;
+    return std::isfinite(point) ? point : 0.0;
+}
+
+inline Buffer<double> grid_points(const double* mean, const double* spread, std::size_t size) {
+    auto out = zeros<double>(size);
+    for (std::size_t i = 0; i < size; ++i) out[i] = grid_point(mean[i], spread[i]);
+    return out;
+}
+
+// Sums of w, w z and w z² by class and column (K, n), z = x - origin; see Moments. The weights are
+// (K, n) or (K, 1), and the squares (K, n) or, pooled over the classes, (1, n).
+struct Powers {
+    const double *origin, *weights, *sums, *squares;
+    std::size_t classes, columns, weight_columns;
+    bool pooled;
+
+    double w(std::size_t k, std::size_t j) const {
+        return weights[weight_columns == 1 ? k : k * columns + j];
+    }
+};
+
+struct Centred {
+    Buffer<double> offset, variance, origin;  // mean - origin, and a new origin near the mean
+    bool formal = false;                      // whether no rows can have given some of the sums
+};
+
+// What is left of a sum of squares, zero if that is only rounding.
+inline double resolved(double square, double explained, double rounding) {
+    const double scatter = square - explained;
+    return std::abs(scatter) <= rounding * std::abs(square) ? 0.0 : scatter;
+}
+
+inline Centred centre_powers(const Powers& p, double rounding) {
+    const std::size_t K = p.classes, n = p.columns, rows = p.pooled ? 1 : K;
+    Centred out{zeros<double>(K * n), zeros<double>(rows * n), zeros<double>(K * n)};
+    double total = 0;
+    for (std::size_t k = 0; k < K; ++k) total += p.w(k, 0);
+    for (std::size_t k = 0; k < K; ++k)
+        for (std::size_t j = 0; j < n; ++j) {
+            const std::size_t i = k * n + j;
+            const double w = p.w(k, j);
+            out.offset[i] = w != 0 ? p.sums[i] / w : 0.0;
+            const double explained = out.offset[i] * p.sums[i];
+            if (p.pooled)
+                out.variance[j] += explained;
+            else
+                out.variance[i] = w != 0 ? resolved(p.squares[i], explained, rounding) / w : 0.0;
+        }
+    for (std::size_t j = 0; p.pooled && j < n; ++j)
+        out.variance[j] =
+            total > 0 ? resolved(p.squares[j], out.variance[j], rounding) / total : 0.0;
+    for (std::size_t k = 0; k < K; ++k)
+        for (std::size_t j = 0; j < n; ++j) {
+            const std::size_t i = k * n + j;
+            const double variance = out.variance[p.pooled ? j : i];
+            const bool formal = p.w(k, j) <= 0 || variance < 0;
+            const double spread = std::sqrt(std::max(variance, 0.0));
+            out.origin[i] = formal ? p.origin[i] : grid_point(p.origin[i] + out.offset[i], spread);
+            out.formal |= formal;
+        }
+    return out;
+}
+
 }  // namespace genus

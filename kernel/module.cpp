@@ -388,6 +388,26 @@ nb::object subtract(const Vector& a, const Vector& b, double rounding, std::size
     return give(std::move(rest), {size});
 }
 
+nb::object grid_points(const Vector& mean, const Vector& spread) {
+    const std::size_t size = mean.shape(0);
+    require(spread.shape(0) == size, "mean and spread must have as many numbers.");
+    return give(genus::grid_points(mean.data(), spread.data(), size), {size});
+}
+
+nb::tuple centre_powers(const Matrix& origin, const Matrix& weights, const Matrix& sums,
+                        const Matrix& squares, bool pooled, double rounding) {
+    const std::size_t K = origin.shape(0), n = origin.shape(1), rows = pooled ? 1 : K;
+    require(sums.shape(0) == K && sums.shape(1) == n, "origin and sums must have the same shape.");
+    require(weights.shape(0) == K && (weights.shape(1) == n || weights.shape(1) == 1),
+            "weights must have a row for each class, and a column for each of X or one.");
+    require(squares.shape(0) == rows && squares.shape(1) == n, "squares have the wrong shape.");
+    const genus::Powers powers{origin.data(),    weights.data(), sums.data(), squares.data(), K, n,
+                               weights.shape(1), pooled};
+    auto r = genus::centre_powers(powers, rounding);
+    return nb::make_tuple(give(std::move(r.offset), {K, n}), give(std::move(r.variance), {rows, n}),
+                          give(std::move(r.origin), {K, n}), r.formal);
+}
+
 nb::tuple row_maxima(const Matrix& scores, std::size_t threads) {
     const std::size_t m = scores.shape(0), K = scores.shape(1);
     require(K > 0, "scores must have a column.");
@@ -509,6 +529,9 @@ NB_MODULE(_kernel, m) {
     m.def("take_runs", &take_runs, "source"_a, "starts"_a, "places"_a, "out"_a.noconvert(),
           "threads"_a);
     m.def("subtract", &subtract, "a"_a, "b"_a, "rounding"_a, "threads"_a);
+    m.def("grid_points", &grid_points, "mean"_a, "spread"_a);
+    m.def("centre_powers", &centre_powers, "origin"_a, "weights"_a, "sums"_a, "squares"_a,
+          "pooled"_a, "rounding"_a);
     m.def("row_maxima", &row_maxima, "scores"_a, "threads"_a);
     m.def("score_linear_csr", &score_linear_csr, "data"_a, "indices"_a, "starts"_a, "ends"_a,
           "table"_a, "missing"_a.none(), "nonnegative"_a, "threads"_a);

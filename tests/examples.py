@@ -471,6 +471,7 @@ def variants() -> Iterator[Variant]:
     yield gaussian("GDA ledoit-wolf", GDA(shrinkage="ledoit-wolf"), *every, {"shared": False})
     yield gaussian("GDA separate", GDA(shared=False), *every)
     yield gaussian("GDA separate unbiased", GDA(shared=False, unbiased=True), *every)
+    yield gaussian("GDA rank", GDA(rank=1), unbiased, shrunk, oas, diagonal, {"rank": None})
     yield gaussian("GDA between", GDA(shared=0.3), *every)
     yield gaussian("GDA between 0.1", GDA(shared=0.6, shrinkage=0.1, unbiased=True), *every)
     yield gaussian("GDA auto", GDA("auto"), *every, {"shared": 0.3})

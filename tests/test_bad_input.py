@@ -685,7 +685,11 @@ BAD_GDA = [
     ({"n_components": -1}, ["n_components", "-1"]),
     ({"n_components": 1.5}, ["n_components", "1.5"]),
     ({"n_components": "foo"}, ["n_components", "foo"]),
+    *(({"rank": value}, ["rank", str(value)]) for value in (5, 0, -1, 1.5, "foo")),
+    *(({"rank": 1, "shared": value}, ["rank", str(value)]) for value in (0.5, "auto", "EEI")),
     ({"shared": "foo"}, ["shared", "foo"]),
+    ({"shared": -0.1}, ["shared", "0 to 1", "-0.1"]),
+    ({"shared": 1.1}, ["shared", "0 to 1", "1.1"]),
     ({"diagonal": "foo"}, ["diagonal", "foo"]),
     ({"unbiased": "foo"}, ["unbiased", "foo"]),
     ({"singular": "foo"}, ["singular", "shrink", "error", "foo"]),
@@ -795,7 +799,7 @@ EACH_OPTION = pytest.mark.parametrize(
 def test_options(case, options, words):
     new = case.new(**options)
     for method in ("fit", "partial_fit"):
-        if method == "partial_fit" and ("n_components" in options or by_value(options)):
+        if method == "partial_fit" and ({"n_components", "rank"} & {*options} or by_value(options)):
             continue  # more classes or values may come
         with refused(*words):
             getattr(new, method)(case.X, case.y)

@@ -144,6 +144,15 @@ def test_samples_fit_the_density(name):
             assert abs(mine.mean() - theirs.mean()) < 0.1 * theirs.std() + 0.02
 
 
+def test_zeros_stay_zeros_whatever_the_sums_round_to():
+    for seed in range(12):
+        x = np.random.default_rng(seed).poisson(1.5, 200).astype(float)
+        model = TableClassifier({"x": "zero-inflated"}, dependence=False, calibrate=False)
+        marginal = model.fit({"x": x}, Y[300:500]).model_.parameters.marginals[0]
+        above = [(x[k == Y[300:500]] > 0).mean() for k in (0, 1)]
+        assert_allclose(marginal.distribution.parameters.values[0][:, 0], above, atol=0.02)
+
+
 def test_angles_wrap():
     family = curves.hours()
     x = both(rng.normal(23.5, 1, HALF) % 24, rng.normal(6, 2, HALF) % 24)

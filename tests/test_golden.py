@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 
 from exact import ExactGDA
 from genus import (
@@ -361,6 +361,28 @@ def test_the_divisor_shows_in_the_posterior():
     )
     assert round(mass, 4) == 0.1434
     assert likelihood < mass
+
+
+@pytest.mark.parametrize(
+    ("priors", "sums", "row"),
+    [
+        (None, [60.47133165, 69.05925527], [1.116547273e-05, 9.401098867e-01, 5.987894782e-02]),
+        (
+            [0.2, 0.3, 0.5],
+            [58.97132446, 69.56776759],
+            [0.001987133902, 0.99096672321, 7.046142883e-03],
+        ),
+    ],
+)
+def test_reduced_rank(priors, sums, row):
+    """Wine by MASS 7.3-58.2: q <- predict(lda(x, y, prior = p), x, dimen = 1)$posterior;
+    print(colSums(q), digits = 10); print(q[60, ], digits = 10)."""
+    X, y = load_wine(return_X_y=True)
+    model = GDA(unbiased=True, rank=1, priors=priors).fit(X, y)
+    q = model.predict_proba(X)
+    np.testing.assert_allclose(q.sum(axis=0)[:2], sums, rtol=1e-8)
+    np.testing.assert_allclose(q[59], row, rtol=1e-8)
+    assert model.scalings_.shape == (13, 1)
 
 
 def test_gaussian_naive_bayes_never_answers_with_nan():

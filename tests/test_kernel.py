@@ -241,6 +241,22 @@ def test_subtract(data: st.DataObject, m: int, threads: int) -> None:
         assert_same(got, twins.subtract(*pair, 1.8e-15))
 
 
+@given(st.lists(st.tuples(st.floats(), st.floats(min_value=0))))
+def test_grid_points(pairs: list[tuple[float, float]]) -> None:
+    mean, spread = np.array(pairs).reshape(-1, 2).T.copy()
+    assert_same(_kernel.grid_points(mean, spread), twins.grid_points(mean, spread))
+
+
+@given(st.data(), st.integers(0, 4), st.integers(1, 5), st.sampled_from(["own", "row", "pooled"]))
+def test_centre_powers(data: st.DataObject, K: int, n: int, form: str) -> None:
+    pooled = form == "pooled"
+    weights = data.draw(quarters((K, n if form == "own" else 1), least=-2))
+    origin, sums = data.draw(quarters((K, n))), data.draw(quarters((K, n)))
+    squares = data.draw(quarters((1 if pooled else K, n)))
+    arguments = (1e6 * origin, weights, sums, squares, pooled, 1e-14)
+    assert_same(_kernel.centre_powers(*arguments), twins.centre_powers(*arguments))
+
+
 @given(st.data(), st.integers(0, 9), st.integers(1, 20), threads)
 def test_row_maxima(data: st.DataObject, m: int, K: int, threads: int) -> None:
     scores = data.draw(quarters((m, K)))

@@ -226,6 +226,33 @@ def subtract(a: Array, b: Array, rounding: float) -> Array:
     return np.where(close & ((a != np.floor(a)) | (b != np.floor(b))), 0.0, result)
 
 
+def grid_points(mean: Array, spread: Array) -> Array:
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        size = np.frexp(np.abs(mean))[1]
+        by_spread = np.frexp(spread)[1]
+        exponent = np.where(spread > 0, np.maximum(by_spread, size - 30), size - 20)
+        step = np.ldexp(1.0, np.maximum(exponent, -1000))
+        point = np.round(mean / step) * step
+    return np.where(np.isfinite(point), point, 0.0)
+
+
+@infinities
+def centre_powers(
+    origin: Array, weights: Array, sums: Array, squares: Array, pooled: bool, rounding: float
+) -> tuple[Array, Array, Array, bool]:
+    some = np.where(weights == 0, 1, weights)
+    offset = np.where(weights == 0, 0.0, sums / some)
+    explained, total = offset * sums, weights.sum()
+    if pooled:
+        explained, some = explained.sum(axis=0, keepdims=True), np.array([[total]])
+    scatter = squares - explained
+    scatter = np.where(np.abs(scatter) <= rounding * np.abs(squares), 0.0, scatter)
+    variance = np.where(total <= 0 if pooled else weights == 0, 0.0, scatter / some)
+    formal = (weights <= 0) | (variance < 0)
+    near = grid_points(origin + offset, np.sqrt(np.maximum(variance, 0)) + 0 * origin)
+    return offset, variance, np.where(formal, origin, near), bool(formal.any())
+
+
 def row_maxima(scores: Array) -> tuple[Array, Array]:
     return scores.max(axis=1), scores.argmax(axis=1)
 

@@ -230,6 +230,19 @@ def take_runs(source: Bytes, starts: Integers, places: Integers, out: Bytes, thr
 def subtract(a: Floats, b: Floats, rounding: float, threads: int) -> Floats:
     """Return a - b, zero where both agree to rounding of the larger, unless both are whole."""
 
+def grid_points(mean: Floats, spread: Floats) -> Floats:
+    """Return means rounded to a power of two about as large as the spread, 0 if not finite."""
+
+def centre_powers(
+    origin: Floats, weights: Floats, sums: Floats, squares: Floats, pooled: bool, rounding: float
+) -> tuple[Floats, Floats, Floats, bool]:
+    """Return offset[K, n], variance, origin[K, n], formal of sums of w, w z and w z².
+
+    The offset is mean - origin, the variance is [K, n], or [1, n] if the squares are pooled over
+    all classes. The new origin is near the mean; it stays where no rows can have given the sums,
+    and `formal` says whether there are such sums.
+    """
+
 def row_maxima(scores: Floats, threads: int) -> tuple[Floats, Integers]:
     """Return the largest score[m, K] of each row and where it stands, the first of equals."""
 

@@ -67,9 +67,12 @@ class Model:
 
     def _with(self, statistics: Any, weights: Tally) -> Model:
         """A model like this one of other rows."""
-        # Without a sample nothing can be chosen again, and what an old file held is kept.
-        chosen = self.chosen if getattr(self.family, "keeps_choice", False) else None
-        return replace(self, statistics=statistics, weights=weights, chosen=chosen)
+        return replace(self, statistics=statistics, weights=weights, chosen=self._kept_choice)
+
+    @property
+    def _kept_choice(self) -> Any:
+        """What stays chosen for other rows: without a sample, nothing can be chosen again."""
+        return self.chosen if getattr(self.family, "keeps_choice", False) else None
 
     def count_groups(
         self, X: Matrix, y: Codes, classes: Axis, weight: Array | None, group: Codes, size: int
@@ -154,7 +157,6 @@ class Model:
         family = counting_as(family, self.family.counting)
         return replace(self, family=family)._with(self.statistics, self.weights)
 
-    @np.errstate(over="ignore", invalid="ignore")
     def _combine(self, other: Model, operation: Callable[[Any, Any], Any]) -> Model:
         mine, theirs = self.family.counting, other.family.counting
         if mine != theirs or self.width != other.width:
@@ -166,13 +168,15 @@ class Model:
                 f"The two models count differently and do not merge: {told[0]} on one side, "
                 f"{told[1]} on the other. Fit both with the same columns and options."
             )
-        larger = max(self, other, key=lambda model: model.class_weights.sum())
-        merged = larger._with(
-            operation(self.statistics, other.statistics), operation(self.weights, other.weights)
-        )
-        merged = replace(merged, family=self.family, priors=self.priors)
+        with np.errstate(over="ignore", invalid="ignore"):
+            statistics = operation(self.statistics, other.statistics)
+            weights = operation(self.weights, other.weights)
         declared = labels.union(self.declared, other.declared, "classes")
-        return replace(merged, declared=declared)
+        chosen = None
+        if self.chosen is not None or other.chosen is not None:
+            chosen = max(self, other, key=lambda model: model.class_weights.sum())._kept_choice
+        merged = {"statistics": statistics, "weights": weights, "declared": declared}
+        return replace(self, chosen=chosen, **merged)
 
     # Solving
 
@@ -241,7 +245,7 @@ class Model:
             with matrix.numbered(range(part.start, part.stop)):
                 joint = self.log_joint(matrix.rows(X, part), relative=True)
             largest, best[part] = row_maxima(joint, matrix.threads())
-            if np.isneginf(largest).any():
+            if (largest == -np.inf).any():
                 joint = self.normalise(joint, row_numbers=range(part.start, part.stop))
                 best[part] = row_maxima(joint, matrix.threads())[1]
         return best
@@ -268,12 +272,12 @@ class Model:
     ) -> Array:
         """log p(y|x), or p(y|x), from log p(x, y) in place; what no class explains gets priors."""
         largest, _ = row_maxima(joint, matrix.threads())
-        lost = np.isneginf(largest)
+        lost = largest == -np.inf
         if lost.any():
             self._report_unexplained(lost, row_numbers)
             joint[lost] = self.log_prior if log_prior is None else log_prior[lost]
             largest[lost] = joint[lost].max(axis=1)
-        infinite = np.isposinf(largest)
+        infinite = largest == np.inf
         if infinite.any():  # beyond a float: the classes that are, share the row
             warn(
                 f"Row {first_of(infinite, row_numbers)} holds numbers so large that the scores are "

@@ -16,6 +16,7 @@ from genus.arrays.vocabulary import Vocabulary
 
 Axis = NDArray[Any]
 Keys = Any  # an Axis, or a Vocabulary
+FEW = 16  # labels that are looked up one by one
 LARGEST_EXACT = 2**53  # larger integers may be equal as floats
 
 
@@ -62,7 +63,7 @@ def is_same(a: Keys, b: Keys) -> bool:
         return isinstance(a, Vocabulary) and isinstance(b, Vocabulary) and a.is_same(b)
     if len(a) != len(b):
         return False
-    return a.tolist() == b.tolist() if needs_care(a, b) else bool(np.all(a == b))
+    return a.tolist() == b.tolist() if needs_care(a, b) else bool((a == b).all())
 
 
 def needs_care(a: NDArray[Any], b: NDArray[Any]) -> bool:
@@ -130,6 +131,8 @@ def union(a: Axis, b: Axis, what: str) -> Axis:
         return a
     if len(a) == 0:
         return b
+    if a.dtype == b.dtype and len(b) <= FEW and {*a.tolist()}.issuperset(b.tolist()):
+        return a
     if kind(a) != kind(b):
         raise ValueError(
             f"The {what} are {kind(a)} on one side ({show(a[0])}, …) and {kind(b)} on the other "

@@ -14,8 +14,9 @@ from scipy.linalg import eigh
 
 from genus.arrays.matrix import dense_rows
 from genus.arrays.options import by_class, flag, number, numbers, whole
-from genus.estimators.base import attributes, refuse_single_class
+from genus.estimators.core import attributes
 from genus.estimators.discriminative import scikit_learn_form
+from genus.estimators.fitting import refuse_single_class
 from genus.estimators.gaussian import GDA
 from genus.families import Gaussian
 from genus.families.gaussian.family import scatter_of, within
@@ -29,7 +30,7 @@ from genus.statistics import Array, Moments, Points
 class DiscriminantAnalysis(GDA):
     """What both classifiers share: checks, and how they count."""
 
-    diagonal, unbiased = False, False
+    diagonal, unbiased, rank = False, False, None
 
     solver: str
     covariance_estimator: Any
@@ -284,7 +285,9 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
         ways += "parameter `shrinkage` for regularization"
         if self.solver == "eigen":
             ways = "increase the value of `shrinkage`"
-        elif share:
+        if self.covariance_estimator is not None:
+            ways = "use another `covariance_estimator`"
+        elif self.solver == "svd" and share:
             shrinkage = share
         return Gaussian(
             shared=False,

@@ -18,6 +18,7 @@ from genus.families.gaussian.choosing import sample_size
 from genus.families.gaussian.scores import DiagonalParameters
 from genus.model import Model
 from genus.solve.covariance import Rows, average
+from genus.solve.discriminant_axes import white_axes
 from genus.solve.normal import SingularCovarianceWarning
 from genus.solve.priors import Priors
 from genus.solve.structures import CODES
@@ -48,6 +49,9 @@ class GDA(
     unbiased : divide by m - K (shared) or m_k - 1 (separate), as R's MASS does, instead of m, m_k.
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
     n_components : the number of discriminant axes of `transform`.
+    rank : None, or the number of discriminant axes along which the class means differ, with one Σ
+        for all classes. Predictions then use these axes only, as predict(…, dimen=) of R's MASS
+        does (reduced-rank discriminant analysis; Hastie and Tibshirani 1996).
     singular : what to do if a shared, full Σ has no inverse. "shrink" ignores columns that are the
         same in all rows, and otherwise shrinks like shrinkage="oas", with a
         `SingularCovarianceWarning`; `shrinkage_` is the amount. "error" raises an error.
@@ -68,6 +72,7 @@ class GDA(
         *,
         n_components: int | None = None,
         singular: str = "shrink",
+        rank: int | None = None,
     ) -> None:
         self.shared = shared
         self.diagonal = diagonal
@@ -76,6 +81,7 @@ class GDA(
         self.priors = priors
         self.n_components = n_components
         self.singular = singular
+        self.rank = rank
 
     def _family(self) -> Gaussian:
         shrinkage = self.shrinkage
@@ -105,8 +111,14 @@ class GDA(
             share = number("shared", share, least=0, most=1)
         for name in ("diagonal", "unbiased"):
             flag(name, getattr(self, name))
-        if self.n_components is not None:
-            whole("n_components", self.n_components, least=1)
+        for name in ("n_components", "rank"):
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name), least=1)
+        if self.rank is not None and (automatic or share != 1):
+            raise ValueError(
+                f"rank={self.rank} is for one covariance of all classes, shared=True; got "
+                f"shared={self.shared!r}."
+            )
         if shrinkage is not None and self.diagonal:
             raise ValueError("diagonal=True leaves no covariances to shrink; use shrinkage=None.")
         if self.singular not in ("shrink", "error"):
@@ -127,6 +139,8 @@ class GDA(
             bool(self.unbiased),
             singular=str(self.singular),
             pooled=float(share) if 0 < share < 1 else 0.0,
+            rank=self.rank,
+            between=self._priors() if self.rank is not None else Priors(),
         )
 
     def _structured(self, code: str) -> Gaussian:
@@ -136,7 +150,7 @@ class GDA(
                 f'shared is True, False, a number, "auto" or one of the codes {known}; '
                 f"got {code!r}."
             )
-        for name in ("diagonal", "unbiased", "shrinkage"):
+        for name in ("diagonal", "unbiased", "shrinkage", "rank"):
             if getattr(self, name):
                 raise ValueError(
                     f"shared={code!r} says all about the covariances, and {name} does not go with "
@@ -151,11 +165,13 @@ class GDA(
 
     def _refuse_unsolved(self, model: Model) -> None:
         most = min(self.n_features_in_, len(model.classes) - 1)
-        if self.n_components is not None and self.n_components > most:
-            raise ValueError(
-                f"n_components cannot be larger than min(n_features, n_classes - 1), which is "
-                f"{most}; got {self.n_components}."
-            )
+        for name in ("n_components", "rank"):
+            given = getattr(self, name)
+            if given is not None and given > most:
+                raise ValueError(
+                    f"{name} cannot be larger than min(n_features, n_classes - 1), which is "
+                    f"{most}; got {given}."
+                )
 
     def _solve(self, model: Model) -> None:
         super()._solve(model)
@@ -283,8 +299,7 @@ class GDA(
             factor = parameters.factors[0]
         else:
             factor = average(parameters.covariances, self.priors_).factor()
-        offsets = np.sqrt(self.priors_)[:, None] * (self.means_ - self.xbar_)
-        vectors, roots, _ = np.linalg.svd(factor.whiten(offsets), full_matrices=False)
+        vectors, roots = white_axes(self.means_, self.priors_, factor)
         most = self._most_components
         kept = roots[:most] > self._least_root * roots.max(initial=0.0)
         axes = factor.unwhiten(vectors[:, :most][:, kept]).T

@@ -7,6 +7,7 @@ wrong, in which row and column, and what to do. Valid input is not copied.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -32,6 +33,11 @@ AS_NUMBERS = "turn dates into numbers, for instance days since some day"
 
 def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     """Return X, or X and y, as arrays checked by scikit-learn; names are stored or compared."""
+    if isinstance(X, NamedRow):
+        if checks.get("reset", True):
+            estimator.n_features_in_ = len(X.names)
+            estimator.feature_names_in_ = np.array(X.names, dtype=object)
+        return (X.values, *y) if y else X.values
     plain = checks.get("dtype") in ("numeric", None) and checks["ensure_all_finite"] is False
     if plain and is_plain(X, y, checks.get("accept_sparse", False)):
         if checks.get("reset", True):
@@ -61,6 +67,14 @@ def is_plain(X: Any, y: tuple[Any, ...], accept_sparse: Any) -> bool:
 
 
 FINDS_ALL_NAMES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
+
+
+@dataclass(frozen=True, eq=False)
+class NamedRow:
+    """One row, `values` (1, n), of columns with these names, which are those of the model."""
+
+    names: tuple[str, ...]
+    values: NDArray[Any]
 
 
 class Named:

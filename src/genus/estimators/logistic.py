@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from genus.estimators.base import attributes
+from genus.estimators.core import attributes
 from genus.estimators.discriminative import scikit_learn_form, softmax_weights, to_logistic
 from genus.statistics import Array
 

@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from genus.arrays import labels
 from genus.arrays.matrix import Codes
 from genus.arrays.options import number
-from genus.estimators.base import GenerativeClassifier, refuse_single_class
+from genus.estimators.base import GenerativeClassifier
 from genus.estimators.cautions import cautions
 from genus.estimators.columns import MIXED
 from genus.estimators.counting import LOOK, count_batches
+from genus.estimators.fitting import refuse_single_class
 from genus.estimators.inputs import check_weight, refuse_missing_labels
 from genus.estimators.table_rows import batches_of, labelled, some_of
 from genus.estimators.table_summary import Summary

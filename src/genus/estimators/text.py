@@ -15,9 +15,9 @@ from genus.arrays import labels
 from genus.arrays.matrix import Codes
 from genus.arrays.options import flag, number, warn, whole
 from genus.arrays.vocabulary import Vocabulary
-from genus.estimators.base import refuse_single_class
 from genus.estimators.columns import TEXT, matrix_of
 from genus.estimators.discrete import LinearClassifier
+from genus.estimators.fitting import refuse_single_class
 from genus.estimators.inputs import check_weight
 from genus.estimators.text_options import (
     check_buckets,

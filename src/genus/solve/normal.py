@@ -63,7 +63,7 @@ class Factor:
         scale = np.sqrt(variance)
         correlation = covariance / scale[:, None] / scale
         try:
-            lower: Array | None = np.linalg.cholesky(correlation).astype(np.float64)
+            lower: Any = np.linalg.cholesky(correlation)
         except np.linalg.LinAlgError:
             lower = None
         # A squared pivot is the share of a column's variance that those before it do not explain.

@@ -91,17 +91,23 @@ def freeze(value: Any) -> Any:
         return value
     if kind in PLAIN:
         return value
-    if isinstance(value, np.ndarray):
+    names: Any = field_names(kind)  # type: ignore[arg-type]
+    if names:
+        parts: Any = (getattr(value, name) for name in names)
+    elif isinstance(value, tuple | list):
+        parts = value
+    elif isinstance(value, dict | Mapping):
+        parts = value.values()
+    elif isinstance(value, np.ndarray):
         value.flags.writeable = False
         return value
-    for name in field_names(kind):  # type: ignore[arg-type]
-        freeze(getattr(value, name))
-    if isinstance(value, tuple | list):
-        for item in value:
-            freeze(item)
-    elif isinstance(value, dict | Mapping):
-        for item in value.values():
-            freeze(item)
+    else:
+        return value
+    for part in parts:
+        if type(part) is np.ndarray:
+            part.flags.writeable = False
+        elif part is not None:
+            freeze(part)
     return value
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from genus._kernel import centre_powers, grid_points
 from genus.arrays import labels
 from genus.arrays.labels import Axis
 from genus.statistics.group import (
@@ -17,10 +18,11 @@ from genus.statistics.group import (
     Array,
     ImpossibleError,
     difference,
-    divide,
     freeze,
     settle,
 )
+
+RESOLUTION = 8 * ROUNDING  # of a sum of squares, below which what is left of it is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,7 @@ class Moments:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @classmethod
+    @cache
     def zero(cls, structure: str, quartic: bool = False) -> Moments:
         """Return the sums over no rows."""
         none = np.zeros((0, 0))
@@ -245,28 +248,26 @@ class Moments:
 
     def variance(self) -> Array:
         """Return within-class variances, 1/Σw: (K, n), or (n,) if pooled; 0 if within the noise."""
-        return self._variance
+        return self._centred[1]
 
     @cached_property
-    def _variance(self) -> Array:
-        second = self._second()
-        explained = self._offset * self.sums
-        if self.structure != "pooled":
-            found = divide(self._resolved(second - explained, second), self.weights)
-        else:
-            total = self.weights.sum()
-            scatter = self._resolved(second - explained.sum(axis=0), second)
-            found = scatter / total if total > 0 else np.zeros(self.width)
-        return freeze(found)
+    def _centred(self) -> tuple[Array, Array, Array, bool]:
+        """Mean minus origin (K, n), variances, the next origin (K, n), and if sums are formal."""
+        pooled, second = self.structure == "pooled", self._second()
+        second = second[None] if pooled else second
+        sums = self.origin, self.weights, self.sums, second
+        offset, variance, origin, formal = centre_powers(*sums, pooled, RESOLUTION)
+        return freeze((offset, variance[0] if pooled else variance, origin, formal))
 
     def canonical(self) -> Moments:
         """Drop empty classes and put each origin at the class mean, on the grid."""
-        present = np.logical_or(self.weights.any(axis=1), self.sums.any(axis=1))
-        if self.structure != "pooled":
-            inner = tuple(range(1, self.squares.ndim))
-            present = np.logical_or(present, self.squares.any(axis=inner))
-        elif not present.any() and self.squares.any():
-            present = np.ones_like(present)  # a formal difference may have nothing but squares
+        present = self.weights.any(axis=1)
+        if not present.all():
+            present = present | self.sums.any(axis=1)
+            if self.structure != "pooled":
+                present = present | self.squares.any(axis=tuple(range(1, self.squares.ndim)))
+            elif not present.any() and self.squares.any():
+                present = np.ones_like(present)  # a formal difference may have only squares
         if not present.any():
             return Moments.zero(self.structure, self.third is not None)
         kept = self
@@ -276,11 +277,9 @@ class Moments:
 
     def centred_origin(self) -> Array:
         """Return each class's mean on a grid as wide as its spread; 0 where nothing was counted."""
-        variance = np.broadcast_to(self.variance(), self.origin.shape)
-        origin = grid_point(self.mean(), np.sqrt(np.maximum(variance, 0)))
+        _, _, origin, formal = self._centred
         # Formal differences, which no rows can produce, keep their origin.
-        formal = (self.weights <= 0) | (variance < 0)
-        return np.where(self._blank(), 0.0, np.where(formal, self.origin, origin))
+        return np.where(self._blank(), 0.0, origin) if formal else origin
 
     def _combine(self, other: Moments, operation: Callable[[Array, Array], Array]) -> Moments:
         if self.structure != other.structure or (self.third is None) != (other.third is None):
@@ -297,13 +296,7 @@ class Moments:
             )
         classes = labels.union(self.classes, other.classes, "classes")
         a, b = self.align(classes, other.width), other.align(classes, other.width)
-        # Use one origin for both, that of the side with more evidence, so that a + b is b + a.
-        heavier = np.abs(a.weights) > np.abs(b.weights)
-        level = np.abs(a.weights) == np.abs(b.weights)
-        size_a, size_b = np.abs(a.origin), np.abs(b.origin)
-        nearer = (size_a < size_b) | ((size_a == size_b) & (a.origin > b.origin))
-        nearer = (nearer & ~a._blank()) | b._blank()
-        origin = np.where(heavier | (level & nearer), a.origin, b.origin)
+        origin = common_origin(a, b)
         a, b = a.about(origin), b.about(origin)
         w, s, S, third, fourth = (
             None if one is None or two is None else operation(one, two)
@@ -427,15 +420,28 @@ class Moments:
         """Return the diagonal of the squares, in the shape of `variance()`."""
         return self.squares if self.structure == "diagonal" else diagonal(self.squares)
 
-    @cached_property
+    @property
     def _offset(self) -> Array:
         """Mean minus origin, (K, n)."""
-        return divide(self.sums, self.weights)
+        return self._centred[0]
 
     @staticmethod
     def _resolved(scatter: Array, second: Array) -> Array:
         """Return the scatter, zero where the subtraction left nothing but rounding errors."""
-        return np.where(np.abs(scatter) <= 8 * ROUNDING * np.abs(second), 0.0, scatter)
+        return np.where(np.abs(scatter) <= RESOLUTION * np.abs(second), 0.0, scatter)
+
+
+def common_origin(a: Moments, b: Moments) -> Array:
+    """Return one origin for both: that of the side with more evidence, so that a + b is b + a."""
+    evidence_a, evidence_b = np.abs(a.weights), np.abs(b.weights)
+    heavier = evidence_a > evidence_b
+    if heavier.all():
+        return a.origin
+    level = evidence_a == evidence_b
+    size_a, size_b = np.abs(a.origin), np.abs(b.origin)
+    nearer = (size_a < size_b) | ((size_a == size_b) & (a.origin > b.origin))
+    nearer = (nearer & ~a._blank()) | b._blank()
+    return np.where(heavier | (level & nearer), a.origin, b.origin)
 
 
 def same_array(a: Array | None, b: Array | None) -> bool:
@@ -484,11 +490,4 @@ def grid_point(mean: Array, spread: Array) -> Array:
     >>> grid_point(np.array([100_000_003.2]), np.array([0.9]))
     array([1.00000003e+08])
     """
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        size = np.frexp(np.abs(mean))[1]
-        by_spread = np.frexp(spread)[1]
-        exponent = np.where(spread > 0, np.maximum(by_spread, size - 30), size - 20)
-        exponent = np.maximum(exponent, -1000)
-        step = np.ldexp(1.0, exponent)
-        point = np.round(mean / step) * step
-    return np.where(np.isfinite(point), point, 0.0)
+    return grid_points(mean.reshape(-1), spread.reshape(-1)).reshape(mean.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,14 +56,17 @@ class Tally:
     @property
     def is_finite(self) -> bool:
         """Whether all counts are numbers, and sums and products of them are finite."""
+        if all(bool((sizes <= MOST_COUNT).all()) for sizes in self._sizes.values()):
+            return True
         tables = [slim(table) for table in self.counts.values()]
-        with np.errstate(over="ignore", invalid="ignore"):
-            # One pass without temporary arrays or BLAS threads, which would wait for each other.
-            if all(np.einsum("kv,kv->", table, table) <= MOST_COUNT for table in tables):
-                return True
         return all(
             t.min(initial=0) >= -MOST_COUNT and t.max(initial=0) <= MOST_COUNT for t in tables
         )
+
+    @cached_property
+    def _sizes(self) -> dict[str, Array]:
+        """The sums of squares by class, (K,), of each measure."""
+        return {name: squared(table) for name, table in self.counts.items()}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
@@ -132,7 +136,9 @@ class Tally:
     @property
     def width(self) -> int:
         """V, the number of keys of all columns."""
-        return next((table.shape[1] for table in self.counts.values()), 0)
+        for table in self.counts.values():
+            return table.shape[1]
+        return 0
 
     def _combine(self, other: Tally, operation: Callable[[Array, Array], Array]) -> Tally:
         if not self.counts:
@@ -148,37 +154,53 @@ class Tally:
         keys, left, right = merge_keys(self, other)
         width = max(self.width, other.width) if keys is None else sum(map(len, keys))
 
+        here = labels.positions(other.classes, classes)
+
         def place(tally: Tally, table: Array, columns: NDArray[np.intp]) -> Array:
-            rows = labels.positions(tally.classes, classes)
+            rows = here if tally is other else labels.positions(tally.classes, classes)
             if table.shape[1] == tally.width:
                 table = labels.spread(table, columns, width, axis=1)
             return labels.spread(table, rows, len(classes))
 
-        counts = {}
+        counts, sizes = {}, {}
         for name in self.counts:
             one, two = self.counts[name], other.counts[name]
             if keys is None and all(is_slim(table) or not table.size for table in (one, two)):
                 one, two = slim(one), slim(two)
             if keys is None and one.shape == (len(classes), two.shape[1]):
                 both = one.copy()  # only the rows of the other's classes change
-                rows = labels.positions(other.classes, classes)
-                both[rows] = operation(both[rows], two)
+                both[here] = changed = operation(one[here], two)
+                sizes[name] = self._sizes[name].copy()
+                sizes[name][here] = squared(changed)
             else:
                 both = operation(place(self, one, left), place(other, two, right))
+                sizes[name] = squared(both)
             counts[name] = wide(both, width)
-        return Tally.of(classes, keys, counts)
+        return Tally.of(classes, keys, counts, sizes)
 
     @classmethod
-    def of(cls, classes: Axis, keys: tuple[Keys, ...] | None, counts: Mapping[str, Array]) -> Tally:
-        """Make a tally without classes and named keys that are zero throughout."""
+    def of(
+        cls,
+        classes: Axis,
+        keys: tuple[Keys, ...] | None,
+        counts: Mapping[str, Array],
+        sizes: dict[str, Array] | None = None,
+    ) -> Tally:
+        """Make a tally without classes and named keys that are zero throughout.
+
+        `sizes` are the sums of squares by class of each measure, if they are known.
+        """
+        if sizes is None:
+            sizes = {name: squared(table) for name, table in counts.items()}
         present = np.zeros(len(classes), dtype=bool)
-        for table in counts.values():
-            present |= np.einsum("kv,kv->k", slim(table), slim(table)) > 0
+        for size in sizes.values():
+            present |= size > 0
         if not present.all():  # the squares of tiny counts underflow
             for table in counts.values():
                 present |= slim(table).any(axis=1)
         if not present.all():
             classes, counts = classes[present], {m: t[present] for m, t in counts.items()}
+            sizes = {name: size[present] for name, size in sizes.items()}
         if len(classes) == 0:
             return Tally(labels.empty_axis(), None, {m: np.zeros((0, 0)) for m in counts})
         if keys is not None:
@@ -191,7 +213,18 @@ class Tally:
                     axis[kept] for axis, kept in zip(keys, np.split(used, ends), strict=True)
                 )
                 counts = {m: np.ascontiguousarray(t[:, used]) for m, t in counts.items()}
-        return Tally(classes, keys, counts)
+        made = Tally(classes, keys, counts)
+        vars(made)["_sizes"] = sizes
+        return made
+
+
+def squared(table: Array) -> Array:
+    """Return the sums of squares of the rows of a table, (K,), repeated columns once.
+
+    One pass without work space, and without threads of BLAS, which wait for each other.
+    """
+    table = slim(table)
+    return np.einsum("kv,kv->k", table, table)
 
 
 def is_slim(table: Array) -> bool:

@@ -116,7 +116,8 @@ def choose(
     for form, scores in candidates(sums, x, y, w, default, varies, shrinkage, unbiased):
         joint = scores + base
         joint[np.isneginf(base)] = -np.inf
-        truth = joint[np.arange(len(y)), y] - logsumexp(joint, axis=1)
+        with np.errstate(invalid="ignore"):  # NaN, and so no choice, if no class explains a row
+            truth = joint[np.arange(len(y)), y] - logsumexp(joint, axis=1)
         loss = float(-(w @ truth) / w.sum())
         if loss < found - TIE:
             best, found = replace(form, loss=loss, rows=len(y)), loss

@@ -23,6 +23,7 @@ SAMPLE_ROWS = 512  # from which the first origin is taken, at most
 FEWEST_ROWS = 32  # at least
 CLASS_ROWS = 512  # of one class, at least, that are worth a product of their own
 SPAN_BYTES = 8 << 20  # of rows at a time that are sorted by class
+SMALLEST = float(np.finfo(float).tiny)
 FAR = 256.0  # standard deviations from the origin to the mean that cost too many digits
 
 
@@ -168,8 +169,8 @@ class Products:
             if self.squares.ndim == 2:
                 self.squares += z.T @ weighed
                 return
-            starts = np.flatnonzero(np.diff(labels, prepend=-1))
-            for start, end in pairwise([*starts.tolist(), len(labels)]):
+            starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
+            for start, end in pairwise([0, *starts.tolist(), len(labels)]):
                 k, part, heavy = labels[start], z[start:end], weighed[start:end]
                 self.squares[k] += part.T @ heavy
                 if self.third is not None and self.fourth is not None:
@@ -188,15 +189,7 @@ class Products:
 
 def first_origin(X: Matrix, y: Codes, n_classes: int, power: int) -> Array:
     """Return an approximate centre of each class, (K, n), from some rows."""
-    m = len(y)
-    sample = sample_rows(X.shape[1])
-    chosen = np.arange(0, m, max(1, m // sample))
-    first = np.zeros(n_classes, dtype=np.intp)
-    first[y[::-1]] = np.arange(m)[::-1]
-    present = np.zeros(n_classes, dtype=bool)
-    present[y[chosen]] = True
-    if not present.all():
-        chosen = np.union1d(chosen, first[~present]) if m else chosen
+    chosen = some_rows(y, n_classes, sample_rows(X.shape[1]))
     x, k = matrix.dense_rows(X, chosen), y[chosen]
     if not np.isfinite(x).all():
         x = np.where(np.isfinite(x), x, np.nan)
@@ -208,6 +201,21 @@ def first_origin(X: Matrix, y: Codes, n_classes: int, power: int) -> Array:
     return grid_point(mean, np.sqrt(divide(squares, weights)))
 
 
+def some_rows(y: Codes, n_classes: int, size: int) -> NDArray[np.intp] | slice:
+    """Return about `size` rows, at least one of each class; all rows if there are fewer."""
+    step = len(y) // size
+    if step < 2:
+        return slice(None)
+    chosen = np.arange(0, len(y), step)
+    present = np.zeros(n_classes, dtype=bool)
+    present[y[chosen]] = True
+    if present.all():
+        return chosen
+    first = np.zeros(n_classes, dtype=np.intp)
+    first[y[::-1]] = np.arange(len(y))[::-1]
+    return np.union1d(chosen, first[~present])
+
+
 def sample_rows(width: int) -> int:
     """Return from how many rows of this many columns the first origin is computed."""
     return max(FEWEST_ROWS, min(SAMPLE_ROWS, matrix.CHUNK_BYTES // (8 * max(width, 1))))
@@ -215,8 +223,10 @@ def sample_rows(width: int) -> int:
 
 def refuse_underflow(x: Array, power: int) -> None:
     """Raise an error if the numbers of a column are so small that their powers are zero."""
+    if len(x) < 2:
+        return
     largest = np.fmax.reduce(x, axis=0, initial=-np.inf) - np.fmin.reduce(x, axis=0, initial=np.inf)
-    tiny = (largest > 0) & (largest < np.finfo(float).tiny ** (1 / power) * 1e8)
+    tiny = (largest > 0) & (largest < SMALLEST ** (1 / power) * 1e8)
     if tiny.any():
         j = int(np.argmax(tiny))
         raise InvalidColumn(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ from genus.families.gaussian.scores import (
 from genus.families.sums import Needs, Sums
 from genus.solve.centroids import shrunken
 from genus.solve.covariance import Covariance, RowFactor, Rows, Table, average
+from genus.solve.discriminant_axes import of_rank
 from genus.solve.normal import Factor, LOG_2π, SingularCovarianceError
 from genus.solve.priors import Priors
 from genus.solve.shrinkage import least_variance, shrink
@@ -74,6 +75,8 @@ class Gaussian:
     given stay. `form` is what was chosen: then a number shrinks in units of its scale. `code` says
     what the covariances of the classes have in common, as "VEV" (see `genus.solve.structures`).
     With a `threshold`, the means of a shared, diagonal Σ are shrunk (see `genus.solve.centroids`).
+    With a `rank`, those of a shared Σ differ along that many axes only, which classes count for by
+    the priors `between` (see `genus.solve.discriminant_axes`).
     """
 
     shared: bool = True
@@ -96,6 +99,8 @@ class Gaussian:
     form: Form | None = None
     code: str = ""
     threshold: float | None = None
+    rank: int | None = None
+    between: Priors = field(default_factory=Priors)
 
     def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
         """Return these options for statistics that are counted with other options.
@@ -282,7 +287,8 @@ class Gaussian:
     def has_own_rule(self) -> bool:
         """Whether Σ is more than scatter and a share of its trace, so that no formula applies."""
         rule = isinstance(self.shrinkage, str) or self.identity
-        return rule or self.averaged is not None or self.estimator is not None or bool(self.code)
+        rule = rule or self.averaged is not None or self.estimator is not None
+        return rule or bool(self.code) or self.rank is not None
 
     def leave_one_out(
         self,
@@ -307,7 +313,7 @@ class Gaussian:
         if isinstance(parameters, DiagonalParameters):
             if statistics.structure != "diagonal" or self.added or self.pooled:
                 return None
-            if self.threshold is not None:
+            if self.threshold is not None or self.rank is not None:
                 return None
             return score_diagonal_without(
                 statistics.moments,
@@ -337,38 +343,50 @@ class Gaussian:
 
     def _divisors(self, weights: Array) -> Array:
         """Return the divisors of the scatters: m or m_k, minus K or 1 if unbiased."""
+        if not (self.shared or self.pooled):
+            return weights - float(self.unbiased)
         together = weights.sum(axis=0) - self.unbiased * np.count_nonzero(weights, axis=0)
         if self.shared:
             return together
         return (1 - self.pooled) * (weights - float(self.unbiased)) + self.pooled * together
 
     def _solve_diagonal(self, moments: Moments, classes: Axis) -> DiagonalParameters:
-        weights = np.broadcast_to(moments.weights, moments.sums.shape)
+        weights, means = moments.weights, moments.mean()
+        if weights.shape != means.shape:
+            weights = np.broadcast_to(weights, means.shape)
         scatter = moments.variance() * moments.weights
         if moments.structure == "pooled":
             scatter = moments.variance() * moments.weights.sum() * (weights / weights.sum(axis=0))
-        mean, total_variance = overall(moments.mean(), weights, scatter)
-        within = scatter.sum(axis=0)
+        mean, total_variance = overall(means, weights, scatter)
+        all_within = within = scatter.sum(axis=0)
         if self.threshold is not None:
-            known = np.where(weights > 0, moments.mean(), mean)
+            known = np.where(weights > 0, means, mean)
             means, scale = shrunken(known, mean, weights, within, self.threshold)
             variance = np.tile(scale**2, (len(means), 1))
             return DiagonalParameters(means, variance, variance, np.zeros_like(scale))
+        divisor = self._divisors(weights)
         if not self.shared:
-            within = (1 - self.pooled) * scatter + self.pooled * within
-            within += self.prior_rows * total_variance
-        divisor = self._divisors(weights) + (0.0 if self.shared else self.prior_rows)
-        variance = np.broadcast_to(divide(within, divisor), weights.shape).copy()
+            within = scatter
+            if self.pooled:
+                within = (1 - self.pooled) * scatter + self.pooled * all_within
+            if self.prior_rows:
+                within = within + self.prior_rows * total_variance
+                divisor = divisor + self.prior_rows
+        variance = divide(within, divisor)
+        if self.shared:
+            variance = np.tile(variance, (len(weights), 1))
         # A class that never showed a value of a column knows only what all classes know.
         unknown = weights <= 0
-        if not self.shared:
-            variance[unknown] = np.broadcast_to(total_variance, weights.shape)[unknown]
-        means = np.where(unknown, mean, moments.mean())
+        if unknown.any():
+            means = np.where(unknown, mean, means)
+            variance = variance if self.shared else np.where(unknown, total_variance, variance)
         # The floor is a share of the variance within classes; if there is none, of that between
         # them; if the column is constant, of its own size, which is the same for all classes.
-        pooled = divide(scatter.sum(axis=0), weights.sum(axis=0))
-        own_size = np.where(mean * mean > 0, mean * mean, 1.0)
-        base = np.where(pooled > 0, pooled, np.where(total_variance > 0, total_variance, own_size))
+        base = pooled = divide(all_within, weights.sum(axis=0))
+        if not (pooled > 0).all():
+            own_size = np.where(mean * mean > 0, mean * mean, 1.0)
+            between = np.where(total_variance > 0, total_variance, own_size)
+            base = np.where(pooled > 0, pooled, between)
         floor = self.floor * base
         raw = variance
         if self.added:
@@ -388,6 +406,9 @@ class Gaussian:
                 'zero, or GDA(shrinkage="oas").',
                 [int(j)],
             )
+        if self.rank is not None:
+            factor = Rows(np.zeros((0, moments.width)), variance[0]).factor()
+            means = self._of_rank(means, weights.max(axis=1), classes, factor)
         return DiagonalParameters(means, variance, raw, floor)
 
     def _solve_full(self, moments: Moments | Points, classes: Axis) -> FullParameters:
@@ -431,8 +452,16 @@ class Gaussian:
             singular = error
             covariance, γ = shrink(own, moments, None, "oas")
             factor = covariance.factor()
-        used = np.array(γ)
+        used, mean = np.array(γ), self._of_rank(mean, weights, classes, factor)
         return FullParameters(mean, True, (covariance,), (factor,), used, centre, singular)
+
+    def _of_rank(
+        self, means: Array, weights: Array, classes: Axis, factor: Factor | RowFactor
+    ) -> Array:
+        """Return means that differ along as many axes as `rank` says."""
+        if self.rank is None:
+            return means
+        return of_rank(means, self.between.solve(weights, classes), factor, self.rank)
 
     def _shrink(
         self, covariance: Covariance, moments: Moments | Points, k: int | None
@@ -630,20 +659,23 @@ def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
         raise ValueError(
             f"{name} does not have a covariance_ attribute; a covariance_estimator does."
         )
-    found = np.asarray(own.covariance_, dtype=np.float64)
-    problem = None
-    if found.shape != (n, n):
+    found, problem = np.asarray(own.covariance_), None
+    if found.dtype.kind not in "biuf":
+        problem = f"of type {found.dtype} where numbers belong"
+    elif found.shape != (n, n):
         problem = f"of shape {found.shape} where ({n}, {n}) belongs"
     elif not np.isfinite(found).all():
         problem = "with NaN or infinity"
     elif not np.allclose(found, found.T, rtol=1e-6, atol=1e-8 * np.abs(found).max(initial=0)):
         problem = "that is not symmetric"
+    elif (np.diagonal(found) < 0).any():
+        problem = "with a negative variance"
     if problem is not None:
         raise ValueError(
             f"{name} gave class {label} a covariance_ {problem}. Use another covariance_estimator, "
             "such as those of sklearn.covariance."
         )
-    return Table((found + found.T) / 2)
+    return Table((found + found.T) / 2.0)
 
 
 def holes(X: Matrix) -> bool:

@@ -34,7 +34,7 @@ from genus.model import aligned
 from genus.registry import FAMILIES, ColumnFamily, is_for
 from genus.solve.grid import Bins as Cut
 from genus.solve.grid import Grid
-from genus.statistics import Compound, Moments, Tally, divide
+from genus.statistics import Compound, Moments, Tally, divide, settle
 from genus.table import Plan
 
 Array = NDArray[np.float64]
@@ -288,7 +288,8 @@ class Counted:
         width = (self.grid.values(self.axis + 1) - self.values)[v]
         moments = self.moments.align(self.classes, 1)
         K = len(self.classes)
-        rest = moments.weights * moments.mean() - class_weights(k, n * x, K)
+        total = moments.weights * moments.mean()
+        rest = settle(total - class_weights(k, n * x, K), total)
         share = np.clip(divide(rest, class_weights(k, n * width, K)), 0.0, 1.0)
         return x + share[k, 0] * width
 

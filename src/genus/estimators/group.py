@@ -1,0 +1,101 @@
+"""The group: classifiers add, subtract and scale, as what they have counted does."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from genus.arrays import labels
+from genus.estimators.core import Core
+from genus.model import Model
+from genus.statistics import ImpossibleError
+
+
+class Group(Core):
+    """`a + b`, `a - b`, `2 * a` and `sum(…)`."""
+
+    def __add__(self, other: Any) -> Self:
+        mine, theirs = self._alike(other)
+        mine._check_mergeable(theirs)
+        merged = mine.model_ + theirs.model_
+        _ = merged.prior  # priors that do not fit the classes of both are refused now
+        return mine._copy_with(merged)
+
+    def __radd__(self, other: object) -> Self:
+        """Return 0 + a, for sum()."""
+        if not (isinstance(other, int) and other == 0):
+            return NotImplemented
+        check_is_fitted(self)
+        return self._copy_with(self.model_)
+
+    def __sub__(self, other: Any) -> Self:
+        mine, theirs = self._alike(other)
+        mine._check_mergeable(theirs)
+        copy = mine._copy()
+        copy._keep_rest(less(mine.model_, theirs.model_))
+        return copy
+
+    def __mul__(self, factor: float) -> Self:
+        check_is_fitted(self)
+        if np.ndim(factor) or not isinstance(factor, int | float | np.number):
+            raise TypeError(f"A model is scaled by a number, got {factor!r}.")
+        if not (np.isfinite(factor) and factor >= 0):
+            raise ValueError(f"A model is scaled by a number of 0 or more, got {factor!r}.")
+        return self._copy_with(self.model_ * float(factor))
+
+    __rmul__ = __mul__
+
+    def _alike(self, other: Any) -> tuple[Self, Any]:
+        """Return both models in a form that can be added."""
+        return self, other
+
+    def _check_mergeable(self, other: object) -> None:
+        if type(other) is not type(self):
+            kind = f"{type(other).__module__}.{type(other).__qualname__}"
+            raise TypeError(f"A {type(self).__name__} merges with another, not with a {kind}.")
+        check_is_fitted(self)
+        check_is_fitted(other)
+        mine, theirs = (getattr(e, "feature_names_in_", None) for e in (self, other))
+        if mine is not None and theirs is not None and list(mine) != list(theirs):
+            how = first_difference(list(mine), list(theirs))
+            raise ValueError(
+                f"The two models have different columns: {how}. "
+                "Merge models of the same columns, in the same order."
+            )
+
+
+def less(model: Model, other: Model) -> Model:
+    """Return the model without what the other has counted; raise an error if it has not."""
+    try:
+        return model.forget(other)
+    except ImpossibleError as error:
+        if error.of_other_rows:
+            raise ValueError(
+                "These rows are not those that were learned: the sums that remain without them "
+                "are impossible. Forget only rows that were learned, with the same labels, "
+                "weights and columns; the model is unchanged. If models with plans of their "
+                "own were added, subtract a whole model instead: a - b."
+            ) from None
+        rest = model.weights - other.weights
+        short = rest.classes[(rest["rows"] < 0).any(axis=1)]
+        whose = f" of class {labels.show(short[0])}" if len(short) else ""
+        raise ValueError(
+            f"More would be forgotten{whose} than was learned. Forget only rows that were "
+            "learned, with the same labels and weights; the model is unchanged."
+        ) from None
+
+
+def first_difference(mine: list[str], theirs: list[str]) -> str:
+    """Return the first columns in which two lists of names differ."""
+    if len(mine) != len(theirs):
+        one, two = ("first", mine, set(theirs)), ("second", theirs, set(mine))
+        extra = [
+            f"; the {side} alone has {name!r}"
+            for side, names, others in (one, two)
+            for name in [name for name in names if name not in others][:1]
+        ]
+        return f"{len(mine)} in the first and {len(theirs)} in the second{''.join(extra)}"
+    at = next(j for j, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b)
+    return f"column {at} is {mine[at]!r} in the first and {theirs[at]!r} in the second"
