@@ -857,3 +857,12 @@ def test_a_checkpoint_that_was_being_cleared_begins_again(tmp_path: Path) -> Non
             path.unlink()
     again = GaussianNB().fit(tmp_path, target="y", checkpoint=parts)
     assert again.to_bytes() == once.to_bytes()
+
+
+@pytest.mark.parametrize("classifier", [GDA(), TableClassifier()])
+def test_very_many_columns_are_refused_at_once(classifier: Any) -> None:
+    schema = pa.schema([*((f"c{i}", pa.float64()) for i in range(100_001)), ("y", pa.int64())])
+    columns = [pa.array([1.0, 2.0])] * 100_001
+    table = pa.Table.from_arrays([*columns, pa.array([0, 1])], schema=schema)
+    with pytest.raises(TableError, match=r"has 100,001 columns, and at most 100,000 are read"):
+        classifier.fit(table, target="y")

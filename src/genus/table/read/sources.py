@@ -344,8 +344,8 @@ def explained(message: str) -> str:
         )
     if re.search(r"maximum line size", flat, re.I):
         return (
-            f"a line{where} is longer than 2 MB. A quote may not be closed. Parquet has no "
-            "such limit."
+            f"{f'line {line[1]}' if line else 'a line'} is longer than 2 MB. A quote may not be "
+            "closed. Parquet has no such limit."
         )
     if "httpfs" in flat or "http://" in flat or "https://" in flat:
         return "it contains a remote address, and genus reads files. Download them first."
