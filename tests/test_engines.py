@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import genus
@@ -23,7 +24,8 @@ from genus import (
     TableError,
     TextClassifier,
 )
-from genus.engines.spark import explained
+from genus.engines import Rows
+from genus.engines.spark import SparkFrame, explained
 from scope import at_night, nightly
 
 pytest_plugins = ("clusters",)
@@ -178,23 +180,97 @@ def test_a_stage_of_a_pipeline_of_spark(spark: Any, tmp_path: Path) -> None:
     assert genus.load(file).class_count_.sum() == ROWS
 
 
-def test_executors_that_die_and_tasks_that_are_repeated_count_once(
-    spark: Any, tmp_path: Path
-) -> None:
-    died = tmp_path / "died"
+@pytest.mark.parametrize("late", at_night([False, True], False))
+def test_tasks_that_are_repeated_count_once(late: bool, spark: Any, tmp_path: Path) -> None:
+    """A worker dies at its first rows, or its task fails when its rows are counted."""
+    failed = tmp_path / "failed"
 
-    def dies_once(batches: Any) -> Any:
+    def fails_once(batches: Any) -> Any:
         for batch in batches:
-            if not died.exists():
-                died.touch()
+            if not late and not failed.exists():
+                failed.touch()
                 os._exit(1)
             yield batch
+        if late and not failed.exists():
+            failed.touch()
+            raise RuntimeError("the first attempt")
 
-    frame = spark.createDataFrame(FRAME, SCHEMA).repartition(4).mapInArrow(dies_once, SCHEMA)
-    model = BernoulliNB(binarize=2).fit(frame, target="label", columns=["a", "b"])
-    assert died.exists()
-    here = BernoulliNB(binarize=2).fit(FRAME[["a", "b"]], LABELS)
-    np.testing.assert_array_equal(model.feature_count_, here.feature_count_)
+    plan = BernoulliNB(binarize=2).fit(FRAME[["a", "b"]], LABELS)
+    frame = spark.createDataFrame(FRAME, SCHEMA).repartition(4).mapInArrow(fails_once, SCHEMA)
+    model = BernoulliNB(binarize=2).fit(frame, target="label", columns=["a", "b"], like=plan)
+    assert failed.exists()
+    np.testing.assert_array_equal(model.feature_count_, plan.feature_count_)
+    np.testing.assert_array_equal(model.class_count_, plan.class_count_)
+
+
+# Spark's workers read Parquet files by themselves
+
+
+def written(folder: Path) -> list[str]:
+    """Write the rows as files, the last of which has three groups of rows."""
+    paths = [str(folder / f"{name}.parquet") for name in "abc"]
+    bounds = (0, 1, 400, ROWS)
+    for i, path in enumerate(paths):
+        part = FRAME[bounds[i] : bounds[i + 1]]
+        pq.write_table(pa.Table.from_pandas(part, preserve_index=False), path, row_group_size=200)
+    return paths
+
+
+def test_spark_does_not_read_the_files_that_its_workers_read(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = written(tmp_path)
+    monkeypatch.setattr("genus.engines.spark.PIECE", os.path.getsize(paths[2]) // 3 + 1)
+    frame = spark.read.parquet(*paths)
+    pieces = SparkFrame(frame).files
+    assert sorted((uri[-9:], *piece) for uri, *piece in pieces if uri.endswith("c.parquet")) == [
+        ("c.parquet", i, 3) for i in range(3)
+    ]
+
+    def plan_of(frame: Any) -> str:
+        return str(SparkFrame(frame)._parts(lambda rows: [])._jdf.queryExecution().executedPlan())
+
+    assert "FileScan" not in plan_of(frame)
+    assert "FileScan" not in plan_of(frame.select("b", "label"))
+    for handed_over in (frame.where("a > 0"), frame.selectExpr("a + 0 as a", "b", "label")):
+        assert "FileScan parquet" in plan_of(handed_over)
+    model = CategoricalNB().fit(frame, target="label", columns=["kind", "a"])
+    assert model.model_ == CategoricalNB().fit(FRAME[["kind", "a"]], LABELS).model_
+
+    FRAME[400:].assign(b=np.where(np.arange(400, ROWS) == 850, np.inf, FRAME.b[400:])).to_parquet(
+        paths[2], index=False, row_group_size=200
+    )
+    with pytest.raises(TableError, match=r"In file://.*c\.parquet: .* row 450, column 1 \('b'\)"):
+        GDA().fit(spark.read.parquet(*paths), target="label", columns=["a", "b"])
+    handed_over = spark.read.parquet(*paths).where("a > 0")
+    with pytest.raises(TableError, match=r"In partition \d of the Spark frame: .* row \d+, column"):
+        GDA().fit(handed_over, target="label", columns=["a", "b"])
+
+
+def test_a_damaged_file_of_a_spark_frame_is_named_and_skipped_on_request(
+    spark: Any, tmp_path: Path
+) -> None:
+    paths = written(tmp_path)
+    frame = spark.read.parquet(*paths).select("a", "b", "label")
+    plan = GDA().fit(FRAME[["a", "b"]], LABELS)
+    content = bytearray(Path(paths[1]).read_bytes())
+    content[4:200] = b"\xff" * 196
+    Path(paths[1]).write_bytes(bytes(content))
+    for like in (None, plan):  # while the plan is made, and while rows are counted
+        with pytest.raises(TableError, match=r"^Cannot read file://.*b\.parquet: "):
+            GDA().fit(frame, target="label", columns=["a", "b"], like=like)
+    with pytest.warns(UserWarning, match=r"b\.parquet is left out"):
+        sound = spark.read.parquet(*genus.readable_files(paths))
+    rest = FRAME.drop(FRAME.index[1:400])
+    expected = GDA().fit(rest[["a", "b"]], rest.label).class_count_
+    model = GDA().fit(sound, target="label", columns=["a", "b"])
+    np.testing.assert_array_equal(model.class_count_, expected)
+    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    try:
+        model = GDA().fit(frame, target="label", columns=["a", "b"], like=plan)
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
+    np.testing.assert_array_equal(model.class_count_, expected)
 
 
 def test_what_spark_refuses(spark: Any) -> None:
@@ -272,6 +348,24 @@ def test_arrays_and_bags_of_dask(dask_cluster: Any) -> None:
         GDA().fit(da.from_array(X, chunks=200), da.from_array(LABELS[1:], chunks=200))
 
 
+def test_errors_of_dask_name_the_partition_or_the_remedy(dask_cluster: Any, tmp_path: Path) -> None:
+    import dask.dataframe as dd
+
+    paths = written(tmp_path)
+    odd = FRAME[1:400].assign(b=np.where(np.arange(1, 400) == 21, np.inf, FRAME.b[1:400]))
+    odd.to_parquet(paths[1], index=False)
+    with pytest.raises(TableError, match=r"In partition 1 of the Dask collection: .* row 20, col"):
+        GDA().fit(dd.read_parquet(paths), target="label", columns=["a", "b"])
+    frame = dd.read_parquet(paths)
+    content = bytearray(Path(paths[1]).read_bytes())
+    content[4:200] = b"\xff" * 196
+    Path(paths[1]).write_bytes(bytes(content))
+    with pytest.raises(
+        TableError, match=r"Cannot read the Dask collection: .*readable_files finds"
+    ):
+        GDA().fit(frame, target="label", columns=["a", "b"])
+
+
 def test_a_worker_of_dask_that_dies_counts_nothing_twice(dask_cluster: Any, tmp_path: Path) -> None:
     import dask.dataframe as dd
 
@@ -340,5 +434,6 @@ def test_a_damaged_partition_is_refused_and_not_tried_again() -> None:
         yield
 
     template = GaussianNB().plan(pa.table({"x": [1.0, 2.0], "y": ["a", "b"]}), target="y")
-    (part,) = part_of(template.to_bytes(), Reading("y"), False, 1, damaged())
-    assert part == REFUSED + b"x.parquet cannot be read"
+    for name, told in (("x.parquet", ""), ("partition 3", "In partition 3: ")):
+        (part,) = part_of(template.to_bytes(), Reading("y"), False, 1, Rows(name, damaged()))
+        assert part == REFUSED + f"{told}x.parquet cannot be read".encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -208,6 +209,31 @@ def test_categories_equal_the_fit(tmp_path: Path) -> None:
     check_laws(model, CategoricalNB().fit(KINDS, Y), KINDS, tmp_path)
     numbers = from_counts(CategoricalNB(alpha="auto"), counts_of(X), rows=SIZES)
     assert numbers.model_ == CategoricalNB(alpha="auto").fit(X, Y).model_
+
+
+@pytest.mark.parametrize("values", [{}, {None: {"yes": 1}}, {"red": {"yes": 0}}])
+def test_a_column_without_any_value_stays_a_column(values: dict[Any, Any]) -> None:
+    counts = {"colour": values, "b": {"x": {"yes": 2}, "y": {"no": 1}}}
+    model = from_counts(CategoricalNB(), counts, rows={"no": 3, "yes": 3})
+    known = from_counts(CategoricalNB(), {"b": counts["b"]}, rows={"no": 3, "yes": 3})
+    rows = pd.DataFrame({"colour": ["red", None], "b": ["x", "y"]}, dtype=object)
+    np.testing.assert_array_equal(model.predict_proba(rows), known.predict_proba(rows[["b"]]))
+
+
+def test_memory_grows_with_the_lines_and_not_with_the_columns() -> None:
+    columns, values = 200, 20
+    counts = {
+        f"c{j}": {f"v{i}": {"no": 1, "yes": 2} for i in range(values)} for j in range(columns)
+    }
+    tracemalloc.start()
+    try:
+        model = from_counts(CategoricalNB(), counts, rows={"no": 100, "yes": 100})
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert model.n_features_in_ == columns
+    lines = 2 * columns * values
+    assert peak < 8 * lines * columns / 2  # bytes of half a pointer for each line and column
 
 
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "polars", "records"])

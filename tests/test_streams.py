@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
+from click.testing import CliRunner
 
 import genus
 from genus import (
@@ -33,6 +36,7 @@ from genus import (
     TableError,
     TextClassifier,
 )
+from genus.cli import cli
 from genus.estimators.columns import Columns, matrix_of
 from genus.table import open_table
 from genus.table.read.sources import gathered
@@ -694,6 +698,51 @@ def test_progress_counts_all_rows(folder: Path) -> None:
         assert sum(seen) == ROWS
 
 
+def test_a_progress_bar_shows_rows_bytes_and_the_time_left(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tqdm
+
+    from genus.cli import progress
+    from genus.table.read import files
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    class Eager(tqdm.tqdm):  # draws the bar after every batch, however fast they are
+        monitor_interval = 0
+
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options, mininterval=0)
+
+    monkeypatch.setattr(tqdm, "tqdm", Eager)
+
+    def shown(source: Any) -> str:
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        with progress.rows_passing("fit", source) as passed:
+            for batch in source.batches():
+                passed(batch.num_rows)
+            passed(0)
+        return terminal.getvalue()
+
+    parquet = open_table(folder / "numbers")
+    whole = sum(path.stat().st_size for path in (folder / "numbers").iterdir())
+    assert parquet.size == whole
+    told = f"{whole / 1000:.1f}"
+    assert re.search(rf"fit: +\d+%.*{told}kB of {told}kB", shown(parquet)), shown(parquet)
+    monkeypatch.setattr(files, "SMALL", 0)
+    table_of("GDA").to_csv(tmp_path / "x.csv", index=False)
+    csv = open_table(tmp_path / "x.csv")
+    assert csv.rows is None
+    assert csv.expected_rows() == pytest.approx(ROWS, rel=0.1)
+    assert "<" in shown(csv)  # time left
+    pd.DataFrame({"x": [1.0]}).to_csv(tmp_path / "y.csv.gz")
+    assert open_table(tmp_path / "y.csv.gz").expected_rows() is None
+    assert "of" not in shown(open_table(pa.table({"x": [1.0, 2.0]})))
+
+
 def test_interrupted_nothing_is_changed(folder: Path) -> None:
     model = GDA().fit(NUMBERS, LABELS)
     before = model.to_bytes()
@@ -721,6 +770,15 @@ def test_a_damaged_file_in_the_middle_is_named(tmp_path: Path) -> None:
         files = genus.readable_files(str(tmp_path / "*.parquet"))
     assert [Path(file).name for file in files] == ["0.parquet", "2.parquet"]
     assert GDA().fit(files, target="label").class_count_.sum() == len(NUMBERS) * 2 // 3
+    command = ["fit", str(tmp_path / "*.parquet"), "--target=label", f"-o{tmp_path / 'm.genus'}"]
+    refused = CliRunner().invoke(cli, command)
+    assert refused.exit_code == 1
+    assert re.search(r"Cannot read .*1\.parquet", refused.stderr)
+    assert not (tmp_path / "m.genus").exists()
+    skipped = CliRunner().invoke(cli, [*command, "--skip-unreadable"])
+    assert skipped.exit_code == 0
+    assert re.search(r"1\.parquet is left out\. Cannot read", skipped.stderr)
+    assert genus.load(tmp_path / "m.genus").class_count_.sum() == len(NUMBERS) * 2 // 3
     with (
         pytest.warns(UserWarning, match="is left out"),
         pytest.raises(TableError, match="None of the files of"),
@@ -799,3 +857,12 @@ def test_a_checkpoint_that_was_being_cleared_begins_again(tmp_path: Path) -> Non
             path.unlink()
     again = GaussianNB().fit(tmp_path, target="y", checkpoint=parts)
     assert again.to_bytes() == once.to_bytes()
+
+
+@pytest.mark.parametrize("classifier", [GDA(), TableClassifier()])
+def test_very_many_columns_are_refused_at_once(classifier: Any) -> None:
+    schema = pa.schema([*((f"c{i}", pa.float64()) for i in range(100_001)), ("y", pa.int64())])
+    columns = [pa.array([1.0, 2.0])] * 100_001
+    table = pa.Table.from_arrays([*columns, pa.array([0, 1])], schema=schema)
+    with pytest.raises(TableError, match=r"has 100,001 columns, and at most 100,000 are read"):
+        classifier.fit(table, target="y")

@@ -138,7 +138,7 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
 
     def judge(source: Any) -> tuple[Any, Any, int]:
         probabilities, truths, left_out = [], [], 0
-        with rows_passing("evaluate", source.rows) as progress:
+        with rows_passing("evaluate", source) as progress:
             for batch in source.batches():
                 own = labelled_rows(batch, target, learned.classes_)
                 left_out += own.unlabelled

@@ -113,7 +113,7 @@ def write_all(model: Any, source: Any, output: str, label: Any, against: Any) ->
     empty = pa.Table.from_batches([], source.schema)
     schema = contributions(model, empty, 0, label, against).schema
     rows = 0
-    with rows_passing("explain", source.rows) as progress, rows_to(output, schema) as write:
+    with rows_passing("explain", source) as progress, rows_to(output, schema) as write:
         for batch in source.batches():
             for start in range(0, batch.num_rows, size):
                 part = pa.Table.from_batches([batch.slice(start, size)])

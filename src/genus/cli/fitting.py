@@ -84,7 +84,7 @@ def fit(
             f"be merged. Give a plan for {target!r}."
         )
     read = opened(data, encoding, skip_unreadable)
-    with read as source, rows_passing("fit", source.rows) as progress:
+    with read as source, rows_passing("fit", source) as progress:
         source.require(target)
         model = classifier(target, families, ignore, other)
         options = {"like": other, "progress": progress, "checkpoint": checkpoint}

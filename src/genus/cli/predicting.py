@@ -77,7 +77,7 @@ def predicted(
             out = rows_to(output, empty.schema)
         else:
             out = rows_with_lines_to(output, empty.schema, lines)
-        with rows_passing("predict", source.rows) as progress, out as write:
+        with rows_passing("predict", source) as progress, out as write:
             for batch in source.batches():
                 for part in scored(batch, learned, rule).to_batches():
                     write(part)

@@ -5,21 +5,37 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 @contextmanager
-def rows_passing(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar; yields a function to call with the number of rows of each batch."""
+def rows_passing(what: str, of: Any) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar; yields a function to call with the number of rows of each batch.
+
+    `of` is the source of the rows, or their number. The bar shows the rows, the time left and, for
+    files, the bytes. They are estimates if the number of rows is.
+    """
     if not sys.stderr.isatty():
         yield lambda rows: None
         return
     from tqdm import tqdm
 
+    total, size = (of, None) if isinstance(of, int) else (of.expected_rows(), of.size)
+
     with tqdm(total=total, desc=what, unit=" rows", unit_scale=True, leave=False) as bar:
-        yield bar.update
+
+        def pass_on(rows: int) -> None:
+            if total and size:
+                done, whole = (
+                    tqdm.format_sizeof(share * size, "B")
+                    for share in (min((bar.n + rows) / total, 1.0), 1.0)
+                )
+                bar.set_postfix_str(f"{done} of {whole}", refresh=False)
+            bar.update(rows)
+
+        yield pass_on
 
 
 @contextmanager

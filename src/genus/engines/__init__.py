@@ -8,7 +8,7 @@ database runs no functions: it sums numbers and counts values by class, and its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -19,7 +19,24 @@ ENGINES = {"pyspark": "spark", "dask": "dask", "ray": "ray"}
 FAN_IN = 16  # parts that are merged at a time
 TARGET = "y"  # the column of the labels that come with an array
 
-Work = Callable[[Iterable[Any]], list[bytes]]  # takes the Arrow batches of a partition
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The Arrow batches of a partition, and its name in messages.
+
+    `before` returns how many rows of that name come before the first of these, such as those of a
+    file.
+    """
+
+    name: str
+    batches: Iterable[Any]
+    before: Callable[[], int] = int  # none
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.batches)
+
+
+Work = Callable[[Rows], list[bytes]]
 Add = Callable[[Iterable[bytes]], bytes]
 Finish = Callable[[bytes], bytes]
 Score = Callable[[Any], Any]  # takes an Arrow batch, and returns one with more columns

@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from genus.engines import FAN_IN, TARGET, Add, Finish, Score, Work
+from genus.engines import FAN_IN, TARGET, Add, Finish, Rows, Score, Work
 from genus.table import TableError, open_table
-from genus.table.read.sources import fitted
+from genus.table.read.sources import fitted, readable
 
 VECTOR = "x"  # the column that holds the rows of an array
 
@@ -82,17 +82,13 @@ class DaskPartitions:
 
     def run(self, work: Work) -> Iterator[bytes]:
         """Yield what `work` returns for every partition."""
-        import dask
-
-        for parts in dask.compute(*self._counted(work)):
+        for parts in self._computed(*self._counted(work)):
             yield from parts
 
     def total(self, work: Work, add: Add) -> bytes:
         """Merge the results of `work` for all partitions, in a tree."""
-        import dask
-
         parts = [delayed[0] for delayed in self._counted(work)]
-        (found,) = dask.compute(added_up(parts, add)) if parts else (add([]),)
+        (found,) = self._computed(added_up(parts, add)) if parts else (add([]),)
         return bytes(found)
 
     def totals(self, work: Work, add: Add, finish: Finish, shards: int) -> list[bytes]:
@@ -101,7 +97,7 @@ class DaskPartitions:
 
         parts = self._counted(work)
         sums = [added_up([delayed[i] for delayed in parts], add) for i in range(shards)]
-        return list(dask.compute(*(dask.delayed(finish)(one) for one in sums)))
+        return list(self._computed(*(dask.delayed(finish)(one) for one in sums)))
 
     def map(self, score: Score, schema: Any) -> Any:
         """Return a frame of the rows that `score` returns; for an array, only the added columns."""
@@ -116,11 +112,24 @@ class DaskPartitions:
         parts = [dask.delayed(scored_frame)(part, score, self.schema) for part in self.parts]
         return dask.dataframe.from_delayed(parts, meta=empty)
 
+    def _computed(self, *values: Any) -> tuple[Any, ...]:
+        import dask
+
+        hint = "If it reads files, genus.readable_files finds those that are damaged."
+        try:
+            with readable(self.name):
+                return tuple(dask.compute(*values))
+        except TableError as error:
+            unread = str(error).startswith(f"Cannot read {self.name}")
+            raise TableError(f"{error} {hint}" if unread else str(error)) from None
+
     def _counted(self, work: Work) -> list[Any]:
         import dask
 
         schema = self.schema if self.is_bag else None
-        return [dask.delayed(counted)(part, work, schema) for part in self.parts]
+        names = (f"partition {i} of {self.name}" for i in range(len(self.parts)))
+        named = zip(names, self.parts, strict=True)
+        return [dask.delayed(counted)(part, name, work, schema) for name, part in named]
 
 
 def added_up(parts: list[Any], add: Add) -> Any:
@@ -133,9 +142,9 @@ def added_up(parts: list[Any], add: Add) -> Any:
     return parts[0]
 
 
-def counted(part: Any, work: Work, schema: Any) -> list[bytes]:
+def counted(part: Any, name: str, work: Work, schema: Any) -> list[bytes]:
     """Run `work` on the batches of a partition; a schema, if given, decides its columns."""
-    return work(table_of(part, schema).to_batches())
+    return work(Rows(name, table_of(part, schema).to_batches()))
 
 
 def scored_frame(part: Any, score: Score, schema: Any = None) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from genus.engines import FAN_IN, Add, Finish, Score, Work
+from genus.engines import FAN_IN, Add, Finish, Rows, Score, Work
 from genus.table import TableError
 
 
@@ -80,7 +80,8 @@ class RayDataset:
 
 def counting(work: Work) -> Any:
     """Return the function that Ray runs on a block: one numbered row for each part."""
-    return lambda table: as_table(work(table.to_batches()))
+    name = f"a block of {RayDataset.name}"
+    return lambda table: as_table(work(Rows(name, table.to_batches())))
 
 
 def summing(add: Add) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from genus.engines import FAN_IN, Add, Finish, Score, Work
+from genus.engines import FAN_IN, Add, Finish, Rows, Score, Work
 from genus.table import TableError
 from genus.table.read.sources import BATCH, fitted, readable
 
@@ -175,39 +175,58 @@ def pieces_of(uris: list[str]) -> list[Piece]:
     return found
 
 
-def reading(pieces: list[Piece], schema: Any) -> Any:
-    """Return a function from batches of piece numbers to the batches of these pieces."""
+def reading(pieces: list[Piece], schema: Any) -> Callable[[Iterable[Any]], Rows]:
+    """Return a function from batches with the number of a piece to the rows of this piece."""
 
-    def batches_of(numbers: Iterable[Any]) -> Iterator[Any]:
-        # Spark reuses a worker only if it has read all of its input, so read the numbers first.
-        own = [number for batch in numbers for number in batch.column("id").to_pylist()]
-        for number in own:
-            uri, piece, count = pieces[number]
-            yield from batches_of_piece(uri, piece, count, schema)
+    def rows_of(numbers: Iterable[Any]) -> Rows:
+        # Spark reuses a worker only if it has read all of its input, so read all numbers.
+        (own,) = (number for batch in numbers for number in batch.column("id").to_pylist())
+        piece = pieces[own]
+        return Rows(piece[0], batches_of_piece(piece, schema), lambda: rows_before(piece))
 
-    return batches_of
+    return rows_of
 
 
-def batches_of_piece(uri: str, piece: int, pieces: int, schema: Any) -> Iterator[Any]:
-    """Yield the batches of a piece of a Parquet file: a run of its row groups."""
+@contextmanager
+def groups_of(piece: Piece) -> Iterator[tuple[Any, range]]:
+    """Open the Parquet file of a piece; yields it with the run of row groups of the piece."""
     import pyarrow.parquet as pq
     from pyarrow import fs
 
+    uri, number, pieces = piece
     system, path = fs.FileSystem.from_uri(uri)
     with readable(uri), pq.ParquetFile(system.open_input_file(path)) as file:
         count = file.num_row_groups
-        groups = list(range(piece * count // pieces, (piece + 1) * count // pieces))
+        yield file, range(number * count // pieces, (number + 1) * count // pieces)
+
+
+def rows_before(piece: Piece) -> int:
+    """Return the number of rows of the file before a piece."""
+    if piece[1] == 0:
+        return 0
+    with groups_of(piece) as (file, groups):
+        return sum(file.metadata.row_group(group).num_rows for group in range(groups.start))
+
+
+def batches_of_piece(piece: Piece, schema: Any) -> Iterator[Any]:
+    """Yield the batches of a piece of a Parquet file."""
+    with groups_of(piece) as (file, groups):
         # By default, Spark ignores the case of names.
         named = {name.lower(): name for name in schema.names}
         own = [name for name in file.schema_arrow.names if name.lower() in named]
         if len(set(map(str.lower, own))) < len(own):
-            raise TableError(f"{uri} has columns whose names differ only in case. Rename one.")
-        for batch in file.iter_batches(BATCH, groups, own) if groups else ():
+            raise TableError(f"{piece[0]} has columns whose names differ only in case. Rename one.")
+        for batch in file.iter_batches(BATCH, list(groups), own) if groups else ():
             names = [named[name.lower()] for name in batch.schema.names]
             yield fitted(batch.rename_columns(names), schema)
 
 
-def counting(work: Work, opened: Any = iter) -> Any:
+def of_partition(batches: Iterable[Any]) -> Rows:
+    """Return the rows that Spark hands to a worker."""
+    return Rows(f"partition {partition_number()} of {SparkFrame.name}", batches)
+
+
+def counting(work: Work, opened: Callable[[Iterable[Any]], Rows] = of_partition) -> Any:
     """Return the function that Spark runs on a partition: one row for each part.
 
     Parts are numbered; a single part gets the number of the partition.

@@ -33,6 +33,7 @@ from genus.table.read.sources import Partition
 # No name ends as that of a table does: the folder may lie beside the data.
 PLAN, JOB, LOCK, PART, ROWS = "plan.genus", "job", "lock", ".genus", ".rows"
 NAME = re.compile(r"[0-9a-f]{24}")
+STAMP = re.compile(r", \d+ bytes of \d+")  # of a file in the name of a partition
 MOST_PARTS = 1024
 
 
@@ -110,7 +111,7 @@ class Checkpoint:
         known = {self._name(partition) for partition in self.partitions}
         other = [p for p in self._files(ROWS) if p.stem not in known]
         if other:
-            told = other[0].read_text().partition("\n")[2].strip()
+            told = STAMP.sub("", other[0].read_text().partition("\n")[2].strip())
             raise ValueError(
                 f"The checkpoint {self.folder} holds a part of other data: {told}. The data has "
                 "changed, or is not the same. Give another folder, or remove it to count all rows "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,11 +38,7 @@ class Columns:
         """Choose the columns of a table from some rows, which do not contain the target."""
         schema = rows.schema
         names = list(schema.names)
-        if len(names) > MOST_COLUMNS:
-            raise TableError(
-                f"The table has {len(names):,} columns, and at most {MOST_COLUMNS:,} are read. "
-                "Choose some with columns=[…], or put them into one column of vectors."
-            )
+        refuse_many_columns(names)
         if kind == TEXT:
             return cls((text_column(schema, names),), TEXT, target)
         vectors = [name for name in names if is_vector(schema.field(name).type)]
@@ -72,6 +69,16 @@ class Columns:
     def features(self) -> int:
         """The number of columns of the matrix."""
         return self.width if self.kind == VECTOR else len(self.names)
+
+
+def refuse_many_columns(names: Sequence[str]) -> None:
+    """Raise an error if a table has more columns than can be read in reasonable time."""
+    if len(names) > MOST_COLUMNS:
+        raise TableError(
+            f"The table has {len(names):,} columns, and at most {MOST_COLUMNS:,} are read. Choose "
+            "some with columns=[…], or put numbers into one column of vectors, for a classifier "
+            "such as GaussianNB."
+        )
 
 
 def text_column(schema: Any, names: list[str]) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from genus.arrays import arrow, labels
 from genus.arrays.labels import Axis, is_missing
-from genus.arrays.matrix import Codes, InvalidValue
+from genus.arrays.matrix import Codes, InvalidColumn, InvalidValue
 from genus.arrays.options import warn
 from genus.arrays.vocabulary import Vocabulary
 from genus.estimators.columns import VALUES, Columns
@@ -58,9 +58,9 @@ def categories_of(estimator: Any, rows: Rows, counts: Any) -> Tally:
     column = np.array([place[name] for name, _, _, _ in lines], dtype=np.int64)
     y = rows.codes([label for _, _, label, _ in lines], "counts")
     weight = np.array([number_or_nan(count) for _, _, _, count in lines])
-    X = np.full((len(lines), len(names)), None, dtype=object)
+    X = np.empty((len(lines), 1), dtype=object)
     for i, (name, value, _, count) in enumerate(lines):
-        X[i, column[i]] = value
+        X[i, 0] = value
         if not 0 <= weight[i] < np.inf:
             raise ValueError(
                 f"counts has {count} for {str(value)[:SHOWN]!r} in column {name!r}. A count is a "
@@ -70,11 +70,29 @@ def categories_of(estimator: Any, rows: Rows, counts: Any) -> Tally:
     size = len(rows.classes), len(names)
     total = table_by_class(y[there], column[there], weight[there], size)
     refuse_more_than_rows(total, rows, [f"column {name!r}" for name in names])
+    ends = np.cumsum(np.bincount(column, minlength=len(names)))
+    own = np.split(np.argsort(column, kind="stable"), ends[:-1])
     with estimator._named_errors():
-        try:
-            return estimator._family().count(X, y, rows.classes, weight)
-        except InvalidValue as error:
-            raise invalid(estimator, error.column, error.value) from None
+        parts = [
+            count_column(estimator, j, X[at], y[at], rows.classes, weight[at])
+            for j, at in enumerate(own)
+        ]
+    # The tally of a column without a value has no keys at all.
+    keys = tuple(axis for part in parts for axis in part.keys or (labels.empty_axis(),))
+    counts = [part.align(rows.classes)["count"] for part in parts]
+    return Tally.of(rows.classes, keys, {"count": np.hstack(counts)})
+
+
+def count_column(
+    estimator: Any, j: int, X: NDArray[Any], y: Codes, classes: Axis, weight: Array
+) -> Tally:
+    """Count the values of column j, (m, 1); an error names that column."""
+    try:
+        return estimator._family().count(X, y, classes, weight)
+    except InvalidValue as error:
+        raise invalid(estimator, j, error.value) from None
+    except InvalidColumn as error:
+        raise InvalidColumn(j, error.problem) from None
 
 
 def number_or_nan(count: Any) -> float:

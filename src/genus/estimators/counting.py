@@ -20,7 +20,7 @@ import numpy as np
 from genus.arrays import labels, matrix
 from genus.arrays.memory import available, size_of
 from genus.arrays.options import warn
-from genus.engines import Engine
+from genus.engines import Engine, Rows
 from genus.estimators.checkpoint import Checkpoint
 from genus.estimators.grouped import count_grouped
 from genus.estimators.table_rows import (
@@ -191,9 +191,16 @@ def add_up(
 
 
 def count_batches(
-    estimator: Any, batches: Iterable[Labelled], progress: Progress | None, restarts: bool
+    estimator: Any,
+    batches: Iterable[Labelled],
+    progress: Progress | None,
+    restarts: bool,
+    before: int = 0,
 ) -> tuple[Model, Passed]:
-    """Return the sum of batches, several of which are counted at once, and their rows."""
+    """Return the sum of batches, several of which are counted at once, and their rows.
+
+    `before` is the number that an error gives to the first row.
+    """
     empty, passed = estimator._blank(), Passed()
     total = Total(empty)
 
@@ -204,7 +211,7 @@ def count_batches(
         numbers = at + np.flatnonzero(own.there)
         return estimator._count(empty, X, own.codes, own.classes, own.weight, numbers), own
 
-    for counted, own in matrix.in_order(lambda one: count(*one), numbered(batches)):
+    for counted, own in matrix.in_order(lambda one: count(*one), numbered(batches, before)):
         passed = passed.and_more(Passed(len(own.there), own.unlabelled))
         if counted is not None:
             unseen = own.classes[labels.find(own.classes, counted.weights.classes) < 0]
@@ -260,9 +267,8 @@ def refuse_full_memory(total: Total, rows: int) -> None:
         )
 
 
-def numbered(batches: Iterable[Labelled]) -> Iterator[tuple[int, Labelled]]:
-    """Yield the batches with the number of the first row of each."""
-    rows = 0
+def numbered(batches: Iterable[Labelled], rows: int) -> Iterator[tuple[int, Labelled]]:
+    """Yield the batches with the number of the first row of each, from `rows` on."""
     for own in batches:
         yield rows, own
         rows += len(own.there)
@@ -378,7 +384,7 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
         parts = engine.run(partial(scattered_of, reading.target, each))
     else:
         parts = engine.beginnings(each).run(partial(first_of, each))
-    found = [pa.ipc.open_stream(part).read_all() for part in parts]
+    found = [pa.ipc.open_stream(content(part)).read_all() for part in parts]
     rows = sum(part.num_rows for part in found)
     if rows == 0:
         raise unlabelled(engine.name, reading.target, 0)
@@ -397,11 +403,11 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
 
 
 def part_of(
-    template: bytes, reading: Reading, restarts: bool, shards: int, batches: Iterable[Any]
+    template: bytes, reading: Reading, restarts: bool, shards: int, partition: Rows
 ) -> list[bytes]:
     """Count the rows of a partition with an empty classifier; return its parts."""
     estimator = from_bytes(template)
-    rows = iter(batches)
+    rows = iter(partition)
     try:
         start = next(rows, None)
         if start is None:
@@ -409,11 +415,11 @@ def part_of(
         source = Source("the frame", start.schema, lambda: chain([start], rows), once=True)
         with matrix.alone():
             own = batches_of(estimator, source, reading)
-            model, passed = count_batches(estimator, own, None, restarts)
+            model, passed = count_batches(estimator, own, None, restarts, partition.before())
     except Outgrown:
         return [OUTGROWN] * shards
     except ValueError as error:
-        return [REFUSED + str(error).encode()] * shards
+        return [refused(error, partition)] * shards
     divided = [model] if shards == 1 else estimator._divided(model, shards)
     return [sent(passed, estimator._part(one)) for one in divided]
 
@@ -440,17 +446,23 @@ def add_parts(parts: Iterable[bytes]) -> bytes:
     return sent(passed, total.sum())
 
 
-def first_of(rows: int, batches: Iterable[Any]) -> list[bytes]:
+def first_of(rows: int, partition: Rows) -> list[bytes]:
     """Return the first rows of a partition, as an Arrow stream."""
     import pyarrow as pa
 
-    found = list(first_rows(batches, rows))
+    try:
+        found = list(first_rows(partition, rows))
+    except ValueError as error:
+        return [refused(error, partition)]
     return [as_stream(pa.Table.from_batches(found))] if found else []
 
 
-def scattered_of(target: str, rows: int, batches: Iterable[Any]) -> list[bytes]:
+def scattered_of(target: str, rows: int, partition: Rows) -> list[bytes]:
     """Return rows from all over a partition, as an Arrow stream."""
-    found = scattered_rows((with_labels(batch, target) for batch in batches), rows)
+    try:
+        found = scattered_rows((with_labels(batch, target) for batch in partition), rows)
+    except ValueError as error:
+        return [refused(error, partition)]
     return [as_stream(found)] if found.num_rows else []
 
 
@@ -461,7 +473,13 @@ def as_stream(table: Any) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return bytes(sink.getvalue())
+    return PART + bytes(sink.getvalue())
+
+
+def refused(error: ValueError, partition: Rows) -> bytes:
+    """Return an error as a part; its message names the partition, where its rows are counted."""
+    told = str(error)
+    return REFUSED + (told if partition.name in told else f"In {partition.name}: {told}").encode()
 
 
 def sent(passed: Passed, part: Any) -> bytes:
@@ -469,9 +487,14 @@ def sent(passed: Passed, part: Any) -> bytes:
     return PART + NUMBERS.pack(*passed) + part.to_bytes()
 
 
-def received(content: bytes) -> tuple[Passed, Any]:
+def received(part: bytes) -> tuple[Passed, Any]:
     """Return the number of rows of a part, and the part; raise its error if it has one."""
-    if content[:1] == REFUSED:
-        raise TableError(content[1:].decode())
-    end = 1 + NUMBERS.size
-    return Passed(*NUMBERS.unpack(content[1:end])), from_bytes(content[end:])
+    told = content(part)
+    return Passed(*NUMBERS.unpack(told[: NUMBERS.size])), from_bytes(told[NUMBERS.size :])
+
+
+def content(part: bytes) -> bytes:
+    """Return what a partition has sent; raise its error if it has one."""
+    if part[:1] == REFUSED:
+        raise TableError(part[1:].decode())
+    return part[1:]

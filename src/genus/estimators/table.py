@@ -17,7 +17,7 @@ from genus.arrays.matrix import Codes
 from genus.arrays.options import number
 from genus.estimators.base import GenerativeClassifier
 from genus.estimators.cautions import cautions
-from genus.estimators.columns import MIXED
+from genus.estimators.columns import MIXED, refuse_many_columns
 from genus.estimators.counting import LOOK, count_batches
 from genus.estimators.fitting import refuse_single_class
 from genus.estimators.inputs import check_weight, refuse_missing_labels
@@ -413,6 +413,7 @@ class TableClassifier(GenerativeClassifier):
 
     def _look(self, rows: Any, target: str | None, classes: int, total: int | None) -> None:
         """Decide what columns hold, and in which cells they are counted."""
+        refuse_many_columns(rows.schema.names)
         if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
             raise ValueError(f"ignore is a list of columns; got {self.ignore!r}.")
         families = asked_families(self.families)

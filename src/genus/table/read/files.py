@@ -47,6 +47,7 @@ PACKED = 5  # factor by which compressed text grows, approximately
 PARTITION = 1 << 20  # rows of a partition of a Parquet file, approximately
 FEW_PARTITIONS = 16  # up to this many partitions, each is sampled from its first row to its last
 PLACES, BLOCK = 32, 1 << 18  # samples of a long CSV file; bytes to estimate line length
+SHORT_BLOCK = 1 << 14  # bytes of a sample to estimate the number of lines
 # Without BOOLEAN, because yes and no, or t and f, should stay as they are written.
 TYPES = "['BIGINT', 'DOUBLE', 'TIME', 'DATE', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
 DELIMITERS = ",;\t|"
@@ -229,6 +230,7 @@ def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> S
         source,
         divided=lambda: [whole],
         size=sum(map(unpacked_size, paths)),
+        estimated=lambda: expected_lines(paths),
         with_text=lambda column: from_json(name, paths, (*texts, column)),
         altered=lambda: altered_in(name, typed_json(listed, doubles), dict.fromkeys(doubles, LONG)),
     )
@@ -258,7 +260,8 @@ def arrow_files(files: Files) -> Source:
         return dataset.to_batches(batch_size=BATCH)
 
     whole = Partition("; ".join(map(stamp, files.paths)), opened)
-    return Source(files.name, dataset.schema, opened, rows, divided=lambda: [whole])
+    size = sum(map(os.path.getsize, files.paths))
+    return Source(files.name, dataset.schema, opened, rows, divided=lambda: [whole], size=size)
 
 
 def arrow_streams(files: Files) -> Source:
@@ -335,6 +338,7 @@ def from_parquet(name: str, paths: Sequence[str], base: str) -> Source:
         lambda: chain.from_iterable(partition.opened() for partition in partitions),
         sum(fragment.metadata.num_rows for fragment in fragments),
         divided=lambda: partitions,
+        size=sum(map(os.path.getsize, paths)),
     )
 
 
@@ -382,6 +386,7 @@ def from_csv(
             else csv_partitions(sql, options, paths, source)
         ),
         size=sum(map(unpacked_size, paths)),
+        estimated=lambda: expected_lines(paths),
         lines=lambda: lines_of(options, paths),
         altered=lambda: altered_columns(name, listed, options, source.schema),
     )
@@ -530,6 +535,26 @@ def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) ->
 def unpacked_size(path: str) -> int:
     """Return the approximate size in bytes of a file when it is not compressed."""
     return os.path.getsize(path) * (PACKED if COMPRESSED.search(path) else 1)
+
+
+def expected_lines(paths: Sequence[str]) -> int | None:
+    """Estimate the number of lines of files from blocks at several places of each.
+
+    It is None if a file is compressed, or if there seems to be one line.
+    """
+    if any(COMPRESSED.search(path) for path in paths):
+        return None
+    total = 0.0
+    for path in paths:
+        size = os.path.getsize(path)
+        with open(path, "rb") as file:
+            blocks = []
+            for place in range(PLACES):
+                file.seek(size * place // PLACES)
+                blocks.append(file.read(SHORT_BLOCK))
+        some = b"".join(blocks)
+        total += size * some.count(b"\n") / max(len(some), 1)
+    return round(total) or None
 
 
 def refuse_ragged(name: str, path: str) -> None:

@@ -67,13 +67,13 @@ class Partition:
 class Source:
     """A table to be read: its name in messages, its columns, and its batches.
 
-    `rows` is the number of rows, if known, and `size` the approximate number of bytes. `once` means
-    that it can be read only once. `with_text` returns the same source with one column read as text,
-    where types are guessed from the first rows. `divided` returns the partitions, if there are
-    several. `grouped` sums rows by class inside a database: a `genus.engines.database.Database`, if
-    there is one. `lines` returns the lines of CSV files. `altered` names columns whose numbers
-    differ from what is written, such as 0123 or twenty digits. `looked` is the partition to sample
-    if the source is not divided.
+    `rows` is the number of rows, if known, and `size` the approximate number of bytes. `estimated`
+    estimates the number of rows if it is unknown. `once` means that it can be read only once.
+    `with_text` returns the same source with one column read as text, where types are guessed from
+    the first rows. `divided` returns the partitions, if there are several. `grouped` sums rows by
+    class inside a database: a `genus.engines.database.Database`, if there is one. `lines` returns
+    the lines of CSV files. `altered` names columns whose numbers differ from what is written, such
+    as 0123 or twenty digits. `looked` is the partition to sample if the source is not divided.
     """
 
     name: str
@@ -88,6 +88,7 @@ class Source:
     lines: Callable[[], Lines | None] | None = None
     altered: Callable[[], Sequence[str]] | None = None
     looked: Partition | None = None
+    estimated: Callable[[], int | None] | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -131,6 +132,10 @@ class Source:
         if self.rows is not None or self.size is None or seen.num_rows == 0:
             return self.rows
         return int(self.size * seen.num_rows / max(seen.nbytes, 1))
+
+    def expected_rows(self) -> int | None:
+        """Return the number of rows, or an estimate of it; None if there is none."""
+        return self.estimated() if self.rows is None and self.estimated else self.rows
 
     def table(self) -> Any:
         """Return all rows, as one Arrow table."""
@@ -339,8 +344,8 @@ def explained(message: str) -> str:
         )
     if re.search(r"maximum line size", flat, re.I):
         return (
-            f"a line{where} is longer than 2 MB. A quote may not be closed. Parquet has no "
-            "such limit."
+            f"{f'line {line[1]}' if line else 'a line'} is longer than 2 MB. A quote may not be "
+            "closed. Parquet has no such limit."
         )
     if "httpfs" in flat or "http://" in flat or "https://" in flat:
         return "it contains a remote address, and genus reads files. Download them first."
