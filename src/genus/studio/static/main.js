@@ -67,7 +67,9 @@ async function show() {
   const { state } = app;
   if (!state) return;
   const at = place();
-  const wanted = state.screens.includes(at.screen) ? at.screen : state.screens[0];
+  // The target of an own model can be changed, on a screen that is not in the list.
+  const isThere = state.screens.includes(at.screen) || (at.screen === "open" && state.own);
+  const wanted = isThere ? at.screen : state.screens[0];
   const key = `${wanted}/${wanted === at.screen ? at.rest : ""}`;
   const given = wanted === at.screen ? at.given : {};
   if (app.shown?.key !== key) {
@@ -138,7 +140,7 @@ function headline(state) {
   return html(
     "div",
     { class: "headline" },
-    html("p", {}, `${state.rows.toLocaleString("en")} rows, predicting `, name(state.target)),
+    html("p", {}, state.total === null || state.own ? `${state.rows.toLocaleString("en")} rows, predicting ` : `${state.total.toLocaleString("en")} new rows, predicting `, name(state.target)),
     html("dl", {}, ...lines),
     state.edits.length
       ? html("p", { class: "changes" }, `${state.edits.length} change${state.edits.length > 1 ? "s" : ""} `, button("Undo", () => app.ask("undo"), { class: "button small", "data-key": "undo" }))
@@ -189,7 +191,7 @@ async function poll() {
       drawBanner();
       const isNew = !before || before.serial !== app.state.serial || wasLost;
       if (isNew) {
-        if (app.shown && app.state.screens.includes(app.shown.name)) {
+        if (app.shown && (app.state.screens.includes(app.shown.name) || (app.shown.name === "open" && app.state.own))) {
           drawSide();
           await refresh();
         } else await show();

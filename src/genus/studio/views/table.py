@@ -12,6 +12,7 @@ from genus.registry import FAMILIES, is_for
 from genus.report import densities
 from genus.report.page import note, why
 from genus.studio.session import Session, Version
+from genus.studio.views.state import unsuited
 
 MOST_DRAWN = 60  # columns with a density in the list
 TALLEST = 2.0  # a curve is cut off at this many times the highest bar, for each class
@@ -78,12 +79,21 @@ def made(session: Session, version: Version) -> dict[str, Any]:
         "columns": columns,
         "leftOut": left_out,
         "drift": drift(session, version),
-        "cautions": [shown.name(c, 400) for c in model.cautions()],
+        "cautions": [*of_target(session), *(shown.name(c, 400) for c in model.cautions())],
         "experts": [
             {"name": name, "weight": weight, "loss": loss}
             for name, (weight, loss) in summary.experts.items()
         ],
     }
+
+
+def of_target(session: Session) -> list[str]:
+    """Return what is wrong with the target, if it does not look like a class."""
+    data = session.data
+    if data is None or not session.is_own:
+        return []
+    why = unsuited(len(session.classes), len(data))
+    return [f"Check the target {shown.name(data.target)}. {why}"] if why else []
 
 
 def families_for(session: Session, kind: str) -> list[str]:
@@ -122,7 +132,7 @@ def drift(session: Session, version: Version) -> dict[str, Any] | None:
 
 def missing_shares(session: Session, version: Version) -> dict[str, float]:
     """Return the share of missing cells of each column."""
-    if session.data is None:
+    if session.data is None or not session.is_own:  # the page shows the rows of the model
         return {}
     table = session.data.table
     return {
