@@ -76,7 +76,7 @@ async function show() {
     const root = html("div", { class: `screen screen-${wanted}` }, html("p", { class: "lead soon" }, "Computing …"));
     main.replaceChildren(root);
     app.shown = { key, name: wanted, ...SCREENS[wanted][1].screen(app, root, wanted === at.screen ? at.rest : "", given) };
-    document.title = `${SCREENS[wanted][0]} · ${state.name || "genus"} · genus studio`;
+    document.title = `${titleOf(wanted)} · ${state.name || "genus"} · genus studio`;
     scrollTo(0, 0);
   } else app.shown.moved?.(given);
   drawSide();
@@ -97,10 +97,12 @@ async function refresh() {
   }
 }
 
+const titleOf = (key) => (key === "open" && (app.state.targets || app.state.own) ? "Choose the target" : SCREENS[key][0]);
+
 function drawSide() {
   const { state } = app;
   const links = state.screens.map((key) =>
-    html("li", {}, html("a", { href: `#/${key}`, "aria-current": app.shown?.name === key ? "page" : false, "data-key": `nav-${key}` }, SCREENS[key][0])),
+    html("li", {}, html("a", { href: `#/${key}`, "aria-current": app.shown?.name === key ? "page" : false, "data-key": `nav-${key}` }, titleOf(key))),
   );
   replace(
     side,

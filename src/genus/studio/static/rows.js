@@ -135,10 +135,10 @@ function list(app, root, given) {
       filters(), picks(),
       html("div", { class: "scroll", "data-scroll": "rows", tabindex: "0", role: "region", "aria-label": "List of rows" },
         html("table", { class: "rows" },
-          html("thead", {}, html("tr", {}, state.own ? html("td", {}) : null, ...["row", "is", "predicted", "with", "less usual"].map((t) => html("th", { scope: "col" }, t)), ...found.columns.map((c) => html("th", { scope: "col" }, name(c))))),
+          html("thead", {}, html("tr", {}, state.own ? html("td", {}) : null, ...["row", "class", "predicted", "probability", "rarer rows"].map((t) => html("th", { scope: "col" }, t)), ...found.columns.map((c) => html("th", { scope: "col" }, name(c))))),
           html("tbody", {}, ...found.rows.map(line)))),
       pages,
-      note("“With” is the probability of the predicted class; “less usual” is the share of rows with an even lower density."));
+      note("“Probability” is that of the predicted class. “Rarer rows” is the share of rows that are even less likely under the model."));
   }
   return {
     moved(next) {

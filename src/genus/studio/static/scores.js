@@ -12,8 +12,8 @@ const TOLD = {
   F1: "precision and recall, mean of classes",
   "log loss": "less is better",
   "Brier score": "squared error of probabilities; less is better",
-  "ROC AUC": "a row of the class is ranked above another",
-  "PR AUC": "mean precision over recalls",
+  "ROC AUC": "how often a row of a class ranks above one of another class",
+  "PR AUC": "mean precision over all recalls",
 };
 
 // A model from a file has kept two scores of its own sample of rows, but not the predictions.
@@ -84,7 +84,7 @@ export function screen(app, root) {
     const reset = button("Reset", () => decide({ threshold: null, costs: [[0, 1], [1, 0]] }), { class: "button quiet", "data-key": "reset" });
     dials = {
       key,
-      element: html("div", {}, html("p", { class: "buttons" }, html("label", {}, "Class of interest ", interest)), html("div", { class: "dials" }, threshold.element, first.element, second.element), html("p", { class: "buttons" }, cheapest, reset)),
+      element: html("div", {}, html("p", { class: "interest" }, html("label", {}, "Class of interest ", interest)), html("div", { class: "dials" }, threshold.element, first.element, second.element), html("p", { class: "buttons" }, cheapest, reset)),
       put() {
         threshold.put(rule.threshold ?? Math.round(100 * (found.decided.cheapest ?? 0.5)) / 100);
         first.put(rule.costs[0][1]);
@@ -109,7 +109,7 @@ export function screen(app, root) {
     const c = d.cost;
     parts.push(
       html("p", { class: "outcome" },
-        html("strong", {}, `Expected cost ${number(c.value, 3)}`), html("span", {}, ` a row (95 %: ${number(c.low, 3)} to ${number(c.high, 3)}); `),
+        html("strong", {}, `Expected cost ${number(c.value, 3)}`), html("span", {}, ` per row (95 %: ${number(c.low, 3)} to ${number(c.high, 3)}); `),
         html("span", {}, `always predicting the same class costs ${number(c.baseline, 3)}. `), html("span", {}, `${percent(d.accuracy, 1)} of predictions are correct.`)),
       html("div", { class: K === 2 ? "pair" : "" }, d.cells ? matrix(d) : confusedList(d), K === 2 ? costCurve(d) : null));
     replace(effects, ...parts);
@@ -159,7 +159,7 @@ export function screen(app, root) {
   function costCurve(d) {
     const top = Math.max(1e-9, ...d.costOf) * 1.05;
     const threshold = rule.threshold ?? d.cheapest ?? 0.5;
-    return chart({ width: 420, height: 230, x: [0, 1], y: [0, top], xLabel: "threshold", yLabel: "cost a row", label: "Expected cost by threshold",
+    return chart({ width: 420, height: 230, x: [0, 1], y: [0, top], xLabel: "threshold", yLabel: "cost per row", label: "Expected cost by threshold",
       lines: [{ points: d.thresholds.map((t, i) => [t, d.costOf[i]]), kind: "c0" }, { points: [[threshold, 0], [threshold, top]], kind: "zero" }],
       dots: [{ x: threshold, y: d.cost.value, kind: "c1", r: 5 }], said: `At ${percent(threshold)} a row costs ${number(d.cost.value, 3)}` });
   }
@@ -171,7 +171,7 @@ export function screen(app, root) {
     const point = (p) => (p && p.every((v) => v !== null) ? [{ x: p[0], y: p[1], kind: "c1", r: 5 }] : []);
     replace(curves,
       card("Calibration", calibration(found.reliability, whose), note(`How often a probability of ${whose} comes true. Mean difference ${percent(found.calibrationError, 1)}.`)),
-      card("ROC", chart({ ...SMALL, x: [0, 1], y: [0, 1], xLabel: "false alarms", yLabel: "found", label: "ROC curve",
+      card("ROC", chart({ ...SMALL, x: [0, 1], y: [0, 1], xLabel: "false positive rate", yLabel: "true positive rate", label: "ROC curve",
         lines: [{ points: [[0, 0], [1, 1]], kind: "zero" }, ...found.rocs.map((c) => ({ points: c.x.map((x, i) => [x, c.y[i]]), kind: colourOf(state, c.class), dash: found.rocs.length > 1 ? dash(state, c.class) : undefined }))],
         dots: point(d.point), said: found.rocs.map((c) => `${nameOf(state, c.class)}: area ${number(c.area, 3)}`).join("; ") }),
         note(...found.rocs.flatMap((c, i) => [i ? ", " : "", label(state, c.class), ` ${number(c.area, 3)}`]))),

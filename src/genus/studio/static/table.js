@@ -60,7 +60,7 @@ export function screen(app, root) {
         draw();
       }, { "data-key": `pair-${c.column}` })),
       shown ? html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Log-odds by ${shown.found.columns.join(" and ")}`, "data-scroll": `pair-${c.column}` },
-        html("p", { class: "muted" }, "Lines: ", name(shown.found.columns[0]), "; columns: ", name(shown.found.columns[1]), "; log-odds of ", label(app.state, shown.found.class)), map(shown.found)) : null);
+        html("p", { class: "muted" }, "Rows: ", name(shown.found.columns[0]), "; columns: ", name(shown.found.columns[1]), "; log-odds of ", label(app.state, shown.found.class)), map(shown.found)) : null);
   }
 
   const drifted = (d) =>
@@ -101,7 +101,7 @@ export function screen(app, root) {
               html("h2", {}, html("button", { type: "button", class: "unfold", "aria-expanded": String(open.has(c.column)), onclick: () => toggle(c), "data-key": `column-${c.column}` }, name(c.name))),
               html("span", { class: "kind" }, c.kind),
               c.missing > 0 ? html("span", { class: "missing" }, `${percent(c.missing, 1)} missing`) : null,
-              c.note && !c.missing ? html("span", { class: "muted" }, c.note) : null),
+              c.note && (!c.missing || c.kind === "text") ? html("span", { class: "muted" }, c.note) : null),
             html("div", { class: "drawing" }, c.kind === "text" ? html("a", { href: "#text" }, "Words of each class") : density(app.state, c.density, c.name)),
             html("div", { class: "moves", title: "How far the column moves the log-odds on average" },
               html("span", { class: "track" }, wide(html("span", { class: "fill plain" }), (c.moves ?? 0) / most)),

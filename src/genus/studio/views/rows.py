@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from genus.display import text as shown
 from genus.studio.data import as_cell, cell
 from genus.studio.session import Session, Version
-from genus.studio.views.table import names_of
+from genus.studio.views.table import names_of, ranked
 
 PAGE = 25
 SORTS = ("error", "doubt", "unusual", "number")
 MOST_COLUMNS = 40  # columns of the list
-NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 
 
 def listed(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def listed(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
 
 def by_importance(version: Version, names: list[str]) -> list[str]:
     """Sort columns by how far they move the odds."""
-    order = {own.name: i for i, own in enumerate(version.model.summary().columns)}
+    order = {own.name: i for i, own in enumerate(ranked(version.model.summary()))}
     return sorted(names, key=lambda name: order.get(name, len(order)))
 
 
@@ -140,7 +140,10 @@ def within(column: Any, name: str, low: str, high: str) -> NDArray[np.bool_]:
     kind = column.type.value_type if pt.is_dictionary(column.type) else column.type
     is_ordered = pt.is_temporal(kind) or pt.is_integer(kind) or pt.is_floating(kind)
     if not is_ordered and not pt.is_decimal(kind):
-        plain = column.cast(pa.string())
+        try:
+            plain = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
+        except (pa.ArrowException, NotImplementedError):
+            return np.zeros(len(column), dtype=bool)
         plain = pc.if_else(pc.match_substring_regex(plain, NUMBER), plain, None)
         column, kind = plain.cast(pa.float64()), pa.float64()
         there = column.is_valid()
