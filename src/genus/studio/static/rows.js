@@ -231,7 +231,7 @@ function one(app, root, at, given) {
       changed || start.outOfFold ? note(changed ? "The marks are for the unchanged row." : "The marks are the predictions of models that have not seen the row.") : null);
     replace(because,
       html("h2", {}, "Evidence"),
-      html("p", {}, label(state, now.first), " rather than ", label(state, now.second), `: log-odds ${signedOdds(now.logOdds)}. Shares of the classes: ${signedOdds(now.baseline)}.`),
+      html("p", {}, label(state, now.first), " rather than ", label(state, now.second), `: log-odds ${signedOdds(now.logOdds)}, of which the class shares add ${signedOdds(now.baseline)}.`),
       evidence(state, now, lines),
       words.length ? html("details", { open: true }, html("summary", {}, "Words"), evidence(state, now, words)) : null);
     const found = now.curve;
