@@ -447,10 +447,10 @@ def test_mail(page: Page) -> None:
     page.until(lambda: "spam" in page.text(".outcome strong"))
     known = page.client.get("/api/stats")["spam"]
     page.press(page.key("is-spam"))
-    page.until(lambda: "It is learned as spam" in page.text("main"))
+    page.until(lambda: "The filter has learned it as spam" in page.text("main"))
     assert page.client.get("/api/stats")["spam"] == known + 1
     page.press(page.key("forget-mail"))
-    page.until(lambda: "It is learned" not in page.text("main"))
+    page.until(lambda: "has learned it" not in page.text("main"))
     assert page.client.get("/api/stats")["spam"] == known
 
 

@@ -63,13 +63,17 @@ const app = {
   },
 };
 
+// The screen of the address, or the first one. The target can be changed on a screen that is not in the list.
+function wantedAt(at) {
+  const { screens, own } = app.state;
+  return screens.includes(at.screen) || (at.screen === "open" && own) ? at.screen : screens[0];
+}
+
 async function show() {
   const { state } = app;
   if (!state) return;
   const at = place();
-  // The target of an own model can be changed, on a screen that is not in the list.
-  const isThere = state.screens.includes(at.screen) || (at.screen === "open" && state.own);
-  const wanted = isThere ? at.screen : state.screens[0];
+  const wanted = wantedAt(at);
   const key = `${wanted}/${wanted === at.screen ? at.rest : ""}`;
   const given = wanted === at.screen ? at.given : {};
   if (app.shown?.key !== key) {
@@ -193,7 +197,7 @@ async function poll() {
       drawBanner();
       const isNew = !before || before.serial !== app.state.serial || wasLost;
       if (isNew) {
-        if (app.shown && (app.state.screens.includes(app.shown.name) || (app.shown.name === "open" && app.state.own))) {
+        if (app.shown?.name === wantedAt(place())) {
           drawSide();
           await refresh();
         } else await show();

@@ -143,7 +143,7 @@ def unsuited(distinct: int, rows: int) -> str:
     if distinct == rows and rows > FEW:
         return "Every row has a different value, like an identifier. No model can predict it."
     if distinct > max(rows / 2, 2):
-        return "Most rows have a value of their own. The studio predicts classes, not numbers or names."
+        return "Most rows have their own value. The studio predicts classes, not numbers or names."
     if distinct > MANY:
         return f"It has {distinct:,} values. The studio predicts classes, not numbers."
     return ""
