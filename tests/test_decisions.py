@@ -85,6 +85,22 @@ def test_intervals_hold_what_they_promise():
     assert 0.89 < within / 200 <= 0.99
 
 
+@pytest.mark.parametrize(("rows", "low"), [(20, 0.8389), (200, 0.9812)])
+def test_perfect_scores_have_an_interval(rows, low):
+    """The interval is Wilson's, whose lower end is n / (n + z²) if all of n rows are right."""
+    y = np.arange(rows) % 2
+    p = np.stack([0.9 - 0.8 * y, 0.1 + 0.8 * y], axis=1)
+    found = CrossValidation(p, np.arange(2), y, np.ones(rows), y).metrics()
+    accuracy = found.scores["accuracy"]
+    assert (accuracy.value, accuracy.high) == (1, 1)
+    assert accuracy.low == pytest.approx(low, abs=1e-4)
+    for name in ("balanced accuracy", "F1", "ROC AUC", "PR AUC"):
+        assert 0.5 < found.scores[name].low < found.scores[name].value == 1
+    assert found.by_class[0].recall.low < accuracy.low  # of half as many rows
+    wrong = CrossValidation(p[::-1], np.arange(2), y, np.ones(rows), y).metrics().scores["accuracy"]
+    assert wrong == pytest.approx((0, 0, 1 - low), abs=1e-4)
+
+
 def test_one_class_has_no_area():
     p = np.array([[0.7, 0.3], [0.2, 0.8]])
     found = CrossValidation(p, np.arange(2), np.zeros(2, int), np.ones(2), np.zeros(2, int))

@@ -11,6 +11,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -25,14 +27,21 @@ from click.testing import CliRunner
 import genus
 from genus import TableClassifier, TextClassifier, cross_validate
 from genus.cli import cli
+from genus.cli.studio import free_journal
 from genus.mail.spamfilter import SpamFilter
+from genus.report.comparison import compared
+from genus.report.judging import Judged
 from genus.studio import journal as journals
+from genus.studio import views
 from genus.studio.edits import Edit
 from genus.studio.journal import Journal
 from genus.studio.judging import same_splits
+from genus.studio.script import script
 from genus.studio.security import LARGER
 from genus.studio.session import Session
+from genus.studio.views import compare
 from genus.studio.views.mail import MailStore
+from genus.studio.views.rows import within
 from genus.table import open_table
 from scope import EVERYTHING, at_night, nightly
 from studios import FOLDS, OWN, TOKEN, Client, hostile_table, opened, served, visitors
@@ -402,6 +411,52 @@ def test_decisions_and_their_cost(studio: tuple[Session, Client], client: Client
     assert min(found["costOf"]) <= found["cost"]["value"] + 0.05
 
 
+def test_either_class_can_be_the_one_of_interest(
+    table: pa.Table, studio: tuple[Session, Client], client: Client
+) -> None:
+    session = studio[0]
+    rule = {"threshold": 0.3, "costs": [[0, 2], [5, 0]]}
+    second = client.post("/api/decide", {**rule, "positive": 1})
+    assert client.get("/api/scores")["of"] == 1
+    other = {"threshold": 0.7, "costs": [[0, 5], [2, 0]], "positive": 0}
+    first = client.post("/api/decide", other)
+    found = client.get("/api/scores")
+    assert (found["of"], found["classes"], found["rocs"][0]["class"]) == (0, [1, 0], 0)
+    assert first["cost"] == second["cost"]
+    assert first["cells"] == [row[::-1] for row in second["cells"][::-1]]
+    assert "decision = 0.3" in client.get("/api/export")["script"]
+    client.post("/api/decide", {**other, "threshold": None})
+    assert "decision = {('yes', 'no'): 5.0, ('no', 'yes'): 2.0}" in script(session)
+    assert client.post("/api/decide", {**rule, "positive": 2}, status=400)
+
+
+@pytest.mark.parametrize(
+    ("cells", "low", "high", "there"),
+    [
+        (pa.array([1, 5, None, 9]), "2.5", "", [1, 3]),
+        (pa.array([1.5, 5, None, 9]), "1.5", "5", [0, 1]),
+        (pa.array(["1", "5 ", "x", "-9e0", None]), "", "4", [0, 3]),
+        (pa.array(["2", "10", "x"]).dictionary_encode(), "3", "", [1]),
+        (pa.array([date(2020, 1, 1), date(2021, 1, 1), None]), "2020-06-01", "", [1]),
+        (pa.array([1, None]), "", " ", [0]),
+        (pa.array([[1], [2]]), "1", "", []),
+    ],
+)
+def test_rows_are_filtered_by_a_range(cells: Any, low: str, high: str, there: list[int]) -> None:
+    column = pa.chunked_array([cells])
+    assert np.flatnonzero(within(column, "x", low, high)).tolist() == there
+
+
+def test_a_range_that_is_no_number_is_a_sentence(client: Client) -> None:
+    status, _, body = client.ask("GET", "/api/rows?column=0&how=range&value=young")
+    assert status == 400
+    assert "'young' does not fit column 'age'" in json.loads(body)["error"]
+    found = client.get("/api/rows?column=1&how=range&value=2&high=4&sort=number")
+    assert found["total"] == found["matching"] > 0
+    at = found["columns"].index("visits")
+    assert all(2 <= int(row["cells"][at]) <= 4 for row in found["rows"])
+
+
 def test_densities_and_dependence(client: Client) -> None:
     for i in range(3):
         found = client.get(f"/api/column?column={i}")
@@ -474,6 +529,50 @@ def test_work_is_stopped_and_done_again(client: Client, studio: tuple[Session, C
     assert client.do("forget", rows=[1])["error"] == ""
 
 
+def test_a_stopped_comparison_ends_at_once(
+    client: Client, studio: tuple[Session, Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = studio[0]
+    client.do("forget", rows=[7])  # a model that was not compared yet
+    started, go, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(judged: Any, progress: Any) -> Any:
+        started.set()
+        go.wait(20)
+        try:
+            progress(1, FOLDS)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr("genus.studio.views.compare.compared", slow)
+    client.post("/api/compare")
+    assert started.wait(20)
+    client.post("/api/stop", {"aside": True})
+    state = client.get("/api/state")
+    assert state["aside"] is None  # although a regression is still being fitted
+    assert state["error"] == "Stopped: Fitting logistic regressions."
+    monkeypatch.undo()
+    client.post("/api/compare")  # and another one can be started
+    client.settled()
+    found = session.now.comparison
+    assert found is not None
+    go.set()
+    assert ended.wait(20)
+    assert session.now.comparison is found
+    assert client.get("/api/state")["error"] == ""
+
+
+def test_a_comparison_shows_its_progress(studio: tuple[Session, Client], client: Client) -> None:
+    session = studio[0]
+    scores = session.now.scores
+    assert scores is not None
+    rows = compare.judged_rows(session)
+    told: list[tuple[int, int]] = []
+    judged = Judged(session.now.model, rows, scores.outcome, scores.how, True, np.nan)
+    compared(judged, lambda *given: told.append(given))
+    assert told == [(1, FOLDS)] * FOLDS
+
+
 @nightly
 def test_scores_make_way_for_other_work(client: Client, studio: tuple[Session, Client]) -> None:
     for row in (1, 2, 3):  # none waits for the scores of the one before
@@ -506,6 +605,9 @@ def test_the_script_repeats_what_was_done(
     pa.csv.write_csv(table, "visitors.csv")
     (tmp_path / "own.genus").write_bytes(client.ask("GET", "/export/model")[2])
     script = client.ask("GET", "/export/script")[2].decode()
+    numbers = [client.get(f"/api/row?row={row}")["number"] for row in (3, 4, 5, 30)]
+    assert numbers == [4, 5, 7, 32]  # row 6 has no label
+    assert "numbers = [*range(4, 6), 7, 32]  # the first row is 1" in script
     (tmp_path / "again.py").write_text(script, encoding="utf-8")
     runpy.run_path("again.py")
     own, again = genus.load("own.genus"), genus.load("visitors.genus")
@@ -675,6 +777,20 @@ def test_a_model_and_new_rows(table: pa.Table) -> None:
         assert found["accuracy"] == pytest.approx(model.score(labelled, "churned"), abs=1e-5)
         assert client.get("/api/rows")["total"] == labelled.num_rows
         assert client.get("/api/row?row=3")["neighbours"]
+        columns = client.get("/api/table")["columns"]
+        assert all(column["missing"] == 0 for column in columns)  # not of the new rows
+        assert any("missing" in column["note"] for column in columns)  # but of the model's
+
+
+def test_words_that_occur_once_rank_last() -> None:
+    rng = np.random.default_rng(2)
+    yes = rng.random(150) < 0.4
+    words = [" ".join(rng.choice([f"w{i}" for i in range(9000)], 4)) for _ in range(150)]
+    table = pa.table({"words": words, "age": rng.normal(45 - 8 * yes, 11), "y": yes})
+    found = views.table.table(opened(table, "y"))["columns"]
+    assert [column["name"] for column in found] == ["age", "words"]
+    assert "hardly help" in found[1]["note"]
+    assert found[1]["bits"] < 0.01 < found[0]["bits"]
 
 
 def test_a_text_model() -> None:
@@ -788,6 +904,75 @@ def test_a_session_goes_on(table: pa.Table, tmp_path: Path) -> None:
     assert fresh.edits == []
     other = opened(table.slice(0, 120), "churned", journal=Journal(path))
     assert other.edits == []
+
+
+def test_another_target_is_chosen_and_the_first_one_again(tmp_path: Path) -> None:
+    table, path = visitors(80), tmp_path / "session.json"
+    table = table.append_column("id", pa.array([f"n{i}" for i in range(80)]))
+    session = opened(table, "churned", journal=Journal(path))
+    with served(session) as client:
+        client.settled()
+        client.do("forget", rows=[3])
+        client.post("/api/decide", {"threshold": 0.4, "costs": [[0, 1], [1, 0]]})
+        offered = {one["name"]: one for one in client.get("/api/targets")}
+        assert "identifier" in offered["id"]["warning"]
+        assert not offered["id"]["suits"]
+        assert offered["plan"]["warning"] == ""
+        client.post("/api/target", {"column": offered["plan"]["column"]})
+        state = client.settled()
+        assert (state["target"], state["edits"]) == ("plan", [])
+        assert client.get("/api/scores")["decided"]["threshold"] is None
+        assert Journal(path).target == "plan"
+        client.post("/api/target", {"column": offered["churned"]["column"]})
+        state = client.settled()
+        assert (state["target"], state["edits"]) == ("churned", ["1 row forgotten"])
+        assert client.get("/api/scores")["decided"]["threshold"] == 0.4
+
+
+def test_a_target_of_single_values_is_a_caution() -> None:
+    rng = np.random.default_rng(0)
+    names = [f"n{i // 2 if i < 40 else i}" for i in range(60)]
+    session = opened(pa.table({"x": rng.normal(size=60), "name": names}), "name")
+    assert "Check the target name." in views.table.table(session)["cautions"][0]
+
+
+def test_changes_of_a_model_alone_are_kept(table: pa.Table, tmp_path: Path) -> None:
+    model = TableClassifier().fit(table, target="churned")
+    for edits in (0, 1):
+        journal = Journal(tmp_path / "session.json")
+        assert journal.changes == edits
+        session = Session("m.genus", model=model, path="m.genus", journal=journal)
+        session.resume().finished.wait()
+        assert len(session.edits) == edits
+        session.do(Edit("family", "age", "gaussian")).finished.wait()
+
+
+def test_two_servers_have_a_journal_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GENUS_HOME", str(tmp_path))
+    with ExitStack() as first:
+        one, number = free_journal(first, ["x.csv"], False)
+        assert number == 1
+        with ExitStack() as second:
+            other, number = free_journal(second, ["x.csv"], False)
+            assert number == 2
+            assert other.path != one.path
+            assert other.token != one.token
+    with ExitStack() as third:
+        assert free_journal(third, ["x.csv"], False)[0].path == one.path
+
+
+@pytest.mark.parametrize("arguments", [[], ["--port", "0"]])
+def test_a_restart_has_the_same_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setenv("GENUS_HOME", str(tmp_path))
+    monkeypatch.setattr(
+        "genus.studio.server.serve", lambda session, token, bound, host: bound.close()
+    )
+    command = ["studio", "--no-browser", *arguments]
+    said = [CliRunner().invoke(cli, command).output.splitlines()[0] for _ in range(2)]
+    assert "http://127.0.0.1:" in said[0]
+    assert said[0] == said[1]
 
 
 @pytest.mark.parametrize(

@@ -301,6 +301,38 @@ def test_arrow_keys_move_sliders(page: Page) -> None:
     assert page.run("return document.activeElement.dataset.key") == "threshold"
 
 
+def test_the_class_of_interest_is_chosen(page: Page) -> None:
+    page.go("scores")
+    page.put(page.key("threshold"), "0.3")
+    page.until(lambda: page.client.get("/api/scores")["decided"]["threshold"] == 0.3)
+    page.settle()
+    before = page.text(".outcome")
+    assert "stayed" in page.text(".dial")
+    page.choose(page.key("interest"), "0")
+    page.until(lambda: "left" in page.text(".dial"))
+    page.until(lambda: "70\u00a0%" in page.text(".dial output"))
+    assert page.text(".outcome") == before  # the same decisions, told of the other class
+    page.browser.refresh()
+    page.settle()
+    page.until(lambda: "left" in page.text(".dial"), "the same after a reload")
+
+
+def test_rows_are_filtered_by_range(page: Page) -> None:
+    page.go("rows")
+    page.choose(page.key("column"), "1")
+    page.choose(page.key("how"), "range")
+    page.put(page.key("value"), "30")
+    page.until(lambda: "rows match" in page.text(".picks"))
+    page.put(page.key("high"), "40")
+    query = "/api/rows?column=1&how=range&value=30&high=40"
+    told = f"{page.client.get(query)['matching']} rows match"
+    page.until(lambda: told in page.text(".picks"), told)
+    page.put(page.key("value"), "thirty")
+    page.until(lambda: "does not fit" in page.text(".banner"))
+    page.put(page.key("value"), "")
+    page.until(lambda: page.text(".banner") == "")
+
+
 def test_what_if(page: Page) -> None:
     page.go("rows")
     page.press(page.key("sort-doubt"))
@@ -415,10 +447,10 @@ def test_mail(page: Page) -> None:
     page.until(lambda: "spam" in page.text(".outcome strong"))
     known = page.client.get("/api/stats")["spam"]
     page.press(page.key("is-spam"))
-    page.until(lambda: "It is learned as spam" in page.text("main"))
+    page.until(lambda: "The filter has learned it as spam" in page.text("main"))
     assert page.client.get("/api/stats")["spam"] == known + 1
     page.press(page.key("forget-mail"))
-    page.until(lambda: "It is learned" not in page.text("main"))
+    page.until(lambda: "has learned it" not in page.text("main"))
     assert page.client.get("/api/stats")["spam"] == known
 
 
@@ -531,6 +563,19 @@ def test_drop_a_table(watched: Any, tmp_path: Path) -> None:
         page.press(page.key("target-1"))
         page.until(lambda: page.text("h1") == "Table")
         assert "50 rows" in page.text("main")
+
+
+def test_the_target_is_changed(watched: Any) -> None:
+    with served(opened(visitors(60), "churned")) as client:
+        page = Page(watched, client)
+        page.scheme("light", 390)
+        page.open("table")
+        page.press(page.key("target"))
+        page.until(lambda: "Now it is churned." in page.text("main .lead"))
+        page.press(page.key("target-2"))
+        page.until(lambda: "columns predict plan." in page.text("main .lead"), "another target")
+        page.settle()
+        assert page.text("h1") == "Table"
 
 
 # A server that dies

@@ -24,7 +24,11 @@ LOOPBACK = "127.0.0.1"
 )
 @click.option("--write", is_flag=True, help="Allow learning and forgetting messages in that store.")
 @click.option("--host", default=LOOPBACK, show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: a free one]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="The port.  [default: a free one, and the same one after a restart]",
+)
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @click.option("--fresh", is_flag=True, help="Start over, instead of where the last session ended.")
 @arguments.encoding
@@ -62,7 +66,6 @@ def studio(
     from genus.cli.data import opened
     from genus.cli.errors import say
     from genus.cli.models import is_model, read
-    from genus.studio.journal import Journal
     from genus.studio.security import is_loopback
     from genus.studio.server import address, listen, serve
     from genus.studio.session import Session
@@ -76,41 +79,73 @@ def studio(
         )
     if write and mail is None:
         raise click.UsageError("--write needs a store: --mail STORE.")
-    journal = Journal.of([*given, target or "", *ignore, *map(str, families), mail or ""], fresh)
-    model = None if path is None else checked(read(path), path, data)
+    known = [*given, target or "", *ignore, *map(str, families), mail or ""]
     options: dict[str, Any] = {"families": dict(families)} if families else {}
     options |= {"ignore": list(ignore)} if ignore else {}
-    session = Session(
-        name=", ".join(map(name_of, given)),
-        model=model,
-        options=options,
-        path=path or (data[0] if len(data) == 1 else list(data)),
-        encoding=encoding,
-        mail=None if mail is None else MailStore(None if mail == "-" else mail, write),
-        journal=journal,
-    )
-    if session.mail is not None:
-        with session.mail.open():  # to report errors now
-            pass
-    if not is_loopback(host):
-        say(f"Note: {host} can be reached from other machines. Whoever has the address can read "
-            "the data, and nothing is encrypted on its way.")  # fmt: skip
-    bound = listen(host, journal.port if port is None else port)
-    journal.listen(bound.getsockname()[1])
     with ExitStack() as stack:
+        journal, number = free_journal(stack, known, fresh)
+        model = None if path is None else checked(read(path), path, data)
+        session = Session(
+            name=", ".join(map(name_of, given)),
+            model=model,
+            options=options,
+            path=path or (data[0] if len(data) == 1 else list(data)),
+            encoding=encoding,
+            mail=None if mail is None else MailStore(None if mail == "-" else mail, write),
+            journal=journal,
+        )
+        if session.mail is not None:
+            with session.mail.open():  # to report errors now
+                pass
+        if not is_loopback(host):
+            say(f"Note: {host} can be reached from other machines. Whoever has the address can "
+                "read the data, and nothing is encrypted on its way.")  # fmt: skip
+        bound = listen(host, port or journal.port)
+        here = bound.getsockname()[1]
+        if port and here != port:
+            say(f"Note: port {port} is in use, so the studio takes port {here}.")
+        journal.listen(here)
         if data:
             source = stack.enter_context(opened(data, encoding))
             if target is not None and model is None:
                 source.require(target)
-            session.open(source, session.name, target or (None if model else journal.target))
-        here = address(host, journal.port or 0, journal.token)
-        say(f"The studio is at {here}")
+            chosen = target if model is not None else journal.target or target
+            session.open(source, session.name, chosen)
+        elif session.version is not None and journal.changes:
+            session.resume()
+        said = address(host, here, journal.token)
+        say(f"The studio is at {said}")
+        if number > 1:
+            say("Another studio was started with the same command. The two do not share changes.")
         if journal.changes:
             say(f"It resumes where you were, with changes: {journal.changes}. --fresh starts over.")
         say("Press Ctrl-C to stop.")
         if not no_browser:
-            webbrowser.open(here)
+            webbrowser.open(said)
         serve(session, journal.token, bound, host)
+
+
+def free_journal(stack: Any, known: list[str], fresh: bool) -> tuple[Any, int]:
+    """Return the first journal of a command that no other server uses, and its number.
+
+    The stack holds its lock.
+    """
+    from itertools import count
+
+    from genus.persistence.locks import holding
+    from genus.studio.journal import Journal
+
+    for number in count(1):
+        journal = Journal.of(known, fresh, number)
+        try:
+            journal.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            is_free = stack.enter_context(holding(journal.lock))
+        except OSError:  # the folder cannot be written to, so no journal is kept
+            return journal, 1
+        if is_free:
+            # Read again, because the last user may have written until now.
+            return Journal.of(known, fresh, number), number
+    raise AssertionError
 
 
 def require_packages() -> None:

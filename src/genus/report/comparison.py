@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from genus.arrays import labels
 from genus.display.text import count
+from genus.evaluate.comparing.curves import Progress
 from genus.evaluate.comparing.encoding import OfTables
 from genus.evaluate.comparing.fitting import MOST_STEPS, converges
 from genus.report.judging import Judged, out_of_fold_of
@@ -42,15 +43,18 @@ class Comparison:
     lines: tuple[Line, ...] = ()
 
 
-def compared(judged: Judged) -> Comparison:
-    """Compare genus with logistic regression on the same rows and folds."""
+def compared(judged: Judged, progress: Progress | None = None) -> Comparison:
+    """Compare genus with logistic regression on the same rows and folds.
+
+    `progress` is called after each fold, with the number of finished folds and of all folds.
+    """
     if judged.rows is None or judged.outcome is None:
         return Comparison("There are no rows on which to compare with logistic regression.")
     try:
         ours, seconds = (
             (judged.outcome, judged.seconds) if judged.is_fresh else learned_anew(judged)
         )
-        theirs, rows, took, note = regression(judged, ours)
+        theirs, rows, took, note = regression(judged, ours, progress)
     except DOUBTS as error:
         why = " ".join(str(error).split())[:200]
         return Comparison(f"Logistic regression could not be fitted: {why}")
@@ -112,7 +116,7 @@ def own_loss(outcome: CrossValidation) -> NDArray[np.float64]:
 
 
 def regression(
-    judged: Judged, ours: CrossValidation
+    judged: Judged, ours: CrossValidation, progress: Progress | None
 ) -> tuple[CrossValidation, NDArray[np.intp], float, str]:
     """Return out-of-fold probabilities, their rows, the seconds of one fit, and notes."""
     assert judged.rows is not None
@@ -132,6 +136,8 @@ def regression(
             model.predict_proba(encoder.transform(X[test])), model.classes_, p.shape[1], axis=1
         )
         done += 1
+        if progress is not None:
+            progress(1, folds)
     notes = []
     if stopped:
         notes.append(

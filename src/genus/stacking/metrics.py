@@ -3,7 +3,8 @@
 The baseline always chooses the most frequent class, and predicts the shares of the classes for
 every row. Intervals are computed by the bootstrap: each repetition multiplies the weight of every
 row by a Poisson number with mean 1. The interval is the score ± 1.96 standard deviations over the
-repetitions.
+repetitions. A perfect score does not vary in them, so it gets the width of Wilson's interval of a
+share of 0 or 1 in as many rows: z² / (n + z²).
 
 Symbols: m rows, K classes, R repetitions of the bootstrap.
 """
@@ -147,24 +148,32 @@ class Judgement:
         mean_errors = deviation([one for one, _ in drawn], means)
         errors = deviation([one for _, one in drawn], table)
         names = list(self._row_scores)
+        counts = np.bincount(self.y, minlength=K)
+        width = wilson_width(m)
         scores = {
-            name: interval(value, error, 1.0 if name in ("accuracy", "Brier score") else np.inf)
+            name: interval(value, error, 1.0 if name in ("accuracy", "Brier score") else np.inf,
+                           width if name == "accuracy" else 0.0)
             for name, value, error in zip(names, means, mean_errors, strict=True)
-        }
+        }  # fmt: skip
         summed = np.array([averaged(one) for _, one in drawn])
         whole = averaged(table)
         spread = deviation(list(summed), whole)
         macro = ("balanced accuracy", "F1", "ROC AUC", "PR AUC")
+        by_rows = wilson_width(counts)
+        # The widths of independent classes add as their squares do.
+        width = float(np.sqrt((by_rows[counts > 0] ** 2).sum()) / max((counts > 0).sum(), 1))
         scores |= {
-            name: interval(value, error, 1.0)
+            name: interval(value, error, 1.0, width)
             for name, value, error in zip(macro, whole, spread, strict=True)
         }
-        counts = np.bincount(self.y, minlength=K)
         by_class = [
             ClassMetrics(
                 label,
                 int(counts[k]),
-                *(interval(v, e, 1.0) for v, e in zip(table[k], errors[k], strict=True)),
+                *(
+                    interval(v, e, 1.0, float(by_rows[k]))
+                    for v, e in zip(table[k], errors[k], strict=True)
+                ),
             )
             for k, label in enumerate(self.classes.tolist())
         ]
@@ -220,9 +229,18 @@ def deviation(drawn: list[Array], about: Array) -> Array:
     return np.sqrt(mean)
 
 
-def interval(value: float, error: float, most: float) -> Score:
-    """Return a score and its interval, cut to the score's range."""
+def wilson_width(rows: Any) -> Any:
+    """Return the width of Wilson's interval of a share of 0 or 1."""
+    return SURE**2 / (rows + SURE**2)
+
+
+def interval(value: float, error: float, most: float, width: float = 0.0) -> Score:
+    """Return a score and its interval, cut to the score's range.
+
+    `width` is that of the interval if the score does not vary.
+    """
     if not (np.isfinite(value) and np.isfinite(error)):
         return Score(float(value), np.nan, np.nan)
-    low, high = max(value - SURE * error, 0.0), min(value + SURE * error, most)
+    half = SURE * error if error > 1e-12 else width
+    low, high = max(value - half, 0.0), min(value + half, most)
     return Score(float(value), float(low), float(high))

@@ -29,24 +29,33 @@ class Journal:
         self.token = str(self._found.get("token") or secrets.token_urlsafe(24))
         self.port = self._found.get("port") if isinstance(self._found.get("port"), int) else None
         self._written = self._found.get("session", {})
+        others = self._found.get("others")
+        self._others: dict[str, Any] = others if isinstance(others, dict) else {}
 
     @classmethod
-    def of(cls, what: Sequence[str], is_fresh: bool = False) -> Journal:
-        """Return the journal of a command; it is a new one if its files have changed."""
+    def of(cls, what: Sequence[str], is_fresh: bool = False, number: int = 1) -> Journal:
+        """Return the journal of a command; it is a new one if its files have changed.
+
+        Servers that run the same command at the same time have journals with different numbers.
+        """
         known = [os.getcwd(), *what]
         for one in what:
             with suppress(OSError, ValueError):
                 status = os.stat(one)
                 known.append(f"{status.st_size} {status.st_mtime_ns}")
         name = hashlib.sha256("\0".join(known).encode("utf-8", "surrogateescape")).hexdigest()
-        return cls(state_folder() / f"{name[:24]}.json", is_fresh)
+        ending = "" if number == 1 else f"-{number}"
+        return cls(state_folder() / f"{name[:24]}{ending}.json", is_fresh)
+
+    @property
+    def lock(self) -> Path:
+        """The file that a server locks while it uses this journal."""
+        return self.path.with_suffix(".lock")
 
     def edits(self, target: str, rows: int) -> list[Edit]:
         """Return the edits of the model for this target and these rows; none for another model."""
-        found = self._written
-        if not isinstance(found, dict):
-            return []
-        if (found.get("target"), found.get("rows")) != (target, rows):
+        found = self._of_target(target)
+        if found.get("rows") != rows:
             return []
         try:
             return [Edit.of_json(one) for one in found["edits"]]
@@ -65,10 +74,17 @@ class Journal:
         found = self._written.get("target") if isinstance(self._written, dict) else None
         return found if isinstance(found, str) else None
 
-    @property
-    def decision(self) -> dict[str, Any]:
-        """The decision rule that was set."""
-        found = self._written.get("decision") if isinstance(self._written, dict) else None
+    def decision(self, target: str) -> dict[str, Any]:
+        """Return the decision rule that was set for this target."""
+        found = self._of_target(target).get("decision")
+        return found if isinstance(found, dict) else {}
+
+    def _of_target(self, target: str) -> dict[str, Any]:
+        """Return what was written for a target: the present one, or an earlier one."""
+        present = self._written if isinstance(self._written, dict) else {}
+        if present.get("target") == target:
+            return present
+        found = self._others.get(target)
         return found if isinstance(found, dict) else {}
 
     def write(
@@ -77,6 +93,9 @@ class Journal:
         """Write the changes so far."""
         listed = [edit.as_json() for edit in edits]
         found = {"target": target, "rows": rows, "edits": listed, "decision": dict(decision)}
+        before = self.target
+        if before is not None and before != target:
+            self._others[before] = self._written
         self._written = found
         self.save()
 
@@ -87,7 +106,12 @@ class Journal:
 
     def save(self) -> None:
         """Write the file; if the folder cannot be written to, continue without."""
-        found = {"token": self.token, "port": self.port, "session": self._written}
+        found = {
+            "token": self.token,
+            "port": self.port,
+            "session": self._written,
+            "others": self._others,
+        }
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             beside = self.path.with_suffix(f".{secrets.token_hex(4)}")

@@ -8,7 +8,7 @@ from typing import Any
 from genus.studio import edits as edits_of
 from genus.studio.edits import runs
 from genus.studio.session import Session
-from genus.studio.views.scores import costs_of, rule
+from genus.studio.views.scores import costs_of, outcome_of, rule
 
 WIDTH = 96
 
@@ -27,14 +27,12 @@ def script(session: Session) -> str:
         f"rows = open_table({place(session)}).table()",
         f"target = {data.target!r}",
     ]
-    if data.unlabelled:
-        body.append("rows = rows.filter(pc.invert(pc.is_null(rows[target], nan_is_null=True)))")
     body += ["", f"model = {constructor(options)}.fit(rows, target=target)"]
     active = False
     for i, edit in enumerate(session.edits):
         body += ["", f"# {edit.told(session.class_names())}"]
         if edit.is_of_rows:
-            body += picked(edit.rows)
+            body += picked(data.numbers[list(edit.rows)].tolist())
             body.append("model.forget(rows.take(picked), target=target)")
             if edit.kind == edits_of.FORGET:
                 body.append("forgotten.update(picked)")
@@ -61,9 +59,7 @@ def script(session: Session) -> str:
         body.append("print(model.predict(rows.slice(0, 5), decision=decision))")
     body += ["", f'model.save("{stem(session.name)}.genus")']
     imports = ["from genus import TableClassifier", "from genus.table import open_table"]
-    arrow = ["import pyarrow as pa"] if needs_labels else []
-    arrow += ["import pyarrow.compute as pc"] if data.unlabelled else []
-    imports = [*arrow, "", *imports] if arrow else imports
+    imports = ["import pyarrow as pa", "", *imports] if needs_labels else imports
     imports += ["", "", *RELABELLED, ""] if needs_labels else []
     return "\n".join([*lines, *imports, "", *body]) + "\n"
 
@@ -107,18 +103,19 @@ def constructor(options: dict[str, Any]) -> str:
 
 
 def picked(rows: Sequence[int]) -> list[str]:
-    """Return the lines that name rows; consecutive ones as ranges."""
+    """Return the lines that name rows by their numbers in the file; consecutive ones as ranges."""
     found = runs(rows)
     parts = [
         str(first) if first == last else f"*range({first}, {last + 1})" for first, last in found
     ]
-    lines, line = [], "picked = ["
+    lines, line = [], "numbers = ["
     for part in parts:
         if len(line) + len(part) > WIDTH:
             lines.append(line.rstrip())
             line = "    "
         line += f"{part}, "
-    return [*lines, f"{line.rstrip().removesuffix(',')}]"]
+    last = f"{line.rstrip().removesuffix(',')}]  # the first row is 1"
+    return [*lines, last, "picked = [number - 1 for number in numbers]"]
 
 
 def decision_of(session: Session) -> str:
@@ -126,9 +123,11 @@ def decision_of(session: Session) -> str:
     if not session.decision or session.now.scores is None:
         return ""
     now = rule(session)
+    labels = outcome_of(session).classes.tolist()
     if now["threshold"] is not None:
-        return repr(float(now["threshold"]))
-    labels = session.now.scores.outcome.classes.tolist()
+        own = float(now["threshold"])  # of the class of interest, while predict takes the second's
+        is_first = labels[1] == session.now.model.classes_[0]
+        return repr(round(1 - own, 12) if is_first else own)
     costs = {
         pair: cost
         for pair, cost in costs_of(labels, now["costs"]).items()

@@ -220,6 +220,7 @@ def asked(request: Request, name: str) -> int:
 
 READS: dict[str, View] = {
     "/api/state": lambda session, request: state.state(session),
+    "/api/targets": lambda session, request: state.targets(session),
     "/api/table": lambda session, request: table.table(session),
     "/api/column": lambda session, request: table.column(session, asked(request, "column")),
     "/api/pair": lambda session, request: table.pair(
@@ -255,7 +256,7 @@ WRITES: dict[str, Callable[[Session, dict[str, Any]], Any]] = {
     "/api/judge": nothing(lambda session: session.judge()),
     "/api/target": changes.choose,
     "/api/decide": lambda session, body: scores.decide(
-        session, body.get("threshold"), body.get("costs")
+        session, body.get("threshold"), body.get("costs"), body.get("positive")
     ),
     "/api/what-if": changes.what_if,
     "/api/compare": nothing(compare.start),

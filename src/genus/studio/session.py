@@ -63,13 +63,13 @@ class Session:
         self.serial = 1
         self._lock = threading.Lock()
         self.worker = Worker(self.bump)
-        self.aside = Worker(self.bump)  # for jobs that do not change the model
+        self.aside = Worker(self.bump, abandons=True)  # for jobs that do not change the model
         self.table: Any = None  # all rows, before a target is chosen
         self.targets: Any = None  # possible targets, once the page has asked
         self.data: Data | None = None
         self.edits: list[Edit] = []
         self.solved: list[bool] = []  # for each edit, whether it needed no rows
-        self.decision: dict[str, Any] = {} if journal is None else journal.decision
+        self.decision: dict[str, Any] = {}
         self.versions: list[Version] = []
         self.first: Version | None = None  # the model before any change
         self.classes: NDArray[Any] = np.zeros(0, dtype=object)
@@ -187,15 +187,24 @@ class Session:
             version.active, version.codes = np.ones(len(data), bool), data.codes(self.classes)
             version.scores = None
             version.kept.clear()
-            self._judge(job)
+            self._resume(job)
             return
         model = fitted(self.options, data.table, target, job)
         self._clear()
         self.data, self.classes = data, model.classes_
         everything = np.ones(len(data), dtype=bool)
         self._add(Version(model, everything, data.codes(model.classes_)))
-        journal = self.journal
-        done = [] if journal is None else journal.edits(target, len(data))
+        self._resume(job)
+
+    def resume(self) -> Job:
+        """Repeat the changes of the last session with a model that was opened without rows."""
+        return self.run("Repeating your changes", self._resume)
+
+    def _resume(self, job: Job) -> None:
+        """Repeat the changes in the journal, and score the model."""
+        journal, key = self.journal, self._journal_key
+        done = [] if journal is None else journal.edits(*key)
+        self.decision = {} if journal is None else journal.decision(key[0])
         for edit in done:
             self._apply(edit, job)
         self._write_journal()
@@ -371,9 +380,14 @@ class Session:
         self._write_journal()
         self.bump()
 
+    @property
+    def _journal_key(self) -> tuple[str, int]:
+        """The target and the number of rows, by which the journal tells models apart."""
+        return ("", 0) if self.data is None else (self.data.target, len(self.data))
+
     def _write_journal(self) -> None:
-        if self.journal is not None and self.data is not None:
-            self.journal.write(self.data.target, len(self.data), self.edits, self.decision)
+        if self.journal is not None and self.version is not None:
+            self.journal.write(*self._journal_key, self.edits, self.decision)
 
 
 def told(edit: Edit) -> str:

@@ -55,10 +55,14 @@ class Job:
 
 
 class Worker:
-    """Runs one job at a time; `changed` is called whenever one ends."""
+    """Runs one job at a time; `changed` is called whenever one ends.
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
+    If `abandons`, a stopped job counts as ended at once: its thread ends at its next step, and
+    what it computed is dropped. Jobs that change the model have to be waited for.
+    """
+
+    def __init__(self, changed: Callable[[], None], abandons: bool = False) -> None:
+        self._changed, self._abandons = changed, abandons
         self._lock = threading.Lock()
         self.job: Job | None = None
         self.error = ""
@@ -83,15 +87,24 @@ class Worker:
             error = sentence(raised)
         finally:
             with self._lock:
-                self.job, self.error = None, error
+                is_current = self.job is job
+                if is_current:
+                    self.job, self.error = None, error
             job.finished.set()
-            self._changed()
+            if is_current:
+                self._changed()
 
     def stop(self) -> None:
         """Ask the running job to stop."""
         with self._lock:
-            if self.job is not None:
-                self.job.is_stopped = True
+            job = self.job
+            if job is None:
+                return
+            job.is_stopped = True
+            if not self._abandons:
+                return
+            self.job, self.error = None, f"Stopped: {job.title}."
+        self._changed()
 
 
 def sentence(error: BaseException) -> str:

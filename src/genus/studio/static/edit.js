@@ -22,7 +22,7 @@ export function screen(app, root) {
   const suspect = (row, columns) => {
     const { state } = app;
     return html("li", { class: "suspect" },
-      html("div", {}, html("a", { href: `#rows/${row.row}` }, `Row ${row.number}`), " is ", label(state, row.truth), "; the others say ", label(state, row.taken), ` with ${percent(row.p, 1)}`,
+      html("div", {}, html("a", { href: `#rows/${row.row}` }, `Row ${row.number}`), " is ", label(state, row.truth), "; models that have not seen it predict ", label(state, row.taken), ` (${percent(row.p, 1)})`,
         html("p", { class: "muted cells" }, ...columns.slice(0, 6).flatMap((c, i) => [i ? " · " : "", name(c), " ", name(row.cells[i] ?? "–")]))),
       html("div", { class: "buttons" },
         button("Relabel", () => act({ kind: "relabel", rows: [row.row], label: row.taken }), { class: "button small", "data-key": `relabel-${row.row}`, "aria-label": `Relabel row ${row.number} as ${nameOf(state, row.taken)}` }),

@@ -73,10 +73,10 @@ export function screen(app, root) {
       why ? card(name(why.subject || "(no subject)"),
         html("p", { class: "muted" }, name(why.from), " ", name(why.date)),
         html("p", { class: "outcome" }, html("strong", { class: `verdict-${why.verdict}` }, why.verdict), `: probability of spam ${percent(why.p, 1)}, score ${signedOdds(why.score)}, of which ${signedOdds(why.constant)} before any evidence. `, why.reason),
-        why.learned ? html("p", {}, `It is learned as ${why.learned}.`) : null,
+        why.learned ? html("p", {}, `The filter has learned it as ${why.learned}.`) : null,
         stats?.writes ? html("p", { class: "buttons" }, button("It is spam", () => correct("spam"), { "data-key": "is-spam" }), button("It is ham", () => correct("ham"), { "data-key": "is-ham" }), why.learned ? button("Forget it", () => correct("forget"), { class: "button quiet", "data-key": "forget-mail" }) : null)
           : note("Start the studio with --write to correct it."),
-        clues(), note(`${why.unknown} tokens are new and say nothing.`)) : null);
+        clues(), note(`${why.unknown} tokens are new to the filter, so they do not count.`)) : null);
   }
   return {
     async refresh() {

@@ -63,18 +63,24 @@ const app = {
   },
 };
 
+// The screen of the address, or the first one. The target can be changed on a screen that is not in the list.
+function wantedAt(at) {
+  const { screens, own } = app.state;
+  return screens.includes(at.screen) || (at.screen === "open" && own) ? at.screen : screens[0];
+}
+
 async function show() {
   const { state } = app;
   if (!state) return;
   const at = place();
-  const wanted = state.screens.includes(at.screen) ? at.screen : state.screens[0];
+  const wanted = wantedAt(at);
   const key = `${wanted}/${wanted === at.screen ? at.rest : ""}`;
   const given = wanted === at.screen ? at.given : {};
   if (app.shown?.key !== key) {
     const root = html("div", { class: `screen screen-${wanted}` }, html("p", { class: "lead soon" }, "Computing …"));
     main.replaceChildren(root);
     app.shown = { key, name: wanted, ...SCREENS[wanted][1].screen(app, root, wanted === at.screen ? at.rest : "", given) };
-    document.title = `${SCREENS[wanted][0]} · ${state.name || "genus"} · genus studio`;
+    document.title = `${titleOf(wanted)} · ${state.name || "genus"} · genus studio`;
     scrollTo(0, 0);
   } else app.shown.moved?.(given);
   drawSide();
@@ -95,10 +101,12 @@ async function refresh() {
   }
 }
 
+const titleOf = (key) => (key === "open" && (app.state.targets || app.state.own) ? "Choose the target" : SCREENS[key][0]);
+
 function drawSide() {
   const { state } = app;
   const links = state.screens.map((key) =>
-    html("li", {}, html("a", { href: `#/${key}`, "aria-current": app.shown?.name === key ? "page" : false, "data-key": `nav-${key}` }, SCREENS[key][0])),
+    html("li", {}, html("a", { href: `#/${key}`, "aria-current": app.shown?.name === key ? "page" : false, "data-key": `nav-${key}` }, titleOf(key))),
   );
   replace(
     side,
@@ -138,7 +146,7 @@ function headline(state) {
   return html(
     "div",
     { class: "headline" },
-    html("p", {}, `${state.rows.toLocaleString("en")} rows, predicting `, name(state.target)),
+    html("p", {}, state.total === null || state.own ? `${state.rows.toLocaleString("en")} rows, predicting ` : `${state.total.toLocaleString("en")} new rows, predicting `, name(state.target)),
     html("dl", {}, ...lines),
     state.edits.length
       ? html("p", { class: "changes" }, `${state.edits.length} change${state.edits.length > 1 ? "s" : ""} `, button("Undo", () => app.ask("undo"), { class: "button small", "data-key": "undo" }))
@@ -189,7 +197,7 @@ async function poll() {
       drawBanner();
       const isNew = !before || before.serial !== app.state.serial || wasLost;
       if (isNew) {
-        if (app.shown && app.state.screens.includes(app.shown.name)) {
+        if (app.shown?.name === wantedAt(place())) {
           drawSide();
           await refresh();
         } else await show();

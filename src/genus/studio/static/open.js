@@ -1,7 +1,7 @@
 // Open a table: drop a file, then choose what to predict.
 
 import { html } from "./dom.js";
-import { send } from "./server.js";
+import { get, send } from "./server.js";
 import { button, name, note, replace } from "./widgets.js";
 
 export function screen(app, root) {
@@ -40,7 +40,8 @@ export function screen(app, root) {
   };
   const targets = (found) => [
     html("h1", {}, "What do you want to predict?"),
-    html("p", { class: "lead" }, "Choose the column with the classes. All other columns are used to predict it."),
+    html("p", { class: "lead" }, "Choose the column with the classes. All other columns are used to predict it.",
+      app.state.target ? [" Now it is ", name(app.state.target), ". If you choose it again later, your changes come back."] : null),
     html(
       "ul",
       { class: "targets" },
@@ -48,20 +49,21 @@ export function screen(app, root) {
         html(
           "li",
           {},
-          button("", () => app.ask("target", { column: c.column }), { class: `target${c.suits ? "" : " odd"}`, "data-key": `target-${c.column}` }),
+          button("", async () => (await app.ask("target", { column: c.column })) && app.go("table"), { class: `target${c.suits ? "" : " odd"}`, "data-key": `target-${c.column}` }),
         ),
       ),
     ),
   ];
   return {
     async refresh() {
-      const found = app.state.targets;
+      const found = app.state.targets ?? (app.state.own ? await get("targets") : null);
       replace(root, ...(found ? targets(found) : choose()));
       if (!found) return;
       for (const [i, press] of [...root.querySelectorAll(".target")].entries())
         press.append(
           html("strong", {}, name(found[i].name)),
           html("span", {}, `${found[i].distinct.toLocaleString("en")} values: `, ...found[i].some.flatMap((v, j) => [j ? ", " : "", name(v)]), found[i].distinct > 4 ? ", …" : ""),
+          found[i].warning ? html("span", { class: "caution" }, found[i].warning) : "",
         );
     },
   };

@@ -19,9 +19,18 @@ function list(app, root, given) {
     load();
   };
   const typed = resting((value) => change({ value }), 250);
+  const typedEnd = resting((high) => change({ high }), 250);
 
+  let told = ""; // why the last filter was refused
   async function load() {
-    found = await get("rows", how);
+    try {
+      found = await get("rows", how);
+      if (told && app.refused === told) app.refused = "";
+      told = "";
+    } catch (error) {
+      if (!error.status || !found) throw error;
+      told = app.refused = error.message;
+    }
     draw();
   }
 
@@ -31,14 +40,19 @@ function list(app, root, given) {
     const value = html("input", { type: "search", placeholder: "value", "aria-label": "Value to look for", "data-key": "value", maxlength: 200 });
     value.value = how.value ?? "";
     value.addEventListener("input", () => typed(value.value));
+    const end = html("input", { type: "search", placeholder: "to", "aria-label": "End of the range", "data-key": "high", maxlength: 200 });
+    end.value = how.high ?? "";
+    end.addEventListener("input", () => typedEnd(end.value));
+    if (how.how === "range") value.placeholder = "from";
     return html("div", { class: "toolbar" },
       html("div", { class: "segments", role: "group", "aria-label": "Sort" },
         ...SORTS.map(([key, text]) => button(text, () => change({ sort: key }), { class: "segment", "aria-pressed": String(how.sort === key), "data-key": `sort-${key}` }))),
       select("Class", [["", "all classes"], ...state.classes.map((c, k) => [k, c.name])], how.class ?? "", (v) => change({ class: v }), { "data-key": "class" }),
       select("Right or wrong", [["", "right and wrong"], ["wrong", "wrong only"], ["right", "right only"]], how.only ?? "", (v) => change({ only: v }), { "data-key": "only" }),
       select("Column", [["", "any column"], ...columns.map((c) => [c[0], c[1]])], how.column ?? "", (v) => change({ column: v, how: how.how || "is" }), { "data-key": "column" }),
-      how.column ? select("How", [["is", "is"], ["contains", "contains"], ["missing", "is missing"]], how.how ?? "is", (v) => change({ how: v }), { "data-key": "how" }) : null,
+      how.column ? select("How", [["is", "is"], ["contains", "contains"], ["range", "is from … to …"], ["missing", "is missing"]], how.how ?? "is", (v) => change({ how: v }), { "data-key": "how" }) : null,
       how.column && how.how !== "missing" ? value : null,
+      how.column && how.how === "range" ? end : null,
       jump());
   }
 
@@ -57,8 +71,8 @@ function list(app, root, given) {
     const { state, selected } = app;
     if (!state.own) return null;
     const active = [...selected];
-    const isFiltered = how.class || (how.column && (how.value || how.how === "missing")) || how.only;
-    const filter = Object.fromEntries(["class", "only", "column", "how", "value"].filter((k) => how[k]).map((k) => [k, how[k]]));
+    const isFiltered = how.class || (how.column && (how.value || how.how === "missing" || (how.how === "range" && how.high))) || how.only;
+    const filter = Object.fromEntries(["class", "only", "column", "how", "value", "high"].filter((k) => how[k]).map((k) => [k, how[k]]));
     const all = how.only ? found.total : found.matching;
     const rows = active.length ? { rows: active } : { filter };
     const count = active.length || (isFiltered ? all : 0);
@@ -121,10 +135,10 @@ function list(app, root, given) {
       filters(), picks(),
       html("div", { class: "scroll", "data-scroll": "rows", tabindex: "0", role: "region", "aria-label": "List of rows" },
         html("table", { class: "rows" },
-          html("thead", {}, html("tr", {}, state.own ? html("td", {}) : null, ...["row", "is", "predicted", "with", "less usual"].map((t) => html("th", { scope: "col" }, t)), ...found.columns.map((c) => html("th", { scope: "col" }, name(c))))),
+          html("thead", {}, html("tr", {}, state.own ? html("td", {}) : null, ...["row", "class", "predicted", "probability", "rarer rows"].map((t) => html("th", { scope: "col" }, t)), ...found.columns.map((c) => html("th", { scope: "col" }, name(c))))),
           html("tbody", {}, ...found.rows.map(line)))),
       pages,
-      note("“With” is the probability of the predicted class; “less usual” is the share of rows with an even lower density."));
+      note("“Probability” is that of the predicted class. “Rarer rows” is the share of rows that are even less likely under the model."));
   }
   return {
     moved(next) {
@@ -217,7 +231,7 @@ function one(app, root, at, given) {
       changed || start.outOfFold ? note(changed ? "The marks are for the unchanged row." : "The marks are the predictions of models that have not seen the row.") : null);
     replace(because,
       html("h2", {}, "Evidence"),
-      html("p", {}, label(state, now.first), " rather than ", label(state, now.second), `: log-odds ${signedOdds(now.logOdds)}. Shares of the classes: ${signedOdds(now.baseline)}.`),
+      html("p", {}, label(state, now.first), " rather than ", label(state, now.second), `: log-odds ${signedOdds(now.logOdds)}, of which the class shares add ${signedOdds(now.baseline)}.`),
       evidence(state, now, lines),
       words.length ? html("details", { open: true }, html("summary", {}, "Words"), evidence(state, now, words)) : null);
     const found = now.curve;

@@ -3,7 +3,7 @@
 import { html, number, percent } from "./dom.js";
 import { SMALL, calibration, chart, dash } from "./charts.js";
 import { get, post, resting } from "./server.js";
-import { button, card, colourOf, interval, label, nameOf, note, replace, score, slider } from "./widgets.js";
+import { button, card, colourOf, interval, label, nameOf, note, replace, score, select, slider } from "./widgets.js";
 
 const HIGHER = new Set(["accuracy", "balanced accuracy", "F1", "ROC AUC", "PR AUC"]);
 const TOLD = {
@@ -12,8 +12,8 @@ const TOLD = {
   F1: "precision and recall, mean of classes",
   "log loss": "less is better",
   "Brier score": "squared error of probabilities; less is better",
-  "ROC AUC": "a row of the class is ranked above another",
-  "PR AUC": "mean precision over recalls",
+  "ROC AUC": "how often a row of a class ranks above one of another class",
+  "PR AUC": "mean precision over all recalls",
 };
 
 // A model from a file has kept two scores of its own sample of rows, but not the predictions.
@@ -26,10 +26,13 @@ export function screen(app, root) {
   let found = null;
   let rule = null;
   let asked = null; // the rule that the server has not answered yet
+  let turn = 0; // of rules, so that an answer from before the newest is not taken for it
   let dials = null;
   const effects = html("div", {});
   const decision = html("div", {}, effects);
   const curves = html("div", { class: "charts" });
+
+  const ruleOf = (d) => ({ threshold: d.threshold, costs: d.costs, positive: d.positive });
 
   const send = resting(async () => {
     const sent = rule;
@@ -46,6 +49,7 @@ export function screen(app, root) {
 
   function decide(more) {
     rule = asked = { ...rule, ...more };
+    turn += 1;
     send();
   }
 
@@ -70,11 +74,17 @@ export function screen(app, root) {
     const threshold = dial(["Decide for ", label(state, yes), " from a probability of"], "threshold", { low: 0, high: 1, step: 0.01 }, (v) => percent(v, 0), (v) => decide({ threshold: v }));
     const first = dial([label(state, no), " taken for ", label(state, yes), " costs"], "cost01", { low: 0, high: 20, step: 0.5 }, (v) => number(v, 1), (v) => cost(0, 1, v));
     const second = dial([label(state, yes), " taken for ", label(state, no), " costs"], "cost10", { low: 0, high: 20, step: 0.5 }, (v) => number(v, 1), (v) => cost(1, 0, v));
+    // Which of two classes is of interest: threshold, curves and costs are then told of it.
+    const interest = select("Class of interest", [no, yes].sort((a, b) => a - b).map((k) => [k, nameOf(state, k)]), yes, async (value) => {
+      const { threshold, costs } = rule;
+      const swapped = [[costs[1][1], costs[1][0]], [costs[0][1], costs[0][0]]];
+      await app.ask("decide", { threshold: threshold === null ? null : Math.round(1e6 * (1 - threshold)) / 1e6, costs: swapped, positive: Math.min(no, yes) === Number(value) ? 0 : 1 });
+    }, { "data-key": "interest" });
     const cheapest = button("Cheapest threshold", () => decide({ threshold: null }), { "data-key": "cheapest" });
     const reset = button("Reset", () => decide({ threshold: null, costs: [[0, 1], [1, 0]] }), { class: "button quiet", "data-key": "reset" });
     dials = {
       key,
-      element: html("div", {}, html("div", { class: "dials" }, threshold.element, first.element, second.element), html("p", { class: "buttons" }, cheapest, reset)),
+      element: html("div", {}, html("p", { class: "interest" }, html("label", {}, "Class of interest ", interest)), html("div", { class: "dials" }, threshold.element, first.element, second.element), html("p", { class: "buttons" }, cheapest, reset)),
       put() {
         threshold.put(rule.threshold ?? Math.round(100 * (found.decided.cheapest ?? 0.5)) / 100);
         first.put(rule.costs[0][1]);
@@ -82,7 +92,7 @@ export function screen(app, root) {
         cheapest.setAttribute("aria-pressed", String(rule.threshold === null));
       },
     };
-    decision.prepend(dials.element);
+    decision.replaceChildren(dials.element, effects);
   }
 
   function drawDecision() {
@@ -92,14 +102,14 @@ export function screen(app, root) {
     const parts = [];
     if (K === 2) {
       makeDials();
-      if (!asked) rule = { threshold: d.threshold, costs: d.costs };
+      if (!asked) rule = ruleOf(d);
       dials.put();
     } else if (K <= 8)
       parts.push(note("Costs by true class (row) and predicted class (column); the class with the lowest expected cost is chosen."), costTable());
     const c = d.cost;
     parts.push(
       html("p", { class: "outcome" },
-        html("strong", {}, `Expected cost ${number(c.value, 3)}`), html("span", {}, ` a row (95 %: ${number(c.low, 3)} to ${number(c.high, 3)}); `),
+        html("strong", {}, `Expected cost ${number(c.value, 3)}`), html("span", {}, ` per row (95 %: ${number(c.low, 3)} to ${number(c.high, 3)}); `),
         html("span", {}, `always predicting the same class costs ${number(c.baseline, 3)}. `), html("span", {}, `${percent(d.accuracy, 1)} of predictions are correct.`)),
       html("div", { class: K === 2 ? "pair" : "" }, d.cells ? matrix(d) : confusedList(d), K === 2 ? costCurve(d) : null));
     replace(effects, ...parts);
@@ -149,7 +159,7 @@ export function screen(app, root) {
   function costCurve(d) {
     const top = Math.max(1e-9, ...d.costOf) * 1.05;
     const threshold = rule.threshold ?? d.cheapest ?? 0.5;
-    return chart({ width: 420, height: 230, x: [0, 1], y: [0, top], xLabel: "threshold", yLabel: "cost a row", label: "Expected cost by threshold",
+    return chart({ width: 420, height: 230, x: [0, 1], y: [0, top], xLabel: "threshold", yLabel: "cost per row", label: "Expected cost by threshold",
       lines: [{ points: d.thresholds.map((t, i) => [t, d.costOf[i]]), kind: "c0" }, { points: [[threshold, 0], [threshold, top]], kind: "zero" }],
       dots: [{ x: threshold, y: d.cost.value, kind: "c1", r: 5 }], said: `At ${percent(threshold)} a row costs ${number(d.cost.value, 3)}` });
   }
@@ -161,7 +171,7 @@ export function screen(app, root) {
     const point = (p) => (p && p.every((v) => v !== null) ? [{ x: p[0], y: p[1], kind: "c1", r: 5 }] : []);
     replace(curves,
       card("Calibration", calibration(found.reliability, whose), note(`How often a probability of ${whose} comes true. Mean difference ${percent(found.calibrationError, 1)}.`)),
-      card("ROC", chart({ ...SMALL, x: [0, 1], y: [0, 1], xLabel: "false alarms", yLabel: "found", label: "ROC curve",
+      card("ROC", chart({ ...SMALL, x: [0, 1], y: [0, 1], xLabel: "false positive rate", yLabel: "true positive rate", label: "ROC curve",
         lines: [{ points: [[0, 0], [1, 1]], kind: "zero" }, ...found.rocs.map((c) => ({ points: c.x.map((x, i) => [x, c.y[i]]), kind: colourOf(state, c.class), dash: found.rocs.length > 1 ? dash(state, c.class) : undefined }))],
         dots: point(d.point), said: found.rocs.map((c) => `${nameOf(state, c.class)}: area ${number(c.area, 3)}`).join("; ") }),
         note(...found.rocs.flatMap((c, i) => [i ? ", " : "", label(state, c.class), ` ${number(c.area, 3)}`]))),
@@ -174,7 +184,9 @@ export function screen(app, root) {
   return {
     async refresh() {
       if (!("target" in app.state)) return;
-      const next = await get("scores");
+      const [before, wasAsked] = [turn, asked];
+      let next = await get("scores");
+      if (next && found && (turn !== before || wasAsked)) next = { ...next, decided: found.decided };
       if (!next) {
         if (!found) replace(root, html("h1", {}, "Scores"), html("p", { class: "lead waiting" }, app.state.job ? "The scores are being computed." : kept(app.state)));
         else root.classList.add("stale");
@@ -183,7 +195,7 @@ export function screen(app, root) {
       root.classList.remove("stale");
       const same = found && JSON.stringify({ ...next, decided: 0 }) === JSON.stringify({ ...found, decided: 0 });
       found = next;
-      rule = asked ?? { threshold: next.decided.threshold, costs: next.decided.costs };
+      rule = asked ?? ruleOf(next.decided);
       if (same) {
         drawDecision();
         drawCurves();

@@ -60,7 +60,7 @@ export function screen(app, root) {
         draw();
       }, { "data-key": `pair-${c.column}` })),
       shown ? html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Log-odds by ${shown.found.columns.join(" and ")}`, "data-scroll": `pair-${c.column}` },
-        html("p", { class: "muted" }, "Lines: ", name(shown.found.columns[0]), "; columns: ", name(shown.found.columns[1]), "; log-odds of ", label(app.state, shown.found.class)), map(shown.found)) : null);
+        html("p", { class: "muted" }, "Rows: ", name(shown.found.columns[0]), "; columns: ", name(shown.found.columns[1]), "; log-odds of ", label(app.state, shown.found.class)), map(shown.found)) : null);
   }
 
   const drifted = (d) =>
@@ -84,8 +84,11 @@ export function screen(app, root) {
       root,
       html("h1", {}, "Table"),
       html("p", { class: "lead" },
+        state.own || state.total === null ? "" : "This is the model: ",
         `${state.rows.toLocaleString("en")} rows; ${found.columns.length} columns predict `, name(state.target), ".",
-        state.unlabelled ? ` ${state.unlabelled.toLocaleString("en")} rows without a label are left out.` : ""),
+        state.own && state.unlabelled ? ` ${state.unlabelled.toLocaleString("en")} rows without a label are left out.` : "",
+        state.own ? [" ", html("a", { href: "#open", "data-key": "target" }, "Predict another column")] : null,
+        state.own || state.total === null ? "" : ` The ${state.total.toLocaleString("en")} new rows are in the comparison below, and on the other screens.`),
       html("div", { class: "stack", "aria-hidden": "true" }, ...state.classes.map((c, k) => wide(html("span", { class: `fill ${colourOf(state, k)}` }), c.rows / total))),
       html("ul", { class: "legend" }, ...state.classes.map((c, k) => [c, k]).filter(([c]) => state.classes.length <= 12 || c.colour < 7).map(([c, k]) => html("li", {}, label(state, k), " ", html("span", { class: "figure" }, percent(c.rows / total, 1)))),
         state.classes.length > 12 ? html("li", { class: "muted" }, `and ${state.classes.length - 7} other classes`) : null),
@@ -98,7 +101,7 @@ export function screen(app, root) {
               html("h2", {}, html("button", { type: "button", class: "unfold", "aria-expanded": String(open.has(c.column)), onclick: () => toggle(c), "data-key": `column-${c.column}` }, name(c.name))),
               html("span", { class: "kind" }, c.kind),
               c.missing > 0 ? html("span", { class: "missing" }, `${percent(c.missing, 1)} missing`) : null,
-              c.note && !c.missing ? html("span", { class: "muted" }, c.note) : null),
+              c.note && (!c.missing || c.kind === "text") ? html("span", { class: "muted" }, c.note) : null),
             html("div", { class: "drawing" }, c.kind === "text" ? html("a", { href: "#text" }, "Words of each class") : density(app.state, c.density, c.name)),
             html("div", { class: "moves", title: "How far the column moves the log-odds on average" },
               html("span", { class: "track" }, wide(html("span", { class: "fill plain" }), (c.moves ?? 0) / most)),

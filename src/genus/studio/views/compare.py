@@ -55,7 +55,7 @@ def start(session: Session) -> None:
     def work(job: Job) -> None:
         job.start(0, "Fitting logistic regressions")
         judged = Judged(version.model, rows, scores.outcome, scores.how, session.is_own, np.nan)
-        found = compared(judged)
+        found = compared(judged, job.step)
         job.check()
         version.comparison = found
 
@@ -72,10 +72,12 @@ def start_curves(session: Session) -> None:
         job.start(0, "Drawing learning curves")
         some = rows if len(rows.y) <= MOST_CURVES else rows.some(MOST_CURVES)
         ignored = [column.name for column in version.model.plan_.left_out]
-        version.curves = compared_by_rows(
+        found = compared_by_rows(
             some.table, some.y, ignore=ignored, repeats=REPEATS, patience=PATIENCE,
             progress=job.step,
         )  # fmt: skip
+        job.check()
+        version.curves = found
 
     session.aside.run("Comparing", work)
 

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from genus.display import text as shown
-from genus.studio.data import cell
+from genus.studio.data import as_cell, cell
 from genus.studio.session import Session, Version
-from genus.studio.views.table import names_of
+from genus.studio.views.table import names_of, ranked
 
 PAGE = 25
 SORTS = ("error", "doubt", "unusual", "number")
 MOST_COLUMNS = 40  # columns of the list
+NUMBER = r"^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 
 
 def listed(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
@@ -74,7 +76,7 @@ def listed(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
 
 def by_importance(version: Version, names: list[str]) -> list[str]:
     """Sort columns by how far they move the odds."""
-    order = {own.name: i for i, own in enumerate(version.model.summary().columns)}
+    order = {own.name: i for i, own in enumerate(ranked(version.model.summary()))}
     return sorted(names, key=lambda name: order.get(name, len(order)))
 
 
@@ -106,6 +108,8 @@ def matches(session: Session, query: Mapping[str, str]) -> NDArray[np.bool_]:
         column = data.table.column(names[i])
         if query.get("how") == "missing":
             there &= ~column.is_valid().to_numpy()
+        elif query.get("how") == "range":
+            there &= within(column, names[i], query.get("value", ""), query.get("high", ""))
         else:
             text = query.get("value", "")
             if text:
@@ -125,6 +129,29 @@ def holding(column: Any, text: str, within: bool) -> NDArray[np.bool_]:
     else:
         found = pc.equal(strings, pa.scalar(clean, pa.large_string()))
     return np.asarray(pc.fill_null(found, False).to_numpy(), dtype=bool)
+
+
+def within(column: Any, name: str, low: str, high: str) -> NDArray[np.bool_]:
+    """Return which numbers or dates lie in a range, ends included; an empty end is open.
+
+    Cells of text are compared as numbers. Those that are no numbers are outside.
+    """
+    there = column.is_valid()
+    kind = column.type.value_type if pt.is_dictionary(column.type) else column.type
+    is_ordered = pt.is_temporal(kind) or pt.is_integer(kind) or pt.is_floating(kind)
+    if not is_ordered and not pt.is_decimal(kind):
+        try:
+            plain = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
+        except (pa.ArrowException, NotImplementedError):
+            return np.zeros(len(column), dtype=bool)
+        plain = pc.if_else(pc.match_substring_regex(plain, NUMBER), plain, None)
+        column, kind = plain.cast(pa.float64()), pa.float64()
+        there = column.is_valid()
+    for text, compare in ((low, pc.greater_equal), (high, pc.less_equal)):
+        if text.strip():
+            end = as_cell(text, pa.field(name, pa.float64() if pt.is_integer(kind) else kind))
+            there = pc.and_(there, pc.fill_null(compare(column.cast(end.type), end[0]), False))
+    return np.asarray(there.to_numpy(), dtype=bool)
 
 
 def by_number(session: Session, number: int) -> dict[str, int]:

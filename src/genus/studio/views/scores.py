@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,29 @@ def scores(session: Session) -> dict[str, Any] | None:
     found = version.scores
     if found is None:
         return None
-    if "scores" not in version.kept:
-        version.kept["scores"] = made(session, found)
-    return {**version.kept["scores"], "decided": decided(session)}
+    key = "scores", session.decision.get("positive")
+    if key not in version.kept:
+        version.kept[key] = made(session, found)
+    return {**version.kept[key], "decided": decided(session)}
+
+
+def outcome_of(session: Session) -> Any:
+    """Return the predictions; of two classes, the one of interest is the second."""
+    found = session.now.scores
+    assert found is not None
+    outcome = found.outcome
+    if len(outcome.classes) != 2 or session.decision.get("positive") != 0:
+        return outcome
+    return replace(
+        outcome,
+        probabilities=outcome.probabilities[:, ::-1].copy(),
+        classes=outcome.classes[::-1],
+        y=1 - outcome.y,
+    )
 
 
 def made(session: Session, found: Any) -> dict[str, Any]:
-    outcome, metrics = found.outcome, found.metrics
+    outcome, metrics = outcome_of(session), found.metrics
     places = [session.place(label) for label in outcome.classes.tolist()]
     is_binary = len(places) == 2
     colours = session.colours()
@@ -68,10 +85,11 @@ def precision_recall(outcome: Any, k: int, places: list[int]) -> dict[str, Any]:
 
 
 def rule(session: Session) -> dict[str, Any]:
-    """Return the decision rule: costs (K, K) by true and chosen class, and a threshold or None."""
-    found = session.now.scores
-    assert found is not None
-    K = len(found.outcome.classes)
+    """Return the decision rule: costs (K, K) by true and chosen class, and a threshold or None.
+
+    Classes are in the order of `outcome_of`.
+    """
+    K = len(outcome_of(session).classes)
     given = session.decision
     costs = np.asarray(given.get("costs", []), dtype=np.float64)
     if costs.shape != (K, K):
@@ -80,8 +98,11 @@ def rule(session: Session) -> dict[str, Any]:
     return {"costs": costs, "threshold": threshold}
 
 
-def decide(session: Session, threshold: Any, costs: Any) -> dict[str, Any]:
-    """Set the decision rule, and return its effects."""
+def decide(session: Session, threshold: Any, costs: Any, positive: Any = None) -> dict[str, Any]:
+    """Set the decision rule, and return its effects.
+
+    `positive` is the number of the class of interest, if there are two.
+    """
     found = session.now.scores
     if found is None:
         raise ValueError("The scores are not computed yet. Wait for them.")
@@ -97,24 +118,27 @@ def decide(session: Session, threshold: Any, costs: Any) -> dict[str, Any]:
     is_number = isinstance(threshold, int | float) and 0 <= threshold <= 1
     if threshold is not None and not is_number:
         raise ValueError("A threshold is a number from 0 to 1.")
-    session.decide({"threshold": threshold, "costs": matrix.tolist()})
+    if positive is not None and (positive not in (0, 1) or K != 2):
+        raise ValueError("The class of interest is one of two.")
+    session.decide({"threshold": threshold, "costs": matrix.tolist(), "positive": positive})
     return decided(session)
 
 
 def decided(session: Session) -> dict[str, Any]:
     """Return the effects of the decision rule: confusion matrix, scores by class, expected cost."""
-    found = session.now.scores
-    assert found is not None
-    now = rule(session)
+    judged, now = outcome_of(session), rule(session)
     costs, threshold = now["costs"], now["threshold"]
-    labels = found.outcome.classes.tolist()
-    outcome = found.outcome.deciding(costs_of(labels, costs) if threshold is None else threshold)
+    labels = judged.classes.tolist()
+    outcome = judged.deciding(costs_of(labels, costs) if threshold is None else threshold)
     cells = figures.confusion(outcome)
     true, taken, right = cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)
     each = costs[outcome.y, outcome.decided]
     cost, error = float(each.mean()), SURE * float(each.std() / np.sqrt(max(len(each), 1)))
+    if error == 0:  # no error was seen, which leaves Wilson's share for those that were not
+        error = float(costs.max()) * SURE**2 / (len(each) + SURE**2)
     result: dict[str, Any] = {
         "threshold": threshold,
+        "positive": session.decision.get("positive"),
         "costs": costs,
         "accuracy": float(right.sum() / max(cells.sum(), 1)),
         "cost": {"value": cost, "low": max(cost - error, 0.0), "high": cost + error,
@@ -126,7 +150,7 @@ def decided(session: Session) -> dict[str, Any]:
         "true": true,
     }  # fmt: skip
     if len(labels) == 2:
-        result |= by_threshold(found.outcome, costs)
+        result |= by_threshold(judged, costs)
         wrong = cells[0, 1] / max(true[0], 1)
         result["point"] = [float(wrong), float(result["recall"][1])]
         result["precisionPoint"] = [float(result["recall"][1]), float(result["precision"][1])]

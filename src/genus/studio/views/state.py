@@ -29,9 +29,7 @@ def state(session: Session) -> dict[str, Any]:
         "writes": session.mail is not None and session.mail.writes,
     }
     if session.table is not None and version is None:
-        if session.targets is None or session.targets[0] is not session.table:
-            session.targets = session.table, targets(session.table)
-        found["targets"] = session.targets[1]
+        found["targets"] = targets(session)
     if version is None and session.text is None:
         return found
     names, colours = session.class_names(), session.colours()
@@ -99,8 +97,19 @@ def worth(session: Session, model: Any) -> dict[str, Any] | None:
     return {name: [kept[name], None, None] for name in MAIN} | {"rows": kept["rows"]}
 
 
-def targets(table: Any) -> list[dict[str, Any]]:
-    """Return the columns that could be the target, with some of their values."""
+def targets(session: Session) -> list[dict[str, Any]]:
+    """Return the columns that could be the target, the most likely ones first."""
+    table = session.table
+    if table is None or session.given is not None:
+        return []
+    if session.targets is None or session.targets[0] is not table:
+        session.targets = table, possible_targets(table)
+    found: list[dict[str, Any]] = session.targets[1]
+    return found
+
+
+def possible_targets(table: Any) -> list[dict[str, Any]]:
+    """Return the columns of a table with some of their values, and whether they suit a target."""
     import pyarrow.compute as pc
 
     found = []
@@ -112,14 +121,29 @@ def targets(table: Any) -> list[dict[str, Any]]:
         except (ValueError, NotImplementedError):
             continue
         some = [shown.name(value.as_py(), 24) for value in values[:4]]
+        warning = unsuited(len(values), len(column) - column.null_count)
         found.append(
             {
                 "column": i,
                 "name": shown.name(name),
                 "distinct": len(values),
                 "some": some,
-                "suits": 2 <= len(values) <= min(MANY, max(head.num_rows / 2, 2)),
+                "suits": not warning,
+                "warning": warning,
             }
         )
     # The most likely targets come first.
     return sorted(found, key=lambda one: (not one["suits"], one["distinct"] > FEW))
+
+
+def unsuited(distinct: int, rows: int) -> str:
+    """Say why a column with so many distinct values in so many rows is a poor target, if it is."""
+    if distinct < 2:
+        return "It has fewer than two values, so there is nothing to predict."
+    if distinct == rows and rows > FEW:
+        return "Every row has a different value, like an identifier. No model can predict it."
+    if distinct > max(rows / 2, 2):
+        return "Most rows have their own value. The studio predicts classes, not numbers or names."
+    if distinct > MANY:
+        return f"It has {distinct:,} values. The studio predicts classes, not numbers."
+    return ""

@@ -12,8 +12,11 @@ from genus.registry import FAMILIES, is_for
 from genus.report import densities
 from genus.report.page import note, why
 from genus.studio.session import Session, Version
+from genus.studio.views.state import unsuited
 
 MOST_DRAWN = 60  # columns with a density in the list
+LEAST_GAIN = 0.01  # bits
+HARDLY = "Its words hardly help to predict rows that the model has not seen."
 TALLEST = 2.0  # a curve is cut off at this many times the highest bar, for each class
 
 
@@ -41,8 +44,10 @@ def made(session: Session, version: Version) -> dict[str, Any]:
     used = {column.name: column for column in model.plan_.used}
     missing = missing_shares(session, version)
     columns: list[dict[str, Any]] = []
-    for own in summary.columns:
+    for own in ranked(summary):
         column = used[own.name]
+        bits = gain(summary, own)
+        told = [note(own.note), HARDLY if is_idle(summary, own) else ""]
         columns.append(
             {
                 "column": at[own.name],
@@ -52,8 +57,8 @@ def made(session: Session, version: Version) -> dict[str, Any]:
                 "asked": asked.get(own.name, "auto"),
                 "families": families_for(session, column.kind),
                 "moves": own.importance,
-                "bits": own.gain,
-                "note": note(own.note),
+                "bits": bits,
+                "note": " ".join(filter(None, told)),
                 "why": "" if own.family == "text" else why(own),
                 "missing": missing.get(own.name, 0.0),
                 "density": density(session, own.name) if len(columns) < MOST_DRAWN else None,
@@ -78,12 +83,46 @@ def made(session: Session, version: Version) -> dict[str, Any]:
         "columns": columns,
         "leftOut": left_out,
         "drift": drift(session, version),
-        "cautions": [shown.name(c, 400) for c in model.cautions()],
+        "cautions": [*of_target(session), *(shown.name(c, 400) for c in model.cautions())],
         "experts": [
             {"name": name, "weight": weight, "loss": loss}
             for name, (weight, loss) in summary.experts.items()
         ],
     }
+
+
+def gain(summary: Any, own: Any) -> float:
+    """Return the gain of a column by itself, in bits for each row that it has not seen.
+
+    A column of texts is an expert, whose log loss is compared with that of the class shares.
+    """
+    if own.family != "text" or own.name not in summary.experts:
+        return float(own.gain)
+    counts = np.array([*summary.classes.values()])
+    share = counts[counts > 0] / counts.sum()
+    return float((-(share @ np.log(share)) - summary.experts[own.name][1]) / np.log(2))
+
+
+def is_idle(summary: Any, own: Any) -> bool:
+    """Return whether a column of texts hardly helps to predict rows that it has not seen."""
+    return own.family == "text" and gain(summary, own) < LEAST_GAIN
+
+
+def ranked(summary: Any) -> list[Any]:
+    """Return the columns by how far they move the odds, and texts that hardly help at the end.
+
+    A word that occurs once moves the odds of its own row, but tells nothing about other rows.
+    """
+    return sorted(summary.columns, key=lambda own: is_idle(summary, own))
+
+
+def of_target(session: Session) -> list[str]:
+    """Return what is wrong with the target, if it does not look like a class."""
+    data = session.data
+    if data is None or not session.is_own:
+        return []
+    why = unsuited(len(session.classes), len(data))
+    return [f"Check the target {shown.name(data.target)}. {why}"] if why else []
 
 
 def families_for(session: Session, kind: str) -> list[str]:
@@ -122,7 +161,7 @@ def drift(session: Session, version: Version) -> dict[str, Any] | None:
 
 def missing_shares(session: Session, version: Version) -> dict[str, float]:
     """Return the share of missing cells of each column."""
-    if session.data is None:
+    if session.data is None or not session.is_own:  # the page shows the rows of the model
         return {}
     table = session.data.table
     return {
