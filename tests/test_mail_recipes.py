@@ -869,7 +869,7 @@ def test_upkeep(tmp_path: Path, learned: Path) -> None:
     (tmp_path / OWN_STORE).parent.mkdir(parents=True)
     shutil.copyfile(learned, tmp_path / OWN_STORE)
     genus = genus_in(tmp_path)
-    nothing = "0 messages count for less, 0 are forgotten; the store holds 32 ham and 31 spam.\n"
+    nothing = "0 messages count for less, 0 were forgotten; the store holds 32 ham and 31 spam.\n"
     at, _, command = recipe("Running it for years", 0, command=genus).partition("  ")
     assert re.fullmatch(r"\d+ \d+ \* \* \*", at)
     assert shell(command, tmp_path) == nothing

@@ -76,7 +76,7 @@ export function screen(app, root) {
         why.learned ? html("p", {}, `It is learned as ${why.learned}.`) : null,
         stats?.writes ? html("p", { class: "buttons" }, button("It is spam", () => correct("spam"), { "data-key": "is-spam" }), button("It is ham", () => correct("ham"), { "data-key": "is-ham" }), why.learned ? button("Forget it", () => correct("forget"), { class: "button quiet", "data-key": "forget-mail" }) : null)
           : note("Start the studio with --write to correct it."),
-        clues(), note(`${why.unknown} tokens are new and say nothing.`)) : null);
+        clues(), note(`${why.unknown} tokens are new and add nothing.`)) : null);
   }
   return {
     async refresh() {
