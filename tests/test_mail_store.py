@@ -395,9 +395,7 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path, place: Place) -> 
     else:
         with open_store(name).change() as change:
             change._connection.execute("UPDATE genus_mail.versions SET version = 99")
-    with pytest.raises(
-        StoreError, match=r"version 99, but .* reads version \d\. Use the genus"
-    ):
+    with pytest.raises(StoreError, match=r"version 99, but .* reads version \d\. Use the genus"):
         SpamFilter.open(name)
 
 

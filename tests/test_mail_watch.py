@@ -628,7 +628,7 @@ def test_it_waits_for_a_server_that_is_not_there_yet(dovecot, store):
 def test_an_account_has_one_watcher(dovecot, store):
     with Watching(dovecot, store) as watching:
         watching.hears("Watching INBOX")
-        assert "another process" in once(dovecot, store, code=1)
+        assert "Another process" in once(dovecot, store, code=1)
         assert watching.end() == 0
 
 
@@ -783,7 +783,7 @@ def test_new_numbers_repeat_nothing_and_miss_nothing(dovecot, store):
     number_anew(dovecot, "INBOX", "Junk")
     dovecot.deliver(spam(10))
     told = once(dovecot, store)
-    assert told.count("anew") == 2
+    assert told.count("renumbered") == 2
     assert told.count("moved") == 1
     assert "learned" not in told
     with User(dovecot) as user:
