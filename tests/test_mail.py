@@ -741,7 +741,7 @@ def test_why_and_stats(home):
     assert (code, "There is no message 3 in" in err) == (1, True)
     code, out, _ = genus("stats", "--ham-loss", "0.01", home=home)
     assert "ham known   60 messages" in out.decode()
-    assert "about 1 % of ham is expected at most" in out.decode()
+    assert "expected loss: about 1 % of ham" in out.decode()
 
 
 def test_a_message_of_an_mbox_has_a_name(home):

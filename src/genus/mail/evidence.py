@@ -55,7 +55,7 @@ class Why:
     unknown: int  # tokens that were never seen before, and contribute nothing
 
     def text(self, most: int = 20) -> str:
-        """Return the explanation as lines of text, with `most` tokens of each side."""
+        """Return the explanation as lines of text, with `most` tokens for spam and for ham."""
         verdict = self.verdict
         lines = [
             f"{verdict.verdict}: probability {shown(verdict.probability)}, "

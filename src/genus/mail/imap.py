@@ -341,7 +341,7 @@ class Connection:
 
     def wait(self, seconds: float, ending: Ending) -> bool:
         """Wait, and return whether the open folder has changed; without IDLE return False."""
-        # Pending notifications would be lost if they came before the answer to IDLE.
+        # NOOP collects pending notifications, which would be lost at the start of IDLE.
         if told(self.client.noop()[1]):
             return True
         if not self.client.has_capability("IDLE"):

@@ -61,9 +61,9 @@ PRIOR = {
 # The common factor t of the weights: evidence of one nat in a group of proportion 1 gives a
 # probability of 0.88, where naive Bayes with one token gives 0.73.
 SCALE = 2.0
-# The prior precision of a weight's distance from t · PRIOR, for evidence of standard deviation 1:
-# a standard deviation of 0.18. A message adds at most 1/4 to the precision of such a weight, so the
-# prior is worth at least 120 messages.
+# The prior precision of a weight around t · PRIOR, if the evidence has standard deviation 1: the
+# prior standard deviation of the weight is 1/√30 = 0.18. A message adds at most 1/4 to the
+# precision, so the prior is worth at least 120 messages.
 RIDGE = 30.0
 # The prior precision of t: a standard deviation of 0.32, or 5 nats for a factor of 1 or 3.
 SCALE_RIDGE = 10.0
@@ -129,7 +129,7 @@ class Judgement:
         return bool(np.isfinite(numbers).all())
 
     def distance(self, totals: Totals) -> int:
-        """Return how many lessons there are more or fewer than at the time of fitting."""
+        """Return by how much the numbers of lessons differ from those at the time of fitting."""
         return abs(totals.ham - self.ham) + abs(totals.spam - self.spam)
 
     def is_stale(self, totals: Totals, changes: int) -> bool:

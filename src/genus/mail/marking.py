@@ -94,9 +94,9 @@ def unmark(raw: bytes) -> bytes:
 def without(forged: re.Pattern[bytes], raw: bytes) -> bytes:
     """Remove headers that match a pattern, which is in lower case.
 
-    A bare \\r ends a line for some programs and not for others, so a match before or after one is
-    a header to some and a part of another header to others. Removing it could change where the
-    headers end. Such a match is renamed to Forged-… instead; of several in a row, the last one is.
+    Some programs end a line at a bare \\r, and others do not. So a match next to a bare \\r may be
+    a header or a part of one, and removing it could change where the headers end. Such a match is
+    renamed to Forged-… instead. If there are several in a row, only the last one is kept.
     """
     kept, start, has_lf = [], 0, b"\n" in raw
     for found in forged.finditer(raw[: end_of_head(raw)].lower()):

@@ -26,10 +26,10 @@ ROW = np.dtype([("token", "<u4"), ("ham", "u1"), ("spam", "u1")])
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Tokens, ascending; how many examples of each class contain each; and how many there are."""
+    """The tokens of the examples, ascending, their counts, and the numbers of examples."""
 
     tokens: Tokens
-    counts: NDArray[np.float64]  # (n, 2)
+    counts: NDArray[np.float64]  # (n, 2), examples of ham and of spam that contain each token
     ham: int
     spam: int
 

@@ -52,8 +52,8 @@ def stats_of(spam_filter: SpamFilter) -> str:
         loss = spam_filter.ham_loss
         threshold = judgement.threshold(loss)
         lines.append(
-            f"verdicts    spam above score {threshold:+.2f}, where "
-            f"{percent(judgement.loss_beyond(threshold))} of ham is expected at most; ham up to "
+            f"verdicts    spam above score {threshold:+.2f} (expected loss: "
+            f"{percent(judgement.loss_beyond(threshold))} of ham); ham up to "
             f"{judgement.ham_end:+.2f}; unsure between"
         )
         if judgement.spam_scores:

@@ -26,8 +26,8 @@ from genus.mail.spamd.protocol import Code, Reading, Refusal, Request
 from genus.mail.spamd.shared import LESSONS, Rates, Tallies
 from genus.mail.store import StoreError
 
-GRACE = 10.0  # seconds at the end for requests that have begun
-PATIENCE = 1.0  # seconds at the end for silent clients; and for slow ones if others need the place
+GRACE = 10.0  # seconds that requests in progress have when the server ends
+PATIENCE = 1.0  # seconds that idle clients have then, or if another client needs the place
 LINGER = 5.0  # seconds that a client has to close the connection after its answer
 
 

@@ -40,7 +40,7 @@ LOOK_UP = "SELECT number, content FROM json_each(?) CROSS JOIN buckets ON number
 LOOKED_UP = 10_000  # buckets in one query, because rows take much memory
 HELD = 4  # packs that are kept while lessons are read
 MANY = 50_000  # tokens whose counts are in memory at once
-SMALL_PACKS = 128  # when there are so many of fewer than 32 lessons, they are joined
+SMALL_PACKS = 128  # packs of fewer than 32 lessons; so many are joined into large ones
 
 
 class SQLiteChange:

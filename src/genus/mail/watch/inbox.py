@@ -50,7 +50,7 @@ class Inbox:
         return moved
 
     def settle_moves(self) -> None:
-        """Settle moves interrupted by a crash whose message is gone: the user has moved it."""
+        """Treat messages that left the inbox in a move cut short by a crash as gone from Junk."""
         present = set(self.session.connection.uids()) if self.notes.moving else set()
         for name, moving in list(self.notes.moving.items()):
             for uid in set(moving.uids) - present:

@@ -21,11 +21,11 @@ class Elsewhere:
 
     @property
     def is_awaited(self) -> bool:
-        """Return whether there are messages to find."""
+        """Return whether a message has left Junk and is still searched for."""
         return any(is_open(each) for each in self.notes.gone.values())
 
     def look(self) -> None:
-        """Find messages that have left Junk, and note the next number of each folder."""
+        """Find messages that have left Junk, and note how far each folder was searched."""
         folders = [each for each in self.session.connection.folders() if self.is_watched(each)]
         known = {key for key in self.notes.places if key.startswith("at/")}
         for key in known - {f"at/{each.name}" for each in folders}:
@@ -40,7 +40,7 @@ class Elsewhere:
         self.notes.keep()
 
     def is_watched(self, folder: Folder) -> bool:
-        """Return whether a message can have gone to a folder; not so for Gmail's All Mail."""
+        """Return whether a folder is searched; Gmail's All Mail, for example, is not."""
         inner = bool(folder.delimiter) and folder.name.startswith(
             self.junk.folder + folder.delimiter
         )
@@ -67,7 +67,7 @@ class Elsewhere:
             self.notes.places[key] = Place(folder.name, status.validity, status.next, status.next)
             return
         stamps = {gone.stamp for gone in self.notes.gone.values() if is_open(gone)}
-        # Search from the look before the last one: a copy may arrive before the original leaves.
+        # Include arrivals between the last two looks: a copy may arrive before the original leaves.
         if stamps and status.next > place.before:
             validity = self.session.connection.examine(folder.name)
             heads = self.session.connection.heads(self.session.connection.uids(place.before))

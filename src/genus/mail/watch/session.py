@@ -84,7 +84,7 @@ class Session:
 
 
 def same(one: str, other: str) -> bool:
-    """Return whether two names mean the same folder; INBOX has any case (RFC 3501, 5.1)."""
+    """Return whether two names mean the same folder; case is ignored for INBOX (RFC 3501, 5.1)."""
     return one == other or one.upper() == other.upper() == "INBOX"
 
 
