@@ -1,8 +1,8 @@
-// genus-client: hand a message to `genus mail serve` and take back its answer.
+// genus-client: send a message to `genus mail serve`, and write its answer.
 //
 // Mail servers start a program for each message. Python takes longer to start than the filter takes
-// to judge, so this program only talks: it reads stdin, sends it in spamd's protocol, and writes
-// what comes back. Whatever goes wrong, the message passes as it came.
+// to judge, so this program only sends stdin to the server in spamd's protocol, and writes the
+// answer to stdout. If anything fails, the message passes unchanged.
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -100,7 +100,7 @@ bool would_block() {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-// All of stdin, which may be a pipe that does not wait; nothing if it cannot be read.
+// Return all of stdin, which may be a non-blocking pipe; nothing if it cannot be read.
 bool read_stdin(std::string& message) {
     char block[65536];
     for (;;) {
@@ -187,7 +187,7 @@ int connect_to_host(const std::string& host, const std::string& port, double dea
     fail(host + ":" + port + ": " + std::strerror(error));
 }
 
-// Send a request, and read until the server hangs up. It may answer before it has heard all.
+// Send a request, and read until the server closes. It may answer before it has read everything.
 std::string asked(int descriptor, std::string_view request, double deadline) {
     std::string answer;
     char block[65536];
@@ -215,7 +215,7 @@ std::string asked(int descriptor, std::string_view request, double deadline) {
             return answer;
         } else if (!would_block()) {
             if (errno == ECONNRESET && !answer.empty()) return answer;
-            fail_by_errno("the server hung up");
+            fail_by_errno("the server closed the connection");
         }
     }
 }
@@ -225,7 +225,7 @@ std::string first_line_of(const std::string& path) {
     if (file.get() < 0) fail_by_errno(path);
     struct stat told{};
     if (fstat(file.get(), &told) == 0 && (told.st_mode & 077) != 0)
-        fail(path + " can be read by others: chmod 600 " + path);
+        fail("others can access " + path + "; run: chmod 600 " + path);
     char block[1024];
     const ssize_t size = read(file.get(), block, sizeof block);
     if (size < 0) fail_by_errno(path);
@@ -251,7 +251,7 @@ std::string request_for(const Options& options, const std::string& message) {
 struct Answer {
     std::string head, body;
 
-    // The value of a header; the server's own are spelled as here.
+    // Return the value of a header, in the server's spelling.
     std::string header(const std::string& name) const {
         const std::size_t start = head.find("\r\n" + name + ": ");
         if (start == std::string::npos) return "";
@@ -260,17 +260,17 @@ struct Answer {
     }
 };
 
-// The parts of an answer of success; any other fails with what the server said.
+// Return the parts of an answer of success; fail with the text of any other answer.
 Answer parted(const std::string& answer) {
     const std::size_t line_end = answer.find("\r\n");
     if (answer.compare(0, 6, "SPAMD/") != 0 || line_end == std::string::npos)
-        fail("the server gave no answer");
+        fail("the server did not answer");
     const std::string line = answer.substr(0, line_end);
     const std::size_t blank = line.find(' ');
     if (blank == std::string::npos || line.compare(blank, 3, " 0 ") != 0)
         fail("the server says " + line.substr(blank == std::string::npos ? 0 : blank + 1));
     const std::size_t end = answer.find("\r\n\r\n");
-    if (end == std::string::npos) fail("the server's answer is not whole");
+    if (end == std::string::npos) fail("the server's answer is incomplete");
     return {answer.substr(0, end + 2), answer.substr(end + 4)};
 }
 
@@ -315,10 +315,10 @@ int filter(const Options& options, const std::string& message) {
     try {
         const Answer answer = ask(options, message);
         if (answer.header("Content-length") != std::to_string(answer.body.size()))
-            fail("the server's answer is not whole");
+            fail("the server's answer is incomplete");
         if (write_stdout(answer.body)) return DONE;
     } catch (const Failure& failure) {
-        say(failure.what + ". The message passes as it came.");
+        say(failure.what + ". The message passes unchanged.");
         if (write_stdout(message)) return DONE;
     }
     say("the message was not passed on");
@@ -368,7 +368,7 @@ Options parsed(int count, char** given) {
             options.port = value.substr(colon + 1);
         } else if (name == "--user") {
             if (value.empty() || value.find_first_of("\r\n") != std::string::npos)
-                misused("A user has a name, on one line.");
+                misused("--user needs a name, on one line.");
             options.user = value;
         } else if (name == "--secret-file") {
             options.secret_file = value;

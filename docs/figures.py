@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import closing, redirect_stdout
 from doctest import DocTestParser
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,10 @@ from scipy import stats
 from sklearn.datasets import load_digits, load_iris
 
 from genus import GDA, BernoulliNB, TextClassifier
+from genus.mail.boxes import messages_in
+from genus.mail.judgement import BLOCKS, blocks
+from genus.mail.sample import Sample
+from genus.mail.spamfilter import SpamFilter
 from genus.persistence.atomic import write_whole
 from genus.plots import (
     BoundaryDisplay,
@@ -105,6 +110,40 @@ def text_evidence() -> Any:
     ax = sheet(NARROW, 2.2).subplots()
     message = "Call now, the frobnicated prize is yours: call today!"
     return EvidenceDisplay.from_estimator(model, message, ax=ax).figure_
+
+
+def mail_scores() -> Any:
+    """The scores of the example messages, and the bounds between the three verdicts."""
+    examples = HERE.parent / "examples/mail"
+    with TemporaryDirectory() as folder, closing(SpamFilter.open(f"{folder}/store")) as spam_filter:
+        for name in ("spam", "ham"):
+            box = messages_in([str(examples / f"{name}.mbox")])
+            spam_filter.learn([raw for _, raw in box], spam=name == "spam")
+        judgement, totals = spam_filter.judgement, spam_filter.store.totals()
+        lessons = [each for s in (False, True) for each in spam_filter.store.newest(999, s)]
+        sample = Sample.of(lessons, spam_filter.store, totals)
+        new = spam_filter.check_many(raw for _, raw in messages_in([str(examples / "new.mbox")]))
+        rows = {"new messages": np.array([each.score for each in new])}
+    x, _ = sample.without(blocks(sample.spam, BLOCKS))
+    scores = x @ judgement.vector + judgement.constant
+    rows |= {"learned spam": scores[sample.spam], "learned ham": scores[~sample.spam]}
+    ax = sheet(1.4 * NARROW, 2.0).subplots()
+    low, high = judgement.ham_end, judgement.threshold()
+    ax.axvspan(low, high, color=colours()["muted"], alpha=0.15, linewidth=0)
+    for number, (name, values) in enumerate(rows.items()):
+        k = {"learned ham": 0, "learned spam": 1}.get(name)
+        drawn = colours()["text"] if k is None else colour(k)
+        ax.plot(values, np.full(len(values), number), "o", color=drawn, alpha=0.6, markersize=5)
+    ends = 1.08 * np.abs(scores).max() * np.array([-1, 1])
+    middles = (ends[0] + low) / 2, (low + high) / 2, (high + ends[1]) / 2
+    for verdict, middle in zip(("ham", "unsure", "spam"), middles, strict=True):
+        ax.text(middle, len(rows) - 0.35, verdict, ha="center")
+    ax.set(yticks=range(len(rows)), yticklabels=rows, ylim=(-0.5, len(rows)), xlim=ends)
+    ticks = (-5, low, high, 5)
+    ax.set_xticks(ticks, [f"{each:+.3g}".replace("-", "−") for each in ticks])
+    ax.set_xlabel("score, the log-odds of spam")
+    ax.tick_params(axis="y", length=0)
+    return ax.figure
 
 
 def families(narrow: bool = False) -> Any:
@@ -235,6 +274,7 @@ FIGURES: dict[str, Callable[..., Any]] = {
     "explaining-table": explaining_table,
     "plots-column": plots_column,
     "text-evidence": text_evidence,
+    "mail-scores": mail_scores,
     "families": families,
     "merging": merging,
     "compare/wine": compare_wine,

@@ -291,7 +291,7 @@ def test_two_milters_on_one_socket(milter, learned, mail):
         assert len(asking.send(mail[0], asking.agree())) == 1
     told = CliRunner().invoke(cli, ["mail", "milter", "--store", str(learned), "--user", "root"])
     assert told.exit_code == 2
-    assert "Say where to listen" in told.stderr
+    assert "Name where to listen" in told.stderr
 
 
 # Postfix

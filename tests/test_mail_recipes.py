@@ -131,7 +131,7 @@ def test_figures_of_the_page() -> None:
         assert f"| {what} | {number:,} |" in text
     words = f"{MOST_WORDS:,} words, {MOST_WORDS:,} pairs and {MOST_OTHERS} of every other group"
     assert f"| {words} stay, the first ones of each text in turn; noted |" in text
-    assert f"less than {FEWEST} messages of either class" in text
+    assert f"fewer than {FEWEST} messages of either class" in text
     assert f"ham loss of {HAM_LOSS * 100:g} %" in text
     assert f"more than {MOST_LESSONS:,} messages" in text
     assert f"batch of up to {BATCH:,} messages is one transaction" in text
@@ -869,7 +869,7 @@ def test_upkeep(tmp_path: Path, learned: Path) -> None:
     (tmp_path / OWN_STORE).parent.mkdir(parents=True)
     shutil.copyfile(learned, tmp_path / OWN_STORE)
     genus = genus_in(tmp_path)
-    nothing = "0 messages count for less, 0 are forgotten; the store holds 32 ham and 31 spam.\n"
+    nothing = "0 messages count for less, 0 were forgotten; the store holds 32 ham and 31 spam.\n"
     at, _, command = recipe("Running it for years", 0, command=genus).partition("  ")
     assert re.fullmatch(r"\d+ \d+ \* \* \*", at)
     assert shell(command, tmp_path) == nothing

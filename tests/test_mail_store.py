@@ -298,7 +298,7 @@ def test_a_full_disk_is_an_error(small_disk: Path) -> None:
                 spam_filter.learn([message(number)], is_spam(number))
                 said.append(number)
 
-    with pytest.raises(StoreError, match=r"is full\. Make room, and try again\."):
+    with pytest.raises(StoreError, match=r"is full\. Free some space, and try again\."):
         learn_on()
     assert said
     fill(small_disk / "filler")
@@ -379,7 +379,7 @@ def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
         other.execute("CREATE TABLE bookmarks (url TEXT)")
         other.commit()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"other\.sqlite is a database of something else"):
+    with pytest.raises(StoreError, match=r"other\.sqlite is a database of another program"):
         SpamFilter.open(path)
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["other.sqlite"]
@@ -395,13 +395,13 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path, place: Place) -> 
     else:
         with open_store(name).change() as change:
             change._connection.execute("UPDATE genus_mail.versions SET version = 99")
-    with pytest.raises(StoreError, match=r"version 99, and this genus knows \d\. Use the genus"):
+    with pytest.raises(StoreError, match=r"version 99, but .* reads version \d\. Use the genus"):
         SpamFilter.open(name)
 
 
 def test_files_that_are_no_store(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("Dear reader,\n" * 100)
-    with pytest.raises(StoreError, match="is no store, or it is damaged"):
+    with pytest.raises(StoreError, match="is not a store, or it is damaged"):
         SpamFilter.open(tmp_path / "text")
     assert (tmp_path / "text").read_text() == "Dear reader,\n" * 100
     with pytest.raises(StoreError, match="is a folder"):
@@ -435,7 +435,7 @@ def test_a_damaged_lesson_is_said_to_be_one(tmp_path: Path, content: object) -> 
             lambda: spam_filter.rejudge(anew=True),
             lambda: spam_filter.expire(keep=5),
         ):
-            with pytest.raises(StoreError, match="is no store, or it is damaged"):
+            with pytest.raises(StoreError, match="is not a store, or it is damaged"):
                 use()
 
 
@@ -451,7 +451,7 @@ def test_a_damaged_number_of_lessons_is_said_to_be_one(tmp_path: Path, number: o
             lambda: spam_filter.learn([message(0)], True),
             lambda: spam_filter.forget([message(0)]),
         ):
-            with pytest.raises(StoreError, match="is no store, or it is damaged"):
+            with pytest.raises(StoreError, match="is not a store, or it is damaged"):
                 use()
 
 
@@ -487,7 +487,7 @@ def test_repair_counts_lessons_in_postgresql_again(server: servers.Postgres) -> 
             )
         assert "is damaged" in faults_in(spam_filter.store)[0]
         told = CliRunner().invoke(cli, ["mail", "repair", "--store", f"{url}?owner=ann"])
-        assert told.output == "18 lessons are saved, 2 are lost.\n"
+        assert told.output == "18 lessons were saved, 2 were lost.\n"
         assert faults_in(spam_filter.store) == []
         with opened(f"{url}?owner=again") as other:
             other.learn(map(message, range(2, 10)), False)
@@ -791,8 +791,8 @@ except ValueError as error:
 
 
 def test_programs_that_deliver_mail_have_no_home(open_folder: Path) -> None:
-    assert "There is no home folder" in as_somebody(DEFAULT, user=54321)
-    assert "Name the store: --store FILE" in as_somebody(DEFAULT, user=54321)
+    assert "this user has no home folder" in as_somebody(DEFAULT, user=54321)
+    assert "Name the store with --store FILE" in as_somebody(DEFAULT, user=54321)
     home = open_folder / "Zürich"
     home.mkdir()
     home.chmod(0o777)

@@ -200,7 +200,7 @@ def test_carrying_over_on_a_full_disk_leaves_the_store_as_it_was(store, tmp_path
         pytest.skip("a small disk cannot be mounted here")
     try:
         there = Path(shutil.copy(store, folder / "mail.sqlite"))
-        with pytest.raises(StoreError, match=r"is full\. Make room"):
+        with pytest.raises(StoreError, match=r"is full\. Free some space"):
             open_store(there)
         subprocess.run(["mount", "-o", "remount,size=8m", str(folder)], check=True)
         assert state(there) == state(store)
@@ -272,7 +272,7 @@ def test_verify_finds_damage_and_repair_mends_it(store, name):
     assert told.exit_code == 0, told.output
     saved = {"a class": 62, "a weight": 62, "a pack that is gone": 32, "a lesson that is gone": 62}
     number = saved.get(name, 63)
-    assert told.stdout.startswith(f"{number} lessons are saved, {63 - number} are lost")
+    assert told.stdout.startswith(f"{number} lessons were saved, {63 - number} were lost")
     assert store.with_name("mail.sqlite.damaged").exists()
     told = run(cli, ["mail", "verify", "--store", str(store)])
     assert (told.exit_code, told.stderr) == (0, "")
@@ -337,7 +337,7 @@ def test_stores_that_others_can_read_are_told(store):
     told = " ".join(
         CliRunner().invoke(cli, ["mail", "stats", "--store", str(store)]).stderr.split()
     )
-    assert "mail.sqlite has mode 644: others can read what was learned" in told
+    assert "mail.sqlite has mode 644: others can access what was learned" in told
     assert "mail.sqlite.backup has mode 640" in told
 
 

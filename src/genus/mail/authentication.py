@@ -1,8 +1,8 @@
-"""What the own server has found out about a sender: SPF, DKIM and DMARC (RFC 8601).
+"""Read what the user's own server found out about a sender: SPF, DKIM and DMARC (RFC 8601).
 
-A server that checks these says so in the header Authentication-Results, which anybody can write.
-Only the one counts that the own server wrote: of that name, if $GENUS_AUTHSERV_ID says it, and else
-one that stands above the second Received line, where no stranger's can be. Nothing is looked up.
+A server writes its results into the header Authentication-Results, but so can anybody. Only the
+header of the user's own server counts: the one with the name in $GENUS_AUTHSERV_ID, or, if that is
+not set, one above the second Received line, where no stranger can write. Nothing is looked up.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ COMMENT = re.compile(r"\([^()]*\)")
 
 @dataclass(frozen=True)
 class Results:
-    """Methods with what they found, and the domains whose signature holds."""
+    """The result of each method, and the domains whose DKIM signature is valid."""
 
     found: tuple[tuple[str, str], ...] = ()
     signers: tuple[str, ...] = ()
 
     @property
     def is_forged(self) -> bool:
-        """Whether the domain of the sender says that it did not send this."""
+        """Return whether the sender's domain disowns the message."""
         return ("dmarc", "fail") in self.found
 
 
 def results_of(headers: Iterable[tuple[str, str]]) -> Results:
-    """The results that the own server wrote into a message.
+    """Return the results that the user's own server wrote into a message.
 
     >>> top = "mx.example.org; spf=pass; dkim=pass header.d=shop.example; dmarc=fail (p=none)"
     >>> results = results_of([("authentication-results", top), ("received", "from x")])

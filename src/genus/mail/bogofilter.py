@@ -40,8 +40,8 @@ def import_dump(spam_filter: SpamFilter, path: str) -> str:
     counts = {word: each for word, each in counts.items() if not word.startswith(".")}
     if not (0 < spam_total < MOST_MESSAGES and 0 < ham_total < MOST_MESSAGES):
         raise ValueError(
-            f"{path} has no line {MESSAGES} with a likely number of messages of both classes. "
-            "Give it what `bogoutil -d wordlist.db` prints."
+            f"{path} has no line {MESSAGES} with a plausible number of messages of both classes. "
+            "Pass the output of `bogoutil -d wordlist.db`."
         )
     lessons = [
         *lessons_of({w: n for w, (n, _) in counts.items() if n}, spam_total, True),
@@ -57,7 +57,7 @@ def import_dump(spam_filter: SpamFilter, path: str) -> str:
         change.put(NOTE, " ".join(each.digest.hex() for each in lessons))
     spam_filter.rejudge(anew=True)
     return f"Imported {len(counts):,} words of {spam_total:,} spam and {ham_total:,} ham" + (
-        ", in place of what was imported before." if before else "."
+        ", in place of the earlier import." if before else "."
     )
 
 
@@ -70,8 +70,8 @@ def read_dump(lines: Iterable[bytes]) -> dict[str, tuple[int, int]]:
         parts = ENTRY.fullmatch(line)
         if parts is None:
             raise ValueError(
-                f"Line {number} of the dump is no word with two counts: {line[:60]!r}. Give it "
-                "what `bogoutil -d wordlist.db` prints."
+                f"Line {number} of the dump is not a word with two counts: {line[:60]!r}. Pass the "
+                "output of `bogoutil -d wordlist.db`."
             )
         word, spam, ham = parts.groups()
         found[word.decode("utf-8", "replace")] = int(spam), int(ham)
@@ -85,7 +85,7 @@ def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesso
     every = np.concatenate([np.zeros(0), *(each for each, _ in words)]).astype(np.uint32)
     ids, at = np.unique(every, return_inverse=True)
     left = np.zeros(len(ids), np.int64)
-    # Of words that are one here, such as Free and free, at least so many messages hold one.
+    # Words such as Free and free are one token here: the largest count is a lower bound.
     np.maximum.at(left, at, np.repeat([n for _, n in words], [len(each) for each, _ in words]))
     for number, weight in enumerate(weights_of(total)):
         held = left >= weight

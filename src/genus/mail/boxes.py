@@ -1,4 +1,4 @@
-"""Messages wherever people keep them: mbox, Maildir, MH, folders of files, one file, stdin."""
+"""Read messages from an mbox, a Maildir, an MH folder, a folder of files, one file or stdin."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-Named = tuple[str, bytes]  # a message, after a name to call it by
-Missed = Callable[[str, OSError], None]  # is told what could not be read
+Named = tuple[str, bytes]  # the name of a message, and its bytes
+Missed = Callable[[str, OSError], None]  # is called with each path that cannot be read
 STDIN = "-"
 MOST = 1 << 26  # bytes that are read of one message
 BLOCK = 1 << 16
@@ -24,7 +24,8 @@ QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 def messages_in(paths: Iterable[str], missed: Missed | None = None) -> Iterator[Named]:
     """Yield the messages at some paths, each with a name.
 
-    What cannot be read is an error; given `missed` it is told of that, and the rest is read.
+    A path that cannot be read raises an error. If `missed` is given, it is called with the path and
+    the error instead, and the rest is read.
     """
     for path in paths:
         with passing_over(path, missed):
@@ -37,7 +38,7 @@ def passing_over(path: str | Path, missed: Missed | None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.strerror and not error.filename:  # as of a file that opens, and cannot be read
+        if error.strerror and not error.filename:  # such as of a file that opens but is unreadable
             error.filename = str(path)
         if missed is None:
             raise
@@ -47,7 +48,7 @@ def passing_over(path: str | Path, missed: Missed | None) -> Iterator[None]:
 def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
     """Yield the messages at one path in the order of their names, or the message of that name."""
     if path == STDIN:
-        # One message, whatever it holds: a text with "From " in it must not pass for several.
+        # stdin is one message: lines with "From " in its text must not split it.
         raw = sys.stdin.buffer.read(MOST)
         if not raw:
             raise FileNotFoundError("There is no message in stdin.")

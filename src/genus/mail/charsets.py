@@ -1,4 +1,4 @@
-"""Bytes as text, by the character set that a message names, or what they look like."""
+"""Decode bytes by the character set that a message names, or by the one they look like."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from functools import lru_cache
 from genus.text.html import Page
 
 TYPES_OF_HTML = ("text/html", "application/xhtml+xml")
-# What shows nothing: white space, and what has no width (Unicode's default ignorable code points,
-# and others). A long run of it in a text of too many characters is left out before others are.
+# Characters that show nothing: white space, and those without width (Unicode's default ignorable
+# code points, and others). Long runs of them are left out first if a text is too long.
 ZERO_WIDTH = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
@@ -22,8 +22,8 @@ ZERO_WIDTH = (
 )
 BLANK = re.compile(rf"[\s{ZERO_WIDTH}]{{9,}}+")
 HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
-# What Python can decode and what mail is written in; others of its codecs are slow or not for text,
-# and every name that it does not know is remembered by it for ever.
+# Character sets of mail that Python can decode. Its other codecs are slow or not for text, and it
+# caches every unknown name for ever.
 CHARSETS = re.compile(
     r"ascii|utf_(7|8|8_sig|(16|32)(_[bl]e)?)|iso8859_[0-9]{1,2}|latin_1|cp[0-9]{3,4}|koi8_[rtu]"
     r"|gb2312|gbk|gb18030|hz|big5(hkscs)?|euc_(jp|kr|jis_2004|jisx0213)|johab"
@@ -53,7 +53,7 @@ def characters(data: bytes, charset: str) -> str:
 def text_of(data: bytes, kind: str, charset: str, most: int) -> tuple[str, Page | None, int]:
     """Return the visible text, the page if it is HTML, and the number of characters left out.
 
-    It has more than so many characters only if there are more, less what shows nothing.
+    It is longer than `most` only if it still is when long runs of blanks are left out.
     """
     short = len(data) <= PIECE
     start = characters(data if short else data[:PIECE], charset)

@@ -1,4 +1,4 @@
-"""Why a message is what it is: its tokens, what each says, and where it stood."""
+"""Explain a verdict: the tokens of a message, their contributions, and where each is in it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ LONGEST = 40  # characters of a token that are shown
 
 @dataclass(frozen=True)
 class Clue:
-    """A token, its group, where it stood first, and what it adds to the score.
+    """A token, its group, where it first occurs, and its contribution to the score.
 
-    `ham` and `spam` are how many messages hold it, a faded one for less than one.
+    `ham` and `spam` are how many messages contain it; faded messages count for less than one.
     """
 
     token: str
@@ -35,7 +35,7 @@ class Clue:
 
     @property
     def known(self) -> str:
-        """Say what it is known from; some tokens only from the counts that the filter starts with.
+        """Return how many learned messages contain it, or that only the examples do.
 
         >>> Clue("prize", "words", "part 1:1", 0.2, 0.0, 0.0).known
         'from the start'
@@ -47,15 +47,15 @@ class Clue:
 
 @dataclass(frozen=True)
 class Why:
-    """A verdict and its evidence, the strongest first; the constant is what no token says."""
+    """A verdict, the constant of the score, and the contributions of tokens, largest first."""
 
     verdict: Verdict
     evidence: list[Clue]
     constant: float
-    unknown: int  # tokens that were never seen before, and say nothing
+    unknown: int  # tokens that were never seen before, and contribute nothing
 
     def text(self, most: int = 20) -> str:
-        """As lines to read."""
+        """Return the explanation as lines of text, with `most` tokens for spam and for ham."""
         verdict = self.verdict
         lines = [
             f"{verdict.verdict}: probability {shown(verdict.probability)}, "
@@ -74,12 +74,12 @@ class Why:
                     f"  {clue.weight:+.3f}  {clue.group:9}  {clue.token:{LONGEST}}  "
                     f"{clue.where:12}  {clue.known}"
                 )
-        lines.append(f"{self.unknown} tokens are new and say nothing.")
+        lines.append(f"{self.unknown} tokens are new and add nothing.")
         return "\n".join(line.rstrip() for line in lines)
 
 
 def evidence_in(raw: bytes, store: Store, judgement: Judgement, ham_loss: float) -> Why:
-    """The evidence in a message. What the tokens add, and the constant, sum up to the score."""
+    """Explain the verdict on a message: contributions and constant add up to the score."""
     tokens, totals = tokens_of(raw), store.totals()
     counts = store.counts(tokens)
     odds = log_odds(tokens, counts, totals)
@@ -99,7 +99,7 @@ def evidence_in(raw: bytes, store: Store, judgement: Judgement, ham_loss: float)
 
 
 def spellings(raw: bytes, tokens: Tokens) -> dict[int, tuple[str, str, str]]:
-    """What ids stand for in a message: the token, its group, and where it stood first."""
+    """Return for each id of a message the token, its group, and where it first occurs."""
     pieces = pieces_of(read(raw))
     found: dict[int, tuple[str, str, str]] = {}
     whole = [*pieces.tokens, CUT_TOKENS]

@@ -1,4 +1,4 @@
-"""Which message is which: the hash of what its sender wrote, not of what was added on the way."""
+"""Identify messages by a hash of what the sender wrote, without what was added on the way."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from itertools import islice
 from genus._kernel import sent_fields
 from genus.mail.message import MOST_LINES, divide, lines_of
 
-MOST, LONGEST = 1000, 1 << 16  # headers that count, and bytes of one
+MOST, LONGEST = 1000, 1 << 16  # headers that are hashed, and bytes of one
 
-# What filters say of mail: never evidence, and never part of what a message is.
+# Verdicts of filters: never evidence, and never part of the identity of a message.
 VERDICTS = re.compile(
     r"forged-x-genus.*|x-(genus|crm114|sa-|ham|filter|ms-exchange-organization-scl|virus|amavis"
     r"|mozilla-(status|keys)).*|x-.*(spam|bogosity|bayes|junk).*|spam-.*"
     r"|authentication-results-original"
 )
-# What mailboxes and programs add to a message that they keep.
+# Headers that mailboxes and programs add to a message that they keep.
 ADDED = re.compile(
     r"status|x-status|x-keywords|x-uid|x-uidl|x-imap(base)?|x-evolution.*|x-gmail-labels|x-folder"
     r"|content-length|lines|delivery-date|xref|x-mozilla-.*|x-original-to|delivered-to|x-getmail.*"

@@ -1,7 +1,7 @@
-"""A mail account over IMAP, by IMAPClient: folders, messages, moves, and waiting for news.
+"""Access a mail account over IMAP, by IMAPClient: list, fetch, move, and wait for notifications.
 
-Folders are opened read-only (EXAMINE) and messages are fetched with PEEK, so that looking changes
-nothing, not even which messages are recent; only a move opens one for writing.
+Folders are opened read-only (EXAMINE) and messages are fetched with PEEK, so that reading changes
+nothing, not even which messages are recent. Only moves and deletions open a folder for writing.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ TRASH_NAMES = (
 
 
 class ImapError(ValueError):
-    """Something that trying again would not mend; says what, where, and what to do."""
+    """An error that trying again would not solve; it says what, where, and what to do."""
 
 
 class LoginRefused(ImapError):
-    """The server knows no such user, or not by that password."""
+    """The server does not accept the user or the password."""
 
 
 FAILURES = (OSError, imaplib.IMAP4.error)  # what a broken connection looks like
@@ -52,18 +52,18 @@ FAILURES = (OSError, imaplib.IMAP4.error)  # what a broken connection looks like
 
 @dataclass(frozen=True)
 class Account:
-    """Whose mail, where, and how to get at it; the secret is asked for at each login."""
+    """The server, the user and the security of an account; `secret` is called at each login."""
 
     host: str
     port: int
     user: str
     secret: Callable[[], str]
     security: str = TLS
-    is_token: bool = False  # of OAuth 2, and no password
+    is_token: bool = False  # the secret is a token of OAuth 2, not a password
 
     @property
     def name(self) -> str:
-        """The account for people and for notes: a usual port is no part of it."""
+        """Return the name of the account in messages and notes, without a standard port."""
         where = self.host if self.port in PORTS.values() else f"{self.host}:{self.port}"
         return f"{self.user}@{where}"
 
@@ -77,7 +77,7 @@ class Folder:
     delimiter: str
 
     def is_called(self, names: str) -> bool:
-        """Whether the last part of its name, or the first, is one of some."""
+        """Return whether the first or the last part of its name matches a pattern."""
         parts = self.name.split(self.delimiter) if self.delimiter else [self.name]
         if parts[0].upper() == "INBOX":
             parts = parts[1:]
@@ -91,7 +91,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Status:
-    """What a folder looks like from outside; the same twice means that nothing happened."""
+    """The status of a folder; if it has not changed, nothing has happened in the folder."""
 
     validity: int
     next: int
@@ -101,7 +101,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Head:
-    """A message without its text. Its stamp stays when it is moved: RFC 3501, section 6.4.7."""
+    """A message without its text. Moves keep its stamp: RFC 3501, section 6.4.7."""
 
     uid: int
     flags: frozenset[str]
@@ -115,13 +115,13 @@ class Head:
 
 @dataclass(frozen=True)
 class Letter(Head):
-    """A message."""
+    """A message with its text."""
 
     raw: bytes
 
 
 class Ending:
-    """A wish to end that interrupts waiting; may be asked for by a signal's handler."""
+    """A request to end, which interrupts waiting; signal handlers may call `ask`."""
 
     def __init__(self) -> None:
         self.came = False
@@ -134,7 +134,7 @@ class Ending:
             self._write.send(b"!")
 
     def wait(self, seconds: float, other: Any = None) -> None:
-        """Until so many seconds are over, or something can be read, or it is asked for."""
+        """Wait for some seconds, or until `other` can be read or the end is asked for."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._read, selectors.EVENT_READ)
             if other is not None:
@@ -179,14 +179,14 @@ class Connection:
         if account.security != STARTTLS:
             return
         if not self.client.has_capability("STARTTLS"):
-            raise ImapError(f"{where} does not offer STARTTLS. Try --tls, with its port.")
+            raise ImapError(f"{where} does not offer STARTTLS. Try --tls and its port.")
         with trusting(where):
             self.client.starttls()
 
     def _login(self, account: Account, where: str) -> None:
         secret = account.secret()
         if re.search(r"[\r\n\0]", account.user + secret):
-            raise ImapError("A user or password with a line's end in it cannot be sent.")
+            raise ImapError("The user or the password contains a line break. Remove it.")
         try:
             if account.is_token:
                 self.client.oauth2_login(account.user, secret)
@@ -199,7 +199,7 @@ class Connection:
         except imaplib.IMAP4.error as error:
             told = printable(str(error))
             if re.search(r"UNAVAILABLE|INUSE|LIMIT|temporar", told, re.IGNORECASE):
-                raise  # RFC 5530: comes and goes
+                raise  # temporary: RFC 5530
             raise LoginRefused(
                 f"{where} refused the login of {account.user}: {told}. Check --user and the "
                 f"{'token' if account.is_token else 'password'}."
@@ -222,7 +222,7 @@ class Connection:
     # Folders
 
     def folders(self) -> list[Folder]:
-        """All that can be opened."""
+        """Return all folders that can be opened."""
         found = []
         for flags, delimiter, name in self.client.list_folders():
             lower = frozenset(text(flag).lower() for flag in flags)
@@ -231,7 +231,7 @@ class Connection:
         return found
 
     def junk(self, folders: Sequence[Folder]) -> str | None:
-        """The folder for spam: by its special use (RFC 6154), or by its name."""
+        """Return the folder for spam, by its special use (RFC 6154) or by its name, or None."""
         for each in folders:
             if "\\junk" in each.flags:
                 return each.name
@@ -244,7 +244,7 @@ class Connection:
             self.client.subscribe_folder(name)
 
     def personal(self, name: str) -> str:
-        """The name of a folder beside the inbox, or below it where the server wants that."""
+        """Return the full name of a folder beside the inbox, or below it if the server says so."""
         with suppress(imaplib.IMAP4.error):
             if self.client.has_capability("NAMESPACE"):
                 personal = self.client.namespace().personal
@@ -257,19 +257,19 @@ class Connection:
         return Status(*(int(found.get(each, 0)) for each in wanted))
 
     def examine(self, folder: str) -> int:
-        """Open a folder to read; its UIDVALIDITY."""
+        """Open a folder read-only, and return its UIDVALIDITY."""
         return int(self.client.select_folder(folder, readonly=True).get(b"UIDVALIDITY", 0))
 
     # Messages of the folder that is open
 
     def uids(self, since: int = 1) -> list[int]:
-        """The numbers from one on of messages that are not marked as deleted, in their order."""
+        """Return the UIDs from `since` on of messages not marked as deleted, ascending."""
         found: set[int] = set()
         last = self._last_uid()
         while since <= last:
             end = "*" if last - since < SEARCHED else str(since + SEARCHED - 1)
             answer = self._search(["UID", f"{since}:{end}", "UNDELETED"])
-            found.update(uid for uid in answer if uid >= since)  # * is at least the last one
+            found.update(uid for uid in answer if uid >= since)  # * matches the last one at least
             if end == "*":
                 break
             since += SEARCHED
@@ -281,11 +281,11 @@ class Connection:
     def _search(self, criteria: list[str]) -> list[int]:
         try:
             return list(self.client.search(criteria))
-        except ValueError as error:  # of IMAPClient, about an answer that is none
+        except ValueError as error:  # IMAPClient cannot parse the answer
             raise imaplib.IMAP4.abort(str(error)) from error
 
     def heads(self, uids: Sequence[int]) -> Iterator[Head]:
-        """Messages without their text; those that are gone are left out."""
+        """Yield messages without their text; skip those that no longer exist."""
         for start in range(0, len(uids), LISTED):
             some = uids[start : start + LISTED]
             answer = self.client.fetch(some, ["FLAGS", "INTERNALDATE", "RFC822.SIZE"])
@@ -294,7 +294,7 @@ class Connection:
                     yield head(uid, answer[uid])
 
     def letters(self, uids: Sequence[int]) -> Iterator[list[Letter]]:
-        """Messages, in batches that memory holds; those that are gone are left out."""
+        """Yield messages in batches that fit into memory; skip those that no longer exist."""
         batch: list[Head] = []
         size = 0
         for each in list(self.heads(uids)):
@@ -317,7 +317,7 @@ class Connection:
     # Moving
 
     def move(self, uids: Sequence[int], source: str, target: str) -> None:
-        """By MOVE, or by copying and then deleting the same messages and no others."""
+        """Move messages by MOVE, or by copying and then deleting these messages and no others."""
         self.client.select_folder(source)
         if self.client.has_capability("MOVE"):
             self.client.move(uids, target)
@@ -327,21 +327,21 @@ class Connection:
         self.examine(source)
 
     def delete(self, uids: Sequence[int], source: str) -> None:
-        """Delete messages of which there are copies elsewhere."""
+        """Delete messages that have copies in another folder."""
         self.client.select_folder(source)
         self._delete(uids)
         self.examine(source)
 
     def _delete(self, uids: Sequence[int]) -> None:
         self.client.add_flags(uids, ["\\Deleted"], silent=True)
-        if self.client.has_capability("UIDPLUS"):  # EXPUNGE alone would take others with it
+        if self.client.has_capability("UIDPLUS"):  # plain EXPUNGE would delete other messages, too
             self.client.uid_expunge(uids)
 
     # Waiting
 
     def wait(self, seconds: float, ending: Ending) -> bool:
-        """Whether there was news of the folder that is open; without IDLE nobody knows."""
-        # What the server has to tell already comes before IDLE, where nobody would read it.
+        """Wait, and return whether the open folder has changed; without IDLE return False."""
+        # NOOP collects pending notifications, which would be lost at the start of IDLE.
         if told(self.client.noop()[1]):
             return True
         if not self.client.has_capability("IDLE"):
@@ -354,13 +354,13 @@ class Connection:
 
 @contextmanager
 def trusting(where: str) -> Iterator[None]:
-    """Say what to do about a certificate that is not to be trusted."""
+    """Turn an error about a certificate into one that says what to do."""
     try:
         yield
     except ssl.SSLCertVerificationError as error:
         raise ImapError(
-            f"The certificate of {where} cannot be trusted: {error.verify_message}. Name the "
-            "host as its certificate does, or add its issuer to those the system trusts."
+            f"The certificate of {where} is not trusted: {error.verify_message}. Use the host name "
+            "in the certificate, or add its issuer to those that the system trusts."
         ) from error
 
 
@@ -371,7 +371,7 @@ def head(uid: int, answer: dict[bytes, Any]) -> Head:
 
 
 def told(responses: Sequence[tuple[Any, ...]]) -> bool:
-    """Whether one of the responses is about messages."""
+    """Return whether one of the responses is about messages."""
     return any(
         isinstance(part, bytes) and NEWS.fullmatch(part) for each in responses for part in each
     )
@@ -382,14 +382,14 @@ def text(value: bytes | str | int) -> str:
 
 
 def printable(told: str) -> str:
-    """What a server said, fit for a terminal and a line."""
+    """Return the text of a server on one line, without control characters."""
     if told.startswith("b'") and told.endswith("'"):
         told = told[2:-1]  # imaplib passes bytes to its exceptions
     return "".join(each if each.isprintable() else "?" for each in told)[:300].rstrip(".")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name means this machine.
+    """Return whether a host name means this machine.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("mail.example.com")
     (True, True, False)

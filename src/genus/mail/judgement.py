@@ -1,25 +1,27 @@
-"""How far evidence is to be trusted: from counts of tokens to a probability of spam.
+"""Weigh the evidence of groups of tokens into a probability of spam and a verdict.
 
-The score, the log-odds of spam, weighs the evidence x_g of groups (see `odds.py`; Raina, Shen, Ng &
-McCallum 2003),
+The score is the log-odds of spam, a weighted sum of the evidence x_g of groups (see `odds.py`;
+Raina, Shen, Ng & McCallum 2003),
 
     s = Σ_g β_g x_g + β_0,
 
-with weights β ≥ 0 that are fitted on messages by counts that they had no part in: lessons are left
-out in blocks of neighbours, in the order in which they were learned. A block takes what is peculiar
-to a time (a campaign, a route) with it, so that evidence which does not last gets little weight.
+with weights β ≥ 0. They are fitted to lessons whose evidence is computed from counts without these
+lessons: lessons are left out in blocks of neighbours, in the order in which they were learned. What
+is peculiar to a time (a campaign, a route) leaves with its block, so evidence that does not last
+gets little weight.
 
-A message is spam if its score, less a doubt d, is beyond a threshold that follows from the share α
-of ham that may be lost. Both are measured on the scores that lessons get without their block:
+A message is spam if its score, less a doubt d, is above a threshold t. The threshold follows from
+the accepted loss α, a share of ham. Both are estimated from the scores of lessons without their
+block:
 
     d = δ Σ_g β_g max (u − u₀, 0),        t = β_0 + ē log (q / α).
 
-u is the share of the message's tokens that no lesson holds, and u₀ the share that nine lessons in
-ten do not exceed: what is new beyond the usual counts as if it were evidence of ham, of δ nats a
-token. q is the share of ham beyond β_0, which is what a message without any evidence scores, and ē
-how far beyond it that ham is on average. q is an upper confidence bound, which falls as ham is
-learned without any beyond β_0; ē is shrunk towards a usual value. Likewise a message is ham only
-if so low a score is rare among spam.
+u is the share of the message's tokens that no lesson contains, and u₀ is the 90 % quantile of this
+share among lessons: each new token beyond it counts as evidence of ham, of δ nats. β_0 is the score
+of a message without any evidence, q is the share of ham that scores above β_0, and ē is the mean
+excess of this ham. q is an upper confidence bound; it falls as more ham is learned that scores
+below β_0. ē is shrunk towards a prior value. Likewise a message is ham only if so low a score is
+rare among spam.
 """
 
 from __future__ import annotations
@@ -42,9 +44,8 @@ from genus.stacking.prior import Prior, around_multiple
 
 BLOCKS = 32
 
-# The prior of the weights β: SCALE · PRIOR before anything is known. How groups are weighted was
-# chosen while looking at the corpus of docs/benchmarks.md; the comments say what the values mean.
-# Their proportions: a group of 1.0 counts fully.
+# The prior mean of the weights β is SCALE · PRIOR. These proportions were chosen while looking at
+# the corpus of docs/benchmarks.md; a group of proportion 1.0 counts fully.
 PRIOR = {
     "subject": 0.5,
     "people": 1.0,
@@ -57,36 +58,37 @@ PRIOR = {
     "opening": 1.0,
     "hidden": 0.1,
 }
-# Their common factor t: evidence of one nat in a group of proportion 1 gives a probability of 0.88,
-# where naive Bayes by one token says 0.73.
+# The common factor t of the weights: evidence of one nat in a group of proportion 1 gives a
+# probability of 0.88, where naive Bayes with one token gives 0.73.
 SCALE = 2.0
-# The precision of a weight's distance from t · PRIOR, for evidence of deviation one: a deviation of
-# 0.18. An undecided message tells 1/4 about such a weight, so this is worth at least 120 messages.
+# The prior precision of a weight around t · PRIOR, if the evidence has standard deviation 1: the
+# prior standard deviation of the weight is 1/√30 = 0.18. A message adds at most 1/4 to the
+# precision, so the prior is worth at least 120 messages.
 RIDGE = 30.0
-# The precision of t: a deviation of 0.32, or 5 nats for a factor of 1 or 3.
+# The prior precision of t: a standard deviation of 0.32, or 5 nats for a factor of 1 or 3.
 SCALE_RIDGE = 10.0
-LEAST_DEVIATION = 0.1  # of evidence; the weight of what differs less stays near to t · PRIOR
-FEWEST = 5  # messages of either class, below which every answer is unsure
+LEAST_DEVIATION = 0.1  # of evidence; if a group varies less, its weight stays near t · PRIOR
+FEWEST = 5  # messages of either class, below which every verdict is unsure
 HAM_LOSS = 0.001  # α
 SPAM_LOSS = 0.01  # the share of spam that may be called ham rather than unsure
 GROWTH = 0.1
-DOUBT = 2.0  # δ, about what a token of ham says that many messages hold
-USUAL = 0.9  # the share of lessons that hold no more than is usual of what is new
-# Before anything is measured, a share of 4 in 200 of a class scores beyond β_0, by 0.75 on average,
-# as if that had been seen of 200 messages and 10 of them; z is the quantile of a bound of 90 %.
+DOUBT = 2.0  # δ, about the log-odds of a common token of ham
+USUAL = 0.9  # the quantile of the share of new tokens that is u₀
+# The prior: 4 of 200 messages of a class score beyond β_0, and the mean excess of 10 messages is
+# 0.75. z is the quantile of the normal distribution for a bound of 90 %.
 SEEN_BEYOND, SEEN, USUAL_EXCESS, USUAL_NUMBER, Z = 4.0, 200.0, 0.75, 10, 1.2816
-RECENT, FEWEST_RECENT = 8, 20  # the newest lessons are an eighth of all, or so many
+RECENT, FEWEST_RECENT = 8, 20  # the newest lessons are an eighth of all, or at least 20
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Weights of groups, a constant, and how far the scores of either class reach.
+    """The fitted weights of groups, the constant β_0, and the tails of the scores of each class.
 
-    No more than a share `ham_share` of ham scores beyond the constant, by `ham_excess` on average;
-    `spam_share` and `spam_excess` are the same of spam below it. `usual_new` is the share of tokens
-    new to the filter that is usual. `spam_scores` are quantiles of what the newest spam scored by
-    what was learned before it, from none to all. `ham` and `spam` are how many lessons there were
-    when it was made, `changes` how many had come and gone, and `pseudo` the λ of its evidence.
+    At most a share `ham_share` of ham scores above the constant, by `ham_excess` on average;
+    `spam_share` and `spam_excess` are the same for spam below it. `usual_new` is u₀. `spam_scores`
+    are quantiles, from 0 to 1, of the scores of the newest spam without the newest lessons. `ham`
+    and `spam` are the numbers of lessons at the time of fitting, `changes` is the counter of
+    changes then, and `pseudo` is the λ of the evidence.
     """
 
     weights: dict[str, float] = field(
@@ -97,7 +99,7 @@ class Judgement:
     ham_share: float = SEEN_BEYOND / SEEN
     spam_excess: float = USUAL_EXCESS
     spam_share: float = SEEN_BEYOND / SEEN
-    usual_new: float = 0.8  # of what is imported, which has no pairs of words
+    usual_new: float = 0.8  # fits imported counts, which have no pairs of words
     spam_scores: tuple[float, ...] = ()
     ham: int = 0
     spam: int = 0
@@ -109,10 +111,10 @@ class Judgement:
 
     @classmethod
     def from_json(cls, text: str) -> Judgement:
-        """A judgement from a note; the one to begin with if there is none that can be read."""
+        """Return the judgement in a note, or the default if the note is empty or unreadable."""
         try:
             made = json.loads(text) if text else {}
-            if made:  # a note without λ is of an earlier version, and stale
+            if made:  # a note without λ is from an earlier version, and stale
                 made = {"pseudo": 0.0} | made | {"spam_scores": tuple(made["spam_scores"])}
             found = cls(**made)
             return found if found.is_finite else cls()
@@ -127,13 +129,13 @@ class Judgement:
         return bool(np.isfinite(numbers).all())
 
     def distance(self, totals: Totals) -> int:
-        """How many lessons more or fewer there are than when it was made."""
+        """Return by how much the numbers of lessons differ from those at the time of fitting."""
         return abs(totals.ham - self.ham) + abs(totals.spam - self.spam)
 
     def is_stale(self, totals: Totals, changes: int) -> bool:
-        """Whether so much has changed since that it should be made again: a tenth.
+        """Return whether more than a tenth of the lessons, or of either class, has changed since.
 
-        A class that has come, or gone, is not to be overlooked beside a large one.
+        Each class is compared by itself, so that changes in a small one are noticed.
         """
         return (
             self.pseudo != PSEUDO
@@ -145,40 +147,40 @@ class Judgement:
         )
 
     def threshold(self, ham_loss: float = HAM_LOSS) -> float:
-        """The score beyond which no more than such a share of ham is to be expected.
+        """Return the score above which at most a share `ham_loss` of ham is expected.
 
-        There are seldom enough lessons to see so small a share, so that the end of ham's scores is
-        taken for exponential: a share q e^(−(s − β_0)/ē) is beyond s.
+        There are seldom enough lessons to measure so small a share, so the tail of the scores of
+        ham is assumed to be exponential: a share q e^(−(s − β_0)/ē) is above s.
         """
         reach = self.constant + self.ham_excess * np.log(self.ham_share / ham_loss)
         return float(max(reach, self.ham_end))
 
     @property
     def ham_end(self) -> float:
-        """The score up to which a message is ham: even odds, or less if spam is found there."""
+        """Return the score up to which a message is ham: 0, or less if spam scores below 0."""
         reach = self.spam_excess * np.log(max(self.spam_share / SPAM_LOSS, 1.0))
         return float(min(self.constant - reach, 0.0))
 
     def loss_beyond(self, score: float) -> float:
-        """The share of ham that is to be expected beyond a score: `threshold` the other way."""
+        """Return the share of ham that is expected above a score: the inverse of `threshold`."""
         share = self.ham_share * np.exp((self.constant - score) / self.ham_excess)
         return float(min(share, 1.0))
 
     def caught(self, ham_loss: float = HAM_LOSS) -> float:
-        """The share of the newest spam that was beyond the threshold by what was learned before."""
+        """Return the share of the newest spam above the threshold, by the lessons before it."""
         below = np.interp(
             self.threshold(ham_loss), self.spam_scores, np.linspace(0, 1, len(self.spam_scores))
         )
         return 1 - float(below)
 
     def doubt(self, new: Array | float) -> Array:
-        """By how much a score must be higher for a share of tokens that are new to the filter."""
+        """Return the doubt d that is subtracted from scores, given shares of new tokens."""
         return DOUBT * self.vector.sum() * np.maximum(np.asarray(new) - self.usual_new, 0.0)
 
     def verdict(
         self, tokens: Tokens, counts: Counts, totals: Totals, ham_loss: float = HAM_LOSS
     ) -> Verdict:
-        """What a message with these tokens is, given their counts (n, 2)."""
+        """Return the verdict on a message with these tokens, given their counts (n, 2)."""
         return self.verdicts([tokens], counts, totals, ham_loss)[0]
 
     def verdicts(
@@ -188,12 +190,13 @@ class Judgement:
         totals: Totals,
         ham_loss: float = HAM_LOSS,
     ) -> list[Verdict]:
-        """What messages with these tokens are, given the counts of all of them in order."""
+        """Return the verdicts on messages with these tokens, given all counts in order (n, 2)."""
         tokens, sizes = np.concatenate(messages), [len(each) for each in messages]
         place = np.repeat(np.arange(len(messages)), sizes)
         odds = log_odds(tokens, counts, totals)
         x = features(tokens, odds, place, len(messages))
-        scores = (x * self.vector).sum(axis=1) + self.constant  # the same, however many there are
+        # Not x @ vector, whose rounding depends on how many messages there are.
+        scores = (x * self.vector).sum(axis=1) + self.constant
         new = np.bincount(place, ~counts.any(axis=1), len(messages)) / np.maximum(sizes, 1)
         doubted = (scores - self.doubt(new)).tolist()
         reason, end, threshold = too_little(totals), self.ham_end, self.threshold(ham_loss)
@@ -216,12 +219,12 @@ class Judgement:
         return found
 
     def shares(self, tokens: Tokens, odds: Array) -> Array:
-        """What each token of a message adds to the score: its part of what its group adds."""
+        """Return the contribution of each token to the score: its share of its group's."""
         kind = groups_of(tokens)
         number = np.bincount(kind, minlength=len(GROUPS)) + SHRINK
         mean = np.bincount(kind, odds, len(GROUPS)) / number
         group = self.vector * bounded(mean)
-        # Of a group that says nothing on the whole, its tokens' parts are those of a small one.
+        # If the mean of a group is 0, use the limit of the slope for small means.
         slope = np.divide(group, mean, out=self.vector, where=np.abs(mean) > 1e-12)
         return (slope / number)[kind] * odds
 
@@ -231,7 +234,7 @@ class Judgement:
 
 
 def too_little(totals: Totals) -> str:
-    """Why nothing can be said yet, if so."""
+    """Return why every verdict is unsure as yet, or an empty string."""
     ham, spam = totals.weights
     short = [
         f"{name} ({number:g} of at least {FEWEST})"
@@ -244,7 +247,7 @@ def too_little(totals: Totals) -> str:
 
 
 def judge(sample: Sample, changes: int = 0) -> Judgement:
-    """Weights, fitted on lessons by the counts of all others; of each class the newest is first."""
+    """Fit a judgement to lessons, of which the newest of each class come first."""
     spam, totals = sample.spam, sample.totals
     if min(np.count_nonzero(spam), np.count_nonzero(~spam)) < FEWEST:
         return Judgement(ham=totals.ham, spam=totals.spam, changes=changes)
@@ -278,7 +281,7 @@ def judge(sample: Sample, changes: int = 0) -> Judgement:
 
 
 def blocks(spam: NDArray[np.bool_], number: int) -> NDArray[np.intp]:
-    """The block of each lesson: of either class the same share of neighbours in time."""
+    """Return the block of each lesson: neighbours in time, the same share of each class."""
     block = np.empty(len(spam), np.intp)
     for labelled in (spam, ~spam):
         size = np.count_nonzero(labelled)
@@ -287,7 +290,7 @@ def blocks(spam: NDArray[np.bool_], number: int) -> NDArray[np.intp]:
 
 
 def newest(spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which lessons are the newest of their class: an eighth, or twenty if half are no fewer."""
+    """Return which lessons are the newest eighth of their class; at least 20, or half of it."""
     found = np.zeros(len(spam), bool)
     for labelled in (spam, ~spam):
         size = int(np.count_nonzero(labelled))
@@ -299,9 +302,9 @@ def newest(spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
     """Fit weights (G,), none of them negative, and a constant to evidence x (m, G).
 
-    Classes count alike, whatever their shares among lessons: each for half of all messages. Targets
-    are Platt's (1999), short of 0 and 1, so that no score runs away when a few lessons can be told
-    apart without fail. A message of target τ is one of spam that counts τ and one of ham, 1 - τ.
+    Both classes have the same total weight, whatever their shares of the lessons. Targets are
+    Platt's (1999), not quite 0 and 1, so that scores stay finite if the lessons are separable. A
+    message of target τ enters as a row of spam with weight τ and a row of ham with weight 1 - τ.
     """
     mean, deviation = x.mean(axis=0), x.std(axis=0)
     deviation = np.maximum(deviation, LEAST_DEVIATION)
@@ -321,11 +324,11 @@ def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
 
 
 def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
-    """How far scores that are beyond 0 are on average, and a bound on the share of them.
+    """Return the mean of the scores above 0, and an upper bound on their share.
 
-    The share is that of a Poisson number of such scores with a prior of SEEN_BEYOND in SEEN; the
-    bound is the quantile of its posterior, a gamma distribution, by Wilson and Hilferty (1931). If
-    numbers differ more from block to block than Poisson's do, one counts for less.
+    The number of such scores is modelled as Poisson, with a gamma prior of SEEN_BEYOND in SEEN. The
+    bound is the quantile of the posterior by Wilson and Hilferty (1931). If the numbers vary more
+    between blocks than Poisson numbers do, each score counts for less.
     """
     far = beyond > 0
     number = int(np.count_nonzero(far))
@@ -339,10 +342,10 @@ def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
 
 
 def is_likely(scores: Array, spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which lessons are ham, less those that are probably of spam learned as ham.
+    """Return which lessons are ham, without those that are probably spam learned by mistake.
 
-    Half of the spam that was learned as ham scores above the median of spam, so that twice as many
-    as there are beyond it are dropped, those nearest to quantiles of spam's scores.
+    Half of the spam that was learned as ham should score above the median of spam. So twice as many
+    lessons of ham are dropped as score above it: those nearest to quantiles of the scores of spam.
     """
     ham = np.flatnonzero(~spam)
     of_ham, of_spam = scores[ham], scores[spam]

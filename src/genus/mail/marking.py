@@ -1,4 +1,4 @@
-"""The header that says what the filter thinks; forged ones are removed."""
+"""Write the verdict into a header of a message, and remove forged ones."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ HEADER = "X-Genus"
 FEW = "too-little-learned"
 REASONS = {UNREAD: "mostly-unread", NEW: "mostly-new"}
 CR, LF = ord("\r"), ord("\n")
-# What a message that begins with a folded line gets before it, lest that continue our header.
+# Put before a message that begins with a folded line, so that the line does not continue X-Genus.
 FIRST_LINE = b"X-Genus-First-Line:"
-LINE_END = rb"(?:\r*\n|\r|\Z)"  # a bare \r is one for some programs: it must not hide a header
+LINE_END = rb"(?:\r*\n|\r|\Z)"  # some programs end lines at a bare \r: it must not hide a header
 
 
 def headers_named(start: bytes, but: bytes = b"") -> re.Pattern[bytes]:
-    """Headers in a row whose names begin so, in lower case, with the lines they are folded over.
+    """Return a pattern of consecutive headers whose names begin with `start`, in lower case.
 
-    `but` is another way in which one may go on. The group is how the last begins, if there are
-    several. What is fixed comes first, to be found fast.
+    It matches folded lines, too. `but` is a pattern that may follow `start` instead. The group is
+    the beginning of the last header, if there are several. The pattern starts with a fixed text,
+    which is found fast.
     """
     parts = (but, LINE_END, LINE_END)
     rest = rb"(?:%b[^:\r\n]*:[^\r\n]*%b(?:[ \t][^\r\n]*%b)*+)" % parts
@@ -29,14 +30,14 @@ def headers_named(start: bytes, but: bytes = b"") -> re.Pattern[bytes]:
 
 
 OURS = headers_named(b"x-genus", but=rb"-first-line:(?:\r*\n|\r)|")
-# As `read` takes lines: a bare \r ends them only in a message without any \n.
+# As in `read`, a bare \r ends a line only in a message without any \n.
 ENVELOPE = re.compile(rb"\AFrom [^\r\n]*\r*\n")
 EMPTY = re.compile(rb"^\r+\n", re.MULTILINE)
 CR_ENVELOPE = re.compile(rb"\AFrom [^\r]*\r")
 
 
 def mark(raw: bytes, verdict: Verdict) -> bytes:
-    """Put the verdict on top of a message, and remove forged ones.
+    """Put the verdict on top of a message, and remove forged verdicts.
 
     >>> from genus.mail.verdict import Verdict
     >>> mark(b"X-Genus: ham\\nSubject: hi\\n\\nX-Genus: text", Verdict("spam", 0.998, 6.2))
@@ -65,12 +66,12 @@ def on_top(headers: Sequence[str], raw: bytes, end: bytes) -> bytes:
 
 
 def header(verdict: Verdict) -> str:
-    """`X-Genus: spam; probability=0.998; score=6.2`; nothing of the message is in it."""
+    """Return `X-Genus: spam; probability=0.998; score=6.2`; it contains no text of the message."""
     return f"{HEADER}: {told_in_header(verdict)}"
 
 
 def told_in_header(verdict: Verdict) -> str:
-    """Return the value of the header."""
+    """Return the value of the header that states a verdict."""
     probability = shown(verdict.probability)
     told = f"{verdict.verdict}; probability={probability}; score={verdict.score:.4g}"
     reason = f"{verdict.rule}-rule" if verdict.rule else REASONS.get(verdict.reason, FEW)
@@ -93,9 +94,9 @@ def unmark(raw: bytes) -> bytes:
 def without(forged: re.Pattern[bytes], raw: bytes) -> bytes:
     """Remove headers that match a pattern, which is in lower case.
 
-    After a bare \\r it is a header for some programs, and part of another for others; so is what
-    follows one that ends with a bare \\r. There the last in a row gets another name and stays, as
-    without it the line that is left might begin or end differently, and the headers with it.
+    Some programs end a line at a bare \\r, and others do not. So a match next to a bare \\r may be
+    a header or a part of one, and removing it could change where the headers end. Such a match is
+    renamed to Forged-… instead. If there are several in a row, only the last one is kept.
     """
     kept, start, has_lf = [], 0, b"\n" in raw
     for found in forged.finditer(raw[: end_of_head(raw)].lower()):

@@ -1,9 +1,9 @@
-"""A message as its headers and the texts in it, whatever bytes it is made of.
+"""Parse a message into headers and texts; any bytes are a message.
 
-Python's `email` finds parameters and decodes words (RFC 2047, 2231); the parts are found here,
-without recursion, because its parser takes a line through a test for every enclosing part (seconds
-for a crafted message) and gives up on deep nesting. Everything is bounded by `Limits`; what is
-beyond a limit is left out, and the rest is read.
+Python's `email` finds parameters and decodes words (RFC 2047, 2231). The parts are found here,
+without recursion: the parser of `email` tests each line for every enclosing part, which takes
+seconds for a crafted message, and it fails on deep nesting. Everything is bounded by `Limits`; what
+is beyond a limit is left out, and the rest is read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from genus._kernel import read_fields
 from genus.mail.charsets import decoded, known, text_of
 from genus.text.html import Page
 
-About = dict[str, str]  # what a part says of its content: headers by their names
+About = dict[str, str]  # the content headers of a part, by name
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,14 @@ class Limits:
     headers: int = 1000
     depth: int = 30
     parts: int = 200
-    text: int = 1 << 18  # characters of all texts together, those that are shown first; and of
-    # what pages hide
+    text: int = 1 << 18  # characters of all texts together, shown ones first; and of hidden text
 
 
 @dataclass(frozen=True)
 class Part:
     """A leaf: its type, character set, encoding, name, and its text if it is text.
 
-    Of HTML, or what a mail reader shows as HTML, the text is what is seen of the page.
+    The text of HTML, or of what a mail reader shows as HTML, is the visible text of the page.
     """
 
     type: str
@@ -54,9 +53,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Message:
-    """Headers in their order, names in lower case, and leaves; `cut` says which limits it met.
+    """Headers in their order, names in lower case; leaves; and the limits that were reached.
 
-    `mostly_unread` is whether more of the text that is shown was left out than was read.
+    `mostly_unread` is whether more of the shown text was left out than was read.
     """
 
     headers: tuple[tuple[str, str], ...]
@@ -105,9 +104,9 @@ def lines_of(raw: bytes) -> bytes:
 def with_line_ends(raw: bytes) -> bytes:
     """Return the bytes with \\n line endings in place of \\r\\n, or of \\r alone.
 
-    Where there is any \\n, a \\r before something else ends no line: to most programs it does not,
-    and a header must not be able to end the headers for this one. A line of the headers that begins
-    with \\r is no header, and does not continue one: the header before it may be removed.
+    If there is any \\n, a \\r before another character does not end a line, as in most programs:
+    otherwise a header could end the headers for this program alone. A line of the headers that
+    begins with \\r is no header, and does not continue one: the header before it may be removed.
     """
     if b"\n" not in raw:
         return raw.replace(b"\r", b"\n")

@@ -1,17 +1,17 @@
-"""The log-odds of tokens, and the evidence of their groups.
+"""Compute the log-odds of tokens, and the evidence of their groups.
 
-With n_s, n_h messages of spam and ham that hold a token, of N_s and N_h, those to start from
-included (`start.py`), a token's log-odds is
+A token is in n_s of N_s messages of spam and in n_h of N_h messages of ham, including the examples
+that a filter starts with (`start.py`). Its log-odds are
 
     w = log (n_s/N_s + ε) − log (n_h/N_h + ε),        ε = 2λ / (N_s + N_h),
 
-and nothing if it was never seen: the ratio of what a naive Bayes filter believes of messages that
-hold it, classes alike. A group's evidence is a shrunken mean of its tokens' log-odds,
+and 0 if it was never seen: naive Bayes with equal priors. A group's evidence is a shrunken mean of
+its tokens' log-odds,
 
     x_g = b tanh (m_g / b),        m_g = Σ w / (n_g + 5),
 
-because words repeat each other, and a long message is not surer than a short one; and no group may
-say more than b alone, whatever was put into it.
+because words repeat each other, and a long message is no more certain than a short one. The bound b
+keeps one group from outvoting all others, whatever a sender puts into it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from genus.mail.tokens import GROUPS, groups_of
 
 Array = NDArray[np.float64]
 PSEUDO = 0.01  # λ
-SHRINK = 5.0  # tokens that say nothing, in every group
+SHRINK = 5.0  # tokens of log-odds 0 that are added to every group
 BOUND = 2.0  # b
 
 

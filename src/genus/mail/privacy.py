@@ -1,4 +1,4 @@
-"""Files that are nobody else's affair: passwords, secrets and stores."""
+"""Check that other users cannot read passwords, secrets and stores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def loose_mode(path: Path) -> str:
-    """The mode of a file that other users can read or write, in octal digits; else nothing."""
+    """Return the octal mode of a file if other users can read or write it, else nothing."""
     if os.name != "posix" or not path.is_file():
         return ""
     mode = path.stat().st_mode & 0o777
@@ -15,17 +15,17 @@ def loose_mode(path: Path) -> str:
 
 
 def require_private(path: Path) -> None:
-    """Refuse a file with a secret that other users can read or write."""
+    """Raise an error if other users can read or write a file with a secret."""
     if mode := loose_mode(path):
-        raise ValueError(f"{path} has mode {mode}: others can read it. Do: chmod 600 {path}.")
+        raise ValueError(f"{path} has mode {mode}: others can access it. Run: chmod 600 {path}.")
 
 
 def open_to_others(store: str | Path) -> list[str]:
-    """Say of a store, and of copies of it in the same folder, that others can read them."""
+    """Return a warning for a store, and for each copy beside it, that other users can access."""
     path = Path(store)
     beside = sorted(path.parent.glob("*.sqlite*")) if path.is_file() else []
     return [
-        f"{each} has mode {mode}: others can read what was learned. Do: chmod 600 {each}."
+        f"{each} has mode {mode}: others can access what was learned. Run: chmod 600 {each}."
         for each in dict.fromkeys([path, *beside])
         if (mode := loose_mode(each))
     ]

@@ -1,9 +1,9 @@
-"""Rules that decide before any evidence: senders that are allowed, and senders that are blocked.
+"""Allow or block senders by rules, which override the evidence.
 
-A rule names an address, or a domain with all that is below it; it is looked for in From. The most
-special one holds, and that of the user before that of the site. Anybody can write anything into
-From. So mail is allowed only if there is no other address in From, be it in a name, and unless the
-domain of the sender disowns the message (DMARC, in the own server's results).
+A rule names an address, or a domain and all its subdomains, and applies to the sender in From. The
+most specific rule applies, and a user's rule overrides the site's. Anybody can write anything into
+From. So mail is allowed only if From contains no other address, not even in a name, and if the
+user's own server has not found that the domain disowns the message (dmarc=fail).
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ DOMAIN = re.compile(rf"{LABEL}(?:\.{LABEL})*")
 
 @dataclass(frozen=True)
 class Rule:
-    """Whether a sender is allowed or blocked."""
+    """A rule that allows or blocks a sender."""
 
     kind: str
     sender: str
 
     def decide(self, verdict: Verdict) -> Verdict:
-        """The verdict that the rule gives; the score stays what the evidence says."""
+        """Return the verdict with that of the rule; probability and score stay as they are."""
         word = "allows" if self.kind == ALLOW else "blocks"
         told = f"A rule {word} {self.sender}, whatever the evidence is."
         return replace(verdict, verdict=VERDICTS[self.kind], reason=told, rule=self.kind)
 
 
 def sender_named(text: str) -> str:
-    """An address or a domain in the form in which rules have it.
+    """Return an address or a domain in the form that rules are stored in.
 
     >>> sender_named("Ann@Example.org"), sender_named("@example.org")
     ('ann@example.org', 'example.org')
@@ -58,7 +58,7 @@ def sender_named(text: str) -> str:
 
 
 def rules_in(store: Store) -> dict[str, Rule]:
-    """The rules of a store and of those below it, by sender; the own ones come first."""
+    """Return the rules of a store and of the stores below it, by sender; upper ones override."""
     found: dict[str, Rule] = {}
     for layer in reversed(list(store.layers)):
         for name, kind in layer.notes(PREFIX).items():
@@ -68,7 +68,7 @@ def rules_in(store: Store) -> dict[str, Rule]:
 
 
 def put_rules(store: Store, kind: str | None, senders: Sequence[str]) -> int:
-    """Make rules, or remove those that there are; how many that changed."""
+    """Make rules, or remove them if `kind` is None; return how many have changed."""
     names = [sender_named(each) for each in senders]
     with store.change() as change:
         changed = [name for name in dict.fromkeys(names) if change.get(PREFIX + name) != kind]
@@ -78,7 +78,7 @@ def put_rules(store: Store, kind: str | None, senders: Sequence[str]) -> int:
 
 
 def rule_for(raw: bytes, rules: Mapping[str, Rule]) -> Rule | None:
-    """The rule that decides about a message."""
+    """Return the rule that applies to a message, or None."""
     if not rules:
         return None
     headers = Reader(LIMITS, []).headers(divide(lines_of(raw))[0], LIMITS.head)
@@ -92,7 +92,7 @@ def rule_for(raw: bytes, rules: Mapping[str, Rule]) -> Rule | None:
 
 
 def rule_of(local: str, domain: str, rules: Mapping[str, Rule]) -> Rule | None:
-    """The most special rule for an address."""
+    """Return the most specific rule for an address, or None."""
     domain = domain.lower().strip(".")
     parts = domain.split(".")
     names = [f"{local.lower()}@{domain}", *(".".join(parts[at:]) for at in range(len(parts)))]

@@ -1,4 +1,4 @@
-"""Lessons, scored by the counts of others, show how far evidence is to be trusted."""
+"""Score lessons by the counts of other lessons, which shows how reliable evidence is."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from genus.mail.tokens import GROUPS
 class Sample:
     """Lessons to be scored: their tokens one after another, and the counts of all lessons.
 
-    It is kept small, because mail servers limit the memory of what they start: a lesson's tokens
-    are rows of `ids` and `counts`.
+    Tokens are stored as row numbers of `ids` and `counts`, to save memory: mail servers limit it.
     """
 
     spam: NDArray[np.bool_]  # (m,)
@@ -39,7 +38,7 @@ class Sample:
         spam = np.array([each.spam for each in kept], bool)
         sizes = np.array([len(each.tokens) for each in kept], np.int64)
         weight = np.array([each.counts_for for each in kept], float)
-        if len(kept) == totals.ham + totals.spam:  # then counts are the sums of these
+        if len(kept) == totals.ham + totals.spam:  # then their sums are the counts of the store
             ids, counts, at = placed_sums(kept)
         else:
             every = np.concatenate([np.zeros(0, np.uint32), *(each.tokens for each in kept)])
@@ -50,10 +49,10 @@ class Sample:
         return cls(spam, weight, sizes, totals, at, ids, counts)
 
     def without(self, block: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Return the evidence (m, groups) of lessons by counts without their block, and new tokens.
+        """Return the evidence (m, groups) and shares of new tokens (m,), without a lesson's block.
 
-        New tokens are the share of a lesson (m,) that no other lesson holds. The rows of lessons
-        of block -1 are zero.
+        Counts leave out the block that a lesson is in. New tokens are those with no counts left.
+        The rows of lessons in block -1 are zero.
         """
         ham, spam = self.totals.weights
         examples = start()

@@ -41,7 +41,7 @@ def sort_maildir(
     """
     folder = Path(maildir)
     if not is_maildir(folder):
-        raise ValueError(f"{maildir} is no Maildir: it has no folders cur and new.")
+        raise ValueError(f"{maildir} is not a Maildir: it has no folders cur and new.")
     targets = {SPAM: folder_of(folder, junk)}
     if unsure is not None:
         targets[UNSURE] = folder_of(folder, unsure)

@@ -44,11 +44,11 @@ OF_LESSONS = (
     EXPIRED,
     "bogofilter",
 )  # notes that go when the last lesson does
-GOING = 10  # what a lesson that goes counts for among changes: it may have been a wrong one
-MOST_LESSONS = 50_000  # beyond which the oldest are forgotten
+GOING = 10  # changes that a removed lesson counts for: it may have been a wrong one
+MOST_LESSONS = 50_000  # if there are more, the oldest are forgotten
 JUDGED_TOGETHER = 100  # messages, which bounds the memory of what is computed
-JUDGED = 2000  # lessons of either class that a judgement is made of
-JUDGED_TOKENS = 1_200_000  # of either class: that many fit where mail servers limit memory
+JUDGED = 2000  # lessons of either class that a judgement is fitted to
+JUDGED_TOKENS = 1_200_000  # of either class: so many fit into the memory that mail servers allow
 MOST_HALVINGS = 8  # UNIT >> 8 is 1
 EVER = 1 << 40  # a day that does not come
 SECONDS_A_DAY = 86_400
@@ -96,8 +96,8 @@ class SpamFilter:
         """Raise an error if the lessons have tokens of another version."""
         if noted not in (None, str(VERSION)):
             raise StoreError(
-                f"{self.store.name} was learned with tokens of version {noted}, and this genus has "
-                f"version {VERSION}. Move it away, and learn anew."
+                f"{self.store.name} has tokens of version {noted}, but this genus uses version "
+                f"{VERSION}. Move the store away, and learn the mail again."
             )
 
     # Learning
@@ -144,11 +144,10 @@ class SpamFilter:
         A lesson's weight is halved eight times, then the lesson is forgotten. Only the newest
         `keep` of the others stay. Counts remain the exact sums of the lessons.
 
-        A clock that is wrong for a day does little harm, whichever way. What fades by it counts
-        again for what it should at the next run by a right one, because only the day decides. A
-        lesson is forgotten only if a run of another day had found it faded to its least. And what
-        was learned on a day that is yet to come counts as learned today, unless most lessons are of
-        such days: then it is today that is wrong.
+        A clock that is wrong for a day does little harm. Weights depend on the day alone, so the
+        next run with a right clock restores them. A lesson is forgotten only if a run on another
+        day had already given it the least weight. Lessons of future days are dated as of today,
+        unless most lessons are: then today's date is probably wrong.
         """
         today = this_day() if today is None else today
         faded = gone = 0
@@ -273,7 +272,7 @@ class SpamFilter:
         else:
             judgement = judge(self._sample(totals), changes)
         with self.store.change() as change:
-            if self.own.totals() == Totals():  # of a store that is empty nothing is left
+            if self.own.totals() == Totals():  # an empty store keeps no trace of lessons
                 for note in self.own.notes(""):
                     if note in OF_LESSONS:
                         change.put(note, None)
@@ -281,7 +280,7 @@ class SpamFilter:
                 change.put(NOTE, judgement.to_json())
 
     def _sample(self, totals: Totals) -> Sample:
-        release_memory()  # what is read here takes as much as learning took
+        release_memory()  # reading the lessons takes as much memory as learning took
         lessons = (
             each
             for spam in (False, True)
@@ -298,8 +297,8 @@ class SpamFilter:
     def judgement(self) -> Judgement:
         """Return the weights and thresholds that were fitted last.
 
-        With a site's store below there are several judgements; the one applies whose number of
-        lessons is nearest to the present number.
+        With a site's store below there are several judgements; the one is used that was fitted at
+        the number of lessons nearest to the present one.
         """
         noted, *below = [each.notes(NOTE).get(NOTE, "") for each in self.store.layers]
         if below:
@@ -434,8 +433,8 @@ def accepted_loss(given: float | None) -> float:
         loss = 0.0
     if not 1e-6 <= loss <= 0.5:
         raise ValueError(
-            f"The share of ham that may be lost is {text!r}; it must be between 1e-6 and 0.5, "
-            "such as 0.001 for one in a thousand."
+            f"The accepted loss of ham is {text!r}; it must be between 1e-6 and 0.5, such as 0.001 "
+            "for one message in a thousand."
         )
     return loss
 

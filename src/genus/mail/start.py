@@ -1,13 +1,12 @@
-"""Counts to start from: the project's example messages, which fade as lessons come.
+"""Provide the counts that a filter starts with: those of the project's example messages.
 
-The examples in `examples/mail` are made up, and general: what offers, prizes, threats, letters,
-invoices and lists look like. With N_h and N_s messages of ham and spam learned, the E examples
-count for a share
+The examples in `examples/mail` are made up and general: offers, prizes, threats, letters, invoices
+and lists. After N_h and N_s messages of ham and spam, each of the E examples has the weight
 
-    f = E / (E + 2 min (N_h, N_s))
+    f = E / (E + 2 min (N_h, N_s)),
 
-of a message each, so that a filter with few lessons of either class leans on them, and one with
-many does not. `scripts/make-mail-start` counts them into `start.npy`.
+so they matter while there are few lessons of either class, and fade as lessons are added.
+`scripts/make-mail-start` counts them into `start.npy`.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ ROW = np.dtype([("token", "<u4"), ("ham", "u1"), ("spam", "u1")])
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Tokens, ascending, how many examples of ham and spam hold each, and how many there are."""
+    """The tokens of the examples, ascending, their counts, and the numbers of examples."""
 
     tokens: Tokens
-    counts: NDArray[np.float64]  # (n, 2)
+    counts: NDArray[np.float64]  # (n, 2), examples of ham and of spam that contain each token
     ham: int
     spam: int
 
     def share(self, ham: float, spam: float) -> float:
-        """What an example counts for beside so many messages of ham and spam."""
+        """Return the weight f of an example after so many messages of ham and spam."""
         examples = self.ham + self.spam
         return examples / (examples + 2 * min(ham, spam))
 
     def added(
         self, tokens: Tokens, counts: Counts | NDArray[np.float64], ham: float, spam: float
     ) -> tuple[NDArray[np.float64], float, float]:
-        """Counts of tokens (n, 2) and numbers of messages, with those of the examples added."""
+        """Return counts of tokens (n, 2) and numbers of messages, with the examples added."""
         share = self.share(ham, spam)
         at = np.minimum(np.searchsorted(self.tokens, tokens), len(self.tokens) - 1)
         held = (self.tokens[at] == tokens)[:, None]

@@ -6,9 +6,9 @@ from genus.mail.judgement import FEWEST
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.verdict import HAM, SPAM
 
-ENOUGH = 20  # messages of a class, below which it is scarce
-MOST_UNEVEN = 20  # messages of one class for each of the other
-LITTLE = 0.3  # the share of spam that is worth a filter
+ENOUGH = 20  # messages of a class, below which more are advised
+MOST_UNEVEN = 20  # messages of one class for each of the other, above which more are advised
+LITTLE = 0.3  # the share of spam caught, below which the filter advises
 
 
 def numbers_of(spam_filter: SpamFilter) -> dict[str, object]:
@@ -52,14 +52,14 @@ def stats_of(spam_filter: SpamFilter) -> str:
         loss = spam_filter.ham_loss
         threshold = judgement.threshold(loss)
         lines.append(
-            f"verdicts    spam above score {threshold:+.2f}, so that "
-            f"{percent(judgement.loss_beyond(threshold))} of ham is lost at most; ham up to "
+            f"verdicts    spam above score {threshold:+.2f} (expected loss: "
+            f"{percent(judgement.loss_beyond(threshold))} of ham); ham up to "
             f"{judgement.ham_end:+.2f}; unsure between"
         )
         if judgement.spam_scores:
             lines.append(
-                f"caught      {judgement.caught(loss):.1%} of the newest spam, when it is judged "
-                "by what was learned before"
+                f"caught      {judgement.caught(loss):.1%} of the newest spam, judged by the mail "
+                "learned before it"
             )
         weights = sorted(judgement.weights.items(), key=lambda item: -item[1])
         lines.append("weights     " + ", ".join(f"{name} {value:.2f}" for name, value in weights))
@@ -72,16 +72,17 @@ def advice(spam_filter: SpamFilter) -> list[str]:
     number = dict(zip((HAM, SPAM), totals.weights, strict=True))
     scarce, other = sorted((HAM, SPAM), key=lambda name: number[name])
     more = f"genus mail learn --{scarce} FOLDER"
-    few = f"Only {number[scarce]:,.0f} {scarce} is learned"
+    few = f"The filter has learned only {number[scarce]:,.0f} {scarce}"
     if number[scarce] < FEWEST:
-        return [f"{few}: every answer is unsure until {FEWEST} of each are. Learn more: {more}."]
+        until = f"Every verdict is unsure until it has learned {FEWEST} of each class"
+        return [f"{few}. {until}. Learn more: {more}."]
     if number[scarce] < ENOUGH or number[scarce] < number[other] / MOST_UNEVEN:
-        return [f"{few}, beside {number[other]:,.0f} {other}. Learn more of it: {more}."]
+        return [f"{few}, but {number[other]:,.0f} {other}. Learn more {scarce}: {more}."]
     caught = judgement.caught(spam_filter.ham_loss) if judgement.spam_scores else 1.0
     if caught < LITTLE:
         return [
-            f"Only {caught:.0%} of the newest spam would be caught. Learn more mail of both kinds, "
-            "from the same months, and look for messages learned as the wrong kind: genus mail why."
+            f"The filter catches only {caught:.0%} of the newest spam. Learn more mail of both "
+            "classes, from the same months, and look for wrong lessons: genus mail why."
         ]
     return []
 
@@ -96,5 +97,5 @@ def percent(share: float) -> str:
 
 
 def faded(messages: int, weight: float) -> str:
-    """Return the total weight as text if some messages have faded, or nothing."""
+    """Return ", which count for …" if some messages have faded, or an empty string."""
     return "" if weight == messages else f", which count for {weight:,.1f}"

@@ -1,10 +1,10 @@
-"""What a message is made of: tokens in groups by where they stood, as hashes.
+"""Split a message into tokens, as hashes, in groups by where they are in it.
 
-Words, pairs of words, and the words with which the text opens; the subject's; the people it is from
-and to; the route it took; the form of what programs wrote; the structure of its parts and pages;
-links; and words that cannot be seen. Each group is evidence that can be weighed on its own, because
-each can be forged, and changes, in its own way. Headers beyond these are not read: most say who the
-reader is and which lists he is on, which is true of all his mail until it changes.
+The groups are: words, pairs of words, and the words that open the text; the words of the subject;
+the people it is from and to; the route it took; the form of what programs wrote; the structure of
+its parts and pages; links; and hidden words. Each group has a weight of its own, because each can
+be forged, and changes, in its own way. Other headers are not read: most identify the recipient and
+his lists, so they are the same in ham and spam until his subscriptions change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from genus.mail.message import LIMITS, Message, Part, read
 from genus.mail.store.lessons import Tokens
 from genus.text.hashes import KINDS, WordPlan, ids_of, in_small_letters
 
-VERSION = 2  # of the tokens; lessons of another version are learned anew
+VERSION = 2  # of the tokens; lessons of another version have to be learned again
 GROUPS = (
     "subject",
     "people",
@@ -47,13 +47,13 @@ IN_SUBJECT = WordPlan(SUBJECT, SUBJECT, SUBJECT, SUBJECT, mixed=STRUCTURE)
 IN_TEXT = WordPlan(WORDS, WORDS, WORDS, PAIRS, OPENING, 60, mixed=STRUCTURE)
 IN_LATER_TEXT = WordPlan(WORDS, WORDS, WORDS, PAIRS, mixed=STRUCTURE)
 UNSEEN = WordPlan(HIDDEN, -1, HIDDEN, -1, mixed=STRUCTURE)
-MOST_TOKENS = 4000  # different ones of a message; if there are more, so many of a group:
+MOST_TOKENS = 4000  # distinct ones of a message; if there are more, at most so many of a group:
 MOST_WORDS, MOST_OTHERS = 1200, 200
 CUT_TOKENS, MOSTLY_UNREAD = LETTER[STRUCTURE] + "cut:tokens", LETTER[STRUCTURE] + "mostly unread"
-MOST_LINKS = 1000  # different ones of a text; of a page also tags and attributes
+MOST_LINKS = 1000  # distinct ones of a text; of a page also tags and attributes
 MOSTLY_UNREAD_ID = ids_of([MOSTLY_UNREAD])[0]
 
-# Suffixes of files that run when they are opened, or hold such.
+# Suffixes of files that run when they are opened, or that contain such files.
 RUN = (
     *("bat", "chm", "cmd", "com", "cpl", "dll", "docm", "exe", "hta", "img", "iso", "jar", "js"),
     *("jse", "lnk", "msi", "pif", "ps1", "reg", "scr", "vbe", "vbs", "vhd", "wsf", "xlsm"),
@@ -63,12 +63,12 @@ PATH_WORD = re.compile(r"[A-Za-z]{3,20}")
 RATED = re.compile(r"[\[*{(]{0,9}\s{0,9}spam\s{0,9}[\])}*]++", re.IGNORECASE)  # by another filter
 NO_WIDTH = re.compile(f"[{ZERO_WIDTH}]")
 STRETCH = re.compile(r"[^\x00-\x7f]{1,200}")
-MARKED = re.compile(r"[\x00-\x7f][\u0300-\u036f]{1,200}")  # what may be one character
+MARKED = re.compile(r"[\x00-\x7f][\u0300-\u036f]{1,200}")  # may compose to one character
 
 
 @dataclass
 class Stretch:
-    """A text in UTF-8 whose words are tokens, the plan for them, and where the text stood."""
+    """A text in UTF-8 whose words are tokens, the plan for them, and where the text is."""
 
     text: bytes
     plan: WordPlan
@@ -120,7 +120,7 @@ def is_mostly_unread(ids: Tokens) -> bool:
 def fewer(found: list[Tokens]) -> Tokens:
     """Return the first distinct ids of each group, so that no group crowds out the others.
 
-    First is what is near to the beginning of its text, so that no text crowds out the next.
+    Texts take turns, each from its beginning, so that no text crowds out the next.
     """
     every = np.concatenate(found)
     every = every[np.argsort(np.concatenate([np.arange(len(each)) for each in found]), stable=True)]
@@ -240,7 +240,7 @@ def normal(text: str, pieces: Pieces, group: int) -> bytes:
         marked |= "\u0300" <= same[:1] <= "\u036f"
         return same
 
-    # In stretches, as time is quadratic in marks upon marks, and in letters that become many.
+    # In stretches, because NFKC takes quadratic time for stacked marks and for expanding letters.
     text = STRETCH.sub(form, text)
     if marked:
         text = MARKED.sub(form, text)
@@ -252,7 +252,7 @@ def normal(text: str, pieces: Pieces, group: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def form_of(stretch: str) -> tuple[str, bool]:
-    """Return NFKC without characters of no width, small beyond ASCII; whether there were any."""
+    """Return NFKC in lower case beyond ASCII, less zero-width characters; and if there were any."""
     seen = NO_WIDTH.sub("", stretch)
     return in_small_letters(unicodedata.normalize("NFKC", seen)), seen != stretch
 

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 
 HAM, UNSURE, SPAM = "ham", "unsure", "spam"
-UNREAD = "More of the text is beyond the limits, and was not read, than was read."  # a reason
-NEW = "It would be spam, but more of it is new to the filter than of most mail that was learned."
+UNREAD = "Less than half of the text was read: the rest is beyond the limits."  # a reason
+NEW = "It would be spam, but it has more tokens that are new to the filter than most learned mail."
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,12 @@ from genus.mail.store.sqlite import SQLiteStore
 from genus.mail.store.sqlite_files import beside
 from genus.mail.store.sqlite_rows import ROW, noted, read_lessons, totals_of
 
-SHOWN = 5  # faults that are told one by one
+SHOWN = 5  # faults of the database that are reported
 
 
 @dataclass(frozen=True)
 class Repaired:
-    """How many lessons were saved and lost, and where the damaged file is now, if it was one."""
+    """The numbers of lessons saved and lost, and the path of the damaged file, if there is one."""
 
     saved: int
     lost: int
@@ -81,7 +81,7 @@ def repair(store: Store) -> Repaired:
     if isinstance(store, SQLiteStore):
         return rewritten(store)
     if not isinstance(store, PostgresStore):
-        raise ValueError(f"{store.name} is more than one store. Repair one after the other.")
+        raise ValueError(f"{store.name} is more than one store. Repair them one by one.")
     saved, lost = store.recount()
     SpamFilter(store).rejudge(anew=True)
     return Repaired(saved, lost)
@@ -121,9 +121,9 @@ def rewritten(store: SQLiteStore) -> Repaired:
 
 
 def numbers_in(connection: sqlite3.Connection) -> tuple[list[int], int]:
-    """The numbers of all lessons that can be reached, and how many others there should be."""
+    """Return the numbers of all lessons that can be reached, and how many more there should be."""
     found: dict[int, None] = {}
-    for order in ("ASC", "DESC"):  # what is behind a bad page may be reached from the other end
+    for order in ("ASC", "DESC"):  # rows behind a bad page may be reached from the other end
         try:
             for (number,) in connection.execute(
                 f"SELECT number FROM lessons ORDER BY number {order}"
@@ -139,7 +139,7 @@ def numbers_in(connection: sqlite3.Connection) -> tuple[list[int], int]:
 
 
 def readable(connection: sqlite3.Connection, number: int) -> Sequence[Lesson]:
-    """A lesson by its number; nothing if it cannot be read."""
+    """Return the lesson with a number, or nothing if it cannot be read."""
     with suppress(sqlite3.Error, NoLesson, TypeError, ValueError):
         query = f"SELECT {ROW} FROM lessons WHERE number = ?"
         return read_lessons(connection, connection.execute(query, (number,)).fetchall())
@@ -147,7 +147,7 @@ def readable(connection: sqlite3.Connection, number: int) -> Sequence[Lesson]:
 
 
 def readable_notes(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Notes that are as they were written, but for the judgement, which is made anew."""
+    """Yield the undamaged notes except the judgement, which is fitted again."""
     with suppress(sqlite3.Error):
         for name, value, told in connection.execute("SELECT name, value, checksum FROM notes"):
             with suppress(NoLesson):

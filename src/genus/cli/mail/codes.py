@@ -1,4 +1,4 @@
-"""Exit codes of commands that recipes of mail servers call: bogofilter's."""
+"""Exit codes of the commands that mail servers call: the same as bogofilter's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SPAM, HAM, UNSURE, FAILED = 0, 1, 2, 3
 
 
 class UsageIsAnError(click.Command):
-    """A command that ends with FAILED when it is not understood: 2 has another meaning here."""
+    """A command that exits with FAILED on wrong usage, because 2 means unsure here."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -23,7 +23,7 @@ class UsageIsAnError(click.Command):
 
 @contextmanager
 def failing(ctx: click.Context, code: int) -> Iterator[None]:
-    """Errors are said in a sentence as everywhere, and end with a code of their own."""
+    """Report an error in one sentence, as all commands do, and exit with this code."""
     from genus.cli.errors import flush_or_close_stdout, say, sentence
 
     try:

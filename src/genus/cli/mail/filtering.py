@@ -46,10 +46,10 @@ def filter_message(
             spam_filter.close()
     except Exception as error:
         marked = raw
-        say(f"Error: {sentence(error)} The message passes as it came.")
+        say(f"Error: {sentence(error)} The message passes unchanged.")
     try:
         pass_on(marked)
-    except OSError as error:  # also if whoever should take it has gone
+    except OSError as error:  # also if the reader has gone
         close_stdout()
         say(f"Error: {sentence(error)} The message was not passed on.")
         ctx.exit(NOT_PASSED_ON)

@@ -66,7 +66,7 @@ def learn(
     from genus.mail.stats import advice
 
     if not spam and not ham:
-        raise click.UsageError("Say what is spam and what is not: --spam PATH…, --ham PATH….")
+        raise click.UsageError("Name mail to learn: --spam PATH…, --ham PATH…, or both.")
     spam_filter = SpamFilter.open(store, site)
     known = spam_filter.own.totals()
     before, added = known.ham + known.spam, 0

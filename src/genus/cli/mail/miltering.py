@@ -68,7 +68,7 @@ def milter(
     from genus.mail.spamd.worker import Limits, Service
 
     if listen is None and path is None and not servers.is_handed_over():
-        raise click.UsageError("Say where to listen: --socket PATH or --listen HOST:PORT.")
+        raise click.UsageError("Name where to listen: --socket PATH or --listen HOST:PORT.")
 
     def service(processes: int) -> Service:
         return Service(

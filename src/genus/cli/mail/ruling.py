@@ -75,4 +75,4 @@ def decide(kind: str, senders: tuple[str, ...], remove: bool, store: str | None)
     finally:
         opened.close()
     done = "removed" if remove else "made"
-    click.echo(f"{number:,} {'rule is' if number == 1 else 'rules are'} {done}.")
+    click.echo(f"{number:,} {'rule was' if number == 1 else 'rules were'} {done}.")

@@ -1,4 +1,4 @@
-"""Options that genus mail serve and genus mail milter have in common, and how both start."""
+"""Options that genus mail serve and genus mail milter share, and how both start."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class Address(click.ParamType[tuple[str, int]]):
             return value
         host, port = options.host_and_port(str(value)) or ("", None)
         if port is None:
-            self.fail(f"{value!r} is not HOST:PORT, such as {HOST}:783.", param, ctx)
+            is_path = "/" in str(value) and param is not None and param.name == "listen"
+            told = f"{value!r} is not HOST:PORT, such as {HOST}:783."
+            unix = f" For a Unix socket, use --socket {value}." if is_path else ""
+            self.fail(told + unix, param, ctx)
         return host, port
 
 
@@ -48,12 +51,12 @@ class Mode(click.ParamType[int]):
         except ValueError:
             mode = -1
         if not 0 <= mode <= 0o777:
-            self.fail(f"{value!r} is no mode, such as 660.", param, ctx)
+            self.fail(f"{value!r} is not a mode in octal digits, such as 660.", param, ctx)
         return mode
 
 
 def listening(command: F) -> F:
-    """Add the options that say where a server listens, and as whom."""
+    """Add the options for where a server listens, and as which user it runs."""
     for option in (
         click.option(
             "--user",
@@ -85,7 +88,7 @@ def listening(command: F) -> F:
 
 
 def limits(size: str, clients: str, timeout: float, waiting: str) -> Callable[[F], F]:
-    """Add the options that bound a message, connections and time, with a help text for each."""
+    """Return a decorator that adds options to limit size, connections and time."""
 
     def add(command: F) -> F:
         for option in (
@@ -121,7 +124,7 @@ def limits(size: str, clients: str, timeout: float, waiting: str) -> Callable[[F
 
 
 def logging(command: F) -> F:
-    """Add the options that say what a server tells about its work."""
+    """Add the options for logging and metrics."""
     for option in (
         click.option(
             "--metrics",
@@ -137,7 +140,7 @@ def logging(command: F) -> F:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a server listens, and as whom."""
+    """Where a server listens, and as which user it runs."""
 
     path: str | None
     mode: int
@@ -150,19 +153,19 @@ class Place:
 def check(
     name: str, users: str | None, store: str | None, site: str | None, ham_loss: float | None
 ) -> None:
-    """Refuse what a server cannot do, and hand the loss of ham on to all its processes."""
+    """Refuse options that do not fit together, and pass the loss of ham to all processes."""
     if not hasattr(os, "fork"):
         raise ValueError(f"genus mail {name} needs a system that can fork: Linux, macOS or a BSD.")
     if users is not None and (site is None or store is not None):
         raise click.UsageError(
-            "--users goes with --site, what a new user starts from, and without --store."
+            "--users needs --site, the store that new users start with, and excludes --store."
         )
     if ham_loss is not None:
         os.environ["GENUS_HAM_LOSS"] = str(ham_loss)
 
 
 def is_handed_over() -> bool:
-    """Whether systemd has opened the sockets."""
+    """Return whether systemd has opened the sockets."""
     return os.environ.get("LISTEN_PID") == str(os.getpid())
 
 
@@ -173,9 +176,9 @@ def log_of(log_json: bool, no_log: bool) -> str:
 def start(
     place: Place, kind: type[Talk], service: Callable[[int], Service], workers: int | None
 ) -> None:
-    """Open the sockets, give up the rights of root, and serve until it is told to end.
+    """Open the sockets, switch from root to the user, and serve until a signal ends it.
 
-    `service` makes what the processes share, for so many of them; as the user who is to run it.
+    `service` returns what that many processes share. It is called after the switch.
     """
     from genus.cli.errors import say
     from genus.mail.judgement import too_little
@@ -188,8 +191,8 @@ def start(
 
     if os.geteuid() == 0 and place.user is None:
         raise ValueError(
-            "Mail is written by strangers, and is not to be read as root. Name the user that the "
-            "server becomes when its sockets are open: --user NAME."
+            "The server does not run as root, because strangers write the mail that it reads. Name "
+            "the user to switch to when the sockets are open: --user NAME."
         )
     if place.user is not None:
         user_named(place.user)
@@ -216,7 +219,8 @@ def start(
             become(place.user)
         shared = service(number + 1)
         known = prepare(shared.stores)
-        say(f"{known.ham:,} ham and {known.spam:,} spam are known. {too_little(known)}".rstrip())
+        holds = f"The store holds {known.ham:,} ham and {known.spam:,} spam."
+        say(f"{holds} {too_little(known)}".rstrip())
         stores = shared.stores
         own = next(stores.users.glob("*.sqlite"), None) if stores.users else stores.store
         for told in open_to_others(own or default_place()):

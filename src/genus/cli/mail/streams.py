@@ -1,4 +1,4 @@
-"""A message from stdin and to stdout, whole, whatever kind of pipe they are."""
+"""Read a whole message from stdin, and write one to stdout, also through non-blocking pipes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BLOCK = 1 << 20
 
 
 def received() -> bytes:
-    """All of stdin, which may be a pipe that does not wait."""
+    """Return all of stdin, which may be a non-blocking pipe."""
     pieces = []
     while (piece := sys.stdin.buffer.read(BLOCK)) != b"":
         if piece is None:
@@ -21,13 +21,13 @@ def received() -> bytes:
 
 
 def pass_on(message: bytes) -> None:
-    """Write all of a message to stdout: what is not buffered takes only what it has room for."""
+    """Write all of a message to stdout, in parts if a write takes only some of it."""
     sys.stdout.flush()
     buffer: Any = sys.stdout.buffer
     file, rest = getattr(buffer, "raw", buffer), memoryview(message)
     while rest:
         written = file.write(rest)
-        if written is None:  # a pipe that does not wait, and is full
+        if written is None:  # a non-blocking pipe is full
             select.select([], [file], [])
         else:
             rest = rest[written:]

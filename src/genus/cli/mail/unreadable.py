@@ -1,4 +1,4 @@
-"""Messages that could not be read: each is said, the others are gone on with."""
+"""Report messages that cannot be read, and go on with the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from genus.cli.errors import say, sentence
 
 
 class Missed:
-    """Says what could not be read; in the end there is an exit code for it."""
+    """Reports each path that cannot be read, and exits with a code in the end."""
 
     def __init__(self) -> None:
         self.any = False
@@ -18,6 +18,6 @@ class Missed:
         say(f"Error: {sentence(error)}")
 
     def exit(self, ctx: click.Context, code: int = 1) -> None:
-        """End with a code if anything was missed."""
+        """Exit with a code if anything could not be read."""
         if self.any:
             ctx.exit(code)

@@ -60,7 +60,7 @@ def verify(store: str | None) -> None:
     finally:
         opened.close()
     if totals is None:
-        raise ValueError(f"{' '.join(faults)} Mend it: genus mail repair.")
+        raise ValueError(f"{' '.join(faults)} Repair it: genus mail repair.")
     click.echo(
         f"{totals.ham:,} ham and {totals.spam:,} spam add up to the counts of {tokens:,} tokens."
     )
@@ -87,7 +87,7 @@ def repair(store: str | None) -> None:
     finally:
         opened.close()
     where = "" if done.old is None else f"; the old file is {done.old}"
-    click.echo(f"{done.saved:,} lessons are saved, {done.lost:,} are lost{where}.")
+    click.echo(f"{done.saved:,} lessons were saved, {done.lost:,} were lost{where}.")
 
 
 @click.command()
@@ -118,7 +118,7 @@ def expire(half_life: float | None, keep: int | None, store: str | None, site: s
     from genus.mail.spamfilter import SpamFilter
 
     if half_life is None and keep is None:
-        raise click.UsageError("Say what is to go: --half-life DAYS, --keep N, or both.")
+        raise click.UsageError("Name what to expire: --half-life DAYS, --keep N, or both.")
     spam_filter = SpamFilter.open(store, site, create=False)
     try:
         faded, gone = spam_filter.expire(half_life, keep)
@@ -126,7 +126,7 @@ def expire(half_life: float | None, keep: int | None, store: str | None, site: s
     finally:
         spam_filter.close()
     click.echo(
-        f"{faded:,} messages count for less, {gone:,} are forgotten; the store holds "
+        f"{faded:,} messages count for less, {gone:,} were forgotten; the store holds "
         f"{totals.ham:,} ham and {totals.spam:,} spam."
     )
 

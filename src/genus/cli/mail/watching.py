@@ -160,7 +160,7 @@ def watch(
 
 
 def default_security(host: str, port: int | None) -> str:
-    """TLS, but for a port of this machine that is not known to have it."""
+    """Return "tls"; "plain" for a port of this machine other than 993."""
     from genus.mail.imap import PORTS, TLS, is_loopback
 
     return "plain" if is_loopback(host) and port not in (None, PORTS[TLS]) else TLS
@@ -171,13 +171,13 @@ def warn_of_plain(host: str) -> None:
     from genus.mail.imap import is_loopback
 
     if not is_loopback(host):
-        say(f"Note: the password and all mail go to {host} for everybody on the way to read.")
+        say(f"Note: the password and all mail go to {host} unencrypted. Better use --tls.")
 
 
 def secret_of(
     file: str | None, command: str | None, token_command: str | None
 ) -> Callable[[], str]:
-    """How to get the password, or the token, each time that it is needed."""
+    """Return a function that gets the password or the token, at each login."""
     given = [each for each in (file, command, token_command) if each is not None]
     if len(given) > 1:
         raise click.UsageError(
@@ -207,7 +207,7 @@ def first_line_of(path: Path) -> str:
         told = getattr(error, "strerror", None) or "it is not UTF-8"
         raise ImapError(f"Cannot read the password from {path}: {told}.") from error
     if not lines or not lines[0]:
-        raise ImapError(f"The first line of {path} is empty; write the password there.")
+        raise ImapError(f"The first line of {path} is empty. Write the password there.")
     return lines[0]
 
 
@@ -228,7 +228,7 @@ def printed_by(command: str) -> str:
             f"The command for the password took longer than {SECONDS} s. Try it in a shell."
         ) from error
     except UnicodeDecodeError as error:
-        raise ImapError("The command for the password printed what is not UTF-8.") from error
+        raise ImapError("The output of the command for the password is not UTF-8.") from error
     if not lines or not lines[0]:
         raise ImapError("The command for the password printed nothing. Try it in a shell.")
     return lines[0]
@@ -236,7 +236,7 @@ def printed_by(command: str) -> str:
 
 @contextmanager
 def signals(ask: Callable[[], None]) -> Iterator[None]:
-    """Ask for an end when SIGINT or SIGTERM comes; a second Ctrl-C does not wait for it."""
+    """Call `ask` on SIGINT or SIGTERM; a second Ctrl-C ends the program at once."""
 
     def handle(number: int, frame: Any) -> None:
         ask()

@@ -1,1 +1,1 @@
-"""A milter: Postfix and Sendmail ask it about mail before they accept it."""
+"""A milter, which Postfix and Sendmail ask about mail before they accept it."""

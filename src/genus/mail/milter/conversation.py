@@ -1,4 +1,4 @@
-"""One connection of a mail server: message by message, each marked with a verdict."""
+"""Talk with a mail server over one connection, and mark each message with a verdict."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from genus.mail.spamd.protocol import Refusal, Request
 from genus.mail.spamd.worker import Talk, Worker, failure, note
 
 ADDRESS = re.compile(rb"<?([^<>\s]*)>?")
-ANSWERED = (  # steps after which the server waits, unless they are agreed to be silent
+ANSWERED = (  # steps that need an answer, unless both sides have agreed on none
     protocol.CONNECT,
     protocol.HELO,
     protocol.MAIL,
@@ -33,14 +33,14 @@ ANSWERED = (  # steps after which the server waits, unless they are agreed to be
 
 @dataclass
 class Envelope:
-    """What is known of a message so far."""
+    """The parts of a message that have arrived so far."""
 
     recipients: list[bytes] = field(default_factory=list)
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     body: bytearray = field(default_factory=bytearray)
 
     def user(self) -> str | None:
-        """The only recipient."""
+        """Return the recipient in lower case if there is exactly one, or None."""
         if len(set(self.recipients)) != 1:
             return None
         found = ADDRESS.match(self.recipients[0])
@@ -63,12 +63,12 @@ class Milter(Talk):
         return bool(self.message.headers)
 
     def keeps_waiting(self, now: float) -> bool:
-        return False  # a server that is hung up on would defer its mail
+        return False  # if the connection were closed, the mail server would defer its mail
 
     def data_received(self, data: bytes) -> None:
         try:
             for kind, rest in self.packets.feed(data):
-                # Only whole packets put off the end: one byte a second does not.
+                # Only whole packets restart the timer: one byte a second does not.
                 self.expect(self.too_slow, self.worker.limits.seconds)
                 self.hear(kind, rest)
                 if self.transport.is_closing():
@@ -79,7 +79,7 @@ class Milter(Talk):
             self.transport.abort()
 
     def hear(self, kind: bytes, data: bytes) -> None:
-        """Take a packet, and answer it if an answer is waited for."""
+        """Handle a packet, and answer it if the server expects an answer."""
         if kind == protocol.NEGOTIATE:
             answer, self.steps = protocol.negotiated(data)
             self.transport.write(answer)
@@ -103,7 +103,7 @@ class Milter(Talk):
             raise NoMilterProtocol(f"a packet of an unknown kind, {kind!r}")
 
     def take(self, kind: bytes, data: bytes) -> bytes:
-        """Keep what a step says of a message."""
+        """Store the part of a message that a step brings, and return the answer."""
         if kind == protocol.CONNECT:
             self.client = client_of(data)
         elif kind == protocol.HELO:
@@ -125,15 +125,15 @@ class Milter(Talk):
         self.message.headers.append((name, value))
 
     def add_to_body(self, data: bytes) -> bool:
-        """Keep a piece of the body; False if that is as much as is read."""
+        """Add a piece to the body, and return False if no more is read."""
         room = self.worker.limits.size - len(self.message.body)
         self.message.body += data[: max(room, 0)]
         return len(data) < room
 
     def judged(self) -> bytes:
-        """The changes to a message: a header with the verdict, and none that somebody forged.
+        """Return the changes to a message: add a header with the verdict, remove forged ones.
 
-        Whatever fails, the message passes as it came.
+        If anything fails, the message passes without a verdict.
         """
         begun, message = perf_counter(), self.message
         request = Request("MILTER", (1, 0), {}, self.raw())
@@ -143,7 +143,7 @@ class Milter(Talk):
             request = request.of_user(user)
             verdict = spam_filter.check(request.message)
             done = Answer(b"", verdict.verdict, verdict.score)
-            # Where blanks after the colon are sent, those that are not are not put there.
+            # If both sides send the blank after the colon, the server does not insert one.
             blank = b" " if self.steps & protocol.LEADING_SPACE else b""
             value = blank + told_in_header(verdict).encode()
             changes = protocol.insert_header(MARK.encode(), value)
@@ -156,7 +156,7 @@ class Milter(Talk):
         return removed + changes
 
     def forged(self) -> bytes:
-        """Remove headers of ours; the last first, so that no number changes before its turn."""
+        """Return packets that remove X-Genus headers, last first, so that numbers stay valid."""
         numbers: dict[bytes, int] = {}
         found = []
         for name, _ in self.message.headers:
@@ -166,7 +166,7 @@ class Milter(Talk):
         return b"".join(reversed(found))
 
     def raw(self) -> bytes:
-        """The message as it will be stored, with the line that this server will put on top."""
+        """Return the message as it will be stored, with the Received line that the server adds."""
         lines = [self.received()] if self.client else []
         lines += [name + b":" + value for name, value in self.message.headers]
         head = b"".join(re.sub(rb"\r?\n", rb"\r\n", line) + b"\r\n" for line in lines)
@@ -188,7 +188,7 @@ class Milter(Talk):
 
 
 def client_of(data: bytes) -> bytes:
-    """The client as a Received line has it: (name [address])."""
+    """Return the client in the form of a Received line: (name [address])."""
     name, _, rest = data.partition(b"\0")
     address = rest[3:].partition(b"\0")[0] if rest[:1] in (b"4", b"6") else b""
     address = address.removeprefix(b"IPv6:")

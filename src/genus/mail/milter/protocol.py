@@ -1,7 +1,7 @@
-"""The protocol between a mail server and a milter, versions 2 to 6: packets from and to bytes.
+"""Encode and decode packets of the milter protocol, versions 2 to 6.
 
-A packet is its length in four bytes, a letter, and data; texts in it end with NUL. After the
-include files of Sendmail (mfdef.h) and what Postfix sends.
+A packet is its length in four bytes, a letter, and data; texts in it end with NUL. The sources are
+the include files of Sendmail (mfdef.h) and what Postfix sends.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ OPTIONS = struct.Struct(">III")  # version, actions, steps
 VERSION = 6
 LONGEST = 1 << 20  # bytes of a packet; bodies come in pieces of 65,535
 
-# What the server says.
+# What the server sends.
 NEGOTIATE, MACROS, CONNECT, HELO, MAIL, RECIPIENT, DATA = b"O", b"D", b"C", b"H", b"M", b"R", b"T"
 HEADER, END_OF_HEADERS, BODY, END_OF_MESSAGE = b"L", b"N", b"B", b"E"
 ABORT, QUIT, NEXT_CLIENT, UNKNOWN = b"A", b"Q", b"K", b"U"
@@ -22,7 +22,7 @@ ABORT, QUIT, NEXT_CLIENT, UNKNOWN = b"A", b"Q", b"K", b"U"
 # What a milter answers.
 CONTINUE, SKIP, INSERT_HEADER, CHANGE_HEADER = b"c", b"s", b"i", b"m"
 
-# Actions that it may take, and steps that it does without (NO_) or does not answer (SILENT_).
+# Actions that the milter may take, and steps that it does not need (NO_) or answer (SILENT).
 ADDS_HEADERS, CHANGES_HEADERS = 0x01, 0x10
 NO_UNKNOWN, NO_DATA, MAY_SKIP, LEADING_SPACE = 0x100, 0x200, 0x400, 0x100000
 SILENT = {
@@ -38,16 +38,16 @@ WANTED_STEPS = NO_UNKNOWN | NO_DATA | MAY_SKIP | LEADING_SPACE | sum(SILENT.valu
 
 
 class NoMilterProtocol(ValueError):
-    """What came is not of this protocol."""
+    """The data received do not follow the milter protocol."""
 
 
 def packet(kind: bytes, data: bytes = b"") -> bytes:
-    """A packet as it is sent."""
+    """Return the bytes of a packet."""
     return LENGTH.pack(1 + len(data)) + kind + data
 
 
 def texts(data: bytes) -> list[bytes]:
-    """The texts of a packet, of which each ends with NUL.
+    """Return the texts in the data of a packet, each of which ends with NUL.
 
     >>> texts(b"Subject\\0 hello\\0")
     [b'Subject', b' hello']
@@ -56,17 +56,17 @@ def texts(data: bytes) -> list[bytes]:
 
 
 def insert_header(name: bytes, value: bytes, at: int = 0) -> bytes:
-    """Put a header before the others."""
+    """Return a packet that inserts a header, by default before all others."""
     return packet(INSERT_HEADER, LENGTH.pack(at) + name + b"\0" + value + b"\0")
 
 
 def remove_header(name: bytes, number: int) -> bytes:
-    """Remove a header by its number among those of its name, from 1."""
+    """Return a packet that removes a header by its number, from 1, among those of its name."""
     return packet(CHANGE_HEADER, LENGTH.pack(number) + name + b"\0\0")
 
 
 def negotiated(data: bytes) -> tuple[bytes, int]:
-    """The answer to what a server offers, and the steps that both agree on."""
+    """Return the answer to a server's offer, and the steps that both agree on."""
     if len(data) < OPTIONS.size:
         raise NoMilterProtocol("the offer of the mail server is too short")
     version, actions, steps = OPTIONS.unpack_from(data)
@@ -80,7 +80,7 @@ def negotiated(data: bytes) -> tuple[bytes, int]:
 
 
 class Packets:
-    """Packets as they come in, piece by piece.
+    """Splits a stream of bytes into packets.
 
     >>> packets = Packets()
     >>> list(packets.feed(b"\\0\\0\\0\\2H")), list(packets.feed(b"x\\0\\0"))
@@ -91,7 +91,7 @@ class Packets:
         self._held = bytearray()
 
     def feed(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Each packet that is whole, as its letter and its data."""
+        """Yield the letter and the data of each complete packet."""
         self._held += data
         while len(self._held) >= LENGTH.size:
             (length,) = LENGTH.unpack_from(self._held)
@@ -106,7 +106,7 @@ class Packets:
 
 
 def macros_of(data: bytes) -> dict[bytes, bytes]:
-    """Names and values after the letter of the step that they are for; {name} is name."""
+    """Return macros by name from a packet of them; {name} becomes name."""
     pairs: Sequence[bytes] = texts(data[1:])
     names = (name.removeprefix(b"{").removesuffix(b"}") for name in pairs[::2])
     return dict(zip(names, pairs[1::2], strict=False))

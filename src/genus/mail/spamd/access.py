@@ -1,8 +1,8 @@
-"""Who may ask for what: a peer is known by its socket, and acts for itself alone.
+"""Decide for which user a peer may act.
 
-A Unix socket tells the user of the process at its other end (SO_PEERCRED). Root, the server's own
-user and those that the administrator trusts, such as a mail server, act for everybody; so does
-whoever knows the secret. Everybody else acts for himself, and by TCP for the site.
+A Unix socket identifies the user of the process at its other end (SO_PEERCRED). Root, the server's
+own user, users that the administrator trusts, such as that of a mail server, and peers that send
+the secret may act for every user. All others act for themselves, or over TCP for the site.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ FEWEST_CHARACTERS = 16  # of a secret
 
 @dataclass(frozen=True)
 class Peer:
-    """The user at the other end of a Unix socket, or the address at that of another."""
+    """The other end of a connection: a user on a Unix socket, or else an address."""
 
     uid: int | None = None
     address: str = ""
 
     @property
     def name(self) -> str:
-        """The name of the user; the number of one that has none."""
+        """Return the name of the user, the number of a user without a name, or the address."""
         if self.uid is None:
             return self.address
         try:
@@ -41,12 +41,12 @@ class Peer:
 
     @property
     def key(self) -> str:
-        """What tells it from other peers."""
+        """Return a key that identifies the peer."""
         return f"uid {self.uid}" if self.uid is not None else self.address
 
 
 def peer_of(client: socket.socket) -> Peer:
-    """Who is at the other end of a connection."""
+    """Return the peer at the other end of a connection."""
     if client.family != socket.AF_UNIX:
         return Peer(address=str(client.getpeername()[0]))
     if not hasattr(socket, "SO_PEERCRED"):  # macOS and BSD: nobody is known
@@ -57,9 +57,9 @@ def peer_of(client: socket.socket) -> Peer:
 
 @dataclass(frozen=True)
 class Access:
-    """Whom the server trusts: users by number, and those who know the secret, if there is one.
+    """Whom the server trusts: users by number, and peers that send the secret, if there is one.
 
-    `apart` says whether users have stores of their own.
+    `apart` is whether users have stores of their own.
     """
 
     apart: bool = False
@@ -67,7 +67,7 @@ class Access:
     secret: str | None = None
 
     def trusts(self, peer: Peer, request: Request) -> bool:
-        """Whether a peer may act for all users."""
+        """Return whether a peer may act for all users."""
         if peer.uid is not None and peer.uid in {0, os.getuid(), *self.trusted}:
             return True
         if self.secret is None:
@@ -75,10 +75,10 @@ class Access:
         return hmac.compare_digest(self.secret.encode(), request.headers.get("secret", "").encode())
 
     def user(self, peer: Peer, request: Request) -> str | None:
-        """The user whose store a request is about; None for the site's, or the only one.
+        """Return the user whose store a request is about; None for the site's, or the only one.
 
-        Some clients name their user always, so one who is not known is not refused for it, and
-        gets the site's answer.
+        Some clients always name their user. So a peer that is not identified is not refused for
+        naming one; it gets the site's answer.
         """
         if self.trusts(peer, request):
             return request.user
@@ -86,7 +86,7 @@ class Access:
         if is_unknown and request.command == "TELL":
             raise Refusal(
                 Code.EX_NOPERM,
-                "nobody is known by TCP: say the secret, or learn by the Unix socket",
+                "TCP does not identify the user: send the secret, or learn over the Unix socket",
             )
         if is_unknown or not self.apart:
             return None
@@ -96,12 +96,12 @@ class Access:
 
 
 def numbers_of(names: tuple[str, ...]) -> frozenset[int]:
-    """The numbers of users by their names."""
+    """Return the numbers of users, given their names."""
     return frozenset(user_named(name).pw_uid for name in names)
 
 
 def user_named(name: str) -> pwd.struct_passwd:
-    """A user of this machine."""
+    """Return the entry of a user of this machine."""
     try:
         return pwd.getpwnam(name)
     except KeyError:
@@ -109,7 +109,7 @@ def user_named(name: str) -> pwd.struct_passwd:
 
 
 def secret_in(path: Path) -> str:
-    """The first line of a file that nobody else may read."""
+    """Return the secret in the first line of a file; refuse a file that others can access."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -118,19 +118,19 @@ def secret_in(path: Path) -> str:
     require_private(path)
     if not lines or len(lines[0]) < FEWEST_CHARACTERS or not lines[0].isprintable():
         raise ValueError(
-            f"The first line of {path} is to be a secret of {FEWEST_CHARACTERS} characters or "
-            f"more: head -c 24 /dev/urandom | base64 > {path}."
+            f"The first line of {path} must be a secret of at least {FEWEST_CHARACTERS} "
+            f"characters. Make one: head -c 24 /dev/urandom | base64 > {path}."
         )
     return lines[0].strip()
 
 
 def become(name: str) -> None:
-    """Give up the rights of root for those of a user, for good."""
+    """Switch from root to a user, permanently."""
     entry = user_named(name)
     if entry.pw_uid == os.geteuid():
         return
     if os.geteuid() != 0:
-        raise ValueError(f"Only root can become {name}. Start it as {name}, without --user.")
+        raise ValueError(f"Only root can switch to {name}. Start it as {name}, without --user.")
     os.initgroups(name, entry.pw_gid)
     os.setgid(entry.pw_gid)
     os.setuid(entry.pw_uid)

@@ -1,4 +1,4 @@
-"""What the filter says, in words of spamd: scores, symbols, reports, marked messages, lessons."""
+"""Answer requests in the protocol of spamd: scores, symbols, reports, marked messages, lessons."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from genus.mail.verdict import SPAM, Verdict
 
 THRESHOLD = 5.0
 PLACES = 6  # spamc reads no more than eight
-WITNESSES = 10  # pieces of evidence that are symbols
-LINES = 20  # pieces of evidence in a report; Exim reads 32 kB of it
-STARS = 50  # as SpamAssassin has them at most
-FORGED = headers_named(b"x-spam-")  # as SpamAssassin names its own
+WITNESSES = 10  # tokens that become symbols
+LINES = 20  # tokens of each side in a report; Exim reads 32 kB of it
+STARS = 50  # the most that SpamAssassin writes
+FORGED = headers_named(b"x-spam-")  # the headers of SpamAssassin
 END = re.compile(rb"\r?\n\r?\n")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said to the client; the verdict, or what became of a lesson, and the score."""
+    """The bytes for the client, the verdict or the outcome of a lesson, and the score."""
 
     text: bytes
     outcome: str = ""
@@ -42,7 +42,7 @@ class Answer:
 
 
 def answered(request: Request, filters: Filters) -> Answer:
-    """The answer to a request; one that cannot be answered raises a Refusal."""
+    """Return the answer to a request; raise a Refusal if it cannot be answered."""
     if request.command == "PING":
         return Answer(PONG)
     if request.command == "SKIP":
@@ -70,40 +70,41 @@ def answered(request: Request, filters: Filters) -> Answer:
 
 
 def judged(request: Request, verdict: Verdict, body: bytes) -> Answer:
-    """An answer with a verdict."""
+    """Return an answer with a verdict."""
     text = answer(request, spam_header(verdict), body, told_in_header(verdict))
     return Answer(text, verdict.verdict, verdict.score)
 
 
 def told(request: Request, filters: Filters) -> Answer:
-    """Learn or forget; DidSet and DidRemove say what was done, and nothing if it was known."""
+    """Learn or forget a message; DidSet or DidRemove is in the answer if that changed anything."""
     setting = places(request, "set")
     removing = places(request, "remove")
     label = request.headers.get("message-class", "").lower()
     if setting == removing:
-        raise Refusal(Code.EX_USAGE, "TELL goes with either Set: local or Remove: local")
+        raise Refusal(Code.EX_USAGE, "TELL needs either Set: local or Remove: local")
     spam_filter = filters.to_learn(request.user)
     if removing:
         (outcome,) = spam_filter.forget([request.message])
         return Answer(with_headers(["DidRemove: local"] * (outcome == FORGOTTEN)), outcome)
     if label not in ("spam", "ham"):
-        raise Refusal(Code.EX_USAGE, "Set goes with Message-class: spam or Message-class: ham")
+        raise Refusal(Code.EX_USAGE, "Set needs Message-class: spam or Message-class: ham")
     (outcome,) = spam_filter.learn([request.message], spam=label == "spam")
     return Answer(with_headers(["DidSet: local"] * (outcome != KNOWN)), outcome)
 
 
 def places(request: Request, name: str) -> bool:
-    """Whether Set or Remove names this filter; `remote` would be a network of reporters."""
+    """Return whether Set or Remove names this filter; `remote` would be a reporting network."""
     named = request.headers.get(name, "").lower().replace(",", " ").split()
     return "local" in named
 
 
 def points(verdict: Verdict) -> float:
-    """The score as SpamAssassin's users read it: 5 points and more are spam.
+    """Return the score in SpamAssassin's points: 5 or more are spam.
 
-    With x the log-odds, points y are a branch of the hyperbola (y − 5)(y − 5 − x) = 25: the one
-    above 5 for spam, and the one below for all else. So y grows with x, strictly, at any x; far
-    out it is x + 5 for sure spam and sure ham; a message that is not spam at even odds has 0.
+    With x the log-odds, the points y are on a branch of the hyperbola (y − 5)(y − 5 − x) = 25: the
+    branch above 5 for spam, and the one below 5 for all other mail. So y increases strictly with x
+    on each branch, and approaches x + 5 for very high scores of spam and very low ones of other
+    mail. A message that is not spam has 0 points at even odds.
 
     >>> [points(Verdict(v, p, x)) for v, p, x in [("spam", 1, 24), ("unsure", 0.5, 0)]]
     [30.0, 0.0]
@@ -118,18 +119,18 @@ def points(verdict: Verdict) -> float:
 
 
 def shown(verdict: Verdict) -> str:
-    """Points without an exponent, which spamc does not read."""
+    """Format the points without an exponent, which spamc cannot read."""
     text = f"{points(verdict):.{PLACES}f}".rstrip("0")
     return text + "0" if text.endswith(".") else text
 
 
 def spam_header(verdict: Verdict) -> str:
-    """`Spam: True ; 15.0 / 5.0`"""
+    """Return the header of a verdict, such as `Spam: True ; 15.0 / 5.0`."""
     return f"Spam: {verdict.verdict == SPAM} ; {shown(verdict)} / {THRESHOLD}"
 
 
 def symbols(why: Why) -> list[str]:
-    """GENUS_SPAM, say, and the strongest evidence as names of letters, digits and _."""
+    """Return GENUS_SPAM, say, and the strongest tokens as names of letters, digits and _."""
     strongest = sorted(why.evidence, key=lambda each: -abs(each.weight))[: 3 * WITNESSES]
     names = (re.sub(r"[^A-Z0-9]+", "_", each.token.upper()).strip("_") for each in strongest)
     found = dict.fromkeys(name[:40] for name in names if name)
@@ -137,7 +138,7 @@ def symbols(why: Why) -> list[str]:
 
 
 def report(why: Why) -> str:
-    """The verdict and the evidence, as text to read."""
+    """Return the verdict and the evidence as lines of text."""
     verdict = why.verdict
     first = f"genus: {verdict.verdict}, {shown(verdict)} points, {THRESHOLD} required"
     lines = [first, *why.text(LINES).splitlines()]
@@ -147,7 +148,7 @@ def report(why: Why) -> str:
 
 
 def marked(raw: bytes, verdict: Verdict) -> bytes:
-    """The message with the verdict on top, also as SpamAssassin writes it; forged ones are gone."""
+    """Return the message with the verdict in X-Genus and X-Spam- headers, in place of others."""
     envelope, rest = envelope_of(raw)
     envelope, own = (without(FORGED, unmark(each)) for each in (envelope, rest))
     spam = verdict.verdict == SPAM

@@ -1,4 +1,4 @@
-"""Whose filter is whose: one for all, or one for each user on top of the site's."""
+"""Find the filter of a user: one for all users, or one for each on top of the site's."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from genus.mail.spamfilter import SpamFilter
 from genus.mail.store import StoreError
 
 OPEN = 16  # filters that are kept open
-MOST_USERS = 10_000  # stores that may be made
+MOST_USERS = 10_000  # stores that may be created
 LONGEST_USER = 128
-# No /, no leading dot or dash: a name is the name of a file in a folder, and nothing else.
+# No /, no leading dot or dash: the name of a store must be a plain file name.
 USER = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.@+=-]{{0,{LONGEST_USER - 1}}}")
 
 
 @dataclass(frozen=True)
 class Stores:
-    """One store for all; or a folder with a store for each user, and a site's below them."""
+    """One store for all users; or a folder with a store for each, on top of a site's store."""
 
     store: str | None = None
     site: str | None = None
@@ -38,7 +38,7 @@ class Filters:
         self._open: OrderedDict[str | None, SpamFilter] = OrderedDict()
 
     def to_check(self, user: str | None) -> SpamFilter:
-        """The filter of a user; of those who have learned nothing, the site's."""
+        """Return the filter of a user, or the site's if the user has no store."""
         if self.stores.users is None:
             return self._filter(None)
         if user is None or not self._own(user).exists():
@@ -46,9 +46,9 @@ class Filters:
         return self._filter(user)
 
     def of_recipient(self, address: str | None) -> tuple[str | None, SpamFilter]:
-        """The user whom mail to an address is for, if he has a store, and the filter to ask.
+        """Return the user of an address, if he has a store, and the filter for his mail.
 
-        A store is named by the whole address, or by what is before the @.
+        A store is named after the whole address, or after the part before the @.
         """
         if self.stores.users is not None and address is not None:
             for user in (address, address.partition("@")[0]):
@@ -57,26 +57,26 @@ class Filters:
         return None, self._filter(None)
 
     def to_learn(self, user: str | None) -> SpamFilter:
-        """The filter of a user, made if need be."""
+        """Return the filter of a user; create his store if there is none."""
         if self.stores.users is None:
             return self._filter(None)
         if user is None:
-            raise Refusal(Code.EX_USAGE, "each user learns alone here: say User: NAME")
+            raise Refusal(Code.EX_USAGE, "each user has a store here: send User: NAME")
         if not self._own(user).exists() and self._number() >= self.stores.most_users:
-            most = f"there are {self.stores.most_users} stores, and no more may be made"
+            most = f"there are {self.stores.most_users} stores already, the most that are allowed"
             raise Refusal(Code.EX_UNAVAILABLE, most)
         return self._filter(user)
 
     def open(self) -> None:
-        """Open what all use, if that can be opened; who asks for it is told why it cannot.
+        """Open the common store; if that fails, each request for it reports why.
 
-        Whoever holds a store knows it from one that is put in its place, with its log beside it.
+        A process that has a store open notices if another file is put in its place.
         """
         with suppress(StoreError, OSError):
             self._filter(None)
 
     def close(self) -> None:
-        """Let go of all; they are opened again when they are asked for."""
+        """Close all filters; they are opened again when they are needed."""
         while self._open:
             self._open.popitem()[1].close()
 
@@ -84,7 +84,8 @@ class Filters:
         assert self.stores.users is not None
         if USER.fullmatch(user) is None:
             raise Refusal(
-                Code.EX_USAGE, "a User is of letters, digits and _.@+=-, 128 at most, none leading"
+                Code.EX_USAGE,
+                "a User has 1 to 128 letters, digits and _.@+=-, and begins with none of .@+=-",
             )
         return self.stores.users / f"{user}.sqlite"
 

@@ -1,4 +1,4 @@
-"""Where the server listens: a Unix socket, loopback, or what systemd hands over."""
+"""Open the sockets of a server: a Unix socket, TCP, or those that systemd passes on."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BACKLOG = 512
 
 
 def on_unix(path: Path, mode: int = 0o600, owner: str | None = None) -> socket.socket:
-    """A Unix socket; a file that a server has left behind is replaced if nobody listens there.
+    """Return a Unix socket that listens; replace the file of one on which nobody listens.
 
-    Its folder is locked meanwhile, so that of two servers that start at once one is refused.
+    The folder is locked meanwhile, so that one of two servers that start at once is refused.
     """
     try:
         folder = os.open(path.parent, os.O_RDONLY)
@@ -34,12 +34,12 @@ def on_unix(path: Path, mode: int = 0o600, owner: str | None = None) -> socket.s
 def bound(path: Path, mode: int, owner: str | None) -> socket.socket:
     if path.is_symlink() or path.exists():
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise ValueError(f"{path} is there and is no socket. Name another one, or remove it.")
+            raise ValueError(f"{path} exists and is not a socket. Remove it, or name another path.")
         if answers(path):
-            raise ValueError(f"Another server listens on {path}. End it, or name another socket.")
+            raise ValueError(f"Another server listens on {path}. End it, or name another path.")
         path.unlink()
     listening = socket.socket(socket.AF_UNIX)
-    before = os.umask(0o177)  # nobody gets in before the mode is set
+    before = os.umask(0o177)  # nobody can connect before the mode is set
     try:
         listening.bind(str(path))
         path.chmod(mode)
@@ -55,20 +55,20 @@ def bound(path: Path, mode: int, owner: str | None) -> socket.socket:
 
 
 def answers(path: Path) -> bool:
-    """Whether somebody listens on a Unix socket."""
+    """Return whether a process listens on a Unix socket."""
     with socket.socket(socket.AF_UNIX) as trial:
         trial.settimeout(5)
         try:
             trial.connect(str(path))
         except (ConnectionRefusedError, FileNotFoundError):
             return False
-        except OSError:  # one that is too busy or not for us is not stale
+        except OSError:  # too busy, or not allowed: a server is there
             return True
     return True
 
 
 def on_tcp(host: str, port: int, remote: bool = False) -> socket.socket:
-    """A TCP socket on loopback, or anywhere if that is said."""
+    """Return a TCP socket that listens on loopback, or on any address if `remote` is true."""
     try:
         family, kind, number, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -77,7 +77,7 @@ def on_tcp(host: str, port: int, remote: bool = False) -> socket.socket:
         raise ValueError(f"There is no address {host!r}: {error.strerror}.") from error
     if not remote and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
         raise ValueError(
-            f"{host} can be reached from other machines, and the protocol knows neither passwords "
+            f"{host} can be reached from other machines, and the protocol has neither passwords "
             "nor encryption. Listen on 127.0.0.1, or add --allow-remote behind a firewall."
         )
     listening = socket.socket(family, kind, number)
@@ -92,7 +92,7 @@ def on_tcp(host: str, port: int, remote: bool = False) -> socket.socket:
 
 
 def handed_over() -> list[socket.socket]:
-    """The sockets that systemd has opened for this process: sd_listen_fds(3)."""
+    """Return the sockets that systemd has opened for this process: sd_listen_fds(3)."""
     if os.environ.get("LISTEN_PID") != str(os.getpid()):
         return []
     number = int(os.environ.get("LISTEN_FDS", "0"))
@@ -102,7 +102,7 @@ def handed_over() -> list[socket.socket]:
 
 
 def name_of(listening: socket.socket) -> str:
-    """Where a socket listens, for people."""
+    """Return the path, or HOST:PORT, on which a socket listens."""
     address = listening.getsockname()
     if listening.family == socket.AF_UNIX:
         return str(address)
@@ -111,7 +111,7 @@ def name_of(listening: socket.socket) -> str:
 
 
 class Claim:
-    """The file of a Unix socket, removed at the end if it is still the same."""
+    """The file of a Unix socket, which `release` removes if it is still the same."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.made = path, path.stat()

@@ -1,4 +1,4 @@
-"""One line on stderr for each message, in words or in JSON; whoever reads it need not rotate it."""
+"""Log one line on stderr for each message, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BARE = re.compile(r"[!#-<>-~]+")  # what needs no quotes: neither blanks nor = n
 
 @dataclass(frozen=True)
 class Entry:
-    """What became of a message: for whom, the verdict or what was learned, and how long it took."""
+    """The user of a message, its verdict or the outcome of the lesson, and the time it took."""
 
     command: str
     identity: str
@@ -28,7 +28,7 @@ class Entry:
     seconds: float
 
     def line(self, as_json: bool) -> str:
-        """As a line; what strangers wrote cannot end it, nor look like another field."""
+        """Return the entry as a line; values from a message cannot end it or forge a field."""
         told: dict[str, object] = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "id": self.identity,
@@ -45,7 +45,7 @@ class Entry:
 
 
 def shown(value: object) -> str:
-    """A value without blanks, or in quotes.
+    """Format a value; put it in quotes if it contains blanks, quotes or =.
 
     >>> shown("<1@example.org>"), shown("two words"), shown(None)
     ('<1@example.org>', '"two words"', '-')
@@ -57,7 +57,7 @@ def shown(value: object) -> str:
 
 
 def identity_of(message: bytes) -> str:
-    """The Message-ID of a message as it can be shown; nothing if it has none."""
+    """Return the Message-ID of a message, shortened and in ASCII, or an empty string."""
     head = message[:HEAD]
     end = min((at for at in (head.find(b"\n\n"), head.find(b"\n\r\n")) if at >= 0), default=HEAD)
     found = MESSAGE_ID.search(head[:end])
@@ -65,11 +65,11 @@ def identity_of(message: bytes) -> str:
 
 
 def tell(text: str) -> None:
-    """A line on stderr, whole, whoever else writes there."""
+    """Write a line to stderr at once, so that lines of other processes do not mix with it."""
     os.write(sys.stderr.fileno(), f"genus mail[{os.getpid()}]: {text}\n".encode())
 
 
 def write(line: str) -> None:
-    """A line of the log; a reader who has gone, or a full disk, is no reason to stop."""
+    """Write a line of the log; ignore errors, such as a closed pipe or a full disk."""
     with suppress(OSError):
         os.write(sys.stderr.fileno(), line.encode("utf-8", "replace") + b"\n")

@@ -1,4 +1,4 @@
-"""What Prometheus asks: GET /metrics by HTTP, and the sums of all processes in answer."""
+"""Serve the counters of all processes to Prometheus, at /metrics over HTTP."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The protocol of SpamAssassin's spamd, up to version 1.5: requests from bytes, answers to bytes.
+"""Parse requests and encode answers in the protocol of SpamAssassin's spamd, up to version 1.5.
 
-After spamd/PROTOCOL of SpamAssassin, and what its spamc, its spamd and Exim make of that.
+The sources are spamd/PROTOCOL of SpamAssassin, and what spamc, spamd and Exim do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ COMMANDS = (
     *("CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "PROCESS", "HEADERS", "TELL"),
     *("PING", "SKIP"),
 )
-ALONE = ("PING", "SKIP")  # no more than this line is sent, or need be
+ALONE = ("PING", "SKIP")  # requests of one line
 FRAMING = ("content-length", "compress")
 PERSONAL = ("user", "secret")
 HEAD = 16_384  # bytes of all lines before the message
@@ -25,7 +25,7 @@ LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 class Code(IntEnum):
-    """What an answer begins with, of sysexits.h; EX_TIMEOUT is spamd's own."""
+    """The code that an answer begins with, as in sysexits.h; EX_TIMEOUT is spamd's own."""
 
     EX_OK = 0
     EX_USAGE = 64
@@ -48,14 +48,14 @@ class Refusal(Exception):
 
     @property
     def line(self) -> bytes:
-        """All that is answered. With an empty line after it, spamc would take it for success."""
+        """Return the whole answer: spamc would take one with an empty line for success."""
         reason = " ".join(self.reason.split())[:500]
         return f"SPAMD/1.0 {self.code:d} {self.code.name}: {reason}\r\n".encode("ascii", "replace")
 
 
 @dataclass(frozen=True)
 class Request:
-    """A command, the version in which it is said, headers by their names in lower case."""
+    """A command, the version of its protocol, headers by name in lower case, and a message."""
 
     command: str
     version: tuple[int, int]
@@ -67,17 +67,17 @@ class Request:
         return self.headers.get("user") or None
 
     def of_user(self, user: str | None) -> Request:
-        """The same request for a user who was found to be the one, and without the secret."""
+        """Return the request with a verified user in place of the named one, and no secret."""
         kept = {name: value for name, value in self.headers.items() if name not in PERSONAL}
         return replace(self, headers=kept | ({"user": user} if user else {}))
 
     @property
     def is_of_genus(self) -> bool:
-        """Whether the client is genus-client, which reads a header more and wants fewer marks."""
+        """Return whether the client is genus-client, which wants Verdict and no X-Spam- headers."""
         return self.headers.get("client") == "genus"
 
     def encoded(self) -> bytes:
-        """As it is sent, not compressed."""
+        """Return the bytes of the request, not compressed."""
         lines = [f"{self.command} SPAMC/{self.version[0]}.{self.version[1]}"]
         lines += [f"{name}: {value}" for name, value in self.headers.items() if name not in FRAMING]
         lines += [f"content-length: {len(self.message)}", "\r\n"]
@@ -85,7 +85,7 @@ class Request:
 
 
 class Reading:
-    """A request as it comes in, piece by piece; messages beyond `most` bytes are refused.
+    """Parses a request that arrives in pieces; refuses messages of more than `most` bytes.
 
     >>> reading = Reading(most=1000)
     >>> reading.feed(b"CHECK SPAMC/1.5\\r\\nContent-le")
@@ -103,7 +103,7 @@ class Reading:
         self._in_head = True
 
     def feed(self, data: bytes) -> Request | None:
-        """The request, as soon as it is whole."""
+        """Add a piece, and return the request if it is complete, else None."""
         self.begun = True
         self._held += data
         while self._in_head:
@@ -124,7 +124,7 @@ class Reading:
         return self._whole(length)
 
     def end(self) -> Request:
-        """The request, when the client has nothing more to say."""
+        """Return the request when the client has sent everything."""
         if self._in_head:
             raise Refusal(Code.EX_PROTOCOL, "the request ends before its message")
         return self._whole(self._length())
@@ -137,10 +137,10 @@ class Reading:
         if self._first is None:
             found = FIRST.fullmatch(line)
             if found is None:
-                raise Refusal(Code.EX_PROTOCOL, "a request begins with COMMAND SPAMC/1.5")
+                raise Refusal(Code.EX_PROTOCOL, "a request must begin with COMMAND SPAMC/1.5")
             command = found[1].decode("ascii")
             if command not in COMMANDS:
-                raise Refusal(Code.EX_USAGE, f"no command {command}")
+                raise Refusal(Code.EX_USAGE, f"there is no command {command}")
             self._first = command, (int(found[2]), int(found[3]))
             # Headers came with version 1.1.
             self._in_head = command not in ALONE and self._first[1] > (1, 0)
@@ -185,7 +185,7 @@ class Reading:
 
     def _inflated(self, message: bytes) -> bytes:
         if self._headers["compress"].lower() != "zlib":
-            raise Refusal(Code.EX_USAGE, "no compression but zlib")
+            raise Refusal(Code.EX_USAGE, "the only compression is zlib")
         stream = zlib.decompressobj()
         try:
             inflated = stream.decompress(message, self.most + 1)
@@ -193,7 +193,7 @@ class Reading:
             raise Refusal(Code.EX_DATAERR, f"zlib: {error}") from error
         self._bound(len(inflated))
         if not stream.eof:
-            raise Refusal(Code.EX_DATAERR, "zlib: the compressed message is not whole")
+            raise Refusal(Code.EX_DATAERR, "zlib: the compressed message is incomplete")
         return inflated
 
 
@@ -201,11 +201,10 @@ PONG = b"SPAMD/1.5 0 PONG\r\n"
 
 
 def answer(request: Request, spam: str, body: bytes = b"", verdict: str = "") -> bytes:
-    """An answer with a `Spam:` header, in the form that clients of the request's version read.
+    """Return an answer with a `Spam:` header, in the form of the request's version.
 
-    `verdict` is a header more for genus-client: spamc would take it for an error.
-
-    Before 1.3 they expect one header; Exim, which says 1.2, would not find the score otherwise.
+    `verdict` is an additional header for genus-client; spamc would take it for an error. Clients
+    before 1.3 expect one header: otherwise Exim, which sends 1.2, would not find the score.
     """
     length = f"Content-length: {len(body)}"
     headers = [length, spam]
@@ -221,5 +220,5 @@ def answer(request: Request, spam: str, body: bytes = b"", verdict: str = "") ->
 
 
 def with_headers(headers: list[str], body: bytes = b"") -> bytes:
-    """An answer of success."""
+    """Return an answer of success with these headers and this body."""
     return "\r\n".join(["SPAMD/1.1 0 EX_OK", *headers, "\r\n"]).encode("ascii") + body

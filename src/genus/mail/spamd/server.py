@@ -1,4 +1,4 @@
-"""The processes of the server: workers on the same sockets, and one that learns for all."""
+"""Run the processes of a server: workers on the same sockets, and one that learns for all."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from genus.mail.spamd.worker import GRACE, Conversation, Service, Talk, Worker
 from genus.mail.store import Totals
 
 QUICK = 1.0  # seconds; a process that ends sooner is not replaced at once
-LESSON = 600.0  # seconds that one who learns may wait for others who do
+LESSON = 600.0  # seconds that a lesson may wait for other lessons
 ALL = 1 << 16  # clients of the process that learns, which are other processes
 HANDLED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM}
 
 
 def prepare(stores: Stores) -> Totals:
-    """Open what will be needed, so that what is wrong with it is said at once; what it knows."""
+    """Open the store once, so that errors are reported at the start, and return its totals."""
     if stores.users is not None:
         stores.users.mkdir(mode=0o700, parents=True, exist_ok=True)
     filters = Filters(stores)
     known = filters.to_check(None).store.totals()
-    filters.close()  # a connection must not be carried into another process
+    filters.close()  # a connection must not be inherited by another process
     return known
 
 
@@ -46,10 +46,10 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP opens the stores again.
 
-    Each socket comes with the kind of conversation that is held there.
-    `close` is called when nobody new is to come, while workers finish with those who have come.
+    Each socket comes with the class that talks with its clients. `close` is called when no new
+    clients are accepted; workers then finish the requests in progress.
     """
-    # Signals are waited for, never handled: one that comes before, or in between, is not lost.
+    # Signals are blocked and waited for, not handled, so that none is lost.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
     ignored = signal.signal(signal.SIGCHLD, lambda number, frame: None)  # else BSD drops it
     folder = Path(tempfile.mkdtemp(prefix="genus-"))
@@ -72,7 +72,7 @@ def serve(
 
 @dataclass(frozen=True)
 class Child:
-    """Whether a process learns, which row of the sums is its own, and when it was started."""
+    """A process: whether it learns, its row of the counters, and when it was started."""
 
     learns: bool
     row: int
@@ -80,7 +80,7 @@ class Child:
 
 
 class Family:
-    """The processes that are at work."""
+    """The running processes of a server."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Family:
         self.children: dict[int, Child] = {}
 
     def keep(self, workers: int, close: Callable[[], None]) -> None:
-        """Keep so many workers and a teacher at work, until a signal says otherwise."""
+        """Keep so many workers and a teacher running until a signal ends them."""
         ending = False
         while self.children or not ending:
             if not ending:
@@ -106,11 +106,11 @@ class Family:
                 self.bury(ending)
             elif number == signal.SIGHUP:
                 self.kill(signal.SIGHUP)
-            elif ending:  # told twice, or too slow
+            elif ending:  # a second signal, or the time is up
                 self.kill(signal.SIGKILL)
             elif number != signal.SIGALRM:
                 ending = True
-                close()  # or clients would wait for an answer from nobody
+                close()  # otherwise clients would connect and never get an answer
                 for pid in self.of(learning=False):
                     os.kill(pid, signal.SIGTERM)
                 signal.alarm(int(GRACE) + 5)
@@ -139,7 +139,7 @@ class Family:
         code = 1
         try:
             watched, held = self.pipe
-            os.close(held)  # when no parent holds it, the worker ends
+            os.close(held)  # when the parent no longer holds it, the worker ends
             self.work(learning, watched)
             code = 0
         except BaseException as error:
@@ -148,7 +148,7 @@ class Family:
             os._exit(code)
 
     def work(self, learning: bool, watched: int) -> None:
-        """In a process of its own."""
+        """Run as a worker or as the teacher, in a forked process."""
         if not learning:
             self.teacher.close()
             path = self.folder / "teacher"
@@ -156,15 +156,15 @@ class Family:
             return
         for each, _ in self.listening:
             each.close()
-        # Only the workers reach its socket, and they have asked who may learn.
+        # Only workers reach its socket, and they have already checked who may learn.
         limits = replace(self.service.limits, seconds=LESSON, clients=ALL)
         patient = replace(self.service, limits=limits)
         Worker([(self.teacher, Conversation)], patient, watched).run()
-        if os.getppid() != self.parent:  # who would have done it
+        if os.getppid() != self.parent:  # otherwise the parent removes it
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def bury(self, ending: bool) -> None:
-        """Take note of processes that have ended."""
+        """Remove processes that have ended, and report them."""
         for pid in list(self.children):
             done, status = os.waitpid(pid, os.WNOHANG)
             if not done:
@@ -173,12 +173,12 @@ class Family:
             if ending:
                 continue
             code = os.waitstatus_to_exitcode(status)
-            tell(f"process {pid} ended with {code}; another follows")
+            tell(f"process {pid} ended with {code}; starting another")
             if lived < QUICK:
                 time.sleep(QUICK)
 
     def kill(self, how: signal.Signals) -> None:
-        """Send a signal to all; after SIGKILL, none is left."""
+        """Send a signal to all processes; after SIGKILL, wait until they have ended."""
         for pid in list(self.children):
             os.kill(pid, how)
             if how == signal.SIGKILL:

@@ -1,7 +1,7 @@
-"""Numbers that all processes of a server share: how much was asked, by whom, and how it went.
+"""Count requests, verdicts and times in memory that all processes of a server share.
 
-They are in memory that is made before the processes are, so that they count together. Each adds
-to a row of its own, so that none has to wait for another.
+The memory is allocated before the processes are forked. Each process adds to a row of its own, so
+none has to wait for another.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bisect import bisect_left
 import numpy as np
 from numpy.typing import NDArray
 
-SLOTS = 4096  # peers that are counted apart in one minute
+SLOTS = 4096  # peers that are counted separately in one minute
 PROBES = 8
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 VERDICTS = ("ham", "unsure", "spam")
@@ -37,20 +37,20 @@ HELP = {
 
 
 def anonymous(*shape: int) -> NDArray[np.float64]:
-    """Zeros that processes share which are forked from this one."""
+    """Return an array of zeros that this process shares with those forked from it."""
     held = mmap.mmap(-1, 8 * int(np.prod(shape)))
     return np.frombuffer(held, np.float64).reshape(shape)
 
 
 class Rates:
-    """How many requests each peer has made in this minute."""
+    """The number of requests of each peer in the present minute."""
 
     def __init__(self, most: int | None) -> None:
         self.most = most
         self._slots = anonymous(SLOTS, 3)  # peer, minute, requests
 
     def allows(self, peer: str) -> bool:
-        """Count a request of a peer; False if it has made too many."""
+        """Count a request of a peer, and return whether it is within the limit."""
         if self.most is None:
             return True
         key, minute = float(zlib.crc32(peer.encode()) + 1), float(time.monotonic() // 60)
@@ -60,12 +60,12 @@ class Rates:
                 slot[:] = key, minute, 0
             if slot[0] == key:
                 break
-        slot[2] += 1  # where all are taken, peers share the last
+        slot[2] += 1  # if all slots are taken, peers share the last one
         return bool(slot[2] <= self.most)
 
 
 class Tallies:
-    """Sums of what happened, by process; `row` is that of this one."""
+    """Counters of events, one row for each process; `row` is that of this process."""
 
     def __init__(self, processes: int) -> None:
         self._sums = anonymous(processes, len(COLUMNS))
@@ -81,7 +81,7 @@ class Tallies:
         self.add("seconds", "sum", seconds)
 
     def text(self) -> str:
-        """All sums in the format of Prometheus."""
+        """Return the sums over all processes in the format of Prometheus."""
         sums = dict(zip(COLUMNS, self._sums.sum(axis=0).tolist(), strict=True))
         lines = []
         for kind, (sort, label, told) in HELP.items():

@@ -1,8 +1,8 @@
-"""One process that talks with many clients at once, and answers one at a time.
+"""A process that talks with many clients at once, and answers them one at a time.
 
-What is to be learned is passed on to another process of the same kind: learning may take seconds,
-and wait for others who write to the store, and nobody who checks is to wait for that. A thread
-would not do: it and SQLite, row by row, would take turns with Python's lock.
+Lessons are passed on to another process of the same kind, the teacher. Learning may take seconds,
+and may wait for other writers of the store; clients that check mail must not wait for that. A
+thread would not help: with SQLite it would compete for Python's lock at every row.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from genus.mail.spamd.protocol import Code, Reading, Refusal, Request
 from genus.mail.spamd.shared import LESSONS, Rates, Tallies
 from genus.mail.store import StoreError
 
-GRACE = 10.0  # seconds in which requests that have begun are finished at the end
-PATIENCE = 1.0  # seconds for those who have said nothing by then, or hold a place that others need
-LINGER = 5.0  # seconds in which a client that has its answer may hang up
+GRACE = 10.0  # seconds that requests in progress have when the server ends
+PATIENCE = 1.0  # seconds that idle clients have then, or if another client needs the place
+LINGER = 5.0  # seconds that a client has to close the connection after its answer
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes of a message, clients of one process, seconds for a request and for its answer."""
+    """The most bytes of a message, clients of a process, and seconds for a request or an answer."""
 
     size: int = 10_000_000
     clients: int = 100
@@ -42,7 +42,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Service:
-    """What all processes of a server have in common."""
+    """What all processes of a server share."""
 
     stores: Stores
     limits: Limits = field(default_factory=Limits)
@@ -53,7 +53,7 @@ class Service:
 
 
 def reply(request: Request, filters: Filters, service: Service | None = None) -> bytes:
-    """The answer to a request, whatever happens; it is counted and logged."""
+    """Return the answer to a request, also after an error; count and log it."""
     begun = perf_counter()
     try:
         done = answered(request, filters)
@@ -68,7 +68,7 @@ def reply(request: Request, filters: Filters, service: Service | None = None) ->
 
 
 def failure(error: Exception, doing: str) -> Refusal:
-    """What a client is told of an error; stderr is told, too."""
+    """Report an error on stderr, and return the refusal for the client."""
     what = " ".join(str(error).split())
     if isinstance(error, StoreError | OSError):
         tell(f"{doing}: {what}")
@@ -77,7 +77,7 @@ def failure(error: Exception, doing: str) -> Refusal:
     at = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(at.filename)}:{at.lineno}"
     tell(f"{doing}: this is a bug in genus: {type(error).__name__}: {what} ({where})")
-    return Refusal(Code.EX_SOFTWARE, "this is a bug in genus; its log says more")
+    return Refusal(Code.EX_SOFTWARE, "this is a bug in genus; see the log of the server")
 
 
 def note(service: Service, request: Request, done: Answer, seconds: float) -> None:
@@ -97,7 +97,7 @@ def note(service: Service, request: Request, done: Answer, seconds: float) -> No
 
 
 async def taught(teacher: Path, request: Request) -> bytes:
-    """What the process that learns answers to a request."""
+    """Pass a request to the teacher, and return its answer."""
     answer = b""
     try:
         reader, writer = await asyncio.open_unix_connection(teacher)
@@ -108,14 +108,14 @@ async def taught(teacher: Path, request: Request) -> bytes:
         finally:
             writer.close()
     except OSError:
-        pass  # it has ended, and another one takes its place
-    return answer or Refusal(Code.EX_TEMPFAIL, "learning was interrupted; say it again").line
+        pass  # it has ended, and another one is started
+    return answer or Refusal(Code.EX_TEMPFAIL, "learning was interrupted; try again").line
 
 
 class Worker:
-    """A loop over clients, each spoken with by a conversation of the kind that its socket is for.
+    """Serves the clients of some sockets, each by a conversation of the socket's class.
 
-    What is to be learned goes to the teacher, if this is not the one.
+    A worker with a `teacher` passes lessons on to it; the teacher has none.
     """
 
     def __init__(
@@ -131,16 +131,16 @@ class Worker:
         self.loop = asyncio.new_event_loop()
         self.loop.set_exception_handler(lambda _, told: tell(f"{told.get('exception', told)!r}"))
         self.conversations: set[Talk] = set()
-        self.tasks: set[asyncio.Task[None]] = set()  # loops forget those that nobody holds
+        self.tasks: set[asyncio.Task[None]] = set()  # a loop keeps no reference to its tasks
         self.clients = self.learning = 0
         self.accepting = self.ending = False
         self.alive = alive
 
     def run(self) -> None:
-        """Serve until SIGTERM, or until nobody holds the other end of the pipe `alive`."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+        """Serve until SIGTERM, or until the other end of the pipe `alive` is closed."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
         self.loop.add_signal_handler(signal.SIGTERM, self.end)
-        self.loop.add_signal_handler(signal.SIGHUP, self.filters.close)  # they open again
+        self.loop.add_signal_handler(signal.SIGHUP, self.filters.close)  # reopened when needed
         self.loop.add_reader(self.alive, self.end)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         self.filters.open()
@@ -149,7 +149,7 @@ class Worker:
         self.filters.close()
 
     def end(self) -> None:
-        """Take no more clients than have come, finish with those, and stop."""
+        """Accept the clients that have already connected, finish their requests, and stop."""
         if self.ending:
             return
         self.ending = True
@@ -169,7 +169,7 @@ class Worker:
             each.transport.abort()
 
     def accept_more(self) -> None:
-        """Wait for clients, if there is room or somebody who has to make room."""
+        """Wait for clients if there is room, or if a slow client can be dropped."""
         is_full = self.clients >= self.limits.clients
         room = not self.ending and (not is_full or self.slowest() is not None)
         if is_full and not room and not self.ending:
@@ -183,10 +183,10 @@ class Worker:
                     self.loop.remove_reader(each)
 
     def slowest(self) -> Talk | None:
-        """The client that makes room for another: one that has kept a place for a second.
+        """Return the client to drop if another needs its place, or None.
 
-        Of the peer that has most of those, the one that came first. So who opens many connections
-        and says little only stands in his own way.
+        It is the oldest slow client of the peer that has the most slow clients. So a peer that
+        opens many idle connections only harms itself.
         """
         now = monotonic()
         slow = [each for each in self.conversations if each.keeps_waiting(now)]
@@ -194,7 +194,7 @@ class Worker:
         return max(slow, key=lambda each: (held[each.peer.key], -each.since), default=None)
 
     def accept(self, listening: socket.socket, kind: type[Talk]) -> bool:
-        """Take one client, if there is one: others are for other processes that are idle."""
+        """Accept one client, and return whether there was one; leave others to idle processes."""
         if self.clients >= self.limits.clients and not self.ending and self.slowest() is None:
             self.accept_more()
             return False
@@ -202,8 +202,8 @@ class Worker:
             client, _ = listening.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return False
-        except OSError as error:  # no more files, for one
-            tell(f"cannot take a client: {error}")
+        except OSError as error:  # too many open files, for example
+            tell(f"cannot accept a client: {error}")
             self.rest()
             return False
         client.setblocking(False)
@@ -219,7 +219,7 @@ class Worker:
         return True
 
     def rest(self) -> None:
-        """Take no clients for a second."""
+        """Accept no clients for a second."""
         if not self.ending and self.accepting:
             self.accepting = False
             for each, _ in self.listening:
@@ -235,7 +235,7 @@ class Worker:
             self.left()
 
     def left(self) -> None:
-        """A client has gone."""
+        """Note that a client has gone."""
         self.clients -= 1
         self.stop_if_done()
         self.accept_more()
@@ -246,30 +246,30 @@ class Worker:
 
 
 class Talk(asyncio.Protocol):
-    """A client that holds a place, until it hangs up or is late."""
+    """A connection to a client, which lasts until the client closes it or is too slow."""
 
     transport: asyncio.Transport
 
     def __init__(self, worker: Worker, peer: Peer) -> None:
         self.worker, self.peer = worker, peer
         self.timer: asyncio.TimerHandle | None = None
-        self.since = monotonic()  # when it came, or got its answer
+        self.since = monotonic()  # when it connected, or got its answer
 
     @property
     def begun(self) -> bool:
-        """Whether it has said anything that is not answered."""
+        """Return whether the client has begun a request."""
         raise NotImplementedError
 
     def keeps_waiting(self, now: float) -> bool:
-        """Whether nothing but the client is waited for, and has been for a second."""
+        """Return whether the worker has waited for this client alone, for a second or more."""
         raise NotImplementedError
 
     def too_slow(self) -> None:
-        """End it, because it is late."""
+        """Close the connection because the client is too slow."""
         self.transport.abort()
 
     def make_room(self) -> None:
-        """End it now, because others need its place."""
+        """Close the connection because another client needs its place."""
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -284,7 +284,7 @@ class Talk(asyncio.Protocol):
         self.worker.left()
 
     def expect(self, late: Callable[[], None] | None, seconds: float = 0.0) -> None:
-        """Do something unless something else happens within some seconds."""
+        """Call `late` after some seconds, unless `expect` is called again before."""
         if self.timer is not None:
             self.timer.cancel()
         self.timer = None if late is None else self.worker.loop.call_later(seconds, late)
@@ -297,7 +297,7 @@ class Conversation(Talk):
         super().__init__(worker, peer)
         self.reading: Reading | None = Reading(worker.limits.size)
         self.heard_all = self.said_all = False
-        self.task: asyncio.Task[None] | None = None  # loops forget tasks that nobody holds
+        self.task: asyncio.Task[None] | None = None  # a loop keeps no reference to its tasks
 
     @property
     def begun(self) -> bool:
@@ -315,7 +315,7 @@ class Conversation(Talk):
 
     def data_received(self, data: bytes) -> None:
         if self.reading is None:
-            return  # whatever comes after a request
+            return  # ignore what follows a request
         try:
             request = self.reading.feed(data)
         except Refusal as refusal:
@@ -340,13 +340,13 @@ class Conversation(Talk):
 
     def too_slow(self) -> None:
         seconds = f"{self.worker.limits.seconds:g}"
-        self.refuse(Refusal(Code.EX_TIMEOUT, f"the request is not whole after {seconds} s"))
+        self.refuse(Refusal(Code.EX_TIMEOUT, f"the request is incomplete after {seconds} s"))
 
     def make_room(self) -> None:
         if not self.said_all:
-            self.transport.write(Refusal(Code.EX_TEMPFAIL, "too many clients; say it again").line)
+            self.transport.write(Refusal(Code.EX_TEMPFAIL, "too many clients; try again").line)
             self.said_all, self.reading = True, None
-        self.transport.close()  # what is written goes out
+        self.transport.close()  # after sending what is written
 
     def answer(self, request: Request) -> None:
         self.reading = None
@@ -356,13 +356,13 @@ class Conversation(Talk):
             user = service.access.user(self.peer, request)
             trusted = service.access.trusts(self.peer, request)
             if not trusted and not service.rates.allows(self.peer.key):
-                most = f"more than {service.rates.most} requests a minute; wait"
+                most = f"more than {service.rates.most} requests a minute; try again later"
                 raise Refusal(Code.EX_TEMPFAIL, most)
             if request.command != "TELL" or self.worker.teacher is None:
                 self.say(reply(request.of_user(user), self.worker.filters, service))
                 return
             if self.worker.learning >= max(self.worker.limits.clients // 2, 1):
-                raise Refusal(Code.EX_TEMPFAIL, "too many are learning; say it again")
+                raise Refusal(Code.EX_TEMPFAIL, "too many lessons are waiting; try again")
         except Refusal as refusal:
             self.refuse(refusal)
             return
@@ -381,7 +381,7 @@ class Conversation(Talk):
         self.say(refusal.line)
 
     def say(self, text: bytes) -> None:
-        """Answer and hang up; a client that is still talking is heard out, or it may miss it."""
+        """Send an answer and close; first read what the client still sends, or it may miss it."""
         self.reading = None
         self.said_all, self.since = True, monotonic()
         if self.transport.is_closing():

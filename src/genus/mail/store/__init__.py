@@ -1,4 +1,4 @@
-"""Where what was learned is kept: SQLite for one machine, PostgreSQL for many."""
+"""Store lessons and counts: in SQLite for one machine, in PostgreSQL for many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several stores as one to read from: a site's and a user's own. Counts add."""
+"""Read several stores as one, such as a user's own and a site's: their counts are added."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from genus.mail.store.protocol import Change, Store, Totals
 
 
 class Layers:
-    """What is learned goes to the first store; what is known is the sum of all."""
+    """A store that is the sum of several; only the first is written to."""
 
     def __init__(self, own: Store, others: Sequence[Store]) -> None:
         self.own, self.layers = own, (own, *others)
@@ -32,7 +32,7 @@ class Layers:
         return sum((each.totals() for each in self.layers), Totals())
 
     def distinct(self) -> int:
-        """At least so many tokens are known."""
+        """Return a lower bound of the number of known tokens."""
         return max(each.distinct() for each in self.layers)
 
     def every(self) -> Iterator[tuple[Tokens, Counts]]:
@@ -42,7 +42,7 @@ class Layers:
         return self.own.faults()
 
     def newest(self, most: int, spam: bool) -> list[Lesson]:
-        """The own ones first, then those of others as far as there is room."""
+        """Return lessons of the own store first, then of the others, up to `most`."""
         found = self.own.newest(most, spam)
         for each in self.layers[1:]:
             found += each.newest(max(most - len(found), 0), spam)

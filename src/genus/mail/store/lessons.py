@@ -1,4 +1,4 @@
-"""A lesson: what is kept of a message that was learned. None of its text, only hashes."""
+"""A lesson is what is kept of a learned message: hashes, and none of its text."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from genus._kernel import sum_lessons
 
 SUMMED = 500_000  # tokens that are summed up at once, about
-UNIT = 256  # the weight of a message; halves of it, down to 1, are whole numbers
+UNIT = 256  # the weight of a message, which can be halved eight times to whole numbers
 
-IMPORTED = b"imported"  # how digests begin that are none of a message
+IMPORTED = b"imported"  # the digests of imported counts begin with this
 
-COLUMNS = "digest, spam, day, tokens, weight, halvings"  # in which databases keep one
+COLUMNS = "digest, spam, day, tokens, weight, halvings"  # of a lesson in a database
 
 Tokens = NDArray[np.uint32]
 Counts = NDArray[np.int64]
@@ -23,22 +23,22 @@ Row = tuple[bytes, bool, int, bytes, int, int]
 
 
 class NoLesson(ValueError):
-    """A row that should be a lesson and is damaged."""
+    """A row that should be a lesson, but is damaged."""
 
 
 def whole(value: object) -> int:
     """Return a number of a lesson; refuse any other value."""
     if not isinstance(value, int) or not 0 <= value < 1 << 62:
-        raise NoLesson(f"{value!r} is no number of messages, or of days")
+        raise NoLesson(f"{value!r} is not a number of messages or days")
     return value
 
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """A message by the hash of its content, its class, and the hashes of its tokens, ascending.
+    """The hash of a message's content, its class, and the hashes of its tokens, ascending.
 
-    `day` is when it was learned, in days since 1970; `weight` is what it counted for then, of
-    UNIT, and `halvings` how often that was halved since.
+    `day` is when it was learned, in days since 1970; `weight` is its weight then, in UNIT, and
+    `halvings` is how often that was halved since.
     """
 
     digest: bytes
@@ -68,9 +68,9 @@ class Lesson:
     def of_row(cls, row: Row) -> Lesson:
         digest, spam, day, tokens, weight, halvings = row
         if not isinstance(tokens, bytes | bytearray | memoryview) or len(tokens) % 4:
-            raise NoLesson("a lesson is not of whole tokens")
+            raise NoLesson("the tokens of a lesson are incomplete")
         if not isinstance(digest, bytes | bytearray | memoryview):
-            raise NoLesson("a lesson is of no message")
+            raise NoLesson("a lesson has no digest")
         held = np.frombuffer(bytes(tokens), "<u4").astype(np.uint32)
         if (held[1:] <= held[:-1]).any():
             raise NoLesson("the tokens of a lesson are not in order")

@@ -1,4 +1,4 @@
-"""The store that a name means."""
+"""Open a store by its name."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ FILE = "mail.sqlite"
 
 
 def default_place() -> Path:
-    """$GENUS_HOME/mail.sqlite, or the same in the user's data folder."""
+    """Return the path of mail.sqlite in $GENUS_HOME, or in the user's data folder."""
     home = os.environ.get("GENUS_HOME")
     return (expanded(home) if home else data_folder()) / FILE
 
 
 def data_folder() -> Path:
-    """Where programs keep a user's data: by XDG, or by what macOS and Windows do."""
+    """Return the folder for a user's data: by XDG, or as usual on macOS and Windows."""
     if sys.platform == "darwin":
         return expanded("~/Library/Application Support/genus")
     if sys.platform == "win32":
@@ -31,29 +31,29 @@ def data_folder() -> Path:
 
 
 def expanded(path: str | Path) -> Path:
-    """A path with ~ for a user's home, which programs that deliver mail may not have."""
+    """Expand ~ in a path; raise an error if there is no home, as for some delivery programs."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
         raise StoreError(
-            f"There is no home folder for {str(path)!r}: this user has none, and HOME is not set. "
-            "Name the store: --store FILE, or set GENUS_HOME to a folder."
+            f"Cannot expand {str(path)!r}: this user has no home folder, and HOME is not set. "
+            "Name the store with --store FILE, or set GENUS_HOME to a folder."
         ) from None
 
 
 def open_store(
     name: str | Path | None = None, site: str | Path | None = None, create: bool = True
 ) -> Store:
-    """A file of SQLite, or postgresql://…; with a site's store below it if one is named.
+    """Open a store: a file of SQLite, or postgresql://…; with a site's store below if named.
 
-    Add owner=NAME to the parameters of a PostgreSQL address to tell users apart.
+    The parameter owner=NAME in a PostgreSQL address gives each user a store of his own.
     """
     try:
         own = open_one(default_place() if name is None else name, create)
     except NoStore:
         if site is None:
             raise
-        return open_one(site, create=False)  # what the site knows is enough to check mail by
+        return open_one(site, create=False)  # the site's store is enough to check mail
     if site is None:
         return own
     try:

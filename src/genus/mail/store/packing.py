@@ -1,16 +1,16 @@
-"""Tokens and counts in few bytes: packs of lessons, and buckets of counts.
+"""Store tokens and counts in few bytes: packs of lessons, and buckets of counts.
 
-A pack holds the tokens of some lessons. Messages share most of their words, so it lists each token
-once, those that many lessons have first; a lesson is then a list of places in that, most of which
-are near to the one before. Only distances are written, and all of it is compressed (zlib, whose
-checksum finds flipped bits). 256 lessons together take less than half of what they take one by one.
+A pack holds the tokens of some lessons. Messages share most of their words, so a pack lists each
+token once, the most frequent first. A lesson is then a list of places in this list, most of them
+close together. Only the distances are written, and the pack is compressed (zlib, whose checksum
+detects flipped bits). 256 lessons in a pack take less than half the space of 256 single ones.
 
 In bytes, before compression: the number of lessons, of tokens, and of far steps; the number of
 tokens of each lesson; the distances between tokens, all first bytes, then all second ones …; a byte
 for each step, 255 if it is far; the far steps. Numbers have four bytes, the lowest first.
 
-A bucket holds the counts of all tokens with the same first 16 bits. Most were seen in a few
-messages of one class: ham and spam are then half a byte each.
+A bucket holds the counts of all tokens with the same first 16 bits. Most tokens are in a few
+messages of one class: the counts of ham and spam then take half a byte each.
 
 In bytes: a checksum in two (of CRC-32, begun with the bucket's number); the number of tokens in
 three; the two low bytes of each token; a byte for each token, ham above spam in messages, or 255 if
@@ -43,7 +43,7 @@ def packed(lessons: Sequence[Tokens]) -> bytes:
     """
     sizes = np.array([len(each) for each in lessons], np.uint32)
     every = np.concatenate([np.zeros(0, np.uint32), *lessons])
-    # Bytes here repeat only in runs: to look for more would take six times as long.
+    # The bytes repeat only in runs; searching for other matches would take six times as long.
     stream = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_RLE)
     return stream.compress(pack_lessons(every, sizes)) + stream.flush()
 
@@ -54,7 +54,7 @@ def unpacked(pack: bytes) -> list[Tokens]:
         stream = zlib.decompressobj()
         raw = stream.decompress(pack, MOST_BYTES)
         if not stream.eof:
-            raise NoLesson("a pack of lessons is not whole")
+            raise NoLesson("a pack of lessons is incomplete")
         every, sizes = unpack_lessons(raw)
     except (zlib.error, ValueError, TypeError) as error:
         if isinstance(error, NoLesson):

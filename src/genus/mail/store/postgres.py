@@ -1,4 +1,4 @@
-"""A store in PostgreSQL, for a site with many machines; owners share tables, not counts."""
+"""A store in PostgreSQL, for a site with many machines; owners share tables but not counts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FIND = f"SELECT {COLUMNS} FROM genus_mail.lessons WHERE owner = %s AND digest = 
 
 
 def client() -> Any:
-    """The client library, which is an extra."""
+    """Import psycopg, or raise an error that says how to install it."""
     try:
         import psycopg
     except ImportError:
@@ -53,7 +53,7 @@ def client() -> Any:
 
 
 class PostgresStore:
-    """A store in a database that a URL names; owner=NAME among its parameters tells users apart."""
+    """A store in the database of a URL; its parameter owner=NAME says whose store it is."""
 
     def __init__(self, url: str, create: bool = True) -> None:
         self._psycopg = client()
@@ -81,8 +81,8 @@ class PostgresStore:
                 (version,) = run("SELECT max(version) FROM genus_mail.versions").fetchone()
                 if version != VERSION:
                     raise StoreError(
-                        f"{self.name} has stores of version {version}, and this genus knows "
-                        f"{VERSION}. Use the genus that wrote them."
+                        f"{self.name} has stores of version {version}, but this genus reads "
+                        f"version {VERSION}. Use the genus that wrote them."
                     )
                 query = "SELECT owner FROM genus_mail.owners WHERE name = %s"
                 found = run(query, (self.owner,)).fetchone()
@@ -177,9 +177,9 @@ class PostgresStore:
                 yield PostgresChange(self._connection, self._number)
 
     def recount(self) -> tuple[int, int]:
-        """Make counts and totals the sums of lessons again; how many were saved, and are lost.
+        """Recompute counts and totals from the lessons; return how many were saved and lost.
 
-        A lesson that cannot be read is removed. All of it happens, or nothing.
+        Lessons that cannot be read are removed. This is one transaction.
         """
         saved = lost = 0
         with self.change() as change:
@@ -248,8 +248,8 @@ class PostgresStore:
             yield
         except NoLesson as error:
             raise StoreError(
-                f"The store {self.name} is damaged: {error}. Mend it (genus mail repair), restore "
-                "it from a copy, or learn anew as another owner."
+                f"The store {self.name} is damaged: {error}. Repair it (genus mail repair), "
+                "restore it from a copy, or learn the mail again as another owner."
             ) from error
         except self._psycopg.Error as error:
             told = " ".join(str(error).split())
@@ -336,7 +336,7 @@ class PostgresChange:
 
 
 def owner_of(url: str) -> tuple[str, str]:
-    """A URL less the owner that its parameters name, and the owner.
+    """Return a URL without its parameter `owner`, and the owner.
 
     >>> owner_of("postgresql://mail.example/mail?owner=anna%20b&sslmode=require")
     ('postgresql://mail.example/mail?sslmode=require', 'anna b')
@@ -349,7 +349,7 @@ def owner_of(url: str) -> tuple[str, str]:
 
 
 def place_of(url: str) -> str:
-    """Where a URL leads, as the client understands it: never a password."""
+    """Return the database of a URL for messages, without the password."""
     psycopg = client()
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
@@ -358,8 +358,8 @@ def place_of(url: str) -> str:
     host, port, database = (str(parts.get(part, "")) for part in ("host", "port", "dbname"))
     if "@" in host + database or not all(each.isdecimal() for each in port.split(",") if each):
         raise StoreError(
-            "The address of the store cannot be read. Write it as "
-            "postgresql://USER@HOST:PORT/DATABASE?owner=NAME, with %-codes for what is special in "
-            "it, or keep the password in ~/.pgpass."
+            "Cannot parse the address of the store. Write it as "
+            "postgresql://USER@HOST:PORT/DATABASE?owner=NAME, with special characters as %-codes, "
+            "or keep the password in ~/.pgpass."
         )
     return f"postgresql://{host}{':' if port else ''}{port}/{database}"

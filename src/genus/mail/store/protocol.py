@@ -1,4 +1,4 @@
-"""What a store must do; everything else is derived from it."""
+"""The protocol of a store; everything else is derived from it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from genus.mail.store.lessons import UNIT, Counts, Lesson, Tokens
 
 
 class StoreError(ValueError):
-    """Something is wrong with a store; says what, where, and what to do."""
+    """An error of a store, which says what, where, and what to do."""
 
 
 class NoStore(StoreError):
-    """There is none where one was looked for."""
+    """There is no store at the given place."""
 
 
 @dataclass(frozen=True)
 class Totals:
-    """How many messages of either class were learned, and what they weigh, of UNIT."""
+    """The number of learned messages of each class, and their total weight in UNIT."""
 
     ham: int = 0
     spam: int = 0
@@ -37,39 +37,39 @@ class Totals:
 
     @property
     def weights(self) -> tuple[float, float]:
-        """What ham and spam weigh, in messages."""
+        """Return the total weights of ham and spam, in messages."""
         return self.ham_weight / UNIT, self.spam_weight / UNIT
 
 
 class Change(Protocol):
-    """A transaction: all of it happens, or nothing. No other one runs at the same time."""
+    """A transaction: it happens completely or not at all, and no other runs at the same time."""
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
-        """The lessons that are known among some digests."""
+        """Return the known lessons among these digests, by digest."""
         ...
 
     def write(self, lessons: Sequence[Lesson]) -> None:
-        """Keep lessons that are not known."""
+        """Add lessons that are not known yet."""
         ...
 
     def drop(self, lessons: Sequence[Lesson]) -> None:
-        """Drop lessons that are known."""
+        """Remove known lessons."""
         ...
 
     def fade(self, lessons: Sequence[Lesson], halvings: int) -> None:
-        """Note how often what known lessons count for is halved; counts are shifted apart."""
+        """Set how often the weight of known lessons is halved; this does not change counts."""
         ...
 
     def shift(self, tokens: Tokens, by: Counts) -> None:
-        """Add to the counts of tokens, (n, 2); those that come to nothing go."""
+        """Add to the counts of tokens, (n, 2); remove tokens whose counts become 0."""
         ...
 
     def put(self, key: str, value: str | None) -> None:
-        """Keep a note under a name; None removes it."""
+        """Write a note under a name; None removes it."""
         ...
 
     def get(self, key: str) -> str | None:
-        """The note under a name."""
+        """Return the note under a name, or None."""
         ...
 
 
@@ -78,62 +78,62 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """Where it is, for people."""
+        """Return where the store is, for messages."""
         ...
 
     @property
     def layers(self) -> Sequence[Store]:
-        """The stores that it is the sum of; the first is the one that is written to."""
+        """Return the stores that it is the sum of; the first is the one that is written to."""
         ...
 
     def counts(self, tokens: Tokens) -> Counts:
-        """How much ham and spam holds each token, in UNITs of a message, (n, 2)."""
+        """Return the weight of ham and of spam that contains each token, in UNIT, (n, 2)."""
         ...
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
-        """The lessons that are known among some digests, as of now."""
+        """Return the lessons among these digests that are known now, by digest."""
         ...
 
     def totals(self) -> Totals:
-        """How much was learned."""
+        """Return the numbers and weights of learned messages."""
         ...
 
     def distinct(self) -> int:
-        """How many tokens are known."""
+        """Return the number of known tokens."""
         ...
 
     def every(self) -> Iterator[tuple[Tokens, Counts]]:
-        """All tokens with their counts, ascending, some at a time."""
+        """Yield all tokens with their counts, ascending, in parts."""
         ...
 
     def faults(self) -> list[str]:
-        """What the database itself finds wrong with the store."""
+        """Return the faults that the database itself finds."""
         ...
 
     def newest(self, most: int, spam: bool) -> list[Lesson]:
-        """The lessons of a class that were learned last, the last first."""
+        """Return the newest lessons of a class, the newest first."""
         ...
 
     def oldest(self, before: int) -> Iterator[Lesson]:
-        """Lessons learned before a day, the first first."""
+        """Yield the lessons learned before a day, the oldest first."""
         ...
 
     def notes(self, prefix: str) -> dict[str, str]:
-        """The notes whose names begin so."""
+        """Return the notes whose names begin with a prefix."""
         ...
 
     def change(self) -> AbstractContextManager[Change]:
-        """A transaction; an exception within undoes it."""
+        """Return a transaction, which an exception within undoes."""
         ...
 
     def size(self) -> int:
-        """How many bytes it takes."""
+        """Return the size in bytes."""
         ...
 
     def tidy(self) -> None:
-        """Give back room, and leave no trace of what was dropped."""
+        """Free unused space, and leave no trace of removed lessons."""
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the store."""
         ...

@@ -1,7 +1,7 @@
-"""A store in one file of SQLite: embedded, transactional, for many processes of one machine.
+"""A store in one SQLite file, for many processes of one machine.
 
-What is deleted is overwritten (`secure_delete`), but a page whose rows moved to another may still
-have hashes in its gap: to `tidy` writes the file anew, and then what was forgotten is gone from it.
+Deleted rows are overwritten (`secure_delete`), but a page may keep hashes in the gap of rows that
+were moved to another page. `tidy` rewrites the file, which removes all that was forgotten.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ LAST = "\U0010ffff"  # after every character of a name
 
 
 class SQLiteStore:
-    """A store in a file, which is made if there is none and `create` is true.
+    """A store in a file, which is created if it does not exist and `create` is true.
 
-    If another file is put in its place, that one is opened at the next use.
+    If another file is put in its place, that file is opened at the next use.
     """
 
     def __init__(self, path: str | Path, create: bool = True) -> None:
@@ -72,7 +72,7 @@ class SQLiteStore:
         return self._opened
 
     def _is_another(self) -> bool:
-        """Whether what is at the path now is not what was opened, or was frozen and is not."""
+        """Return whether the file at the path was replaced, or was read-only and has changed."""
         if self._frozen is not None and self._frozen != frozen(self.path):
             return True
         return identity(self.path) != self._file
@@ -101,7 +101,7 @@ class SQLiteStore:
         return sum(len(tokens) for tokens, _ in self.every())
 
     def every(self) -> Iterator[tuple[Tokens, Counts]]:
-        """All tokens with their counts, ascending, some at a time."""
+        """Yield all tokens with their counts, ascending, in parts."""
         last = -1
         while True:
             with self._reading():
@@ -198,11 +198,11 @@ class SQLiteStore:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """The same, and what is read is of the kind that is written."""
+        """Do the same as `_sentences`, and report values of a wrong type as damage."""
         with self._sentences():
             try:
                 yield
             except (TypeError, ValueError) as error:
                 if isinstance(error, StoreError | NoLesson | UnicodeDecodeError):
                     raise
-                raise NoLesson(f"a value of another kind than is written there: {error}") from error
+                raise NoLesson(f"a value has the wrong type: {error}") from error

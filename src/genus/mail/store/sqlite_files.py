@@ -70,7 +70,7 @@ def connect(path: Path, create: bool, is_frozen: bool) -> sqlite3.Connection:
         )
     if path.is_dir():
         raise StoreError(
-            f"{path} is a folder. Name a file as store, such as {path / 'mail.sqlite'}."
+            f"{path} is a folder. Name a file as the store, such as {path / 'mail.sqlite'}."
         )
     if not there:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -100,14 +100,14 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         run("COMMIT")
     (application,) = run("PRAGMA application_id").fetchone()
     if application != APPLICATION:
-        raise StoreError(f"{path} is a database of something else. Name another file as store.")
+        raise StoreError(f"{path} is a database of another program. Name another file.")
     (version,) = run("PRAGMA user_version").fetchone()
     if version == 1:
         carry_over(connection, path)
     elif version != VERSION:
         raise StoreError(
-            f"{path} is a store of version {version}, and this genus knows {VERSION}. "
-            "Use the genus that wrote it, or learn anew."
+            f"{path} is a store of version {version}, but this genus reads version {VERSION}. "
+            "Use the genus that wrote it, or learn the mail again."
         )
     run("PRAGMA synchronous = FULL")
     run("PRAGMA cache_size = -8192")  # KiB
@@ -160,10 +160,10 @@ def carry_over(connection: sqlite3.Connection, path: Path) -> None:
         if "readonly" not in str(error):
             raise
         raise StoreError(
-            f"{path} is a store of version 1, which this user cannot write. Let its owner carry "
-            f"it over: genus mail stats --store {path}."
+            f"{path} is a store of version 1, which this user cannot write. Let its owner convert "
+            f"it: genus mail stats --store {path}."
         ) from error
-    with suppress(sqlite3.Error):  # room is given back when nobody else has it open
+    with suppress(sqlite3.Error):  # space is freed only if no other process has it open
         run("VACUUM")
 
 
@@ -190,7 +190,7 @@ def sentence(path: Path, error: Exception) -> StoreError:
     """Return an error of SQLite as an error that users understand."""
     told = (error.strerror if isinstance(error, OSError) else None) or str(error)
     if "full" in told or is_full(path, error):
-        return StoreError(f"The disk of the store {path} is full. Make room, and try again.")
+        return StoreError(f"The disk of the store {path} is full. Free some space, and try again.")
     if "locked" in told or "busy" in told:
         return StoreError(
             f"The store {path} has been in use by another process for {PATIENCE:.0f} s. Try again."
@@ -205,13 +205,13 @@ def sentence(path: Path, error: Exception) -> StoreError:
 
 def damaged(path: Path, told: str) -> StoreError:
     return StoreError(
-        f"{path} is no store, or it is damaged: {told}. Mend it (genus mail repair), restore it "
-        "from a copy, or move it away and learn anew."
+        f"{path} is not a store, or it is damaged: {told}. Repair it (genus mail repair), restore "
+        "it from a copy, or move it away and learn the mail again."
     )
 
 
 def is_full(path: Path, error: Exception) -> bool:
-    """Return whether the disk is full, which SQLite does not report for the files beside."""
+    """Return whether the disk is full; SQLite does not say so for its -wal and -shm files."""
     if isinstance(error, OSError):
         return error.errno in (errno.ENOSPC, errno.EDQUOT)
     if "disk I/O error" not in str(error):

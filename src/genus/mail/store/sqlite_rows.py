@@ -1,6 +1,6 @@
-"""Rows of a store in SQLite: lessons in packs, counts in buckets (see `packing`), totals and notes.
+"""Read and write the rows of a SQLite store: lessons, packs, buckets (`packing`), totals, notes.
 
-Each row has a checksum, so that bits that flip on a disk are an error and not another verdict.
+Each row has a checksum, so that flipped bits on a disk cause an error and not a wrong verdict.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ CREATE TABLE notes (
 """
 ROW = "digest, spam, day, weight, halvings, pack, place, checksum"
 LOOK_UP = "SELECT number, content FROM json_each(?) CROSS JOIN buckets ON number = value"
-LOOKED_UP = 10_000  # buckets in one query, for rows take much room
+LOOKED_UP = 10_000  # buckets in one query, because rows take much memory
 HELD = 4  # packs that are kept while lessons are read
 MANY = 50_000  # tokens whose counts are in memory at once
-SMALL_PACKS = 128  # of fewer than 32 lessons, which are joined when there are so many
+SMALL_PACKS = 128  # packs of fewer than 32 lessons; so many are joined into large ones
 
 
 class SQLiteChange:
@@ -215,7 +215,7 @@ def sum_of(*values: object) -> int:
 
 def require_sum(told: object, *values: object) -> None:
     if told != sum_of(*values):
-        raise NoLesson("a row has another checksum than was written")
+        raise NoLesson("the checksum of a row is wrong")
 
 
 def noted(name: str, value: object, told: object) -> str:
@@ -251,7 +251,7 @@ def read_lessons(connection: sqlite3.Connection, rows: Sequence[Any]) -> list[Le
 
 def text(value: object) -> str:
     if not isinstance(value, str):
-        raise NoLesson("a note is no text")
+        raise NoLesson("a note is not a text")
     return value
 
 

@@ -1,4 +1,4 @@
-"""What comes into the inbox: judged once, and moved if it is spam."""
+"""Judge each message that arrives in the inbox once, and move it if it is spam."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from genus.mail.watch.notes import MOST, Gone, Met, Place, now
 from genus.mail.watch.renumbering import next_of, renumber
 from genus.mail.watch.session import Session
 
-GRACE = 2.0  # seconds in which a client that copies and then deletes has deleted
+GRACE = 2.0  # seconds within which a client that moves by copying deletes the original
 
 
 class Inbox:
@@ -30,7 +30,7 @@ class Inbox:
         self.folder, self.all = session.plan.inbox, session.plan.all
 
     def look(self) -> bool:
-        """Judge what has come; whether something was moved."""
+        """Judge new messages, and return whether any was moved."""
         validity = self.session.connection.examine(self.folder)
         place = self.notes.places.get("inbox")
         if place is None or place.folder != self.folder:
@@ -50,7 +50,7 @@ class Inbox:
         return moved
 
     def settle_moves(self) -> None:
-        """Moves of which neither end is met, after a crash: the user was there before."""
+        """Treat messages that left the inbox in a move cut short by a crash as gone from Junk."""
         present = set(self.session.connection.uids()) if self.notes.moving else set()
         for name, moving in list(self.notes.moving.items()):
             for uid in set(moving.uids) - present:
@@ -59,7 +59,7 @@ class Inbox:
                     self.notes.gone[f"{MOVED}-{uid}"] = Gone(stamp, name, now())
 
     def meet(self, validity: int) -> Place:
-        """The inbox for the first time: what is there is left alone."""
+        """Note the messages of an inbox that is seen for the first time, to leave them alone."""
         for key in list(self.notes.inbox):
             del self.notes.inbox[key]
         present = self.session.connection.uids()
@@ -73,7 +73,7 @@ class Inbox:
         return place
 
     def renumber(self, place: Place, validity: int) -> Place:
-        """Know messages again after the server has numbered them anew; newer ones are new."""
+        """Recognise messages that the server has renumbered; others are new if they are newer."""
         present = self.session.connection.uids()
         before = Counter(met.stamp for met in self.notes.inbox.values())
         here = Counter(each.stamp for each in self.session.connection.heads(present[-MOST:]))
@@ -82,7 +82,7 @@ class Inbox:
         )
         since = next_of(present)
         for each in self.session.connection.heads(unknown):
-            # No more of a stamp than there were are the same ones, whichever is which.
+            # If no more messages have this stamp than before, they are the same ones.
             if each.date >= place.newest and here[each.stamp] > before[each.stamp]:
                 del new[each.uid]
                 since = min(since, each.uid)
@@ -93,11 +93,11 @@ class Inbox:
         place = replace(place, validity=validity, next=since)
         self.notes.places["inbox"] = place
         self.notes.keep()
-        self.session.say(f"The server has numbered {self.folder} anew.")
+        self.session.say(f"The server has renumbered the messages of {self.folder}.")
         return place
 
     def handle(self, batch: Sequence[Letter], validity: int) -> bool:
-        """Judge messages of the inbox, unless they come from Junk; whether something was moved."""
+        """Judge messages unless they come from Junk, and return whether any was moved."""
         names = {each.uid: hashed(each) for each in batch}
         self.await_departures(batch, names)
         judged = {met.digest for met in self.notes.inbox.values()} - {""}
@@ -137,7 +137,7 @@ class Inbox:
         return moved or bool(halves)
 
     def await_departures(self, batch: Sequence[Letter], names: dict[int, str]) -> None:
-        """Let a client that moves by copying and deleting do the latter."""
+        """Wait until a client that moves by copying has deleted the originals."""
         stamps = self.junk.stamps()
         suspects = [each for each in batch if each.stamp in stamps]
         self.junk.read_stamped({each.stamp for each in suspects})

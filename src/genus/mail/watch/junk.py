@@ -1,4 +1,4 @@
-"""What comes into Junk, what is there, and what has left it."""
+"""Track the messages that arrive in Junk, stay there, and leave it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from genus.mail.watch.notes import MOST, Gone, Met, Place, now
 from genus.mail.watch.renumbering import next_of, renumber
 from genus.mail.watch.session import Session
 
-MOVED = 0  # stands for the UIDVALIDITY of Junk if a message was not met there
+MOVED = 0  # stands for the UIDVALIDITY of Junk if a message was never seen there
 
 
 class Junk:
@@ -20,14 +20,17 @@ class Junk:
 
     def __init__(self, session: Session, lessons: Lessons) -> None:
         self.session, self.notes, self.lessons = session, session.notes, lessons
-        self.seen: Status | None = None  # as it was looked through
+        self.seen: Status | None = None  # the status at the last look
 
     @property
     def folder(self) -> str:
         return self.session.junk
 
     def look(self, anyway: bool = False) -> None:
-        """Meet what has come, and note what has gone; a mark as deleted changes no status."""
+        """Note arrivals and departures; `anyway` looks even if the status has not changed.
+
+        A message that is marked as deleted does not change the status.
+        """
         if not self.session.has_junk:
             return
         status = self.session.connection.status(self.folder)
@@ -50,7 +53,7 @@ class Junk:
         self.seen = status
 
     def meet(self, validity: int, present: Sequence[int]) -> None:
-        """Junk for the first time: what is there teaches nothing until it leaves."""
+        """Note the messages of a Junk folder that is seen for the first time, and learn none."""
         for key in list(self.notes.junk):
             del self.notes.junk[key]
         for each in self.session.connection.heads(present[-MOST:]):
@@ -71,13 +74,13 @@ class Junk:
         self.notes.keep()
 
     def arrive(self, batch: Sequence[Letter], validity: int) -> None:
-        """Tell the watcher's own moves from the user's."""
+        """Note new messages, and a lesson for each that was not moved by the watcher."""
         judged = {each.digest for each in self.notes.inbox.values()}
         for letter in batch:
             name = hashed(letter)
             own = self.notes.dismiss(name)
             for key in self.left(letter, name):
-                own = own or -key.startswith(f"{MOVED}-")  # it came late
+                own = own or -key.startswith(f"{MOVED}-")  # a move of the watcher that came late
                 del self.notes.gone[key]
             self.notes.junk[letter.uid] = Met(letter.stamp, name, own)
             if own:
@@ -86,14 +89,14 @@ class Junk:
                 self.lessons.owe(name, self.folder, validity, letter, spam=True)
             elif self.session.plan.learn:
                 self.session.tell(
-                    self.folder, letter.uid, "came unread by another hand, not learned"
+                    self.folder, letter.uid, "arrived unread from another filter, not learned"
                 )
         place = self.notes.places["junk"]
         self.notes.places["junk"] = replace(place, next=batch[-1].uid + 1)
         self.notes.keep()
 
     def renumber(self, place: Place, validity: int, present: Sequence[int]) -> None:
-        """Know messages again after the server has numbered them anew; nothing is learned."""
+        """Recognise messages that the server has renumbered; learn nothing from that."""
         new, unknown = renumber(
             self.session, self.notes.junk, self.folder, validity, present[-MOST:]
         )
@@ -115,17 +118,17 @@ class Junk:
             self.notes.junk[uid] = met
         self.notes.places["junk"] = Place(self.folder, validity, next_of(present))
         self.notes.keep()
-        self.session.say(f"The server has numbered {self.folder} anew.")
+        self.session.say(f"The server has renumbered the messages of {self.folder}.")
 
     # One message
 
     def stamps(self) -> set[str]:
-        """Of what is or was in Junk."""
+        """Return the stamps of all messages that are or were in Junk."""
         here = {each.stamp for each in self.notes.junk.values()}
         return here | {each.stamp for each in self.notes.gone.values()}
 
     def read_stamped(self, stamps: set[str]) -> None:
-        """Read what is in Junk since before the first start, if its stamp is not enough."""
+        """Read the digests of messages in Junk that have these stamps and no digest yet."""
         shelf = self.notes.junk
         uids = [uid for uid, met in shelf.items() if not met.digest and met.stamp in stamps]
         if uids:
@@ -135,17 +138,17 @@ class Junk:
             self.session.connection.examine(self.session.plan.inbox)
 
     def twin(self, letter: Head, name: str) -> Met | None:
-        """The same message, still in Junk."""
+        """Return the same message if it is still in Junk, or None."""
         found = [met for met in self.notes.junk.values() if is_same(met, letter, name)]
         return next((met for met in found if met.own == letter.uid), found[0] if found else None)
 
     def left(self, letter: Head, name: str) -> list[str]:
-        """The keys of the same message among those that have left Junk, open ones first."""
+        """Return the keys of the same message among those that have left Junk, open ones first."""
         found = [key for key, gone in self.notes.gone.items() if is_same(gone, letter, name)]
         return sorted(found, key=lambda key: self.notes.gone[key].done)
 
     def take_out(self, key: str, name: str, folder: str, validity: int, letter: Letter) -> None:
-        """Owe the lesson that a message was taken out of Junk."""
+        """Note the lesson that a message was taken out of Junk, unless that is settled."""
         gone = self.notes.gone[key]
         if not gone.done:
             self.lessons.owe(name, folder, validity, letter, spam=False)

@@ -1,4 +1,4 @@
-"""What the user has taught by moving messages: owed until the message is read, then learned."""
+"""Learn the messages that the user has moved, as soon as they have been read."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Lessons:
             return
         self.notes.due[name] = Due(folder, validity, letter.uid, spam, now())
         if SEEN not in letter.flags:
-            waiting = f"unread, to be learned as {label(spam)} when it is read"
+            waiting = f"unread, will be learned as {label(spam)} when it is read"
             self.session.tell(folder, letter.uid, waiting)
 
     def follow(self, name: str, folder: str, validity: int, letter: Head) -> None:
-        """Let a lesson wait for a message under its new number."""
+        """Note the new number of a message whose lesson is due."""
         due = self.notes.due.get(name)
         if due is not None and due.folder == folder and due.validity != validity:
             self.notes.due[name] = replace(due, validity=validity, uid=letter.uid)
@@ -69,7 +69,7 @@ class Lessons:
             self.session.tell(folder, letter.uid, f"would be learned as {kind}")
             return
         (outcome,) = self.filter.learn([letter.raw], spam=spam)
-        what = "known already" if outcome == KNOWN else outcome
+        what = "already known" if outcome == KNOWN else outcome
         self.session.tell(folder, letter.uid, f"{what} as {kind}")
 
 

@@ -1,4 +1,4 @@
-"""One watcher of an account at a time."""
+"""Make sure that only one process watches an account."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from genus.persistence.locks import holding
 
 @contextmanager
 def alone(account: str) -> Iterator[None]:
-    """Hold an account's lock, for one user: a file where nobody else can make one."""
+    """Hold the lock of an account: a file in a folder of the user, where nobody else can write."""
     name = hashlib.blake2b(account.encode(), digest_size=8).hexdigest()
     folder = default_place().parent
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"watch-{name}.lock"
     with holding(path) as held:
         if not held:
-            raise ImapError(f"{account} is being watched by another process. End that one first.")
+            raise ImapError(f"Another process already watches {account}. End that one first.")
         yield

@@ -1,4 +1,4 @@
-"""The loop: connect, look, wait for news; after a failure wait longer, and begin again."""
+"""Connect, look at the folders, and wait for changes; after a failure wait, and connect again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from genus.mail.watch.other_folders import Elsewhere
 from genus.mail.watch.session import Plan, Session
 from genus.mail.watch.staying import Staying
 
-SETTLING = 1.0  # seconds that more news may follow the first in
+SETTLING = 1.0  # seconds to wait for further changes after the first
 SHORTEST, LONGEST = 1.0, 300.0  # seconds between attempts to connect
 
 
@@ -30,7 +30,7 @@ def watch(
     say: Callable[[str], None],
     ending: Ending,
 ) -> None:
-    """Watch until `ending` is asked for, or once; each thing that was done is said."""
+    """Watch until `ending` is asked for, or once; report each action with `say`."""
     watcher = Watcher(spam_filter, account.name, plan, say, ending)
     failures = 0
     welcome = False
@@ -58,7 +58,7 @@ def watch(
 
 
 class Watcher:
-    """One account, and how its folders are looked at."""
+    """Looks at the folders of one account."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Watcher:
         self.junk.seen = None
 
     def rest(self) -> bool:
-        """Wait until it is time to look everywhere; look where there is news. Whether to end."""
+        """Wait until all folders are due, look if the inbox changes, and return whether to end."""
         deadline = time.monotonic() + self.session.plan.every
         while not self.session.ending.came and (left := deadline - time.monotonic()) > 0:
             self.session.connection.examine(self.session.plan.inbox)
@@ -91,7 +91,7 @@ class Watcher:
         return self.session.ending.came
 
     def look(self, everywhere: bool) -> None:
-        """Do what there is to do."""
+        """Look at Junk and the inbox, or at all folders, and learn what is due."""
         self.junk.look(anyway=everywhere)
         if self.inbox.look():
             self.junk.look()
@@ -104,21 +104,21 @@ class Watcher:
 
 
 def backoff(failures: int) -> float:
-    """Seconds until the next attempt: doubled each time, and not the same for all clients."""
+    """Return the seconds until the next attempt: doubled each time, with a random factor."""
     return min(SHORTEST * 2.0 ** min(failures - 1, 30), LONGEST) * random.uniform(0.5, 1.0)
 
 
 def sentence(account: Account, error: Exception) -> ImapError | StoreError:
-    """What went wrong with a connection, or with the store."""
+    """Return an error of the connection or the store as one that users understand."""
     if isinstance(error, ImapError | StoreError):
         return error
     where = f"{account.host}:{account.port}"
     told = getattr(error, "strerror", None) or str(error) or type(error).__name__
     told = printable(str(told))
     if isinstance(error, IMAP4.abort):
-        return ImapError(f"{where} broke off: {told}.")
+        return ImapError(f"{where} closed the connection: {told}.")
     if isinstance(error, IMAP4.error):
-        return ImapError(f"{where} refused: {told}.")
+        return ImapError(f"{where} refused the request: {told}.")
     if isinstance(error, ssl.SSLError):
-        return ImapError(f"No TLS with {where}: {told}. Try another port, --starttls or --plain.")
+        return ImapError(f"{where} failed at TLS: {told}. Try another port, --starttls or --plain.")
     return ImapError(f"Cannot reach {where}: {told}. Check host, port and network.")

@@ -1,7 +1,7 @@
-"""What a watcher remembers of an account, in the notes of a store: numbers, dates, hashes.
+"""Keep what a watcher knows about an account in the notes of a store: numbers, dates, hashes.
 
-Each shelf is bounded; what is dropped is the oldest. Everything that is put between two calls of
-`keep` is kept together or not at all.
+Each shelf is bounded; the oldest notes are dropped. All changes between two calls of `keep` are
+written together or not at all.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ PATIENCE = 3600  # seconds after which a message is no longer expected where it 
 
 @dataclass(frozen=True)
 class Place:
-    """How far a folder was looked through."""
+    """How far a folder was processed."""
 
     folder: str
     validity: int
-    next: int  # the first number that is not known
-    before: int = 0  # what `next` was a look before
+    next: int  # the first number that was not processed
+    before: int = 0  # the value of `next` at the look before
     newest: int = 0  # the date of the newest message
 
 
 @dataclass(frozen=True)
 class Met:
-    """A message that was met in a folder; the digest is empty if it was not read."""
+    """A message that was seen in a folder; the digest is empty if its text was not read."""
 
     stamp: str
     digest: str = ""
-    own: int = 0  # the number it had in the inbox, if the watcher moved it
-    since: int = 0  # when it was judged and left in the inbox, unless that is settled
+    own: int = 0  # its number in the inbox, if the watcher moved it
+    since: int = 0  # when it was judged and left in the inbox; 0 if no lesson can follow from that
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Due:
 
 
 class Shelf(dict[K, V], Generic[K, V]):
-    """Notes of one kind; changes are noted in `changed`."""
+    """Notes of one kind; `changed` holds the keys that were changed since the last write."""
 
     def __init__(self, name: str, key: Callable[[str], K], value: Callable[..., V]) -> None:
         self.name, self.key, self.value = name, key, value
@@ -100,13 +100,13 @@ class Shelf(dict[K, V], Generic[K, V]):
             yield str(key), None if value is None else json.dumps(asdict(value))
 
     def bound(self, age: Callable[[K, V], int]) -> None:
-        """Drop the oldest beyond what fits."""
+        """Drop the oldest notes if there are more than MOST."""
         for key in sorted(self, key=lambda each: age(each, self[each]))[: max(len(self) - MOST, 0)]:
             del self[key]
 
 
 class Watched:
-    """What is remembered of one account."""
+    """The notes about one account."""
 
     def __init__(self, store: Store, account: str, dry: bool = False) -> None:
         self.store, self.prefix, self.dry = store, f"watch/{account}/", dry
@@ -123,7 +123,7 @@ class Watched:
         return self.places, self.inbox, self.junk, self.gone, self.moving, self.due
 
     def load(self) -> None:
-        """Read all; what was put and not kept is dropped."""
+        """Read all notes; drop changes that were not written."""
         notes = self.store.notes(self.prefix)
         for shelf in self.shelves:
             start = f"{self.prefix}{shelf.name}/"
@@ -131,7 +131,7 @@ class Watched:
             shelf.read(found)
 
     def keep(self) -> None:
-        """Write what was put since the last time."""
+        """Write the changes since the last call."""
         self.inbox.bound(lambda uid, _: uid)
         self.junk.bound(lambda uid, _: uid)
         self.gone.bound(lambda _, each: each.time)
@@ -155,7 +155,7 @@ class Watched:
         self.moving[digest] = Moving(list(uids), list(stamps), now())
 
     def dismiss(self, digest: str, uid: int | None = None) -> int:
-        """Note that a message was moved, or that it will not be; which one that was, or 0."""
+        """Note that a message was moved, or will not be; return its number, or 0 if unknown."""
         if digest not in self.moving:
             return 0
         moving = self.moving[digest]

@@ -1,4 +1,4 @@
-"""Other folders: where what has left Junk went."""
+"""Search other folders for messages that have left Junk."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ LOOKS = 3  # searches for a message that has left Junk
 
 
 class Elsewhere:
-    """All folders but the inbox and Junk."""
+    """All folders except the inbox and Junk."""
 
     def __init__(self, session: Session, junk: Junk) -> None:
         self.session, self.notes, self.junk = session, session.notes, junk
 
     @property
     def is_awaited(self) -> bool:
-        """Whether there is something to find."""
+        """Return whether a message has left Junk and is still searched for."""
         return any(is_open(each) for each in self.notes.gone.values())
 
     def look(self) -> None:
-        """Find what has left Junk, and note how far each folder goes."""
+        """Find messages that have left Junk, and note how far each folder was searched."""
         folders = [each for each in self.session.connection.folders() if self.is_watched(each)]
         known = {key for key in self.notes.places if key.startswith("at/")}
         for key in known - {f"at/{each.name}" for each in folders}:
@@ -40,7 +40,7 @@ class Elsewhere:
         self.notes.keep()
 
     def is_watched(self, folder: Folder) -> bool:
-        """Whether a message that is found there says where it went: not in Gmail's All Mail."""
+        """Return whether a folder is searched; Gmail's All Mail, for example, is not."""
         inner = bool(folder.delimiter) and folder.name.startswith(
             self.junk.folder + folder.delimiter
         )
@@ -58,16 +58,16 @@ class Elsewhere:
         except IMAP4.abort:
             raise
         except IMAP4.error:
-            return  # not for this user to read
+            return  # this user may not read it
         key = f"at/{folder.name}"
         place = self.notes.places.get(key)
-        if place is None and not first:  # made since
+        if place is None and not first:  # created since
             place = Place(folder.name, status.validity, 1, 1)
         if place is None or place.validity != status.validity:
             self.notes.places[key] = Place(folder.name, status.validity, status.next, status.next)
             return
         stamps = {gone.stamp for gone in self.notes.gone.values() if is_open(gone)}
-        # From a look before the last one: a copy may come before the original goes.
+        # Include arrivals between the last two looks: a copy may arrive before the original leaves.
         if stamps and status.next > place.before:
             validity = self.session.connection.examine(folder.name)
             heads = self.session.connection.heads(self.session.connection.uids(place.before))

@@ -1,4 +1,4 @@
-"""Messages known again after the server has numbered a folder anew."""
+"""Recognise messages after the server has given the messages of a folder new numbers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from genus.mail.watch.session import Session
 def renumber(
     session: Session, shelf: dict[int, Met], folder: str, validity: int, present: Sequence[int]
 ) -> tuple[dict[int, Met], list[int]]:
-    """Messages by their new numbers, and new numbers of those that their stamp does not tell.
+    """Return messages by their new numbers, and the numbers that stamps alone do not identify.
 
-    What is not found again stays on the shelf under its number with a minus.
+    A message that is not found stays on the shelf, under its old number with a minus sign.
     """
     by_stamp: dict[str, list[int]] = defaultdict(list)
     for uid in sorted(shelf, reverse=True):

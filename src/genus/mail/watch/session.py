@@ -1,4 +1,4 @@
-"""One account as it is connected now: what is to be done, its folders, and what is remembered."""
+"""The state of one account that is being watched: the plan, the connection, folders and notes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from genus.mail.watch.notes import Watched
 
 @dataclass(frozen=True)
 class Plan:
-    """What a watcher is to do."""
+    """What a watcher does."""
 
     inbox: str = "INBOX"
-    junk: str | None = None  # None: the one that the server has
-    trash: str | None = None  # beside those that are known as such
-    every: float = 120.0  # seconds after which all folders are looked at
+    junk: str | None = None  # None: that of the server
+    trash: str | None = None  # in addition to those of the server, and those named so
+    every: float = 120.0  # seconds between looks at all folders
     all: bool = False
     once: bool = False
     dry: bool = False
@@ -27,7 +27,7 @@ class Plan:
 
 
 class Session:
-    """What all that looks into folders shares."""
+    """What the classes that look into folders share."""
 
     connection: Connection
     junk: str
@@ -53,12 +53,11 @@ class Session:
         names = {each.name for each in folders}
         if self.plan.inbox.upper() != "INBOX" and self.plan.inbox not in names:
             raise ImapError(
-                f"There is no folder {self.plan.inbox!r}; there are {listed(names)}. Name one of "
-                "them with --inbox."
+                f"There is no folder {self.plan.inbox!r}. Name one of {listed(names)} with --inbox."
             )
         self.junk = self.plan.junk or connection.junk(folders) or connection.personal("Junk")
         if same(self.junk, self.plan.inbox):
-            raise ImapError(f"{self.junk!r} is the inbox; name another folder with --junk.")
+            raise ImapError(f"{self.junk!r} is the inbox. Name another folder with --junk.")
         self.has_junk = self.junk in names
         if not self.has_junk and not self.plan.dry:
             self.make_junk()
@@ -70,11 +69,11 @@ class Session:
             raise
         except IMAP4.error as error:
             raise ImapError(
-                f"Cannot make the folder {self.junk!r}: {printable(str(error))}. Name one that is "
-                "there with --junk."
+                f"Cannot create the folder {self.junk!r}: {printable(str(error))}. Name an "
+                "existing one with --junk."
             ) from error
         self.has_junk = True
-        self.say(f"Made the folder {self.junk}.")
+        self.say(f"Created the folder {self.junk}.")
 
     def read(self, uids: Sequence[int]) -> Iterator[Letter]:
         for batch in self.connection.letters(uids):
@@ -85,7 +84,7 @@ class Session:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two names mean one folder: INBOX is written in any case, RFC 3501 section 5.1."""
+    """Return whether two names mean the same folder; case is ignored for INBOX (RFC 3501, 5.1)."""
     return one == other or one.upper() == other.upper() == "INBOX"
 
 

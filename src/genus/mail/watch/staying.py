@@ -1,8 +1,8 @@
-"""What the user has read and left in the inbox: learned as ham after some days.
+"""Learn as ham what the user has read and left in the inbox for some days.
 
-Without it only mistakes are learned. The filter rarely takes ham for spam, so that it would learn
-hardly any ham, and could not tell how far ham's scores reach. Ham is learned in proportion to
-spam, lest mail that is rarely moved swamps what the user teaches by moving it.
+Otherwise the filter would learn only from its mistakes. It rarely takes ham for spam, so it would
+learn hardly any ham, and could not estimate the highest scores of ham. The amount of such ham is
+limited in proportion to spam, so that it does not outweigh the mail that the user moves.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from genus.mail.watch.lessons import Lessons, is_read
 from genus.mail.watch.notes import now
 from genus.mail.watch.session import Session
 
-HAM_A_SPAM, MORE = 2, 100  # messages of ham that are learned: so many for each of spam, and more
-OTHERS_SAY = frozenset({"$junk", "junk"})  # flags by which mail programs mark spam
+HAM_A_SPAM, MORE = 2, 100  # messages of ham: 2 for each message of spam, and 100 more
+OTHERS_SAY = frozenset({"$junk", "junk"})  # flags with which mail programs mark spam
 SECONDS_A_DAY = 86_400
 
 
 class Staying:
-    """Messages that were judged, and stay in the inbox."""
+    """The messages that were judged and have stayed in the inbox."""
 
     def __init__(self, session: Session, spam_filter: SpamFilter, lessons: Lessons) -> None:
         self.session, self.notes = session, session.notes
         self.filter, self.lessons = spam_filter, lessons
 
     def look(self) -> None:
-        """Owe a lesson for each message that was read, and has stayed long enough."""
+        """Note a lesson for each message that was read and has stayed long enough."""
         days = self.session.plan.stay
         if days is None or not self.session.plan.learn:
             return
@@ -41,7 +41,7 @@ class Staying:
             return
         inbox = self.session.plan.inbox
         validity = self.session.connection.examine(inbox)
-        if validity != self.notes.places["inbox"].validity:  # it was numbered anew just now
+        if validity != self.notes.places["inbox"].validity:  # it was renumbered just now
             return
         there = {each.uid: each for each in self.session.connection.heads(sorted(due))}
         for uid in sorted(due):
@@ -52,13 +52,13 @@ class Staying:
                 room -= 1
                 self.lessons.owe(shelf[uid].digest, inbox, validity, letter, spam=False)
             elif letter is not None and DELETED not in letter.flags:
-                continue  # unread, or another program's spam: the user may yet decide
+                continue  # unread, or marked as spam by a program: the user may still decide
             shelf[uid] = replace(shelf[uid], since=0)
         self.notes.keep()
 
 
 def room_for_ham(totals: Totals) -> int:
-    """How many messages of ham may be learned that the user has not moved.
+    """Return how many messages of ham may be learned that the user has not moved.
 
     >>> room_for_ham(Totals(ham=100, spam=50)), room_for_ham(Totals(ham=5000, spam=50))
     (100, 0)
