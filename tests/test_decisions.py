@@ -262,14 +262,14 @@ def test_nothing_is_said_of_a_sound_table():
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (lambda f: {"paid": np.where(f.y == "yes", 1.0, 0.0)}, "'paid' gives the target away"),
+        (lambda f: {"paid": np.where(f.y == "yes", 1.0, 0.0)}, "'paid' may leak the target"),
         (lambda f: {"mail": [f"m{i % 350}" for i in range(400)]}, "'mail' may identify rows"),
         (
             lambda f: {"code": RNG.permutation(10**6)[:400]},
             "'code' may identify rows",
         ),
-        (lambda f: {"cm": f.x * 100}, "'x' and 'cm' say the same"),
-        (lambda f: {"sort": f.kind.str.upper()}, "'kind' and 'sort' say the same"),
+        (lambda f: {"cm": f.x * 100}, "'x' and 'cm' hold the same information"),
+        (lambda f: {"sort": f.kind.str.upper()}, "'kind' and 'sort' hold the same information"),
     ],
 )
 def test_what_an_analyst_should_look_at(more, words):

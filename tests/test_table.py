@@ -949,7 +949,7 @@ def test_scores_go_with_the_rows_that_they_are_of() -> None:
     assert model.summary().worth != worth
     model.forget(X[:5], Y[:5])
     assert model.summary().worth == worth
-    with pytest.raises(ValueError, match="seen no rows"):
+    with pytest.raises(ValueError, match="has no rows"):
         _ = model.forget(X, Y).weighing_
 
 
