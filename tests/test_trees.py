@@ -108,7 +108,7 @@ def test_any_number_of_threads_grows_the_same_trees() -> None:
         ({"offsets": np.array([0, 3])}, "one more entry"),
         ({"fold": np.zeros(2, dtype=np.int64)}, "fold must have"),
         ({"keys": np.zeros(2, dtype=np.uint64)}, "keys must have"),
-        ({"leaves": 0}, "nothing to grow"),
+        ({"leaves": 0}, "leaves, trees and columns"),
         ({"trees": 1 << 40}, "fewer leaves"),
     ],
 )

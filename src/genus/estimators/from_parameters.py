@@ -185,7 +185,7 @@ def squares_of_covariance(given: Any, centres: Array, w: Array, shared: bool) ->
         form = f"({n}, {n}) with shared=True" if shared else f"({K}, {n}, {n}) with shared=False"
         raise ValueError(f"covariance has the shape {form}; got {Σ.shape}.")
     if not np.allclose(Σ, np.swapaxes(Σ, -1, -2), rtol=1e-8, atol=1e-12 * np.abs(Σ).max()):
-        raise ValueError("A covariance matrix is symmetric; this one is not.")
+        raise ValueError("A covariance matrix must be symmetric; this one is not.")
     Σ = (Σ + np.swapaxes(Σ, -1, -2)) / 2
     return Σ * w.sum() if shared else Σ * w[:, :, None]
 
