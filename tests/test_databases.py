@@ -482,7 +482,7 @@ def test_no_rows_no_labels_one_class(connection: Any) -> None:
             fresh(classifier).fit(t.filter(t.y.isnull()), target="y", columns=columns)
         with pytest.raises(TableError, match="always 'no'"):
             fresh(classifier).fit(t.filter(t.y == "no"), target="y", columns=columns)
-    with pytest.raises(TableError, match="no column but the target"):
+    with pytest.raises(TableError, match="no column except the target"):
         GaussianNB().fit(t.select("y"), target="y")
 
 

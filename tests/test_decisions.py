@@ -175,7 +175,7 @@ def test_class_weight_is_a_prior(model, tmp_path):
     told = CliRunner().invoke(cli, ["predict", f"{tmp_path}/w.genus", f"{tmp_path}/t.csv"])
     last = told.stdout.splitlines()[1].split(",")[-1]
     assert float(last) == pytest.approx(weighed.predict_proba(rows())[0, 1])
-    with pytest.raises(ValueError, match="class_weight is a dictionary"):
+    with pytest.raises(ValueError, match="class_weight must be a dictionary"):
         TableClassifier(class_weight="even").fit(rows(), target="y")
 
 

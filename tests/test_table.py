@@ -808,7 +808,7 @@ def test_columns_that_changed_are_named() -> None:
         (lambda: TableClassifier({"age": "normal"}).fit(X, Y), "one of 'gaussian'"),
         (lambda: TableClassifier({"agee": "gaussian"}).fit(X, Y), "no column 'agee'"),
         (lambda: TableClassifier("gaussian").fit(X, Y), "dictionary by column"),
-        (lambda: TableClassifier(ignore="age").fit(X, Y), "list of columns"),
+        (lambda: TableClassifier(ignore="age").fit(X, Y), "list of column names"),
         (lambda: TableClassifier(ignore=list(X)).fit(X, Y), "No column is left"),
         (lambda: TableClassifier().fit(X), "requires y"),
         (lambda: TableClassifier().fit(X, Y[:9]), "give a label for each"),

@@ -103,7 +103,7 @@ def test_any_number_of_threads_grows_the_same_trees() -> None:
     ("change", "message"),
     [
         ({"y": np.full(9, 5)}, "y must lie"),
-        ({"cells": np.full((3, 9), 999, dtype=np.uint16)}, "cells must be those"),
+        ({"cells": np.full((3, 9), 999, dtype=np.uint16)}, "cells must be below"),
         ({"offsets": np.array([0, 3, 2, 1])}, "must ascend"),
         ({"offsets": np.array([0, 3])}, "one more entry"),
         ({"fold": np.zeros(2, dtype=np.int64)}, "fold must have"),

@@ -203,7 +203,7 @@ class Model:
 
     @cached_property
     def choice(self) -> Any:
-        """The family's choice from the statistics before it is solved; None if it has none."""
+        """What the family chose from the statistics before solving; None if it chooses nothing."""
         self._refuse_empty()
         if self.chosen is not None or not hasattr(self.family, "choose"):
             return self.chosen

@@ -60,10 +60,10 @@ class TableClassifier(GenerativeClassifier):
         calibrated. Without it the model is the plain product of families: naive Bayes.
     priors : p(y) by class, as a dictionary or in the order of the classes; None: shares of rows.
     sample_size : the number of rows from which weights are learned. The model keeps twice as many,
-        encoded. 0 keeps none, but two sums that determine the weights (see docs/files.md).
+        encoded. 0 keeps no rows, only two sums that determine the weights (see docs/files.md).
     class_weight : the weight of a row of each class in p(y), as a dictionary, or "balanced" for
-        classes as if of equal size. Probabilities are then of such rows. If wrong decisions differ
-        in cost, use `predict(X, decision=…)`, which leaves probabilities as they are.
+        classes of equal size. Probabilities then hold for rows with these shares. If wrong
+        decisions differ in cost, use `predict(X, decision=…)`, which keeps the probabilities.
 
     Attributes
     ----------
@@ -214,7 +214,9 @@ class TableClassifier(GenerativeClassifier):
         weight = self.class_weight
         if weight is not None and weight != "balanced":
             if not isinstance(weight, Mapping):
-                raise ValueError(f'class_weight is a dictionary or "balanced"; got {weight!r}.')
+                raise ValueError(
+                    f'class_weight must be a dictionary or "balanced"; got {weight!r}.'
+                )
             weight = {
                 label: number(f"The weight of class {label!r}", value, 0)
                 for label, value in weight.items()
@@ -243,7 +245,7 @@ class TableClassifier(GenerativeClassifier):
         """
         check_is_fitted(self)
         if features is not None:
-            raise ValueError("The columns of a table have names; leave features out.")
+            raise ValueError("The columns of a table already have names. Leave features out.")
         if isinstance(X, Mapping) and not any(np.ndim(v) for v in X.values()):
             X = {name: [value] for name, value in X.items()}
         frame, _ = self._as_matrix(X, reset=False)
@@ -404,7 +406,7 @@ class TableClassifier(GenerativeClassifier):
         weighing = self._fitted().choice
         if weighing is None:
             raise AttributeError(
-                "calibrate=False learns no weights; it uses the product of families."
+                "A model with calibrate=False has no weights; it is the product of families."
             )
         return weighing
 
@@ -414,7 +416,7 @@ class TableClassifier(GenerativeClassifier):
     def _look(self, rows: Any, target: str | None, classes: int, total: int | None) -> None:
         """Decide what columns hold, and in which cells they are counted."""
         if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
-            raise ValueError(f"ignore is a list of columns; got {self.ignore!r}.")
+            raise ValueError(f"ignore must be a list of column names; got {self.ignore!r}.")
         families = asked_families(self.families)
         asked = {name: FAMILIES[family].kind for name, family in families.items()}
         for name, family in families.items():

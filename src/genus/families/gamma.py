@@ -156,7 +156,7 @@ class Gamma:
                 if missing.any():
                     t[missing] = log_t[missing] = 0.0
                     scores[part] -= missing @ constant
-                with np.errstate(over="ignore"):  # x may be far beyond a class
+                with np.errstate(over="ignore"):  # x may be far from all rows of a class
                     scores[part] += log_t @ on_log + t @ on_ratio
 
         matrix.in_threads(work, list(matrix.chunks(len(X), 2 * X.shape[1])))

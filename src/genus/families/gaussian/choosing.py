@@ -40,7 +40,7 @@ WORD = np.uint64(0xFFFFFFFF)
 
 
 def sample_size(width: int) -> int:
-    """Return the number of sampled rows from which to choose, for a number of columns."""
+    """Return how many rows to sample for the choice, given the number of columns."""
     return int(np.clip((1 << 20) // max(width, 1), FEWEST_ROWS, 2048))
 
 

@@ -50,7 +50,7 @@ from genus.solve.structures import structured
 from genus.statistics import Array, Compound, Moments, Points, Sample, divide
 
 MOST_REPEATED = 10_000_000  # rows, repeated by weight for an estimator without weights
-WIDE = 64  # columns from which on a few rows take less room than sums of products
+WIDE = 64  # columns; with more, keeping a few rows takes less room than sums of products
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ class Form:
 class DiagonalParameters:
     """Means and variances, (K, n) each; `floor` (n,) is the smallest allowed variance.
 
-    `form` is the chosen form of Σ, if it was chosen.
+    `form` is the form of Σ that was chosen, or None.
     """
 
     mean: Array
@@ -62,8 +62,8 @@ class DiagonalParameters:
 class FullParameters:
     """Means (K, n), one covariance or one for each class, their factors and the shrinkage used.
 
-    `singular` is the error that shrinking avoided, if Σ was singular, and `form` the chosen form of
-    Σ, if it was chosen.
+    `singular` is the error that shrinking avoided, if Σ was singular, and `form` the form of Σ
+    that was chosen, or None.
     """
 
     mean: Array
