@@ -414,7 +414,7 @@ def first_of(rows: NDArray[np.bool_], row_numbers: matrix.RowNumbers | None) -> 
 
 @contextmanager
 def without(what: str) -> Iterator[None]:
-    """Make errors of solving name the rows without which there is no solution."""
+    """Prefix errors of solving with the rows that were left out."""
     try:
         yield
     except NoSolutionError as error:

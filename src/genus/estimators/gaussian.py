@@ -156,7 +156,9 @@ class GDA(
                     f"shared={code!r} already defines the covariances, so {name} cannot be used; "
                     f"got {name}={getattr(self, name)!r}."
                 )
-        remedy = "Use a structure that shares more, leave out columns that repeat others, or "
+        remedy = (
+            "Use a code that shares more between classes, leave out columns that repeat others, or "
+        )
         remedy += "use shared=0.5."
         return Gaussian(False, code=code, remedy=remedy)
 

@@ -71,7 +71,7 @@ FINDS_ALL_NAMES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 
 @dataclass(frozen=True, eq=False)
 class NamedRow:
-    """One row, `values` (1, n), whose columns have the names of the model's."""
+    """One row, `values` (1, n), with the column names of the model."""
 
     names: tuple[str, ...]
     values: NDArray[Any]

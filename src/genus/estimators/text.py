@@ -562,7 +562,7 @@ class TextClassifier(LinearClassifier):
         bits = check_buckets(self.buckets)
         if bits and self.stop_words is not None:
             raise ValueError(
-                "stop_words needs words, but buckets= keeps none. Leave one of both out."
+                "stop_words needs words, but buckets= keeps none. Leave out one of them."
             )
         ngrams = check_ngrams(self.ngrams)
         asked, counted = vars(self).get("_counted_ngrams", (None, ngrams))

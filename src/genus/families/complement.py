@@ -62,7 +62,7 @@ class ComplementParameters:
         return log_ratio(others, self.total).T
 
     def _normed(self, columns: Columns) -> Array:
-        # Both signs change: a share of a negative sum is positive. For θ = 0, this is the limit.
+        # Negative logarithms over their negative sum are positive. For θ = 0, this is the limit.
         logarithm = self._logarithms(EVERY).T
         infinite = np.isneginf(logarithm)
         logarithm = np.where(infinite.any(axis=1, keepdims=True), -1.0 * infinite, logarithm)
