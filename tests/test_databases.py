@@ -403,7 +403,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no target": (GaussianNB(), {"target": "Y"}, r"no column 'Y'. Did you mean 'y'"),
     "no column": (GaussianNB(), {"target": "y", "columns": ["bb"]}, "no column 'bb'"),
     "no weights": (GaussianNB(), {"target": "y", "sample_weight": "v"}, "no column 'v'"),
-    "texts": (GaussianNB(), {"target": "y", "columns": ["kind"]}, "'kind' holds string, and this"),
+    "texts": (GaussianNB(), {"target": "y", "columns": ["kind"]}, "'kind' holds string, but this"),
     "a number as target": (
         PoissonNB(),
         {"target": "part", "columns": ["b"]},
