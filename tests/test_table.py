@@ -1073,7 +1073,7 @@ def test_the_tree_joins_columns_that_tell_most_of_each_other(alike: float) -> No
 
 
 def test_a_density_is_not_calibrated() -> None:
-    with pytest.raises(ValueError, match="calibrate=False with it"):
+    with pytest.raises(ValueError, match="with calibrate=False"):
         TableClassifier(dependence="tree").fit(X, Y)
     with pytest.raises(ValueError, match='True, False or "tree"'):
         TableClassifier(dependence="bush").fit(X, Y)
