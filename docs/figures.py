@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import closing, redirect_stdout
-from doctest import DocTestParser
+from doctest import SKIP, DocTestParser
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -65,6 +65,8 @@ def names_of(page: str, until: str) -> dict[str, Any]:
     for example in DocTestParser().get_examples((HERE / f"{page}.md").read_text()):
         if example.source.startswith(until):
             return names
+        if example.options.get(SKIP):
+            continue
         with redirect_stdout(StringIO()):
             exec(example.source, names)  # our own page
     raise ValueError(f"{page}.md has no line that begins with {until!r}.")

@@ -1,5 +1,4 @@
-// The binding of what mail is read with: headers and links to tokens, HTML to text, texts to
-// hashes.
+// The binding for reading mail: headers and links to tokens, HTML to text, texts to hashes.
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 
@@ -27,7 +26,7 @@ std::string_view view(const nb::bytes& bytes) {
     return {bytes.c_str(), bytes.size()};
 }
 
-// An array of numbers, which it owns.
+// An array that owns these numbers.
 template <class T> nb::object give_all(std::vector<T> numbers) {
     auto owned = std::make_unique<std::vector<T>>(std::move(numbers));
     T* const data = owned->data();
@@ -42,7 +41,7 @@ nb::bytes bytes(const std::string& text) {
     return nb::bytes(text.data(), text.size());
 }
 
-// At most so many bytes of what is seen, and of what is not, and of marks.
+// Visible text of at most `most_seen` bytes; hidden text and marks of at most `most_others` each.
 nb::tuple read_html(const nb::bytes& text, std::size_t most_seen, std::size_t most_others) {
     const auto page = without_gil([&] {
         auto found = html::Scanner(view(text)).scan();
@@ -56,7 +55,7 @@ nb::tuple read_html(const nb::bytes& text, std::size_t most_seen, std::size_t mo
                           page.lost);
 }
 
-// Names, values, and whether a value was cut. A value that has to be decoded is given as bytes.
+// Names, values, and whether a value was cut. Values that must be decoded are returned as bytes.
 nb::list read_fields(const nb::bytes& head, std::size_t lines, std::size_t most,
                      std::size_t longest) {
     nb::list found;
@@ -69,7 +68,7 @@ nb::list read_fields(const nb::bytes& head, std::size_t lines, std::size_t most,
     return found;
 }
 
-// Names and lines as they are hashed.
+// Names and lines in the form that is hashed.
 nb::list sent_fields(const nb::bytes& head, std::size_t lines, std::size_t longest) {
     nb::list found;
     for (const auto& each : mail::read_fields(view(head), lines, lines, longest))
@@ -90,7 +89,7 @@ nb::bytes header_tokens(const nb::list& headers, std::tuple<char, char, char> gr
     return bytes(tokens.lines());
 }
 
-// The text without links, and tokens of the links.
+// The text without its links, and the tokens of the links.
 nb::tuple link_tokens(const nb::bytes& text, std::tuple<char, char> groups, std::size_t most) {
     const auto [links, structure] = groups;
     mail::LinkTokens tokens({links, structure}, most);
@@ -117,7 +116,7 @@ using Kinds = std::tuple<int, int, int, int, int, int>;
 shingles::Plan plan_of(const nb::bytes& text, const Kinds& kinds, std::size_t opening_size) {
     const auto [word, capitals, mark, pair, opening, mixed] = kinds;
     for (int kind : {word, capitals, mark, pair, opening, mixed})
-        require(kind < static_cast<int>(shingles::kinds), "There are but 16 kinds of tokens.");
+        require(kind < static_cast<int>(shingles::kinds), "There are only 16 kinds of tokens.");
     require(text.size() < (1u << 31), "The text is too long.");
     return {word, capitals, mark, pair, opening, mixed, opening_size};
 }
@@ -140,7 +139,7 @@ nb::object hash_lines(const nb::bytes& lines) {
     return give_all(without_gil([&] { return shingles::ids_of_lines(view(lines)); }));
 }
 
-// Distinct ids of lines and of texts, ascending; each text is with its kinds and opening size.
+// Distinct ids of lines and texts, ascending. A text is given with its kinds and opening size.
 nb::object hash_message(const nb::bytes& lines, const nb::list& texts) {
     std::vector<std::uint32_t> every = shingles::ids_of_lines(view(lines));
     for (nb::handle each : texts) {
@@ -157,17 +156,17 @@ using Ids = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::devi
 using Changes = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Bucket = std::tuple<std::int64_t, nb::bytes>;
 
-// Distinct ids, ascending, and the place of each id among them.
+// Distinct ids, ascending, and the position of each id among them.
 nb::tuple rank_ids(const Ids& ids) {
     require(ids.shape(0) < (std::size_t{1} << 31), "There are too many ids.");
     auto ranks = without_gil([&] { return ranks_of(ids.data(), ids.shape(0)); });
     return nb::make_tuple(give_all(std::move(ranks.distinct)), give_all(std::move(ranks.at)));
 }
 
-// Distinct tokens of lessons, ascending; by how much lessons change ham and spam, (k, 2), which is
-// given of each (m, 2); the place of each token among them.
+// Distinct tokens of lessons, ascending; the changes of their ham and spam counts, (k, 2), summed
+// from the changes `by` of each lesson, (m, 2); and the position of each token among them.
 nb::tuple sum_lessons(const nb::list& lessons, const Changes& by) {
-    require(lessons.size() == by.shape(0), "Each lesson has its changes.");
+    require(lessons.size() == by.shape(0), "Each lesson needs its changes.");
     std::size_t number = 0;
     for (nb::handle each : lessons) number += nb::cast<Ids>(each).shape(0);
     std::vector<std::uint32_t> tokens;
@@ -207,7 +206,7 @@ nb::tuple unpack_lessons(const nb::bytes& pack) {
 
 constexpr const char* damage = "counts of tokens are damaged";
 
-// The number and the content of a bucket, if it is one.
+// The number and the content of a bucket; an error if it is not a bucket.
 std::tuple<std::uint32_t, nb::bytes> bucket_of(nb::handle given) {
     try {
         const auto [number, content] = nb::cast<Bucket>(given, false);
@@ -235,11 +234,11 @@ nb::tuple read_buckets(const nb::list& given) {
     return nb::make_tuple(give(std::move(tokens), {n}), give(std::move(counts), {n, 2}));
 }
 
-// Buckets of tokens, ascending, with changes (n, 2) added to what they held; empty if nothing is
-// left in one. `given` are those of them that there are, ascending.
+// The buckets of these tokens with changes (n, 2) added to their counts; a bucket without counts is
+// empty. `given` are the existing buckets of the tokens. All are ascending.
 nb::list shift_buckets(const nb::list& given, const Ids& tokens, const Changes& by) {
     const std::size_t n = tokens.shape(0);
-    require(by.shape(0) == n, "Each token has its changes.");
+    require(by.shape(0) == n, "Each token needs its changes.");
     nb::list found;
     std::vector<buckets::Entry> held, more, merged;
     std::size_t next = 0;
@@ -261,14 +260,14 @@ nb::list shift_buckets(const nb::list& given, const Ids& tokens, const Changes& 
             is_empty ? std::string() : buckets::written(number, merged.data(), merged.size());
         found.append(nb::make_tuple(number, bytes(content)));
     }
-    require(next == given.size(), "There are other buckets than those of the tokens.");
+    require(next == given.size(), "Some buckets belong to none of the tokens.");
     return found;
 }
 
 using Pairs = nb::ndarray<const double, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Scale = std::tuple<double, double, double, double, double, double>;
 
-// Sums of log-odds (m, groups), numbers of tokens (m, groups), and of new ones (m,).
+// Sums of log-odds (m, groups), numbers of tokens (m, groups), and numbers of new tokens (m,).
 nb::tuple evidence_without_block(const Ids& rows, const Integers& sizes, const Integers& block,
                                  const Integers& spam, const Vector& weight, const Ids& ids,
                                  const Changes& counts, const Ids& examples,
@@ -276,9 +275,9 @@ nb::tuple evidence_without_block(const Ids& rows, const Integers& sizes, const I
                                  const Scale& scale) {
     const std::size_t m = sizes.shape(0), k = ids.shape(0);
     require(block.shape(0) == m && spam.shape(0) == m && weight.shape(0) == m,
-            "Each lesson has a block, a class and a weight.");
+            "Each lesson needs a block, a class and a weight.");
     require(counts.shape(0) == k && example_counts.shape(0) == examples.shape(0),
-            "Each token has its counts.");
+            "Each token needs its counts.");
     bool fine = groups > 0;
     std::size_t sum = 0;
     for (std::size_t i = 0; i < m; ++i) {
@@ -286,7 +285,7 @@ nb::tuple evidence_without_block(const Ids& rows, const Integers& sizes, const I
         sum += static_cast<std::size_t>(sizes.data()[i]);
     }
     for (std::size_t i = 0; i < rows.shape(0); ++i) fine &= rows.data()[i] < k;
-    require(fine && sum == rows.shape(0), "Rows, sizes and classes must fit together.");
+    require(fine && sum == rows.shape(0), "Rows, sizes and classes must agree.");
     const auto [ham, spams, ham_examples, spam_examples, unit, pseudo] = scale;
     const blocks::Scale scaled{{ham, spams}, {ham_examples, spam_examples}, unit, pseudo};
     auto found = without_gil([&] {
@@ -300,7 +299,7 @@ nb::tuple evidence_without_block(const Ids& rows, const Integers& sizes, const I
                           give_all(std::move(found.fresh)));
 }
 
-// Give memory that is free back to the system, where the C library does not do so by itself.
+// Return free memory to the system, if the C library does not do so by itself.
 void release_memory() {
 #ifdef __GLIBC__
     malloc_trim(0);

@@ -1,4 +1,4 @@
-// The binding: checks shapes and bounds, releases the GIL, hands arrays over.
+// The binding: checks shapes and bounds, releases the GIL, passes arrays.
 #include <stdexcept>
 #include <string>
 
@@ -65,7 +65,7 @@ Layout layout_of(const Integers& offsets, std::size_t columns) {
     return {offsets.data(), columns};
 }
 
-// A table of what to add where a value is missing, or none if that is nothing.
+// A table of terms for missing values; none if all terms are zero.
 using Absent = std::optional<Matrix>;
 
 const double* absent(const Absent& missing, std::size_t rows, std::size_t columns,
@@ -75,7 +75,7 @@ const double* absent(const Absent& missing, std::size_t rows, std::size_t column
     return missing->data();
 }
 
-// What is missing by class and column; no rows if nothing is.
+// The weight of missing values by class and column; no rows if no value is missing.
 nb::object give_missing(genus::Buffer<double> missing, std::size_t classes, std::size_t columns) {
     if (missing) return give(std::move(missing), {classes, columns});
     return give(genus::zeros<double>(0), {std::size_t{0}, columns});
@@ -189,7 +189,7 @@ genus::PairTable pair_table_of(const Tables& table, const CellMatrix& codes) {
     const std::int64_t stride = table.stride(1);
     require((K <= 1 || table.stride(2) == 1) && stride >= static_cast<std::int64_t>(K) &&
                 table.stride(0) == static_cast<std::int64_t>(V) * stride,
-            "table must be in C order, alone or the last axis of it a part of a longer one.");
+            "table must be in C order; its last axis may be part of a longer one.");
     const bool inside = without_gil([&] {
         bool outside = false;
         for (std::size_t i = 0; i < size; ++i) outside |= codes.data()[i] >= V;
@@ -382,7 +382,7 @@ void take_runs(const Bytes& source, const Integers& starts, const Integers& plac
 
 nb::object subtract(const Vector& a, const Vector& b, double rounding, std::size_t threads) {
     const std::size_t size = a.shape(0);
-    require(b.shape(0) == size, "a and b must have as many numbers.");
+    require(b.shape(0) == size, "a and b must have the same size.");
     auto rest =
         without_gil([&] { return genus::subtract(a.data(), b.data(), size, rounding, threads); });
     return give(std::move(rest), {size});
@@ -390,7 +390,7 @@ nb::object subtract(const Vector& a, const Vector& b, double rounding, std::size
 
 nb::object grid_points(const Vector& mean, const Vector& spread) {
     const std::size_t size = mean.shape(0);
-    require(spread.shape(0) == size, "mean and spread must have as many numbers.");
+    require(spread.shape(0) == size, "mean and spread must have the same size.");
     return give(genus::grid_points(mean.data(), spread.data(), size), {size});
 }
 
@@ -415,7 +415,7 @@ nb::tuple row_maxima(const Matrix& scores, std::size_t threads) {
     return nb::make_tuple(give(std::move(r.values), {m}), give(std::move(r.at), {m}));
 }
 
-// work(csr) with indices of either width, checked.
+// Call work(csr) with checked indices of 32 or 64 bits.
 template <class Work>
 auto with_csr(const AnyVector& data, const Indices& indices, const Indices& starts,
               const Indices& ends, std::size_t columns, const Work& work) {

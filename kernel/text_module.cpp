@@ -20,7 +20,7 @@ using Codes = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::de
 static_assert(sizeof(Key) == 3 * sizeof(std::uint64_t));
 static_assert(std::endian::native == std::endian::little, "keys keep the first byte lowest");
 
-// A Python object as what it must be, without converting it: the caller keeps it.
+// Cast a Python object to its expected type without conversion; the caller keeps it alive.
 template <class T> T as(nb::handle object) {
     try {
         return nb::cast<T>(object, false);
@@ -36,8 +36,8 @@ const char* chars(const Bytes& bytes) {
 using Copies = std::vector<nb::bytes>;
 
 #ifdef Py_LIMITED_API
-// The stable ABI gives the characters of ASCII as they lie; other strings are copied as UTF-8, or,
-// with half a surrogate pair in them, as code points.
+// The stable ABI gives access to ASCII characters in place. Other strings are copied as UTF-8, or
+// as code points if they contain half a surrogate pair.
 Text read_characters(nb::handle text, Copies& copies) {
     Py_ssize_t size;
     if (nb::cast<bool>(text.attr("isascii")()))
@@ -80,7 +80,7 @@ std::optional<Text> read_string(nb::handle object, Copies& copies) {
     return {};
 }
 
-// Numbers that never descend, from 0 to at most `most`.
+// Whether numbers never decrease and lie between 0 and `most`.
 template <class T> bool ascend(const T* numbers, std::size_t size, std::size_t most) {
     bool fine = size == 0 || numbers[0] >= 0;
     for (std::size_t i = 1; i < size; ++i) fine &= numbers[i - 1] <= numbers[i];
@@ -88,7 +88,7 @@ template <class T> bool ascend(const T* numbers, std::size_t size, std::size_t m
 }
 
 Chunk strings_of(nb::handle given) {
-    const auto strings = as<nb::tuple>(given);  // nobody can change it meanwhile
+    const auto strings = as<nb::tuple>(given);  // a tuple cannot change meanwhile
     std::vector<std::optional<Text>> texts;
     texts.reserve(strings.size());
     const auto copies = std::make_shared<Copies>();
@@ -102,7 +102,7 @@ Chunk utf8_of(nb::handle offsets_given, nb::handle bytes_given) {
     const bool wide = offsets.dtype() == nb::dtype<std::int64_t>();
     if (!wide && offsets.dtype() != nb::dtype<std::int32_t>())
         throw nb::type_error("offsets must be int32 or int64.");
-    require(offsets.shape(0) > 0, "offsets must hold the end of the last text.");
+    require(offsets.shape(0) > 0, "offsets must include the end of the last text.");
     const std::size_t n = offsets.shape(0), most = bytes.shape(0);
     const bool sound = without_gil([&] {
         return wide ? ascend(static_cast<const std::int64_t*>(offsets.data()), n, most)
@@ -137,7 +137,7 @@ Chunk tokens_of(nb::handle bytes_given, nb::handle ends_given, nb::handle rows_g
     return GivenTokens{chars(bytes), ends.data(), rows.data(), rows.shape(0) - 1};
 }
 
-// Chunks, which the caller keeps: a kind and what it needs.
+// Chunks of texts, each a kind and its arguments; the caller keeps them alive.
 Texts texts_of(const nb::list& chunks) {
     Texts texts;
     for (nb::handle given : chunks) {
@@ -159,10 +159,10 @@ Texts texts_of(const nb::list& chunks) {
     return texts;
 }
 
-// An alphabet, whether to lower-case, whether characters are tokens, the n of n-grams, and bits.
+// `how` is an alphabet, whether to lower-case, whether characters are tokens, n-grams, and bits.
 Tokenizer tokenizer_of(const nb::tuple& how) {
     require(how.size() == 6, "a tokenizer has six parts.");
-    const auto alphabet = as<Codes>(how[0]);  // the caller keeps it
+    const auto alphabet = as<Codes>(how[0]);  // the caller keeps it alive
     const auto shortest = as<std::size_t>(how[3]), longest = as<std::size_t>(how[4]);
     require(alphabet.shape(0) == Alphabet::size, "alphabet must have an entry per code point.");
     require(1 <= shortest && shortest <= longest && longest <= 1024,
@@ -185,7 +185,7 @@ bool interrupted() {
     return PyErr_CheckSignals() != 0;
 }
 
-// Work without the GIL by a team of threads that a signal such as Ctrl-C stops.
+// Work without the GIL in a team of threads, which a signal such as Ctrl-C stops.
 template <class Work> auto by_team(const Texts& texts, std::size_t threads, const Work& work) {
     Team team(team_size(texts.size(), threads), &interrupted);
     auto result = without_gil([&] { return work(team); });
@@ -217,7 +217,7 @@ Index index_of(const nb::tuple& index) {
     const auto keys = as<Keys>(index[1]);
     const auto bytes = as<Bytes>(index[2]);
     const std::size_t size = keys.shape(0);
-    require(slots.shape(0) == 1 + slots_for(size), "slots are not those of the keys.");
+    require(slots.shape(0) == 1 + slots_for(size), "slots do not belong to the keys.");
     return {{slots.data() + 1, slots.shape(0) - 1},
             reinterpret_cast<const Key*>(keys.data()),
             {chars(bytes), bytes.shape(0)},
@@ -325,7 +325,7 @@ nb::tuple merge(const Bytes& bytes, const Integers& ends, const Bytes& other_byt
                           give(std::move(r.right), {b.size}));
 }
 
-// Part of a chunk of Arrow's as an array that keeps the chunk alive.
+// Part of an Arrow chunk as an array that keeps the chunk alive.
 template <class T>
 nb::object share(const std::shared_ptr<arrow::Owned<ArrowArray>>& chunk, const void* data,
                  std::size_t size) {
@@ -383,9 +383,9 @@ nb::tuple share_column(const arrow::Column& column) {
 
 template <class T> T* pointer_in(const nb::capsule& capsule, const char* name) {
     require(capsule.name() && std::string_view(capsule.name()) == name,
-            "This is no capsule of Arrow's C data interface.");
+            "This is not a capsule of Arrow's C data interface.");
     auto* pointer = static_cast<T*>(capsule.data());
-    require(pointer->release, "The Arrow data has been read already.");
+    require(pointer->release, "The Arrow data has already been read.");
     return pointer;
 }
 

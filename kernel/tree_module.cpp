@@ -29,7 +29,8 @@ nb::tuple grow_trees(const CellMatrix& cells, const Integers& offsets, const Int
     require(n > 0 && offsets.shape(0) == n + 1 && offsets.data()[0] == 0,
             "offsets must begin with 0 and have one more entry than there are columns.");
     require(fold.shape(0) == m, "fold must have one number per row.");
-    require(K > 0 && leaves > 0 && trees > 0 && tried > 0, "there is nothing to grow.");
+    require(K > 0 && leaves > 0 && trees > 0 && tried > 0,
+            "there must be classes, leaves, trees and columns to try.");
     require(m < (std::size_t{1} << 31) && trees * folds * leaves < (std::size_t{1} << 30),
             "there must be fewer rows than 2^31 and fewer leaves than 2^30.");
     const Layout layout{offsets.data(), n};
@@ -46,7 +47,7 @@ nb::tuple grow_trees(const CellMatrix& cells, const Integers& offsets, const Int
                     rows.cells(j)[r] < layout.start(j) || rows.cells(j)[r] >= layout.start(j + 1);
         return !outside;
     });
-    require(inside, "cells must be those of their column.");
+    require(inside, "cells must be below the size of their column.");
     const auto forest = without_gil(
         [&] { return genus::grow_trees(rows, {trees, leaves, tried}, folds, threads); });
     auto nodes = zeros<std::int32_t>(forest.nodes.size() * 3);
@@ -60,7 +61,7 @@ nb::tuple grow_trees(const CellMatrix& cells, const Integers& offsets, const Int
                           give(copied(forest.starts), {forest.starts.size()}));
 }
 
-// Trees whose nodes lie where they say: every child behind its parent, in the same tree.
+// Valid trees: every child comes after its parent and is in the same tree.
 Trees trees_of(const Nodes& nodes, const Vector& share, const Matrix& values,
                const Integers& starts, std::size_t unknown, std::size_t columns) {
     const std::size_t N = nodes.shape(0), L = values.shape(0), T = starts.shape(0);
@@ -78,7 +79,7 @@ Trees trees_of(const Nodes& nodes, const Vector& share, const Matrix& values,
                               static_cast<std::size_t>(own.column) < columns;
         }
     }
-    require(sound, "the nodes must be those of trees, whose children follow their parents.");
+    require(sound, "nodes must form trees in which children follow their parents.");
     return {node,
             share.data(),
             values.data(),

@@ -1036,9 +1036,9 @@ def test_too_few_rows_are_blamed_and_not_the_columns():
     X, y = rng.normal(size=(40, 6)), np.repeat([0, 1], 20)
     holes = X.copy()
     holes[:37, 2] = np.nan
-    with pytest.raises(SingularCovarianceError, match=r"weight of 3 in all, and 6 columns need 7"):
+    with pytest.raises(SingularCovarianceError, match=r"weight of 3, and 6 columns need 7"):
         GDA(singular="error").fit(holes, y)
-    with pytest.raises(SingularCovarianceError, match=r"In class 0 .* weight of 5 .* need 7 rows"):
+    with pytest.raises(SingularCovarianceError, match=r"In class 0 .* weight of 5, .* need 7 rows"):
         GDA(shared=False).fit(X[15:], y[15:])
     X[:, 1] = X[:, 0]
     for weight in (None, np.full(40, 1 / 40)):

@@ -547,7 +547,7 @@ def test_add_and_forget(folder):
     again, first = load("d.genus"), load("a.genus")
     done("forget", "a.genus", halves[0], "-o", "none.genus")
     assert "0 rows" in done("show", "none.genus").stdout
-    assert "seen no rows" in refused("predict", "none.genus", "new.csv")
+    assert "has no rows" in refused("predict", "none.genus", "new.csv")
     np.testing.assert_allclose(again.predict_proba("new.csv"), first.predict_proba("new.csv"))
 
 

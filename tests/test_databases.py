@@ -403,7 +403,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no target": (GaussianNB(), {"target": "Y"}, r"no column 'Y'. Did you mean 'y'"),
     "no column": (GaussianNB(), {"target": "y", "columns": ["bb"]}, "no column 'bb'"),
     "no weights": (GaussianNB(), {"target": "y", "sample_weight": "v"}, "no column 'v'"),
-    "texts": (GaussianNB(), {"target": "y", "columns": ["kind"]}, "'kind' holds string, and this"),
+    "texts": (GaussianNB(), {"target": "y", "columns": ["kind"]}, "'kind' holds string, but this"),
     "a number as target": (
         PoissonNB(),
         {"target": "part", "columns": ["b"]},
@@ -482,7 +482,7 @@ def test_no_rows_no_labels_one_class(connection: Any) -> None:
             fresh(classifier).fit(t.filter(t.y.isnull()), target="y", columns=columns)
         with pytest.raises(TableError, match="always 'no'"):
             fresh(classifier).fit(t.filter(t.y == "no"), target="y", columns=columns)
-    with pytest.raises(TableError, match="no column but the target"):
+    with pytest.raises(TableError, match="no column except the target"):
         GaussianNB().fit(t.select("y"), target="y")
 
 

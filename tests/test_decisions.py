@@ -191,7 +191,7 @@ def test_class_weight_is_a_prior(model, tmp_path):
     told = CliRunner().invoke(cli, ["predict", f"{tmp_path}/w.genus", f"{tmp_path}/t.csv"])
     last = told.stdout.splitlines()[1].split(",")[-1]
     assert float(last) == pytest.approx(weighed.predict_proba(rows())[0, 1])
-    with pytest.raises(ValueError, match="class_weight is a dictionary"):
+    with pytest.raises(ValueError, match="class_weight must be a dictionary"):
         TableClassifier(class_weight="even").fit(rows(), target="y")
 
 
@@ -278,14 +278,14 @@ def test_nothing_is_said_of_a_sound_table():
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (lambda f: {"paid": np.where(f.y == "yes", 1.0, 0.0)}, "'paid' gives the target away"),
+        (lambda f: {"paid": np.where(f.y == "yes", 1.0, 0.0)}, "'paid' may leak the target"),
         (lambda f: {"mail": [f"m{i % 350}" for i in range(400)]}, "'mail' may identify rows"),
         (
             lambda f: {"code": RNG.permutation(10**6)[:400]},
             "'code' may identify rows",
         ),
-        (lambda f: {"cm": f.x * 100}, "'x' and 'cm' say the same"),
-        (lambda f: {"sort": f.kind.str.upper()}, "'kind' and 'sort' say the same"),
+        (lambda f: {"cm": f.x * 100}, "'x' and 'cm' hold the same information"),
+        (lambda f: {"sort": f.kind.str.upper()}, "'kind' and 'sort' hold the same information"),
     ],
 )
 def test_what_an_analyst_should_look_at(more, words):

@@ -206,14 +206,14 @@ class Nonsense:
     ("result", "words"),
     [
         (None, "Nonsense does not have a covariance_ attribute"),
-        (np.eye(3), "of shape (3, 3) where (4, 4) belongs"),
+        (np.eye(3), "of shape (3, 3); expected (4, 4)"),
         (np.full((4, 4), np.nan), "with NaN or infinity"),
         (np.triu(np.ones((4, 4))), "that is not symmetric"),
         (-np.eye(4), "with a negative variance"),
         (np.ones((4, 4)), "linear combination"),
         (np.ones((4, 4)), "Use another `covariance_estimator`"),
-        ("nonsense", "of type <U8 where numbers belong"),
-        (1j * np.eye(4), "of type complex128 where numbers belong"),
+        ("nonsense", "of type <U8, not of numbers"),
+        (1j * np.eye(4), "of type complex128, not of numbers"),
     ],
 )
 def test_an_estimator_that_gives_nonsense_is_refused(result, words):

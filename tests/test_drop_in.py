@@ -194,11 +194,11 @@ PRIORS = {"a": 0.5, "b": 0.5}
             ValueError,
             "probabilities= is miss",
         ),
-        (PoissonNB(), {"priors": [0.5, 0.5], "rates": [[1], [2]]}, ValueError, "priors has p"),
+        (PoissonNB(), {"priors": [0.5, 0.5], "rates": [[1], [2]]}, ValueError, "priors must be p"),
         (PoissonNB(), {"priors": {"a": 0.5}, "rates": [[1]]}, ValueError, "add up to 1"),
         (PoissonNB(), {"priors": {"a": 1, "b": 0}, "rates": [[1], [1]]}, ValueError, "above 0"),
         (PoissonNB(), {"priors": PRIORS, "rates": [[-1], [1]]}, ValueError, "0 or more"),
-        (PoissonNB(), {"priors": PRIORS, "rates": [[1]]}, ValueError, "each of the 2 classes"),
+        (PoissonNB(), {"priors": PRIORS, "rates": [[1]]}, ValueError, "each of 2 classes"),
         (PoissonNB(), {"priors": PRIORS, "rates": [[np.nan], [1]]}, ValueError, "finite"),
         (PoissonNB(), {"priors": PRIORS, "rates": [[1], [1]], "rows": 0}, ValueError, "rows"),
         (BernoulliNB(), {"priors": PRIORS, "probabilities": [[2], [0]]}, ValueError, "from 0 to 1"),
@@ -212,7 +212,7 @@ PRIORS = {"a": 0.5, "b": 0.5}
             GaussianNB(),
             {"priors": PRIORS, "means": [[1], [2]], "variances": [[1], [0]]},
             ValueError,
-            "variances are above 0",
+            "variances must be above 0",
         ),
         (
             GDA(),
@@ -244,7 +244,7 @@ def test_bad_parameters_are_refused(model, given, error, words):
 def test_fitted_attributes_cannot_be_set():
     model = GaussianNB().fit(X, Y)
     for name in "theta_", "var_", "classes_":
-        with pytest.raises(AttributeError, match=f"{name} follows .* genus.from_parameters"):
+        with pytest.raises(AttributeError, match=f"{name} is computed .* genus.from_parameters"):
             setattr(model, name, 1)
     assert model.theta_.shape == (3, 13)
 

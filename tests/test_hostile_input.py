@@ -80,7 +80,7 @@ def test_wide_integers_with_holes_are_different_categories(kind):
 
 def test_integers_beyond_64_bits_are_refused_with_a_way_out():
     for wide in (2**70, np.int64(2**60), 2**60):
-        with pytest.raises(ValueError, match=r"Column 0 .*make it text"):
+        with pytest.raises(ValueError, match=r"Column 0 .*Convert it to text"):
             CategoricalNB().fit(np.array([[wide], [0.5], [1]], dtype=object), [0, 1, 1])
 
 
@@ -112,7 +112,7 @@ def test_the_last_rows_of_a_class_are_forgotten_only_if_they_are_its_own(model):
     model.fit(X, Y)
     before = model.predict_proba(X)
     for rows in (X[:30], X[30:] + 0.01, X[30:] * 1.001):
-        with pytest.raises(ValueError, match="not those that were learned"):
+        with pytest.raises(ValueError, match="were not learned"):
             model.forget(rows, ["b"] * 30)
         assert_array_equal(model.predict_proba(X), before)
     assert model.forget(X[30:][::-1], ["b"] * 30).classes_.tolist() == ["a"]
@@ -137,7 +137,7 @@ def test_the_last_rows_of_a_class_are_forgotten_at_any_scale(model, scale, offse
 @pytest.mark.parametrize("model", [*COUNTING, *GAUSSIAN], ids=str)
 def test_a_model_is_not_scaled_beyond_what_a_float_holds(model):
     model.fit(COUNTS if model in COUNTING else X, LABELS if model in COUNTING else Y)
-    with pytest.raises(ValueError, match="too large to calculate with"):
+    with pytest.raises(ValueError, match="too large for floats"):
         model * 1e308
     large = model * 1e100
     assert np.isfinite(large.predict_proba(COUNTS)).all()
@@ -147,11 +147,11 @@ def test_a_model_is_not_scaled_beyond_what_a_float_holds(model):
 def test_sums_that_overflow_are_refused_and_change_nothing():
     model = GaussianNB().fit(X * 1e150, Y)
     before = model.predict_proba(X * 1e150)
-    with pytest.raises(ValueError, match="too large to calculate with"):
+    with pytest.raises(ValueError, match="too large for floats"):
         model.partial_fit(X * 1e150 - 9e153, Y)
     assert_array_equal(model.predict_proba(X * 1e150), before)
     for naive in (MultinomialNB(), ComplementNB(), PoissonNB()):
-        with pytest.raises(ValueError, match="too large to calculate with"):
+        with pytest.raises(ValueError, match="too large for floats"):
             naive.fit(COUNTS * 1e220, LABELS, sample_weight=np.full(4, 1e100))
 
 
@@ -180,7 +180,7 @@ def test_an_explanation_keeps_and_shows_what_it_was_given():
         (BernoulliNB(prior_alpha=1e308), "prior_alpha is a number from 0 to"),
         (PoissonNB(m=1e300, p=1e300), "m is a number from 0 to"),
         (MultinomialNB(alpha=1e300), "alpha is 1e.100 at most"),
-        (PoissonNB(m=1, p=1e300), "p holds guesses of 0 or more, 1e.100 at most"),
+        (PoissonNB(m=1, p=1e300), "p holds priors from 0 to 1e.100"),
         (ComplementNB(norm="no"), "norm is True or False"),
         (MultinomialNB(force_alpha="no"), "force_alpha is True or False"),
         (GDA(shrinkage=True), "shrinkage is a number"),

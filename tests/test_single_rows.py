@@ -96,5 +96,5 @@ def test_rows_that_make_no_sense():
             genus.GDA().learn_one(x, 0)
     with refused("no names"):
         genus.GaussianNB().fit(X, Y).predict_one(ROWS[0])
-    with refused("does not show what the columns hold", "plan"):
+    with refused("not enough to plan the columns", "plan"):
         genus.TableClassifier().learn_one(ROWS[0], 0)

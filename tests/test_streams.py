@@ -270,7 +270,7 @@ def test_vectors_of_one_length() -> None:
         np.testing.assert_allclose(model.theta_, GaussianNB().fit(X, LABELS).theta_, rtol=1e-6)
         assert model.predict(table).tolist() == model.predict(X).tolist()
     ragged = pa.table({"v": pa.array([[1.0], [1.0, 2.0], [3.0]]), "label": ["a", "b", "a"]})
-    with pytest.raises(TableError, match="not all of one length"):
+    with pytest.raises(TableError, match="differ in length"):
         GaussianNB().fit(ragged, target="label")
     holes = pa.table({"v": pa.array([[1.0], None]), "label": ["a", "b"]})
     with pytest.raises(TableError, match="no vector in row 1"):
@@ -581,11 +581,11 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "no target": (lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="z"), "no column 'z'"),
     "columns is a name": (
         lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns="a"),
-        "columns is a list of names",
+        "columns must be a list of column names",
     ),
     "a number for a column": (
         lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns=[0]),
-        "columns is a list of names",
+        "columns must be a list of column names",
     ),
     "a column twice": (
         lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns=["a", "a"]),
@@ -626,7 +626,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "no rows": (
         lambda: GDA().fit(NUMBERS.assign(y=LABELS)[:0], target="y"),
-        "names of columns, but no rows",
+        "column names, but no rows",
     ),
     "no labels": (
         lambda: GDA().fit(NUMBERS.assign(y=None), target="y"),
@@ -636,10 +636,13 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: GDA().fit(NUMBERS.assign(y="u"), target="y"),
         "'y' is always 'u'",
     ),
-    "target alone": (lambda: GDA().fit(pa.table({"y": ["u", "v"]}), target="y"), "no column but"),
+    "target alone": (
+        lambda: GDA().fit(pa.table({"y": ["u", "v"]}), target="y"),
+        "no column except",
+    ),
     "labels twice": (
         lambda: GDA().fit(NUMBERS.assign(y=LABELS), LABELS, target="y"),
-        "in y, or in the column",
+        "as y or as the column",
     ),
     "target among columns": (
         lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns=["a", "y"]),
@@ -844,7 +847,7 @@ def test_a_checkpoint_without_its_job_says_so(tmp_path: Path) -> None:
     (parts / "job").write_text("{")
     with pytest.raises(ValueError, match="is damaged: job"):
         GaussianNB().fit(tmp_path, target="y", checkpoint=parts)
-    with pytest.raises(ValueError, match="names no folder"):
+    with pytest.raises(ValueError, match="is not a folder"):
         GaussianNB().fit(tmp_path, target="y", checkpoint="")
 
 

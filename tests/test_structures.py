@@ -119,7 +119,7 @@ def test_bad_options_and_too_few_rows():
             GDA("VEV", **{name: value}).fit(X, Y)
     few = np.r_[0:3, 50:100]
     for code in ("VVV", "EVV"):
-        with refused("full rank", "more in common"):
+        with refused("full rank", "shares more"):
             GDA(code).fit(X[few], Y[few])
     assert GDA("VEE").fit(X[few], Y[few]).score(X[few], Y[few]) > 0.9
     same = np.r_[[0] * 5, 50:100]

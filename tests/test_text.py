@@ -355,7 +355,7 @@ ENGLISH = ["the cat sat on the mat", "The dog and the Cat", "mat of dog", "where
 
 
 @pytest.mark.filterwarnings("ignore:Your stop_words may be inconsistent")
-@pytest.mark.filterwarnings("ignore:The stop word 'Cat' leaves nothing out")
+@pytest.mark.filterwarnings("ignore:The stop word 'Cat' has no effect")
 @pytest.mark.parametrize("stop_words", ["english", ["cat", "the"], {"dog"}, ("mat",), ["Cat"], []])
 def test_stop_words_are_those_of_scikit_learn(stop_words: Any) -> None:
     given = stop_words if isinstance(stop_words, str) else list(stop_words)
@@ -383,7 +383,7 @@ def test_a_stop_word_may_hold_a_space() -> None:
 def test_characters_have_no_stop_words() -> None:
     options = {"analyzer": "char_wb", "ngrams": (2, 3)}
     model = TextClassifier(**options).fit(ENGLISH, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="stop_words are words, but analyzer='char_wb'"):
+    with pytest.raises(ValueError, match="stop_words needs words, but analyzer='char_wb'"):
         model.resolve(stop_words=["cat", "a", "at"])
 
 
@@ -759,7 +759,7 @@ def test_a_token_of_ones_own_may_hold_spaces(event_model: str) -> None:
 
 def test_stop_words_that_no_text_can_hold_are_named() -> None:
     texts, y = ["The cash", "the lunch"], [0, 1]
-    with pytest.warns(UserWarning, match="'The' leaves nothing out"):
+    with pytest.warns(UserWarning, match="'The' has no effect"):
         TextClassifier(stop_words=["The"]).fit(texts, y)
     kept = TextClassifier(stop_words=["The"], lowercase=False).fit(texts, y).vocabulary_
     assert list(kept) == ["cash", "lunch", "the"]
@@ -863,7 +863,7 @@ def test_nothing_to_drop_is_an_error() -> None:
     some = TextClassifier(min_documents=2, keep_unused=False)
     with pytest.raises(ValueError, match=r"call drop_unused\(\) on the model of all texts"):
         some.partial_fit(DAYS, WEATHER)
-    with pytest.raises(ValueError, match="With like= more texts may come"):
+    with pytest.raises(ValueError, match="With like= more texts may follow"):
         some.fit(DAYS, WEATHER, like=TextClassifier().fit(DAYS, WEATHER))
     with pytest.raises(ValueError, match="keep_unused"):
         TextClassifier(keep_unused="no", min_documents=2).fit(DAYS, WEATHER)

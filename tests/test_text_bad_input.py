@@ -696,7 +696,7 @@ def test_a_bad_batch_is_named_and_an_empty_one_skipped() -> None:
     good = ["aa bb", "cc dd"], [0, 1]
     with pytest.raises(ValueError, match=r"In batch 1: Row 1 holds nothing"):
         TextClassifier().fit(iter([good, (["aa", None], [0, 1])]))
-    with pytest.raises(ValueError, match=r"put weights of batches into the batches"):
+    with pytest.raises(ValueError, match=r"Put the weights of batches into the batches"):
         TextClassifier().fit(iter([good]), sample_weight=[1, 2])
     model = TextClassifier().fit(iter([good, ([], []), good]))
     assert model.class_count_.tolist() == [2.0, 2.0]

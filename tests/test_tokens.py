@@ -616,19 +616,19 @@ def test_what_makes_no_sense_is_refused(call: Callable[[], Any]) -> None:
 def test_arrow_data_is_read_once() -> None:
     array, stream = pa.array(["a"]).__arrow_c_array__(), pa.chunked_array([["a"]])
     _kernel.strings_of_array(*array)
-    with refused("has been read already"):
+    with refused("has already been read"):
         _kernel.strings_of_array(*array)
     capsule = stream.__arrow_c_stream__()
     _kernel.strings_of_stream(capsule)
-    with refused("has been read already"):
+    with refused("has already been read"):
         _kernel.strings_of_stream(capsule)
 
 
 def test_capsules_of_something_else_are_refused() -> None:
     schema, array = pa.array(["a"]).__arrow_c_array__()
-    with refused("no capsule"):
+    with refused("not a capsule"):
         _kernel.strings_of_array(array, schema)
-    with refused("no capsule"):
+    with refused("not a capsule"):
         _kernel.strings_of_stream(array)
 
 

@@ -103,12 +103,12 @@ def test_any_number_of_threads_grows_the_same_trees() -> None:
     ("change", "message"),
     [
         ({"y": np.full(9, 5)}, "y must lie"),
-        ({"cells": np.full((3, 9), 999, dtype=np.uint16)}, "cells must be those"),
+        ({"cells": np.full((3, 9), 999, dtype=np.uint16)}, "cells must be below"),
         ({"offsets": np.array([0, 3, 2, 1])}, "must ascend"),
         ({"offsets": np.array([0, 3])}, "one more entry"),
         ({"fold": np.zeros(2, dtype=np.int64)}, "fold must have"),
         ({"keys": np.zeros(2, dtype=np.uint64)}, "keys must have"),
-        ({"leaves": 0}, "nothing to grow"),
+        ({"leaves": 0}, "leaves, trees and columns"),
         ({"trees": 1 << 40}, "fewer leaves"),
     ],
 )

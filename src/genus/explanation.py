@@ -1,4 +1,4 @@
-"""Why a row was classified as it was: what columns and words add to the log-odds of classes."""
+"""Explain predictions: the contribution of each column or word to the log-odds of the classes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from genus.arrays.logs import log_softmax
 Array = NDArray[np.float64]
 REST = "(class and constants)"
 SHARES = "(shares of the classes)"
-MOST_ROWS = 5  # that print() shows
+MOST_ROWS = 5  # shown by print()
 MOST_WORDS = 5  # of a text in a table
-ANY_TEXT = "(whatever its words)"
-TOLD = 5e-4  # from which on a line of three digits is not zero
+ANY_TEXT = "(not due to any word)"
+TOLD = 5e-4  # smaller terms are 0.000 in a line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What each column adds to log p(x, y) of each class.
+    """The contribution of each column to log p(x, y) of each class.
 
-    `contributions` (m, n, K) and `baseline` (m, K: log p(y) and what belongs to no column) add up
-    to `joint` (m, K), which is what `predict_joint_log_proba` says. `values` (m, n) are the rows.
-    All are natural logarithms: +0.69 doubles the odds, and +2.3 makes them ten times as large.
+    `contributions` (m, n, K) and `baseline` (m, K: log p(y) and terms of no column) add up to
+    `joint` (m, K), the result of `predict_joint_log_proba`. `values` (m, n) are the rows. All
+    logarithms are natural: +0.69 doubles the odds, and +2.3 makes them ten times as large.
     """
 
     contributions: Array
@@ -35,7 +35,7 @@ class Explanation:
     classes: NDArray[Any]
     features: Sequence[str]
     values: NDArray[Any]
-    rest: ClassVar[str] = REST  # what the baseline is called
+    rest: ClassVar[str] = REST  # the name of the baseline
 
     @property
     def joint(self) -> Array:
@@ -43,26 +43,26 @@ class Explanation:
         return self.contributions.sum(axis=1) + self.baseline
 
     def log_odds(self, label: Any, against: Any) -> Array:
-        """What each column adds to log p(label|x) / p(against|x), (m, n + 1); the baseline last."""
+        """Return contributions to log p(label|x) / p(against|x), (m, n + 1); the baseline last."""
         k, other = (self._position(one) for one in (label, against))
         ours, theirs = (
             np.column_stack([self.contributions[:, :, i], self.baseline[:, i]]) for i in (k, other)
         )
-        # What neither class can explain speaks for neither.
+        # -inf - -inf: a value that both classes exclude favours neither.
         return np.subtract(ours, theirs, out=np.zeros_like(ours), where=ours != theirs)
 
     def describe(
         self, row: int = 0, most: int = 10, *, label: Any = None, against: Any = None
     ) -> str:
-        """The strongest evidence of one row for a class against another.
+        """Return the largest contributions of one row for a class against another, as text.
 
-        `label` is the likeliest class, and `against` the likeliest of the others, unless given.
+        By default, `label` is the most probable class, and `against` the next most probable.
         """
         order = np.argsort(-self.joint[row], kind="stable")
         if len(order) < 2:
             return f"Only one class is known: {self.classes[order[0]]}."
         if np.isneginf(self.joint[row]).all():
-            return "No class can explain this row: each gives it probability zero."
+            return "No class explains this row: each gives it probability zero."
         others = order if against is None else order[order != self._position(against)]
         k = others[0] if label is None else self._position(label)
         other = order[order != k][0] if against is None else self._position(against)
@@ -82,11 +82,11 @@ class Explanation:
         return "\n".join([title, *(f"  {name:<{width}}  {term:+8.3f}" for name, term in lines)])
 
     def _within(self, j: int, row: int, label: Any, against: Any) -> list[tuple[str, float]]:
-        """What a line is made of, to stand below it."""
+        """Return the lines that belong below a column's line."""
         return []
 
     def _name(self, j: int, row: int) -> str:
-        """A column and its value, such as "city = Trier"; after the last, what is left."""
+        """Return a column and its value, such as "city = Trier", or the name of the baseline."""
         if j == len(self.features):
             return self.rest
         value = self.values[row, j]
@@ -117,17 +117,17 @@ class Explanation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableExplanation(Explanation):
-    """What each column adds to the log-odds of the classes, and of texts each known word.
+    """The contribution of each column, and of each known word of a text, to the log-odds.
 
-    `contributions` (m, n, K) are Shapley values of the final log-odds: what they change by when the
-    column becomes known, in the mean over the orders in which columns can become known. Over the
-    classes they add up to zero, for only differences of classes mean anything. `baseline` (m, K) is
-    log p(y), the same in every row. Together they are log p(y|x) up to a term that is the same for
-    all classes, and `joint` (m, K) is log p(y|x), as `predict_log_proba` has it.
+    `contributions` (m, n, K) are Shapley values of the final log-odds: the change when the column
+    becomes known, averaged over the orders in which columns can become known. They sum to zero over
+    the classes, because only differences between classes matter. `baseline` (m, K) is log p(y), the
+    same in every row. Their sum is log p(y|x) up to a term that all classes share, and `joint`
+    (m, K) is log p(y|x), the result of `predict_log_proba`.
 
-    `error` (m, n, K) is the standard error of the contributions, from the orders that were tried;
-    that of their sum is zero. `words[column][row]` are the words of a text, each with what it adds
-    (K,); what belongs to no word of it is the rest of the column's contribution.
+    `error` (m, n, K) is the standard error of the contributions, estimated from the sampled orders;
+    their sum has no error. `words[column][row]` maps the words of a text to their contributions
+    (K,). The rest of the column's contribution is not due to any word.
     """
 
     words: Mapping[str, Sequence[Mapping[str, Array]]] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class TableExplanation(Explanation):
     def word_log_odds(
         self, column: str, row: int, label: Any, against: Any
     ) -> list[tuple[str, float]]:
-        """What each word of a text adds to log p(label|x) / p(against|x), the strongest first."""
+        """Return each word's contribution to log p(label|x) / p(against|x), the largest first."""
         k, other = self._position(label), self._position(against)
         own = self.words[column][row].items()
         found = [(word, float(term[k] - term[other])) for word, term in own]
@@ -151,7 +151,7 @@ class TableExplanation(Explanation):
     def strongest_words(
         self, column: str, row: int, label: Any, against: Any
     ) -> list[tuple[str, float]]:
-        """A few lines that add up to what the column adds: its strongest words, and the rest."""
+        """Return a column's strongest words and the rest, which add up to its contribution."""
         found = self.word_log_odds(column, row, label, against)
         lines = [(visible(word), odds) for word, odds in found[:MOST_WORDS]]
         if len(found) > MOST_WORDS:
@@ -173,14 +173,14 @@ class TableExplanation(Explanation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextExplanation(Explanation):
-    """What each known word adds to log p(x, y) of each class; `unknown` are the others, by row."""
+    """The contribution of each known word to log p(x, y); `unknown` lists other words by row."""
 
     unknown: Sequence[Sequence[str]] = ()
 
     def describe(
         self, row: int = 0, most: int = 10, *, label: Any = None, against: Any = None
     ) -> str:
-        """The words of one text that speak for a class against another, and those not known."""
+        """Return the words of one text that favour a class over another, and its unknown words."""
         told = super().describe(row, most, label=label, against=against)
         strange = list(self.unknown[row])
         if not strange:
@@ -201,5 +201,5 @@ class TextExplanation(Explanation):
 
 
 def visible(word: str) -> str:
-    """A word, in quotes if a space is at its end or its beginning."""
+    """Return a word, in quotes if it begins or ends with a space."""
     return word if word == word.strip() else repr(word)

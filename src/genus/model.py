@@ -1,8 +1,8 @@
-"""A model is its statistics: how many rows of each class, and what a family has counted of them.
+"""A model is its statistics: the number of rows of each class, and the sums of a family.
 
     p(y|x) = p(x|y) p(y) / Σ_k p(x|k) p(k)
 
-Bayes' rule lives here, and only here. Models are values: they add, subtract and scale.
+Bayes' rule is applied here and nowhere else. Models are values: they add, subtract and scale.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from genus.solve.priors import Priors
 from genus.solve.smoothing import Smoothing
 from genus.statistics import Array, Compound, Tally, freeze, settle
 
-MANY_PAIRS = 1 << 10  # of group and class, that are counted side by side whatever the rows
-MANY_SUMS = 1 << 22  # by group, class and word, that are not
+MANY_PAIRS = 1 << 10  # of group and class that one pass may count, even for few rows
+MANY_SUMS = 1 << 22  # by group, class and word: more need one pass per group
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A family of `width` columns, what it has counted, and the weight of each class.
+    """A family of `width` columns, its statistics, and the weight of each class.
 
-    `chosen` is what the family chooses from the statistics before it is solved, if that is known
-    already; else it is chosen when it is needed. `declared` are classes that exist whether or not
-    a row of theirs was seen. `unexplained` says what to do with a row that no class can explain
-    (each gives it probability zero): "prior" answers with the priors and a warning, "error" raises.
+    `chosen` is the family's choice before solving, if it is known already; otherwise the choice is
+    made when it is needed. `declared` are classes that exist even if no row of them was seen.
+    `unexplained` decides what happens to a row to which every class gives probability zero: "prior"
+    returns the priors with a warning, "error" raises an error.
     """
 
     family: Family
@@ -53,34 +53,34 @@ class Model:
 
     @classmethod
     def zero(cls, family: Family, width: int, **options: Any) -> Model:
-        """A model of `width` columns that has seen nothing."""
+        """Return a model of `width` columns without rows."""
         return cls(family, family.zero(), width, **options)
 
-    # Counting and the group; sums that outgrow a float are not `is_finite`, which callers ask.
+    # Counting and the group. Sums may overflow; callers check `is_finite`.
 
     @np.errstate(over="ignore", invalid="ignore")
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Model:
-        """The model of these rows alone; their classes are classes[y]."""
+        """Return the model of these rows alone, whose classes are classes[y]."""
         rows = matrix.class_weights(y, weight, len(classes))
         statistics = self.family.count(X, y, classes, weight)
         return self._with(statistics, Tally.of(classes, None, {"rows": rows}))
 
     def _with(self, statistics: Any, weights: Tally) -> Model:
-        """A model like this one of other rows."""
+        """Return a model with the same options and other statistics."""
         return replace(self, statistics=statistics, weights=weights, chosen=self._kept_choice)
 
     @property
     def _kept_choice(self) -> Any:
-        """What stays chosen for other rows: without a sample, nothing can be chosen again."""
+        """The choice that other rows keep: without a sample it cannot be made again."""
         return self.chosen if getattr(self.family, "keeps_choice", False) else None
 
     def count_groups(
         self, X: Matrix, y: Codes, classes: Axis, weight: Array | None, group: Codes, size: int
     ) -> list[Model]:
-        """The models of the rows of each group, 0 … size - 1, alone.
+        """Return one model for each group 0 … size - 1, of the rows of that group.
 
-        One pass over X with a class for every pair of group and class, where the statistics come
-        apart again and are not too many at once; else a pass for every group.
+        If the statistics can be separated by class and are not too many, one pass over X counts
+        every pair of group and class as a class. Otherwise each group takes a pass.
         """
         apart = self.family.counting.get("shared") is not True
         wide = size * len(classes) * getattr(X, "width", 0) > MANY_SUMS
@@ -97,7 +97,7 @@ class Model:
         return models
 
     def _under(self, own: Axis, classes: Axis) -> Model:
-        """The model of the classes `own` under other names."""
+        """Return the model of the classes `own`, renamed to `classes`."""
         return self._with(self.statistics.under(own, classes), self.weights.under(own, classes))
 
     def __add__(self, other: Model) -> Model:
@@ -112,11 +112,11 @@ class Model:
 
     @cached_property
     def is_finite(self) -> bool:
-        """Whether no sum has grown beyond what a float can hold."""
+        """Whether all sums are finite."""
         return bool(self.weights.is_finite and self.statistics.is_finite)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have counted the same."""
+        """Return whether both models have the same statistics."""
         if not isinstance(other, Model):
             return NotImplemented
         return (
@@ -128,10 +128,10 @@ class Model:
     __hash__ = None  # type: ignore[assignment]
 
     def forget(self, other: Model) -> Model:
-        """This model less what was counted of some of its rows, with nothing of them left over.
+        """Return this model without some of its rows, and without rounding errors they would leave.
 
-        Raises ImpossibleError if it has not counted that much. A family whose sums depend on each
-        other may say itself, in `settled`, what of them is only rounding.
+        Raise ImpossibleError if the model has counted less than that. A family whose sums depend on
+        each other removes rounding errors itself, in `settled`.
         """
         rest = self - other
         weights = rest.weights.settled(self.weights)
@@ -141,19 +141,19 @@ class Model:
         else:
             left = rest.statistics.settled(self.statistics)
         statistics = of_classes(left, weights)
-        # A class that was only announced goes when rows of it do, unless some are left.
+        # Forgetting rows of a declared class also removes the class, unless it has other rows.
         gone = labels.find(self.declared, other.classes) >= 0
         gone &= labels.find(self.declared, weights.classes) < 0
         declared = self.declared[~gone]
         return replace(rest, statistics=statistics, weights=weights, declared=declared)
 
     def without(self, part: Model) -> Model:
-        """This model less a part of what it has counted; a class without weight is gone."""
+        """Return this model minus a part of it, without classes that have no weight left."""
         rest = self - part
         return replace(rest, statistics=of_classes(rest.statistics, rest.weights))
 
     def with_family(self, family: Family) -> Model:
-        """The same statistics solved with other options."""
+        """Return the same statistics with another family, which solves them with its options."""
         family = counting_as(family, self.family.counting)
         return replace(self, family=family)._with(self.statistics, self.weights)
 
@@ -165,7 +165,7 @@ class Model:
                 describe(theirs, other.width, mine, self.width),
             ]
             raise ValueError(
-                f"The two models count differently and do not merge: {told[0]} on one side, "
+                f"The two models count differently and cannot be merged: {told[0]} on one side, "
                 f"{told[1]} on the other. Fit both with the same columns and options."
             )
         with np.errstate(over="ignore", invalid="ignore"):
@@ -182,28 +182,28 @@ class Model:
 
     @cached_property
     def classes(self) -> Axis:
-        """The classes that were seen or declared, ascending."""
+        """The classes that were seen or declared, in ascending order."""
         return labels.union(self.weights.classes, self.declared, "classes")
 
     @cached_property
     def class_weights(self) -> Array:
-        """How many rows of each class, (K,)."""
+        """The weight of the rows of each class, (K,)."""
         return self.weights.align(self.classes, 1)["rows"][:, 0]
 
     @cached_property
     def prior(self) -> Array:
-        """p(y), (K,)."""
+        """p(y) of each class, (K,)."""
         return freeze(self.priors.solve(self.class_weights, self.classes))
 
     @cached_property
     def log_prior(self) -> Array:
-        """log p(y), (K,)."""
+        """log p(y) of each class, (K,)."""
         with np.errstate(divide="ignore"):
             return freeze(np.log(self.prior))
 
     @cached_property
     def choice(self) -> Any:
-        """What the family chooses from the statistics before it is solved; None if nothing."""
+        """What the family chose from the statistics before solving; None if it chooses nothing."""
         self._refuse_empty()
         if self.chosen is not None or not hasattr(self.family, "choose"):
             return self.chosen
@@ -211,12 +211,12 @@ class Model:
 
     @property
     def known_choice(self) -> Any:
-        """The choice, if it has been made already; else None."""
+        """The choice if it was already made, otherwise None."""
         return vars(self).get("choice", self.chosen)
 
     @cached_property
     def parameters(self) -> Any:
-        """What the family makes of its statistics."""
+        """The parameters that the family solves from its statistics."""
         self._refuse_empty()
         family: Any = self.family
         chosen = () if self.choice is None else (self.choice,)
@@ -224,22 +224,22 @@ class Model:
 
     def _refuse_empty(self) -> None:
         if len(self.classes) == 0:
-            raise ValueError("The model has seen no rows (or forgotten all). Fit it first.")
+            raise ValueError("The model has no rows, or all were forgotten. Fit it first.")
 
     # Bayes' rule
 
     def log_likelihood(self, X: Matrix, relative: bool = False) -> Array:
-        """log p(x|y), (m, K); `relative`: up to a term that is the same for all classes."""
+        """Return log p(x|y), (m, K); if `relative`, up to a term that all classes share."""
         return self.family.log_likelihood(self.parameters, X, relative)
 
     def log_joint(self, X: Matrix, relative: bool = False) -> Array:
-        """log p(x, y), (m, K)."""
+        """Return log p(x, y), (m, K); if `relative`, up to a term that all classes share."""
         joint = self.log_likelihood(X, relative)
         joint += self.log_prior
         return joint
 
     def decide(self, X: Matrix) -> Codes:
-        """The position of the likeliest class of each row, (m,)."""
+        """Return the position of the most probable class of each row, (m,)."""
         best = np.empty(X.shape[0], dtype=np.int64)
         for part in matrix.chunks(X.shape[0], len(self.classes), matrix.SCORE_BYTES):
             with matrix.numbered(range(part.start, part.stop)):
@@ -251,16 +251,16 @@ class Model:
         return best
 
     def log_posterior(self, X: Matrix, row_numbers: matrix.RowNumbers | None = None) -> Array:
-        """log p(y|x), (m, K); `row_numbers` are what messages call the rows."""
+        """Return log p(y|x), (m, K); messages name rows by `row_numbers`."""
         return self.normalise(self.log_joint(X, relative=True), row_numbers=row_numbers)
 
     def posterior(self, X: Matrix, row_numbers: matrix.RowNumbers | None = None) -> Array:
-        """p(y|x), (m, K); `row_numbers` are what messages call the rows."""
+        """Return p(y|x), (m, K); messages name rows by `row_numbers`."""
         joint = self.log_joint(X, relative=True)
         return self.normalise(joint, row_numbers=row_numbers, logarithm=False)
 
     def log_density(self, X: Matrix) -> Array:
-        """log p(x), (m,)."""
+        """Return log p(x), (m,)."""
         return np.asarray(logsumexp(self.log_joint(X), axis=1))
 
     def normalise(
@@ -270,7 +270,7 @@ class Model:
         row_numbers: matrix.RowNumbers | None = None,
         logarithm: bool = True,
     ) -> Array:
-        """log p(y|x), or p(y|x), from log p(x, y) in place; what no class explains gets priors."""
+        """Turn log p(x, y) into log p(y|x) or p(y|x), in place; impossible rows get the priors."""
         largest, _ = row_maxima(joint, matrix.threads())
         lost = largest == -np.inf
         if lost.any():
@@ -278,10 +278,10 @@ class Model:
             joint[lost] = self.log_prior if log_prior is None else log_prior[lost]
             largest[lost] = joint[lost].max(axis=1)
         infinite = largest == np.inf
-        if infinite.any():  # beyond a float: the classes that are, share the row
+        if infinite.any():  # classes with an infinite score share the probability
             warn(
                 f"Row {first_of(infinite, row_numbers)} holds numbers so large that the scores are "
-                "infinite; classes with an infinite score are taken as equally likely."
+                "infinite; classes with an infinite score get equal probabilities."
             )
             joint[infinite] = np.where(np.isposinf(joint[infinite]), 0.0, -np.inf)
             largest[infinite] = 0.0
@@ -305,15 +305,15 @@ class Model:
             + ": each gives it probability zero. "
         )
         if self.unexplained == "error":
-            raise ValueError(message + "Smooth (alpha > 0), or use unexplained='prior'.")
-        warn(message + "The priors are returned. With counts and categories alpha > 0 avoids it.")
+            raise ValueError(message + "Smooth with alpha > 0, or use unexplained='prior'.")
+        warn(message + "The priors are returned. For counts and categories, alpha > 0 avoids this.")
 
-    # What being generative gives
+    # Sampling and explaining
 
     def sample(
         self, n: int, chosen: Codes | None, rng: np.random.Generator
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """n rows and their labels; `chosen` are their classes, else drawn by p(y)."""
+        """Draw n rows and their labels, of the classes `chosen`, or by p(y) if that is None."""
         k = rng.choice(len(self.classes), size=n, p=self.prior) if chosen is None else chosen
         drawn = {
             int(one): self.family.sample(self.parameters, int(one), int((k == one).sum()), rng)
@@ -326,7 +326,7 @@ class Model:
         return X, self.classes[k]
 
     def contributions(self, X: Matrix) -> tuple[Array, Array]:
-        """The summands of log p(x, y): by column, (m, n, K), and the rest with log p(y), (m, K)."""
+        """Return the terms of log p(x, y): by column, (m, n, K), and the others, (m, K)."""
         terms, constant = self.family.contributions(self.parameters, X)
         return terms, constant + self.log_prior
 
@@ -339,10 +339,10 @@ class Model:
         weight: Array | None,
         progress: Callable[[int], object] | None = None,
     ) -> Array:
-        """p(y|x), (m, K), of each row from the statistics of all others.
+        """Return p(y|x), (m, K), of each row by the model of all other rows.
 
-        X, y and weight are what this model has counted, y as positions in `classes`. `progress` is
-        called with the number of rows that are done.
+        X, y and weight are the rows that this model has counted, y as positions in `classes`.
+        `progress` is called with the number of rows that are done.
         """
         m = len(y)
         w = np.ones(m) if weight is None else weight
@@ -387,7 +387,7 @@ class Model:
 
 
 def aligned(statistics: Any, classes: Axis, width: int) -> Any:
-    """The same statistics with one row for each of the classes."""
+    """Return the statistics with one row for each of the classes."""
     if isinstance(statistics, Tally):
         return replace(statistics, classes=classes, counts=statistics.align(classes, width))
     if isinstance(statistics, Compound) and "sums" in statistics.parts:
@@ -396,9 +396,9 @@ def aligned(statistics: Any, classes: Axis, width: int) -> Any:
 
 
 def of_classes(statistics: Any, weights: Tally) -> Any:
-    """What was counted of the classes that weigh something.
+    """Return the statistics of the classes that still have a weight.
 
-    Beside rows of weight 1 those of 1e-10 are rounding in one sum and may not be in another.
+    A weight of 1e-10 beside rows of weight 1 may be rounded to zero in one sum and not in another.
     """
     known = labels.find(statistics.classes, weights.classes) >= 0
     if known.all():
@@ -407,14 +407,14 @@ def of_classes(statistics: Any, weights: Tally) -> Any:
 
 
 def first_of(rows: NDArray[np.bool_], row_numbers: matrix.RowNumbers | None) -> int:
-    """The number of the first of some rows."""
+    """Return the number of the first row that is marked."""
     first = int(np.argmax(rows))
     return first if row_numbers is None else int(row_numbers[first])
 
 
 @contextmanager
 def without(what: str) -> Iterator[None]:
-    """Name the rows without which a family has no solution."""
+    """Prefix errors of solving with the rows that were left out."""
     try:
         yield
     except NoSolutionError as error:
@@ -422,7 +422,7 @@ def without(what: str) -> Iterator[None]:
 
 
 def with_choices_of(family: Any, parameters: Any) -> Family:
-    """The family with the pseudo-count that "auto" has chosen, or the rule a singular Σ needed."""
+    """Return the family with the pseudo-count that "auto" chose, or the rule for a singular Σ."""
     if getattr(parameters, "singular", None) is not None:
         return replace(family, shrinkage="oas")
     alpha = getattr(parameters, "alpha", None)
@@ -430,7 +430,7 @@ def with_choices_of(family: Any, parameters: Any) -> Family:
 
 
 def counting_as(family: Family, counting: Mapping[str, Any]) -> Family:
-    """The family if it counts that way, or can make do with what was counted; else an error."""
+    """Return the family for statistics counted with these options; raise an error if impossible."""
     if family.counting == counting:
         return family
     recast: Callable[[Mapping[str, Any]], Family] | None = getattr(family, "counted_as", None)
@@ -439,7 +439,7 @@ def counting_as(family: Family, counting: Mapping[str, Any]) -> Family:
         changed = sorted(k for k in names if counting.get(k) != family.counting.get(k))
         raise ValueError(
             f"{', '.join(changed)} decides what is counted and cannot be changed on a fitted "
-            "model. Fit again with it."
+            "model. Fit again with the new value."
         )
     return recast(counting)
 
@@ -447,7 +447,7 @@ def counting_as(family: Family, counting: Mapping[str, Any]) -> Family:
 def describe(
     counting: Mapping[str, Any], width: int, other: Mapping[str, Any], other_width: int
 ) -> str:
-    """What a model counts, for errors: of the same family only what differs from another."""
+    """Describe what a model counts, for errors; for equal families, only what differs."""
     if counting["family"] == other["family"] and width == other_width:
         return ", ".join(f"{k}={v}" for k, v in counting.items() if other.get(k) != v)
     options = "".join(f", {k}={v}" for k, v in counting.items() if k != "family")

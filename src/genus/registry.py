@@ -1,6 +1,6 @@
-"""Names and where they are: classifiers, and the families that columns of a table can have.
+"""The names of classifiers and of column families, and the modules that define them.
 
-It imports nothing heavy, so that the command line can list them before anything is loaded.
+This module imports nothing large, so that the command line can list the names quickly.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ ESTIMATORS = {
 
 @dataclass(frozen=True)
 class ColumnFamily:
-    """A family that a column of a table can have.
+    """A family that can model a column of a table.
 
-    `kind` is what the column holds, `path` where the family is, and `options` what it is made with.
-    It is a candidate where `suits` is true of a column: of its `kind`, the number of `distinct`
-    values, and if they are numbers the `least`, the `largest` and whether they are `whole`. It can
-    model numbers from `least` on, or if `is_open` above it, up to `most`. `whole`: it is of whole
-    numbers only. A family that was chosen, and not asked for by its name, also has the options
-    `chosen`.
+    `kind` is the kind of column, `path` the place of the family in the code, and `options` its
+    arguments. The family is a candidate for columns for which `suits` returns True; it gets the
+    `kind`, the number of `distinct` values and, for numbers, the `least`, the `largest` and whether
+    all are `whole`. It models numbers from `least` (not included if `is_open`) to `most`, and only
+    whole numbers if `whole`. If it is chosen automatically, and not requested by name, it also gets
+    the options `chosen`.
     """
 
     kind: str
@@ -53,13 +53,13 @@ class ColumnFamily:
 
 
 def by_name(made: str, **options: Any) -> ColumnFamily:
-    """Return a family of numbers that is used only if it is asked for."""
+    """Return a family for numbers that is used only if it is requested by name."""
     path = f"genus.families.curves.{made}"
     return ColumnFamily("number", path, suits=lambda x: False, **options)
 
 
 NAIVE = {"shared": False, "diagonal": True, "floor": 1e-9}
-EXACT = 2048  # whole numbers below have cells of their own
+EXACT = 2048  # each whole number below this has its own cell
 FEW = 64  # distinct whole numbers that may be categories
 
 FAMILIES = {
@@ -82,7 +82,7 @@ FAMILIES = {
     "gamma": ColumnFamily(
         "number",
         "genus.families.gamma.Gamma",
-        suits=lambda x: False,  # by name only: it gains nothing beside bins, and takes time
+        suits=lambda x: False,  # by name only: slow, and no better than bins
         least=0,
         is_open=True,
     ),
@@ -112,12 +112,12 @@ KINDS = tuple(dict.fromkeys(family.kind for family in FAMILIES.values()))
 
 
 def is_few_numbers(x: Any) -> bool:
-    """Whether a column of numbers holds few and small whole ones, which may be codes."""
+    """Return whether a column holds few and small whole numbers, which may be codes."""
     return bool(x.whole and x.distinct <= FEW and x.least > -EXACT and x.largest < EXACT)
 
 
 def is_for(family: str, kind: str) -> bool:
-    """Whether a family can model what a column holds; numbers may be categories, too.
+    """Return whether a family can model a kind of column; numbers may also be categories.
 
     >>> is_for("categorical", "number"), is_for("gaussian", "category")
     (True, False)

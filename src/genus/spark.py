@@ -3,7 +3,7 @@
     Pipeline(stages=[…, Classifier(TableClassifier(), labelCol="churned")]).fit(frame)
 
 Rows are counted and scored by Spark's workers, which need genus in their Python. A saved stage
-holds genus's own file.
+contains a genus model file.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ METADATA = "genus"
 
 
 class Stage(HasLabelCol, HasPredictionCol, HasProbabilityCol):  # type: ignore[misc]
-    """The names of columns that both stages have."""
+    """The parameters that both stages have: names of columns."""
 
     featuresCol: Any = Param(
         Params._dummy(),
         "featuresCol",
-        "a column of vectors; all columns, if it is not set",
+        "a column of vectors; by default all columns are read",
         TypeConverters.toString,
     )
     weightCol: Any = Param(
@@ -101,7 +101,7 @@ class Classifier(Estimator, Stage, MLReadable, MLWritable):  # type: ignore[misc
 
 
 class ClassifierModel(Model, Stage, MLReadable, MLWritable):  # type: ignore[misc]
-    """A fitted classifier as a stage: it adds the likeliest class, and probabilities as a vector.
+    """A fitted classifier as a stage: adds the most probable class, and a vector of probabilities.
 
     `model` is the genus classifier; the vector has the order of `model.classes_`.
     """
@@ -135,7 +135,7 @@ class ClassifierModel(Model, Stage, MLReadable, MLWritable):  # type: ignore[mis
 
 
 def quoted(name: str) -> str:
-    """The name of a column in an expression of Spark."""
+    """Return the name of a column, quoted for a Spark expression."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -143,14 +143,14 @@ def quoted(name: str) -> str:
 
 
 class Writer(MLWriter):  # type: ignore[misc]
-    """Write a stage: Spark's metadata, and genus's file if it is fitted."""
+    """Write a stage: Spark's metadata, and the genus file of a fitted stage."""
 
     def __init__(self, stage: Any) -> None:
         super().__init__()
         self.stage = stage
 
     def saveImpl(self, path: str) -> None:
-        """Write the stage to a folder that does not exist yet, on any file system of Spark."""
+        """Write the stage to a new folder, on any file system that Spark supports."""
         session = self.sparkSession
         classifier = self.stage.classifier if isinstance(self.stage, Classifier) else None
         own = {}
@@ -169,14 +169,14 @@ class Writer(MLWriter):  # type: ignore[misc]
 
 
 class Reader(MLReader):  # type: ignore[misc]
-    """Read a stage that was written."""
+    """Read a saved stage."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
         self.kind = kind
 
     def load(self, path: str) -> Any:
-        """Return the stage in a folder."""
+        """Return the stage that is saved in a folder."""
         session = self.sparkSession
         metadata = DefaultParamsReader.loadMetadata(path, session)
         if self.kind is Classifier:

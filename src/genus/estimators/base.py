@@ -1,7 +1,7 @@
 """The base of every classifier: the scikit-learn interface of a `Model`.
 
-Input from users is checked where it enters (`inputs`, `options`); what only the counting loop can
-see, such as an infinite value, is refused there with its row and column.
+Input from users is checked where it enters (`inputs`, `options`). Errors that only the counting
+loop can find, such as an infinite value, are raised there with their row and column.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def by_value(option: Any) -> bool:
 def check_distribution(p: Array) -> Array:
     """Check prior probabilities: not negative; their sum is checked against the values later."""
     if (p < 0).any():
-        raise ValueError(f"p holds guesses of 0 or more; got {p.tolist()}.")
+        raise ValueError(f"p holds prior probabilities of 0 or more; got {p.tolist()}.")
     return p
 
 
@@ -43,7 +43,7 @@ class CategoricalNB(CategoryClassifier, DiscreteClassifier):
 
     Values are text or numbers. A column of whole numbers from 0 to 65,535 is codes, as in
     scikit-learn: all numbers up to the largest count as possible values. Larger numbers, and
-    columns with fractions, are names that happen to be numbers. None and NaN are missing.
+    columns with fractions, are only names of categories. None and NaN are missing.
 
     >>> cars = [["Red", "SUV"], ["Red", "Sports"], ["Yellow", "SUV"], ["Yellow", "Sports"]]
     >>> model = CategoricalNB(m=3, p=0.5).fit(cars, ["no", "yes", "no", "yes"])
@@ -128,13 +128,13 @@ class CategoricalNB(CategoryClassifier, DiscreteClassifier):
         """Check an option that has one number for each value of each column, column by column."""
         if len(given) != self.n_features_in_:
             raise ValueError(
-                f"{name} has {len(given)} lists, which must be one for each of the "
-                f"{self.n_features_in_} columns; got {given!r}."
+                f"{name} must have one list for each of the {self.n_features_in_} columns, and has "
+                f"{len(given)}; got {given!r}."
             )
         parts = [numbers(name, part) for part in given]
         wrong = next((part for part in parts if part.ndim > 1), None)
         if wrong is not None:
-            raise ValueError(f"{name} holds a list of numbers by column; got shape {wrong.shape}.")
+            raise ValueError(f"{name} needs a list of numbers per column; got shape {wrong.shape}.")
         return [check(part) for part in parts]
 
     @property

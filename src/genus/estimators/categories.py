@@ -1,4 +1,4 @@
-"""What classifiers of categories share: how columns of values are read."""
+"""The base of classifiers of categories: how columns of values are read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genus.estimators.columns import VALUES, matrix_of
 from genus.estimators.inputs import table_of_categories, tidy, validated
 from genus.model import Model
 
-FEW_VALUES = 10  # of a column of numbers that may well be categories
+FEW_VALUES = 10  # distinct numbers of a column that are likely to be categories
 
 
 class CategoryClassifier(GenerativeClassifier):
@@ -61,7 +61,7 @@ class CategoryClassifier(GenerativeClassifier):
     @property
     def _too_small_hint(self) -> str:  # type: ignore[override]
         return (
-            "Number categories from 0, give them as text, use NaN for what is missing, or cut "
+            "Number categories from 0, give them as text, use NaN for missing values, or cut "
             f"numbers into bins with {self._cut_into_bins}."
         )
 

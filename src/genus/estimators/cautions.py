@@ -1,4 +1,4 @@
-"""What may be wrong with a table, told from what its model has counted."""
+"""Find likely problems of a table in the statistics of its model."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-ENOUGH = 50  # rows from which on coincidences are none
-GIVEN_AWAY = 0.95  # of what there is to know of the target, that one column tells
-ONCE = 0.5  # of values that are seen once, where a column may identify rows
-NEARLY_ALL = 0.95  # of rows that have a whole number of their own
-REPEATED = 0.01  # of rows that are copies of others
-ALIKE = 0.9999  # correlation of ranks of numbers that are the same in another unit
-FEW_VALUES = 64  # of numbers that may be categories under other names
-MOST_COLUMNS = 500  # that are compared with each other
+ENOUGH = 50  # rows below which such findings may be chance
+LEAKED = 0.95  # share of the target's entropy that one column explains
+ONCE = 0.5  # share of values that occur once in a column that may identify rows
+NEARLY_ALL = 0.95  # share of rows whose whole number is unique
+REPEATED = 0.01  # share of rows that are copies of others
+ALIKE = 0.9999  # rank correlation of columns that differ only in their unit
+FEW_VALUES = 64  # distinct numbers of a column that may be categories
+MOST_COLUMNS = 500  # columns that are compared with each other
 LISTED = 5
 
 
 def cautions(model: Any) -> list[str]:
-    """Say what an analyst should look at: leaks, copies of columns and of rows, identifiers."""
+    """Return warnings for the analyst: leaks, identifiers, and copies of columns or rows."""
     rows = float(model.class_count_.sum())
     if rows < ENOUGH or len(model.classes_) < 2:
         return []
@@ -28,7 +28,7 @@ def cautions(model: Any) -> list[str]:
 
 
 def leaks(model: Any, rows: float) -> Iterator[str]:
-    """Columns that tell the class nearly by themselves."""
+    """Yield a warning for each column that nearly determines the class by itself."""
     share = model.class_count_ / rows
     share = share[share > 0]
     entropy = float(-(share * np.log(share)).sum())
@@ -36,16 +36,16 @@ def leaks(model: Any, rows: float) -> Iterator[str]:
         if marginal is None:
             continue
         gain = marginal.gains.get(marginal.family, 0.0) + max(marginal.missing_gain, 0.0)
-        if gain >= GIVEN_AWAY * entropy:
+        if gain >= LEAKED * entropy:
             yield (
-                f"Column {column.name!r} gives the target away: by itself it tells "
-                f"{100 * min(gain / entropy, 1):.0f} % of what there is to know. If it is known "
-                f"only after the target, leave it out: --ignore {column.name} (ignore=)."
+                f"Column {column.name!r} may leak the target: by itself it explains "
+                f"{100 * min(gain / entropy, 1):.0f} % of the target's entropy. If it becomes "
+                f"known only after the target, leave it out: --ignore {column.name} (ignore=)."
             )
 
 
 def identifiers(model: Any) -> Iterator[str]:
-    """Columns whose values are seen once in most rows."""
+    """Yield a warning for each column in which most values occur only once."""
     cells = model.model_.statistics["cells"]
     counts = cells["rows"].sum(axis=0)
     start = 0
@@ -67,7 +67,7 @@ def identifiers(model: Any) -> Iterator[str]:
 
 
 def copied_columns(model: Any) -> Iterator[str]:
-    """Columns that are the same but for the names of their values, or the unit of their numbers."""
+    """Yield a warning for columns that differ only in names of values or units of numbers."""
     sample = model.model_.statistics["sample"]
     if len(sample) < ENOUGH:
         return
@@ -79,7 +79,7 @@ def copied_columns(model: Any) -> Iterator[str]:
         if len(first) < 2:
             continue
         if column.kind == "category" or len(first) <= FEW_VALUES:
-            rank = np.argsort(np.argsort(first))  # by which value comes first
+            rank = np.argsort(np.argsort(first))  # in the order of first occurrence
             alike[rank[code].tobytes()].append(column.name)
         if column.kind == "number":
             ranks.append((column.name, standardized(code)))
@@ -93,11 +93,11 @@ def copied_columns(model: Any) -> Iterator[str]:
             told.update(names)
             listed = " and ".join(map(repr, names[:LISTED]))
             more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-            yield f"The columns {listed}{more} say the same. One of them is enough."
+            yield f"The columns {listed}{more} hold the same information. Keep one of them."
 
 
 def standardized(cells: Any) -> Any:
-    """Ranks of cells about their mean, of length 1: their product is Spearman's correlation."""
+    """Return centred ranks of length 1, whose dot product is Spearman's correlation."""
     counts = np.bincount(cells)
     rank = (np.cumsum(counts) - counts / 2)[cells]
     rank = rank - rank.mean()
@@ -105,7 +105,7 @@ def standardized(cells: Any) -> Any:
 
 
 def copied_rows(model: Any) -> Iterator[str]:
-    """Rows that are there more than once, where values hardly ever repeat."""
+    """Yield a warning if rows occur repeatedly although most values do not."""
     sample = model.model_.statistics["sample"]
     total = float(sample.weights.sum())
     if len(sample) < ENOUGH:
@@ -114,6 +114,7 @@ def copied_rows(model: Any) -> Iterator[str]:
     share = 1 - len(sample) / total if total > 0 else 0.0
     if share >= REPEATED and (detailed or sample.bags):
         yield (
-            f"About {100 * share:.3g} % of rows are copies of others. Folds that part them score "
-            "too well: keep each row once, or keep copies together (evaluate --group, groups=)."
+            f"About {100 * share:.3g} % of rows are copies of others. If copies fall into "
+            "different folds, scores are optimistic: keep each row once, or keep copies in one "
+            "fold (evaluate --group, groups=)."
         )

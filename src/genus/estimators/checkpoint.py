@@ -30,7 +30,7 @@ from genus.persistence.locks import holding
 from genus.table import Source
 from genus.table.read.sources import Partition
 
-# No name ends as that of a table does: the folder may lie beside the data.
+# No name has the suffix of a table, because the folder may be next to the data.
 PLAN, JOB, LOCK, PART, ROWS = "plan.genus", "job", "lock", ".genus", ".rows"
 NAME = re.compile(r"[0-9a-f]{24}")
 STAMP = re.compile(r", \d+ bytes of \d+")  # of a file in the name of a partition
@@ -55,7 +55,7 @@ class Checkpoint:
             )
         path = Path(folder)
         if not os.fspath(folder):
-            raise ValueError('checkpoint="" names no folder. Give one, or leave checkpoint= out.')
+            raise ValueError('checkpoint="" is not a folder. Give one, or leave checkpoint= out.')
         if path.exists() and not path.is_dir():
             raise ValueError(f"checkpoint={os.fspath(folder)!r} is a file. Give a folder.")
         path.mkdir(parents=True, exist_ok=True)
@@ -73,8 +73,8 @@ class Checkpoint:
         if not path.exists():
             if any(self.folder.glob(f"*{PART}")):
                 raise ValueError(
-                    f"{self.folder} holds model files but no {PLAN}, so it is no checkpoint. Give "
-                    "an empty folder."
+                    f"{self.folder} holds model files but no {PLAN}, so it is not a checkpoint. "
+                    "Give an empty folder."
                 )
             return None
         kept = load(path)
@@ -102,8 +102,8 @@ class Checkpoint:
                     )
             if kept.model_.family.counting != empty.model_.family.counting:
                 raise ValueError(
-                    f"The checkpoint {self.folder} was counted by another plan. Give another "
-                    "folder, or remove it to count all rows again."
+                    f"The checkpoint {self.folder} was counted with another plan. Give another "
+                    "folder, or remove this one to count all rows again."
                 )
         else:
             write_whole(job, json.dumps(own).encode())
@@ -114,8 +114,8 @@ class Checkpoint:
             told = STAMP.sub("", other[0].read_text().partition("\n")[2].strip())
             raise ValueError(
                 f"The checkpoint {self.folder} holds a part of other data: {told}. The data has "
-                "changed, or is not the same. Give another folder, or remove it to count all rows "
-                "again."
+                "changed, or is other data. Give another folder, or remove this one to count all "
+                "rows again."
             )
 
     def _job(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class Checkpoint:
             return None
         try:
             return load(part), Passed(*map(int, rows.read_text().partition("\n")[0].split()))
-        except (TypeError, ValueError):  # damaged since it was written: it is counted again
+        except (TypeError, ValueError):  # a damaged part is counted again
             return None
 
     def keep(self, partition: Partition, part: Any, passed: Passed) -> None:
@@ -147,7 +147,7 @@ class Checkpoint:
 
     def clear(self) -> None:
         """Remove the plan and all parts, to begin again with another plan."""
-        plan = [self.folder / PLAN, self.folder / JOB]  # a plan is never without its job
+        plan = [self.folder / PLAN, self.folder / JOB]  # a plan always has a job
         for path in (*self._files(ROWS), *self._files(PART), *plan):
             path.unlink(missing_ok=True)
 

@@ -51,7 +51,9 @@ class Columns:
             width = matrix_of(rows, cls((vectors[0],), VECTOR, target)).shape[1]
             return cls((vectors[0],), VECTOR, target, width)
         if not names:
-            raise TableError("The table has no column but the target. There is nothing to read.")
+            raise TableError(
+                "The table has no column except the target. Add columns to learn from."
+            )
         for name in names:
             refuse_type(name, schema.field(name).type, kind)
         return cls(tuple(names), kind, target)
@@ -62,7 +64,7 @@ class Columns:
         names, kind, target, width = (tree[key] for key in ("names", "kind", "target", "width"))
         texts = all(isinstance(name, str) for name in names) and isinstance(target, str | None)
         if not texts or kind not in (NUMBERS, VALUES, TEXT, VECTOR) or not 0 <= width < 1 << 31:
-            raise ValueError("its columns make no sense")
+            raise ValueError("its columns are invalid")
         return cls(tuple(names), kind, target, int(width))
 
     @property
@@ -92,7 +94,7 @@ def text_column(schema: Any, names: list[str]) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise TableError(f"No column holds texts. There are {', '.join(map(repr, names[:20]))}.")
+        raise TableError(f"No column holds texts. Columns: {', '.join(map(repr, names[:20]))}.")
     listed = ", ".join(map(repr, found[:20]))
     raise TableError(f"Several columns hold texts, {listed}. Choose one: columns=[{found[0]!r}].")
 
@@ -109,7 +111,7 @@ def refuse_type(name: str, kind: Any, wanted: str) -> None:
         return
     use = "numbers" if wanted == NUMBERS else "numbers and texts"
     raise TableError(
-        f"Column {name!r} holds {kind}, and this classifier reads {use}. Leave it out with "
+        f"Column {name!r} holds {kind}, but this classifier reads {use}. Leave it out with "
         "columns=[…], or use TableClassifier, which reads columns of all kinds."
     )
 
@@ -126,7 +128,7 @@ def is_vector(kind: Any) -> bool:
 
 def matrix_of(rows: Any, columns: Columns) -> Any:
     """Return the rows of an Arrow table or batch as a matrix, or as texts."""
-    there = set(rows.schema.names)  # a list of it is made at every call
+    there = set(rows.schema.names)  # computed once: `names` makes a list at every call
     missing = [name for name in columns.names if name not in there]
     if missing:
         listed = ", ".join(map(repr, missing[:10]))
@@ -161,7 +163,7 @@ def as_floats(values: Any, name: str) -> NDArray[np.float64]:
         return arrow.plain(values.cast(pa.float64(), safe=False), np.nan)
     except pa.ArrowException:
         raise TableError(
-            f"Column {name!r} holds {values.type} where numbers were fitted. Convert it first."
+            f"Column {name!r} holds {values.type}, but was fitted with numbers. Convert it first."
         ) from None
 
 
@@ -192,7 +194,7 @@ def vectors_of(values: Any, columns: Columns) -> Any:
     width = columns.width or (len(flat) // len(values) if len(values) else 0)
     if len(flat) != width * len(values) or ragged(values):
         raise TableError(
-            f"The vectors in column {name!r} are not all of one length, {width}. Make them so."
+            f"The vectors in column {name!r} differ in length; each must have {width} numbers."
         )
     return as_floats(flat, name).reshape(len(values), width)
 

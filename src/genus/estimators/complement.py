@@ -21,12 +21,12 @@ class ComplementNB(LinearClassifier):
     """Complement naive Bayes (Rennie et al. 2003): a class is scored by the counts of all others.
 
     norm : divide each class's weights by their sum.
-    fit_prior : whether `class_log_prior_` has the shares of the classes; the scores never do, as in
-        scikit-learn. Priors that are given are added to them. For all other parameters see
+    fit_prior : whether `class_log_prior_` has the shares of the classes. As in scikit-learn, scores
+        never include these shares, but they include given priors. For all other parameters see
         `DiscreteClassifier`.
 
-    The scores are a rule for deciding and no density: `log_likelihood`, `log_density` and `sample`
-    are those of the multinomial model of the same counts.
+    The scores are a decision rule, not a density: `log_likelihood`, `log_density` and `sample` are
+    those of the multinomial model of the same counts.
 
     >>> ComplementNB().fit([[3, 0], [2, 1], [0, 2]], ["a", "a", "b"]).predict([[1, 0]])
     array(['a'], dtype='<U1')
@@ -69,7 +69,7 @@ class ComplementNB(LinearClassifier):
 
     @property
     def class_log_prior_(self) -> Array:
-        """log p(y), (K,): as given, or the shares of rows; only given priors are in the scores."""
+        """log p(y), (K,): given priors, or shares of rows; scores include only given priors."""
         if self._option("priors") is not None or self._option("class_prior") is not None:
             return super().class_log_prior_
         model = self._fitted()

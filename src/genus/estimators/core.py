@@ -1,4 +1,4 @@
-"""What every classifier has: a family, a model of it, and errors that name columns.
+"""The core of every classifier: a family, its model, and errors that name columns.
 
 A subclass declares its parameters (`__init__`) and makes a family from them (`_family`).
 """
@@ -33,23 +33,23 @@ from genus.solve.priors import Priors
 from genus.statistics import Array
 from genus.table import TableError
 
-PLAIN = (str, int, float, type(None))  # parameters that nothing can change
+PLAIN = (str, int, float, type(None))  # immutable parameters
 
 
 class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A family, what it has counted, and the columns that it reads."""
+    """A family, its statistics, and the columns that it reads."""
 
     model_: Model
     n_features_in_: int
     columns_: Columns
 
-    # What a subclass may want otherwise
+    # What a subclass may override
 
     _reads = NUMBERS  # what columns of a table become
 
     def _family(self) -> Family:
-        """Return the family that the parameters describe; raise an error if they are invalid."""
-        raise NotImplementedError(f"{type(self).__name__} does not say which family it is.")
+        """Return the family with these parameters; raise an error if they are invalid."""
+        raise NotImplementedError(f"{type(self).__name__} does not define its family.")
 
     def _priors(self) -> Priors:
         """Return the class priors that the parameters describe."""
@@ -84,7 +84,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _ready(
         self, X: Matrix, codes: Codes, classes: NDArray[Any], weight: Array | None
     ) -> Matrix:
-        """Return X in the form that is counted fastest, after any choices before counting."""
+        """Make any choices that precede counting; return X in the form that is counted fastest."""
         return X
 
     def _for_rereading(self, X: Matrix, classes: int) -> Matrix:
@@ -114,7 +114,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tidy(X if self._accepts_sparse or not matrix.is_sparse(X) else X.toarray())
 
     def _outgrown(self, rows: Any, model: Model) -> bool:
-        """Return whether these rows, or the counts so far, show that the plan saw too little."""
+        """Return whether these rows, or the counts so far, contradict the plan."""
         return False
 
     def _plan_options(self) -> dict[str, Any]:
@@ -125,11 +125,11 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Raise an error if options need all rows at once."""
 
     def _closed(self, model: Model) -> Model:
-        """Return the model of all rows, without what the options say is not kept."""
+        """Return the model of all rows, without what the options tell it to drop."""
         return model
 
     def _shards(self, partitions: int) -> int:
-        """Return into how many parts the sums of this many partitions are divided.
+        """Return the number of parts into which the sums of this many partitions are divided.
 
         If there is more than one, `_divided`, `_reduced` and `_joined` define the parts.
         """
@@ -144,7 +144,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _joined(self, models: list[Model]) -> Model:
-        """Return the sums of which these are the parts."""
+        """Put sums that were divided into parts together again."""
         (model,) = models
         return model
 
@@ -195,7 +195,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __setattr__(self, name: str, value: Any) -> None:
         if name.endswith("_") and isinstance(getattr(type(self), name, None), property):
             raise AttributeError(
-                f"{name} follows from what was counted and cannot be set. genus.from_parameters "
+                f"{name} is computed from the counts and cannot be set. genus.from_parameters "
                 "makes a model of given means, variances or probabilities."
             )
         super().__setattr__(name, value)
@@ -234,14 +234,14 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return like.count(X, codes, classes, weight)
 
     def _current(self) -> Model:
-        """Return the fitted model under the current parameters."""
+        """Return the fitted model with the current parameters."""
         kept = self._solved_with
         if all(is_still(getattr(self, name), value) for name, value in kept.items()):
             return self.model_
         return self._with_current_options(self.model_)
 
     def _with_current_options(self, model: Model) -> Model:
-        """Return the same statistics under the current parameters."""
+        """Return the same statistics with the current parameters."""
         model = model.with_family(self._family())
         return replace(model, priors=self._priors(), unexplained=self._unexplained())
 
@@ -276,8 +276,8 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         columns = Columns.of(rows, self._reads, None)
         if columns.features != self.n_features_in_:
             raise TableError(
-                f"The table has {columns.features} columns, and this {type(self).__name__} was "
-                f"fitted to an array of {self.n_features_in_} without names. Give as many."
+                f"The table has {columns.features} columns, but this {type(self).__name__} was "
+                f"fitted to an array of {self.n_features_in_}. Give the same number."
             )
         return columns
 
@@ -340,7 +340,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 ) from None
             raise ValueError(
                 f"Input X contains infinity or a value too large for dtype('float64'): {where}. "
-                "Use NaN for what is missing."
+                "Use NaN for missing values."
             ) from None
 
     def _with_names(self, error: NoSolutionError) -> str:
@@ -364,31 +364,31 @@ def parameter_names(kind: type[BaseEstimator]) -> tuple[str, ...]:
 
 
 def as_given(value: Any) -> Any:
-    """Return a parameter as it is now, whatever becomes of it."""
+    """Return a copy of a parameter unless it is immutable."""
     return value if isinstance(value, PLAIN) else deepcopy(value)
 
 
 def is_still(value: Any, before: Any) -> bool:
-    """Return whether a parameter is certainly the same as before: one that cannot change."""
+    """Return whether a parameter is certainly unchanged: an equal value that is immutable."""
     return isinstance(value, PLAIN) and type(value) is type(before) and value == before
 
 
 def refuse_too_large(model: Model) -> None:
-    """Raise an error if sums are so large that sums and products of them are not finite."""
+    """Raise an error if sums are so large that their sums and products are not finite."""
     if not model.is_finite:
         raise ValueError(
-            "The sums over the rows are too large to calculate with. Scale X, sample_weight or the "
-            "model down."
+            "The sums over the rows are too large for floats. Scale down X, sample_weight or the "
+            "model."
         )
 
 
 class UnsolvedError(AttributeError, ValueError):
-    """A fitted attribute that cannot be solved: an AttributeError, as hasattr expects."""
+    """A fitted attribute cannot be solved. It is an AttributeError, as hasattr expects."""
 
 
 @contextmanager
 def attributes() -> Iterator[None]:
-    """Turn errors of solving into missing attributes."""
+    """Turn errors of solving into errors about missing attributes."""
     try:
         yield
     except (ValueError, np.linalg.LinAlgError) as error:

@@ -21,7 +21,7 @@ from genus.statistics import Array, Compound, Sample, Tally
 from genus.table import TableError, open_table
 from genus.text import Texts
 
-SLACK = 1 + 1e-9  # by which rounding may lift a sum of weights above its bound
+SLACK = 1 + 1e-9  # rounding may raise a sum of weights above its bound by this factor
 SHOWN = 40  # characters of a value in a message
 
 
@@ -52,7 +52,7 @@ def categories_of(estimator: Any, rows: Rows, counts: Any) -> Tally:
     """Count values as if each were a row of its own, and check that the rows suffice."""
     names, lines = lines_of(counts)
     if not names:
-        raise ValueError("counts names no column. There is nothing to learn from.")
+        raise ValueError("counts has no columns, so there is nothing to learn from.")
     estimator._follow(Columns(tuple(names), VALUES))
     place = {name: j for j, name in enumerate(names)}
     column = np.array([place[name] for name, _, _, _ in lines], dtype=np.int64)
@@ -109,7 +109,7 @@ def lines_of(counts: Any) -> tuple[list[str], list[tuple[str, Any, Any, float]]]
                 if not hasattr(by_class, "items"):
                     raise ValueError(
                         f"counts has {str(by_class)[:SHOWN]!r} for {value!r} in column {name!r}, "
-                        "where {class: count} should be."
+                        "and needs {class: count} there."
                     )
                 listed += [(name, value, *one) for one in by_class.items()]
         names = list(counts)
@@ -120,7 +120,7 @@ def lines_of(counts: Any) -> tuple[list[str], list[tuple[str, Any, Any, float]]]
         names = list(dict.fromkeys(parts[0]))
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
-        raise ValueError(f"counts has the column {odd[0]!r}. A name of a column is a text.")
+        raise ValueError(f"counts has the column {odd[0]!r}. A column name must be text.")
     return names, listed
 
 
@@ -134,7 +134,7 @@ def words_of(estimator: Any, rows: Rows, counts: Any) -> Compound:
     listed = table["word"].to_pylist()
     odd = [word for word in listed if not isinstance(word, str) or not word]
     if odd:
-        raise ValueError(f"counts has the word {odd[0]!r}. A word is a text that is not empty.")
+        raise ValueError(f"counts has the word {odd[0]!r}. A word must be text and not empty.")
     y = rows.codes(classes_of(table), "counts")
     words = Vocabulary.of(listed)
     place = {word: j for j, word in enumerate(words)}
@@ -147,8 +147,8 @@ def words_of(estimator: Any, rows: Rows, counts: Any) -> Compound:
         k, j = np.argwhere(documents > SLACK * occurrences)[0].tolist()
         raise ValueError(
             f"counts has the word {words.word(j)!r} in {documents[k, j]:g} documents of class "
-            f"{labels.show(rows.classes[k])}, and only {occurrences[k, j]:g} times. It occurs at "
-            "least once in each."
+            f"{labels.show(rows.classes[k])}, but only {occurrences[k, j]:g} occurrences. There "
+            "must be at least one for each document."
         )
     named = [f"the word {word!r}" for word in words]
     refuse_more_than_rows(documents, rows, named)
@@ -174,9 +174,9 @@ def warn_of_strange_words(estimator: Any, words: Vocabulary) -> None:
     if not known.all():
         strange = words.word(int(np.argmin(known)))
         warn(
-            f"{(~known).sum()} of {len(words)} words, such as {strange!r}, would never be found "
-            "in a text by this TextClassifier: by default words are in lower case and have two "
-            "letters or more. Count words as it does."
+            f"This TextClassifier will never find {(~known).sum()} of {len(words)} words, such as "
+            f"{strange!r}, in a text: by default words are in lower case and have two "
+            "letters or more. Count words in the same way."
         )
 
 
@@ -210,7 +210,7 @@ def measure(table: Any, name: str) -> Array:
     try:
         found = arrow.plain(table[name].cast(pa.float64(), safe=False), np.nan)
     except pa.ArrowException:
-        raise ValueError(f"counts holds {table[name].type} as {name!r}, not numbers.") from None
+        raise ValueError(f"counts must hold numbers as {name!r}, not {table[name].type}.") from None
     odd = np.flatnonzero(~((found >= 0) & (found < np.inf)))
     if len(odd):
         raise ValueError(
@@ -233,5 +233,5 @@ def refuse_more_than_rows(counts: Array, rows: Rows, named: list[str]) -> None:
         k, j = np.argwhere(above)[0].tolist()
         raise ValueError(
             f"counts has {counts[k, j]:g} for {named[j]} in class {labels.show(rows.classes[k])}, "
-            f"which has {rows.weights[k]:g} rows. Count the same rows in both."
+            f"which has {rows.weights[k]:g} rows. Count the same rows for counts and rows."
         )

@@ -36,18 +36,18 @@ from genus.persistence.loading import from_bytes
 from genus.table import Source, TableError
 from genus.table.read.sources import first_rows
 
-LOOK = 1 << 16  # rows that the columns are looked at by
-LEAST_LOOKED = 64  # rows of a partition
-LITTLE_MEMORY = 64 << 20  # bytes of sums that need no care
-COPIES = 3  # of the sums, that adding and solving them takes
-MANY_CLASSES = 50  # from which on a target may be no class
-PART, OUTGROWN, REFUSED = b"p", b"o", b"e"  # what a partition has to say: its first byte
+LOOK = 1 << 16  # rows from which a table is planned
+LEAST_LOOKED = 64  # fewest of these rows from each partition
+LITTLE_MEMORY = 64 << 20  # bytes of sums below which free memory is not checked
+COPIES = 3  # of the sums that exist while they are added and solved
+MANY_CLASSES = 50  # with this many or more, the target may not be a class
+PART, OUTGROWN, REFUSED = b"p", b"o", b"e"  # the first byte of a partition's answer
 NUMBERS = Struct("<QQ")
 Progress = Callable[[int], None]
 
 
 class Outgrown(Exception):
-    """A column that seemed empty or constant when the plan was made has other values."""
+    """A column that seemed empty or constant when the table was planned has other values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ def plan_rows(estimator: Any, rows: Source | Engine, reading: Reading) -> None:
         look_elsewhere(estimator, rows, reading, everything=False)
 
 
-# Here
+# In this process
 
 
 def count_here(estimator: Any, source: Source, reading: Reading, first: bool) -> Model:
@@ -150,7 +150,7 @@ def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelle
     tables = [pa.Table.from_batches([one.rows]) for one in first]
     table = pa.concat_tables(tables, promote_options="permissive")
     classes = {label for one in first for label in one.classes.tolist()}
-    total = table.num_rows if batch is None else None  # all were looked at
+    total = table.num_rows if batch is None else None  # the whole table was read
     estimator._look(table, reading.target, len(classes), total)
     return chain(first, batches)
 
@@ -236,17 +236,17 @@ class Total:
 
     def __init__(self, zero: Any) -> None:
         self.zero = zero
-        self.parts: list[tuple[int, Any]] = []  # how many models each is of, fewer and fewer
+        self.parts: list[tuple[int, Any]] = []  # the number of models in each sum, descending
 
     def add(self, model: Any) -> None:
-        """Add one more."""
+        """Add a model or classifier."""
         size = 1
         while self.parts and self.parts[-1][0] == size:
             model, size = self.parts.pop()[1] + model, 2 * size
         self.parts.append((size, model))
 
     def sum(self) -> Any:
-        """Return the sum of all."""
+        """Return the sum."""
         total = self.zero
         for _, model in self.parts:
             total = total + model
@@ -254,15 +254,15 @@ class Total:
 
 
 def refuse_full_memory(total: Total, rows: int) -> None:
-    """Raise an error before sums fill the memory: adding and solving them need more copies."""
+    """Raise an error if memory does not suffice for the copies that adding and solving need."""
     size = size_of([model.statistics for _, model in total.parts])
     if size < LITTLE_MEMORY:
         return
     free = available()
     if free is not None and COPIES * size > free:
         raise TableError(
-            f"The sums of {rows:,} rows take {size / 1e9:.1f} GB, and only {free / 1e9:.1f} GB of "
-            "memory are free, too little to go on. Count fewer classes, categories or words: "
+            f"The sums of {rows:,} rows take {size / 1e9:.1f} GB, but only {free / 1e9:.1f} GB of "
+            "memory are free, which is too little. Count fewer classes, categories or words: "
             "ignore= leaves columns out, and TextClassifier(buckets=…) bounds words."
         )
 
@@ -304,7 +304,7 @@ def count_kept(estimator: Any, source: Source, reading: Reading, first: bool) ->
             look_at_some(estimator, source, reading)
         try:
             total, passed = count_parts(estimator, source, reading, kept, first)
-        except Outgrown:  # parts by a plan that knows too little are of no use
+        except Outgrown:  # the plan does not fit, so its parts are useless
             look_at_all(estimator, source, reading)
             kept.clear()
             total, passed = count_parts(estimator, source, reading, kept, False)
@@ -336,15 +336,15 @@ def count_parts(
     return summed, passed
 
 
-# Elsewhere
+# In the processes of an engine
 
 
 def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: bool) -> Model:
     """Count the partitions of an engine where they are, and add up the parts."""
     if reading.checkpoint is not None:
         raise ValueError(
-            f"checkpoint= is for files that this process reads; {engine.name} is kept by a program "
-            "that repeats lost work by itself. Leave it out."
+            f"checkpoint= is for files that this process reads. {engine.name} belongs to a program "
+            "that repeats lost work itself, so leave checkpoint= out."
         )
     if first:
         look_elsewhere(estimator, engine, reading, everything=False)
@@ -425,7 +425,7 @@ def part_of(
 
 
 def finished(part: bytes) -> bytes:
-    """Return a sum of parts without what cannot be in use in the whole model."""
+    """Return a sum of parts without the keys that the whole model cannot use."""
     if part[:1] != PART:
         return part
     passed, estimator = received(part)
@@ -433,7 +433,7 @@ def finished(part: bytes) -> bytes:
 
 
 def add_parts(parts: Iterable[bytes]) -> bytes:
-    """Return the sum of parts; an error of one of them is the error of all."""
+    """Return the sum of parts; if one of them is an error, return that error."""
     kept = list(parts)
     odd = [part for part in kept if part[:1] != PART]
     if odd:

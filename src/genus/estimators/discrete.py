@@ -1,4 +1,4 @@
-"""What classifiers of counts and categories share: smoothing, and scikit-learn's names."""
+"""The base of classifiers of counts and categories: smoothing, and scikit-learn's names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from genus.solve.smoothing import Smoothing, per_column
 from genus.statistics import Array
 
 LEAST_ALPHA = 1e-10
-MOST_PSEUDO_COUNT = 1e100  # sums and products of them are finite
+MOST_PSEUDO_COUNT = 1e100  # so that sums and products are finite
 
 
 class DiscreteClassifier(GenerativeClassifier):
@@ -57,9 +57,7 @@ class DiscreteClassifier(GenerativeClassifier):
         """Return p, a prior of 0 or more for all columns or for each; raise an error if invalid."""
         p = numbers("p", self.p)
         if (p < 0).any() or (p > MOST_PSEUDO_COUNT).any():
-            raise ValueError(
-                f"p holds guesses of 0 or more, {MOST_PSEUDO_COUNT:g} at most; got {self.p!r}."
-            )
+            raise ValueError(f"p holds priors from 0 to {MOST_PSEUDO_COUNT:g}; got {self.p!r}.")
         return float(p) if p.ndim == 0 else per_column("p", p, self.n_features_in_)
 
     def _check_alpha(self) -> Any:
@@ -81,7 +79,7 @@ class DiscreteClassifier(GenerativeClassifier):
     def _check_values(self, alpha: Array) -> Array:
         if (alpha < 0).any():
             raise ValueError(
-                f"All values in alpha must be greater than 0, or 0 for none: they are "
+                f"All values in alpha must be greater than 0, or 0 for no smoothing: they are "
                 f"pseudo-counts; got {alpha.min():g}."
             )
         if (alpha > MOST_PSEUDO_COUNT).any():
@@ -105,7 +103,7 @@ class DiscreteClassifier(GenerativeClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # on Gaussian blobs, which these do not model
+        tags.classifier_tags.poor_score = True  # on Gaussian data, which these do not model
         return tags
 
     @property

@@ -28,7 +28,7 @@ from genus.statistics import Array, Moments, Points
 
 
 class DiscriminantAnalysis(GDA):
-    """What both classifiers share: checks, and how they count."""
+    """The base of both classifiers: checks, and how they count."""
 
     diagonal, unbiased, rank = False, False, None
 
@@ -66,7 +66,7 @@ class DiscriminantAnalysis(GDA):
             )
         if not hasattr(estimator, "fit"):
             raise ValueError(
-                f"covariance_estimator has a method fit, as those of sklearn.covariance have; got "
+                f"covariance_estimator needs a method fit, as in sklearn.covariance; got "
                 f"{estimator!r}."
             )
         if shrinkage is not None and shrinkage != 0:
@@ -90,7 +90,7 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
 
     Parameters
     ----------
-    solver : the scikit-learn solver whose numbers to give: "lsqr" and "eigen" weight the
+    solver : the scikit-learn solver to reproduce: "lsqr" and "eigen" weight the
         covariances of the classes by `priors`, "svd" by the rows; "lsqr" has no
         `transform`, and that of "eigen" does not subtract the mean.
     shrinkage : None, a number from 0 to 1, or "auto" (Ledoit and Wolf's), not with "svd".
@@ -152,7 +152,7 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
     def covariance_(self) -> Array:
         """Σ (n, n); with the solver "svd" only if `store_covariance` is True."""
         if self._option("solver") == "svd" and not self._option("store_covariance"):
-            raise AttributeError("With solver='svd', store_covariance=True keeps a covariance_.")
+            raise AttributeError("With solver='svd', covariance_ needs store_covariance=True.")
         return super().covariance_
 
     @property
@@ -191,7 +191,7 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
         decided = super().decision_function(X)
         if decided.ndim == 1:
             return decided
-        # About r instead of c, all classes have -(x - (r + c)/2)ᵀ Σ⁻¹ (r - c) more.
+        # Taken about r instead of c, all scores increase by -(x - (r + c)/2)ᵀ Σ⁻¹ (r - c).
         parameters, reference = self._parameters, self._reference()
         slope = parameters.factors[0].solve((reference - parameters.centre)[None])[0]
         middle = (reference + parameters.centre) / 2
@@ -240,7 +240,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
 
     Parameters
     ----------
-    solver : the scikit-learn solver whose numbers to give: "svd" takes `reg_param`, "eigen" takes
+    solver : the scikit-learn solver to reproduce: "svd" takes `reg_param`, "eigen" takes
         `shrinkage` and `covariance_estimator`.
     shrinkage : None, a number from 0 to 1, or "auto" (Ledoit and Wolf's), not with "svd".
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
@@ -304,7 +304,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
     def covariance_(self) -> list[Array]:  # type: ignore[override]
         """Σ of each class, a list of K arrays (n, n); only if `store_covariance` is True."""
         if not self._option("store_covariance"):
-            raise AttributeError("store_covariance=True keeps a covariance_.")
+            raise AttributeError("covariance_ needs store_covariance=True.")
         return list(super().covariance_)
 
     @property
@@ -331,7 +331,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
 
 
 def as_one_class(statistics: Moments | Points) -> Any:
-    """Return the statistics of all rows, whatever their class."""
+    """Return the statistics of all rows as those of one class."""
     axis: NDArray[Any] = np.zeros(1, dtype=np.int64)
     if isinstance(statistics, Points):
         return replace(statistics, classes=axis, codes=np.zeros_like(statistics.codes))

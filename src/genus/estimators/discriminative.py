@@ -1,4 +1,4 @@
-"""The discriminative side of generative models: θ of a logistic or softmax regression.
+"""The discriminative form of generative models: θ of a logistic or softmax regression.
 
 With one Σ for all classes, and for Bernoulli, multinomial and Poisson features, log p(x, y) is
 linear in x up to a term that all classes share, so that p(y|x) = softmax(θ x + b):
@@ -36,7 +36,7 @@ def softmax_weights(model: Model) -> tuple[Array, Array]:
 
 
 def linear_form(parameters: Any) -> tuple[Array, Array]:
-    """Return slope (K, n) and constant (K,) of log p(x|y), up to what all classes share."""
+    """Return slope (K, n) and constant (K,) of log p(x|y), up to a term that all classes share."""
     match parameters:
         case FullParameters(is_shared=True):
             offset = parameters.mean - parameters.centre
@@ -56,7 +56,7 @@ def linear_form(parameters: Any) -> tuple[Array, Array]:
 def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Array]:
     """Return slope and constant with means relative to a centre c, which cancels in p(y|x).
 
-    (x - c)ᵀ Σ⁻¹ (μ - c) - ½ (μ - c)ᵀ Σ⁻¹ (μ - c), which keeps its digits far from zero.
+    (x - c)ᵀ Σ⁻¹ (μ - c) - ½ (μ - c)ᵀ Σ⁻¹ (μ - c), which is accurate far from zero.
     """
     return slope, -0.5 * np.einsum("kj,kj->k", slope, offset) - slope @ centre
 
@@ -64,7 +64,7 @@ def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Ar
 def scikit_learn_form(slope: Array, constant: Array) -> tuple[Array, Array]:
     """Return θ and b in scikit-learn's form: for two classes the difference, (1, n) and (1,)."""
     if len(slope) < 2:
-        raise ValueError("A logistic form needs two classes; there is only one. Fit another, too.")
+        raise ValueError("A logistic form needs two classes, but there is only one. Fit another.")
     if len(slope) == 2:
         return slope[1:] - slope[:1], constant[1:] - constant[:1]
     return slope, constant

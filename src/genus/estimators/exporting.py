@@ -22,18 +22,18 @@ class Exporting(Core):
         """Write the model to a path or an open binary file; `genus.load` reads it."""
         check_is_fitted(self)
         if len(self.model_.classes):
-            _ = self.model_.choice  # so that nobody who loads it has to wait for that
+            _ = self.model_.choice  # made now, so that loading is fast
         if hasattr(file, "write"):
             file.write(self.to_bytes())
             return
         if not os.fspath(file):
-            raise ValueError("save() needs the name of a file; got an empty one.")
+            raise ValueError("save() needs a file name; got an empty one.")
         files.write(file, to_tree(self))
 
     def to_bytes(self) -> bytes:
         """Return the model as compressed bytes; `genus.from_bytes` reads them.
 
-        Nothing is solved for this: workers send their sums in this form.
+        Nothing is solved, because workers send their sums in this form.
         """
         check_is_fitted(self)
         return files.to_bytes(to_tree(self))
@@ -58,6 +58,6 @@ class Exporting(Core):
         a counterpart there raise a TypeError.
         """
         check_is_fitted(self)
-        from genus.estimators.twins import twin  # it knows all classifiers
+        from genus.estimators.twins import twin  # it imports all classifiers
 
         return twin(self)

@@ -1,4 +1,4 @@
-"""Fitting: rows of arrays, tables, batches or engines are counted, and added or taken out."""
+"""Fitting: count the rows of arrays, tables, batches or engines, and add or remove them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from genus.table.read.sources import repeated_in
 
 
 class Fitting(Core):
-    """`fit`, `partial_fit` and `forget` read data in one way and differ in what they do with it."""
+    """`fit`, `partial_fit` and `forget`: all read data in the same way."""
 
     def fit(
         self,
@@ -48,7 +48,7 @@ class Fitting(Core):
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Count X (m, n) with labels y (m,), from nothing.
+        """Fit the model to X (m, n) with labels y (m,), and drop all earlier rows.
 
         X may also be a table with a target column: a path, a folder, a query, a stream, or a frame
         of any library. Frames of Spark, Dask, Ray or Ibis are counted where they are. `target`
@@ -63,7 +63,7 @@ class Fitting(Core):
         """
         options: dict[str, Any] = {"like": like, "progress": progress, "checkpoint": checkpoint}
         with self._unchanged_on_error():
-            # With `like` it may be a part, of one class or no row.
+            # With `like`, the rows may be a part, with one class or no rows.
             options["complete"] = like is None
             model = self._read(X, y, sample_weight, target, columns, **options)
             if like is None:
@@ -78,7 +78,7 @@ class Fitting(Core):
                 self._solve(model)
                 self._refuse_unsolved(model)
             if len(model.classes):
-                _ = model.prior  # what is to be added is solved when it is needed
+                _ = model.prior  # a part is solved when it is needed
             self._keep(model)
         return self
 
@@ -109,7 +109,7 @@ class Fitting(Core):
             if classes is not None:
                 model = self._declare(model, announced(classes), counted.classes)
             model = model if fresh else model + counted
-            _ = model.prior  # priors that do not fit the classes are refused now
+            _ = model.prior  # raises an error if priors do not match the classes
             self._keep(model)
         return self
 
@@ -183,16 +183,16 @@ class Fitting(Core):
             for name, value in given.items():
                 if value is not None:
                     raise ValueError(
-                        f"{name}= is for a table that holds its labels. Name their column, too: "
+                        f"{name}= is for a table that contains its labels. Name their column, too: "
                         "target=…"
                     )
             return None
         if y is not None and not isinstance(y, str):
-            raise ValueError(f"Labels are in y, or in the column target={target!r}: give one.")
+            raise ValueError(f"Give labels as y or as the column target={target!r}, not both.")
         if sample_weight is not None and not isinstance(sample_weight, str):
             raise ValueError(
-                "sample_weight goes with X and y; for a table with a target it is the name of a "
-                "column."
+                "An array sample_weight needs X and y; for a table with a target, give the name of "
+                "a column."
             )
         return Reading(target, sample_weight, named_columns(columns), progress, checkpoint)
 
@@ -201,7 +201,7 @@ class Fitting(Core):
         if like is not None:
             if type(like) is not type(self):
                 raise TypeError(
-                    f"like= is a {type(self).__name__}, whose columns are read the same way; got a "
+                    f"like= must be a {type(self).__name__}, whose columns are read alike; got a "
                     f"{type(like).__name__}."
                 )
             check_is_fitted(like)
@@ -255,7 +255,7 @@ class Fitting(Core):
         if complete:
             self._refuse_single_class(replace(model, declared=classes))
             self._refuse_empty(X, model)
-        # A class whose rows all weigh nothing is a class all the same.
+        # A class whose rows all have weight zero is still a class.
         if len(model.weights.classes) == len(classes):
             return model
         unseen = classes[labels.find(classes, model.weights.classes) < 0]
@@ -264,7 +264,7 @@ class Fitting(Core):
     def _read_batches(self, batches: Iterator[Any], sample_weight: Any, *, first: bool) -> Model:
         if sample_weight is not None:
             raise ValueError(
-                "sample_weight goes with X and y; put weights of batches into the batches: "
+                "sample_weight is for X and y. Put the weights of batches into the batches: "
                 "(X, y, sample_weight)."
             )
         fresh = clone(self)
@@ -275,9 +275,8 @@ class Fitting(Core):
         for at, batch in enumerate(batches):
             if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
                 raise ValueError(
-                    f"Batch {at} is a {type(batch).__name__}, where data and its labels should "
-                    "be: (X, y) or (X, y, sample_weight). For tables with a target name it: "
-                    "target=…"
+                    f"Batch {at} is a {type(batch).__name__}; expected data with labels: (X, y) or "
+                    "(X, y, sample_weight). For tables with a target column, name it: target=…"
                 )
             X, y, weight = (*batch, None)[:3]
             if y is None:
@@ -319,7 +318,7 @@ class Fitting(Core):
         classes, codes = labels.factorize(y)
         return X, codes, labels.as_text(classes), check_weight(sample_weight, len(y))
 
-    # What is refused
+    # Errors
 
     def _refuse_single_class(self, model: Model) -> None:
         """Raise an error if there is only one class and the classifier needs more."""
@@ -355,7 +354,7 @@ def named_columns(columns: Any) -> tuple[str, ...] | None:
     if columns is None:
         return None
     if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
-        raise ValueError(f"columns is a list of names of columns; got {columns!r}.")
+        raise ValueError(f"columns must be a list of column names; got {columns!r}.")
     repeated = repeated_in(columns)
     if repeated:
         raise ValueError(f"columns names {min(repeated)!r} twice. Name it once.")
@@ -387,7 +386,7 @@ def paired(X: Any, y: Any, target: str | None) -> tuple[Any, Any, str | None]:
         return X, y, target
     if not (hasattr(X, "chunks") and hasattr(y, "chunks")):
         raise TableError(
-            f"Give labels beside {type(X).__name__} as one of its columns, by name: target=…"
+            f"Give the labels of a {type(X).__name__} as one of its columns, by name: target=…"
         )
     return (X, y), None, TARGET
 

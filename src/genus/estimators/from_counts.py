@@ -1,4 +1,4 @@
-"""Fitted classifiers from sums that another program has added up."""
+"""Fitted classifiers from sums that another program has computed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def from_counts(
     missing: Any = None,
     columns: Sequence[str] | None = None,
 ) -> Classifier:
-    """Return a fitted classifier made of sums; the same as `fit` makes from the rows.
+    """Return a classifier fitted to sums; it equals the one that `fit` makes from the rows.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ def from_counts(
     squares : for GaussianNB and GDA(diagonal=True), Σz² by class and column, (K, n). For GDA, Σzzᵀ
         by class, (K, n, n), or, for one covariance of all classes, also their sum, (n, n).
     origin : what was subtracted from x: a number, one for each column (n,), or one for each class
-        and column (K, n); 0 by default. Squares about a point near the means keep their digits.
+        and column (K, n); 0 by default. Squares about a point near the means are more accurate.
     missing : the number of missing values by class and column, (K, n). For a full covariance, the
-        number of incomplete rows of each class, (K,): count these in `rows` and in no other sum.
+        number of incomplete rows of each class, (K,): include these in `rows` but in no other sum.
     columns : names of the columns, if `sums` is an array.
 
-    Models that keep a sample of rows cannot be made of sums: TableClassifier, and TextClassifier
+    Models that keep a sample of rows cannot be made from sums: TableClassifier, and TextClassifier
     with event_model="auto" or calibrate=True.
 
     >>> from genus import PoissonNB
@@ -76,15 +76,15 @@ def from_counts(
         read = words_of if classifier._reads == TEXT else categories_of
         statistics = read(fitted, own, counts)
     model = of_rows(fitted, own.classes, own.weights, statistics)
-    _ = model.prior  # priors that do not fit the classes are refused now
+    _ = model.prior  # raises an error if priors do not match the classes
     fitted._keep(model)
     return fitted
 
 
 def refuse_others(classifier: Any) -> None:
-    """Raise an error unless the classifier can be made of sums."""
+    """Raise an error unless the classifier can be made from sums."""
     if not isinstance(classifier, GenerativeClassifier):
-        raise TypeError(f"classifier is one of genus, such as GaussianNB(); got {classifier!r}.")
+        raise TypeError(f"classifier must be from genus, such as GaussianNB(); got {classifier!r}.")
     name = type(classifier).__name__
     if classifier._reads == MIXED or getattr(classifier, "_chooses", False):
         options = "" if classifier._reads == MIXED else ' with event_model="auto" or calibrate=True'
@@ -94,8 +94,8 @@ def refuse_others(classifier: Any) -> None:
         )
     if getattr(classifier, "bins", None) is not None:
         raise ValueError(
-            f"{name} with bins counts numbers by the cells of a grid. Use fit, or cut the numbers "
-            "into bins yourself and count these as categories."
+            f"{name} with bins counts numbers in cells of a grid. Use fit, or cut the numbers "
+            "into bins yourself and count the bins as categories."
         )
 
 
@@ -104,21 +104,21 @@ def refuse_given(classifier: Any, needed: str, given: Any, others: dict[str, Any
     name = type(classifier).__name__
     odd = [other for other, value in others.items() if value is not None]
     if odd:
-        raise ValueError(f"{name} is made of {needed}= and rows=, not of {odd[0]}=. Leave it out.")
+        raise ValueError(f"{name} needs {needed}= and rows=, not {odd[0]}=. Leave it out.")
     if given is None:
-        raise ValueError(f"{name} is made of {needed}= and rows=. Give {needed}, too.")
+        raise ValueError(f"{name} needs {needed}= and rows=. Give {needed}, too.")
 
 
 def rows_by_class(rows: Any) -> Rows:
-    """Read the number of rows of each class; raise an error if it is not possible."""
+    """Return the number of rows of each class; raise an error if they are invalid."""
     if not hasattr(rows, "items"):
         raise ValueError(
-            "rows has the number of rows of each class by class, such as {'no': 120, 'yes': 80}; "
+            "rows must give the number of rows by class, such as {'no': 120, 'yes': 80}; "
             f"got {str(rows)[:60]!r}."
         )
     pairs = list(rows.items())
     if not pairs:
-        raise ValueError("rows is empty. Name each class and how many rows it has.")
+        raise ValueError("rows is empty. Give the number of rows of each class.")
     named = np.asarray(refuse_missing_labels([label for label, _ in pairs]))
     classes, codes = labels.factorize(named)
     if len(classes) < len(codes):
@@ -127,7 +127,7 @@ def rows_by_class(rows: Any) -> Rows:
     try:
         weights = np.array([float(count) for _, count in pairs])
     except (TypeError, ValueError):
-        raise ValueError(f"rows holds a number for each class; got {str(rows)[:60]!r}.") from None
+        raise ValueError(f"rows must hold numbers by class; got {str(rows)[:60]!r}.") from None
     for label, weight in zip(named, weights, strict=True):
         if not 0 <= weight < np.inf:
             raise ValueError(

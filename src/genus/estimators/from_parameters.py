@@ -17,7 +17,7 @@ from genus.estimators.multinomial import MultinomialNB
 from genus.estimators.poisson import PoissonNB
 from genus.statistics import Array
 
-# With these options what is solved is what was given.
+# With these options, solving returns the given parameters.
 PLAIN: dict[str, Any] = {
     "alpha": 0.0,
     "class_prior": None,
@@ -115,12 +115,12 @@ def from_parameters(
     values = table(name, given[name], K)
     if (values < 0).any() or (name == "probabilities" and (values > 1).any()):
         limits = "0 or more" if name == "rates" else "from 0 to 1"
-        raise ValueError(f"{name} are numbers {limits}; got {values.min():g} to {values.max():g}.")
+        raise ValueError(f"{name} must be {limits}; got {values.min():g} to {values.max():g}.")
     if isinstance(classifier, MultinomialNB) and not np.allclose(values.sum(axis=1), 1.0):
         off = int(np.argmax(np.abs(values.sum(axis=1) - 1)))
         raise ValueError(
             f"The probabilities of class {list(weights)[off]!r} add up to "
-            f"{values[off].sum():g}; those of all things add up to 1."
+            f"{values[off].sum():g}; they must add up to 1."
         )
     return from_counts(plain, rows=weights, sums=w * values, columns=columns)
 
@@ -131,7 +131,7 @@ def refuse_others(classifier: Any, given: Mapping[str, Any]) -> None:
     kinds = [kind for kind in NEEDED if isinstance(classifier, kind)]
     if not kinds:
         known = ", ".join(kind.__name__ for kind in NEEDED)
-        raise TypeError(f"{name} cannot be made of parameters. These can: {known}.")
+        raise TypeError(f"{name} cannot be made from parameters. These can: {known}.")
     needed = NEEDED[kinds[0]]
     if isinstance(classifier, GDA) and classifier.diagonal:
         needed = NEEDED[GaussianNB]
@@ -139,20 +139,20 @@ def refuse_others(classifier: Any, given: Mapping[str, Any]) -> None:
         if (value is not None) != (other in needed):
             what = " and ".join(f"{one}=" for one in needed)
             problem = f"{other}= is missing" if value is None else f"{other}= is not used"
-            raise ValueError(f"{name} is made of priors= and {what}; {problem}.")
+            raise ValueError(f"{name} needs priors= and {what}; {problem}.")
 
 
 def shares_of(priors: Any) -> dict[Any, float]:
     """Return p(y) by class."""
     if not hasattr(priors, "items") or not len(priors):
         raise ValueError(
-            "priors has p(y) by class, such as {'no': 0.6, 'yes': 0.4}; got "
+            "priors must be p(y) by class, such as {'no': 0.6, 'yes': 0.4}; got "
             f"{str(priors)[:60]!r}."
         )
     labels, values = zip(*priors.items(), strict=True)
     shares = numbers("priors", values)
     if not (shares > 0).all() or not np.isclose(shares.sum(), 1.0):
-        raise ValueError(f"priors are above 0 and add up to 1; got {dict(priors.items())}.")
+        raise ValueError(f"priors must be above 0 and add up to 1; got {dict(priors.items())}.")
     return dict(zip(labels, (shares / shares.sum()).tolist(), strict=True))
 
 
@@ -160,7 +160,7 @@ def table(name: str, given: Any, K: int) -> Array:
     """Return numbers by class and column, (K, n)."""
     values = numbers(name, given)
     if values.ndim != 2 or len(values) != K or values.shape[1] == 0:
-        raise ValueError(f"{name} has a row for each of the {K} classes, got shape {values.shape}.")
+        raise ValueError(f"{name} needs a row for each of {K} classes; got shape {values.shape}.")
     return values
 
 
@@ -169,11 +169,11 @@ def squares_of_variances(given: Any, centres: Array, w: Array) -> Array:
     variances = numbers("variances", given)
     if variances.shape not in (centres.shape, centres.shape[1:]):
         raise ValueError(
-            f"variances has the shape of means, {centres.shape}, or one number for each column; "
+            f"variances needs the shape of means, {centres.shape}, or one number for each column; "
             f"got shape {variances.shape}."
         )
     if not (variances > 0).all():
-        raise ValueError(f"variances are above 0; got {variances.min():g}.")
+        raise ValueError(f"variances must be above 0; got {variances.min():g}.")
     return w * np.broadcast_to(variances, centres.shape)
 
 
@@ -183,9 +183,9 @@ def squares_of_covariance(given: Any, centres: Array, w: Array, shared: bool) ->
     K, n = centres.shape
     if Σ.shape != ((n, n) if shared else (K, n, n)):
         form = f"({n}, {n}) with shared=True" if shared else f"({K}, {n}, {n}) with shared=False"
-        raise ValueError(f"covariance has the shape {form}; got {Σ.shape}.")
+        raise ValueError(f"covariance needs the shape {form}; got {Σ.shape}.")
     if not np.allclose(Σ, np.swapaxes(Σ, -1, -2), rtol=1e-8, atol=1e-12 * np.abs(Σ).max()):
-        raise ValueError("A covariance matrix is symmetric; this one is not.")
+        raise ValueError("A covariance matrix must be symmetric; this one is not.")
     Σ = (Σ + np.swapaxes(Σ, -1, -2)) / 2
     return Σ * w.sum() if shared else Σ * w[:, :, None]
 
@@ -202,8 +202,8 @@ def weighed(probabilities: Any, weights: Mapping[Any, float]) -> dict[Any, dict[
         }
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ValueError(
-            "probabilities is {column: {value: {class: p(value|y)}}} with the classes of priors; "
-            f"got {str(probabilities)[:60]!r}."
+            "probabilities must be {column: {value: {class: p(value|y)}}}, with the classes of "
+            f"priors; got {str(probabilities)[:60]!r}."
         ) from None
     for column, values in probabilities.items():
         for label in weights:
@@ -211,6 +211,6 @@ def weighed(probabilities: Any, weights: Mapping[Any, float]) -> dict[Any, dict[
             if not np.isclose(total, 1.0):
                 raise ValueError(
                     f"The probabilities of column {column!r} in class {label!r} add up to "
-                    f"{total:g}, and not to 1."
+                    f"{total:g}; they must add up to 1."
                 )
     return counts

@@ -48,7 +48,7 @@ class GammaNB(GenerativeClassifier):
         return self._fitted().prior
 
     _too_small_hint = (
-        "A Gamma density is of numbers above 0: use GaussianNB or GDA, or add a constant to the "
+        "A Gamma density needs numbers above 0. Use GaussianNB or GDA, or add a constant to the "
         "column."
     )
 

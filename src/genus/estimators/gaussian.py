@@ -102,7 +102,7 @@ class GDA(
         automatic = isinstance(share, str) and share == "auto"
         if automatic and isinstance(shrinkage, str):
             raise ValueError(
-                'shared="auto" chooses the shrinkage, too, or takes a number from 0 to 1; got '
+                'shared="auto" chooses the shrinkage, or takes a number from 0 to 1; got '
                 f"shrinkage={shrinkage!r}."
             )
         if isinstance(share, str) and not automatic:
@@ -116,7 +116,7 @@ class GDA(
                 whole(name, getattr(self, name), least=1)
         if self.rank is not None and (automatic or share != 1):
             raise ValueError(
-                f"rank={self.rank} is for one covariance of all classes, shared=True; got "
+                f"rank={self.rank} needs one covariance for all classes, shared=True; got "
                 f"shared={self.shared!r}."
             )
         if shrinkage is not None and self.diagonal:
@@ -153,10 +153,12 @@ class GDA(
         for name in ("diagonal", "unbiased", "shrinkage", "rank"):
             if getattr(self, name):
                 raise ValueError(
-                    f"shared={code!r} says all about the covariances, and {name} does not go with "
-                    f"it; got {name}={getattr(self, name)!r}."
+                    f"shared={code!r} already defines the covariances, so {name} cannot be used; "
+                    f"got {name}={getattr(self, name)!r}."
                 )
-        remedy = "Use a structure with more in common, leave out columns that repeat others, or "
+        remedy = (
+            "Use a code that shares more between classes, leave out columns that repeat others, or "
+        )
         remedy += "use shared=0.5."
         return Gaussian(False, code=code, remedy=remedy)
 
@@ -187,7 +189,7 @@ class GDA(
             )
 
     def _score(self, X: Any, score: Any) -> Any:
-        # After partial_fit, nothing is solved yet, and nobody was warned.
+        # After partial_fit nothing is solved yet, so no warning was given.
         if self.__sklearn_is_fitted__() and "parameters" not in vars(self.model_):
             self._solve(self.model_)
         return super()._score(X, score)
@@ -215,7 +217,7 @@ class GDA(
 
     @property
     def shared_(self) -> Any:
-        """The share of the scatter within all classes in each Σ, as given or as chosen."""
+        """The share of the scatter within all classes in each Σ, given or chosen."""
         form, given = self._form, self._option("shared")
         if form is not None:
             return form.shared
@@ -223,7 +225,7 @@ class GDA(
 
     @property
     def diagonal_(self) -> bool:
-        """Whether Σ has variances only, as given or as chosen."""
+        """Whether Σ has variances only, given or chosen."""
         form, given = self._form, self._option("shared")
         if form is not None:
             return bool(form.diagonal)
@@ -231,7 +233,7 @@ class GDA(
 
     @property
     def _form(self) -> Any:
-        """What was chosen, if anything was."""
+        """The chosen form of Σ, or None."""
         self._fitted()
         return self._parameters.form if str(self._option("shared")) == "auto" else None
 
@@ -245,8 +247,8 @@ class GDA(
     def _is_linear(self) -> bool:
         if self.shared_ != 1:
             raise AttributeError(
-                f"With shared={self.shared_} log p(y|x) is quadratic in x; only shared=True has "
-                "this."
+                f"With shared={self.shared_}, log p(y|x) is quadratic in x; this attribute needs "
+                "shared=True."
             )
         return True
 
@@ -305,7 +307,7 @@ class GDA(
         axes = factor.unwhiten(vectors[:, :most][:, kept]).T
         return roots[:most][kept] ** 2, axes
 
-    _least_root = 1e-4  # of the largest, for an axis along which means differ
+    _least_root = 1e-4  # smallest singular value of an axis, as a share of the largest
 
     @property
     def _most_components(self) -> int:
@@ -379,7 +381,7 @@ class GaussianNB(GenerativeClassifier):
 
     @property
     def epsilon_(self) -> Any:
-        """The smallest variance of each column, (n,), or what is added to every variance."""
+        """The smallest variance of each column, (n,), or the number added to every variance."""
         floor = self._parameters.floor
         return float(floor[0]) if self._option("smoothing") == "add" else floor
 

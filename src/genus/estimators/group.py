@@ -1,4 +1,4 @@
-"""The group: classifiers add, subtract and scale, as what they have counted does."""
+"""The group: classifiers add, subtract and scale like their statistics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Group(Core):
         mine, theirs = self._alike(other)
         mine._check_mergeable(theirs)
         merged = mine.model_ + theirs.model_
-        _ = merged.prior  # priors that do not fit the classes of both are refused now
+        _ = merged.prior  # raises an error if priors do not match the classes of both
         return mine._copy_with(merged)
 
     def __radd__(self, other: object) -> Self:
@@ -54,7 +54,7 @@ class Group(Core):
     def _check_mergeable(self, other: object) -> None:
         if type(other) is not type(self):
             kind = f"{type(other).__module__}.{type(other).__qualname__}"
-            raise TypeError(f"A {type(self).__name__} merges with another, not with a {kind}.")
+            raise TypeError(f"A {type(self).__name__} merges with another one, not with a {kind}.")
         check_is_fitted(self)
         check_is_fitted(other)
         mine, theirs = (getattr(e, "feature_names_in_", None) for e in (self, other))
@@ -67,16 +67,16 @@ class Group(Core):
 
 
 def less(model: Model, other: Model) -> Model:
-    """Return the model without what the other has counted; raise an error if it has not."""
+    """Return the model without the other's rows; raise an error if it does not contain them."""
     try:
         return model.forget(other)
     except ImpossibleError as error:
         if error.of_other_rows:
             raise ValueError(
-                "These rows are not those that were learned: the sums that remain without them "
+                "These rows were not learned: the sums that would remain without them "
                 "are impossible. Forget only rows that were learned, with the same labels, "
-                "weights and columns; the model is unchanged. If models with plans of their "
-                "own were added, subtract a whole model instead: a - b."
+                "weights and columns; the model is unchanged. If models with different plans "
+                "were added, subtract a whole model instead: a - b."
             ) from None
         rest = model.weights - other.weights
         short = rest.classes[(rest["rows"] < 0).any(axis=1)]

@@ -1,4 +1,4 @@
-"""Counting a table inside a database, which adds up its rows by class: no row is read.
+"""Counting a table inside a database, which returns sums by class, so that no row is read.
 
 Symbols: K classes, n columns.
 """
@@ -34,14 +34,14 @@ def count_grouped(
     if database is None or estimator._reads not in (NUMBERS, VALUES):
         return None
     empty = source.schema.empty_table()
-    labels_of(empty.column(reading.target), reading.target)  # what holds no classes is refused
+    labels_of(empty.column(reading.target), reading.target)  # raises if it has no classes
     beside = [name for name in (reading.target, reading.weights) if name is not None]
     rows = reading.chosen(empty.drop_columns(beside))
     if any(map(is_vector, rows.schema.types)):
         return None
     if first:
         estimator._look(rows, reading.target, 0, None)
-    estimator._matrix(rows)  # columns that are not there are refused
+    estimator._matrix(rows)  # raises if a column is missing
     names = estimator._columns_known(rows).names
     needs = getattr(estimator._blank().family, "needs", None)
     if needs is None:
@@ -69,18 +69,18 @@ def is_plain(kind: Any, texts: bool) -> bool:
 def add_up(
     estimator: Any, database: Database, reading: Any, names: tuple[str, ...], needs: Needs
 ) -> tuple[Model, Passed]:
-    """Make a model of sums of numbers."""
+    """Return a model made from sums of numbers."""
     groups, sums, bounds = database.add_up(reading.target, reading.weights, names, needs)
     classes, codes, there = classes_of(estimator, groups, reading)
     if len(classes) < len(codes):
-        raise Unsupported  # labels that are written in two ways: their sums are about two origins
+        raise Unsupported  # a label in two spellings has sums about two origins
     order = np.flatnonzero(there)[np.argsort(codes)]
     sums = sums.take(order)
     with estimator._named_errors():
         for bound in () if bounds is None else bounds:
             refuse_bounds(estimator, bound[order], needs.nonnegative)
         refuse_infinite(sums)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused later
+    with np.errstate(over="ignore", invalid="ignore"):  # sums are checked later
         statistics = estimator._blank().family.of_sums(classes, sums)
     return of_rows(estimator, classes, groups.weights[order], statistics), passed(groups, there)
 
@@ -88,7 +88,7 @@ def add_up(
 def count_values(
     estimator: Any, database: Database, reading: Any, names: tuple[str, ...], needs: Needs
 ) -> tuple[Model, Passed]:
-    """Make a model of how often each value of each column occurs, as if each were a row."""
+    """Return a model made from the counts of each value of each column, each as a row."""
     groups, counted, values = database.count_values(reading.target, reading.weights, names)
     classes, codes, there = classes_of(estimator, groups, reading)
     weights = np.bincount(codes, groups.weights[there], len(classes)).astype(np.float64)
@@ -99,7 +99,7 @@ def count_values(
     with estimator._named_errors():
         try:
             statistics = family.count(X, y, classes, counted.weights[labelled])
-        except InvalidValue as error:  # the number of its row means nothing
+        except InvalidValue as error:  # its row number has no meaning
             raise invalid(estimator, error.column, error.value) from None
     return of_rows(estimator, classes, weights, statistics), passed(groups, there)
 
@@ -112,7 +112,7 @@ def passed(groups: Groups, there: NDArray[np.bool_]) -> Passed:
 def of_rows(estimator: Any, classes: Axis, weights: Array, statistics: Any) -> Model:
     """Return a model of these statistics, with the weights of each class (K,)."""
     counted = Tally.of(classes, None, {"rows": weights[:, None]})
-    # A class whose rows all weigh nothing is a class all the same.
+    # A class whose rows all have weight zero is still a class.
     declared = classes[labels.find(classes, counted.classes) < 0]
     return replace(estimator._blank(), statistics=statistics, weights=counted, declared=declared)
 
@@ -124,7 +124,7 @@ def classes_of(
     import pyarrow as pa
 
     if reading.weights is not None:
-        weights_of(pa.array(groups.bounds), reading.weights)  # odd ones are refused
+        weights_of(pa.array(groups.bounds), reading.weights)  # raises for invalid weights
     classes, codes, there = labels_of(groups.labels, reading.target)
     if reading.known is not None:
         classes, codes = labels.factorize(as_known(classes, reading.known)[codes])
@@ -141,7 +141,7 @@ def refuse_bounds(estimator: Any, bound: Array, nonnegative: bool) -> None:
 
 def invalid(estimator: Any, column: int, value: float) -> InvalidColumn:
     """Return the error for a value that the classifier does not accept in a column."""
-    hint = "Use NaN for what is missing." if np.isinf(value) else estimator._too_small_hint
+    hint = "Use NaN for missing values." if np.isinf(value) else estimator._too_small_hint
     return InvalidColumn(column, f"holds {value:g}. {hint}")
 
 
@@ -152,5 +152,5 @@ def refuse_infinite(sums: Sums) -> None:
             raise InvalidColumn(
                 int(np.argwhere(~np.isfinite(part))[0][-1]),
                 "holds infinity, or numbers so large that their powers do not fit into a float. "
-                "Use NaN for what is missing, or scale the column to other units.",
+                "Use NaN for missing values, or scale the column to other units.",
             )

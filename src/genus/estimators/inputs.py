@@ -24,8 +24,8 @@ from genus.arrays.matrix import Matrix
 from genus.arrays.options import by_class, numbers, warn
 from genus.statistics import Array
 
-MOST_WEIGHT = 1e100  # beyond, sums of squares may be no floats
-AS_NUMBERS = "turn dates into numbers, for instance days since some day"
+MOST_WEIGHT = 1e100  # beyond, sums of squares may overflow
+AS_NUMBERS = "convert dates to numbers, such as days since a fixed day"
 
 
 # Tables
@@ -52,7 +52,7 @@ def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
 
 
 def is_plain(X: Any, y: tuple[Any, ...], accept_sparse: Any) -> bool:
-    """Return whether scikit-learn would find nothing to refuse or to convert in these arrays.
+    """Return whether scikit-learn would neither reject nor convert anything in these arrays.
 
     Its checks take longer than counting a few rows.
     """
@@ -71,7 +71,7 @@ FINDS_ALL_NAMES = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
 
 @dataclass(frozen=True, eq=False)
 class NamedRow:
-    """One row, `values` (1, n), of columns with these names, which are those of the model."""
+    """One row, `values` (1, n), with the column names of the model."""
 
     names: tuple[str, ...]
     values: NDArray[Any]
@@ -98,7 +98,7 @@ class Named:
 
 
 def table_of_numbers(X: Any) -> Any:
-    """Return X with objects as numbers; text and dates are refused by row and column."""
+    """Return X with objects as numbers; raise an error for text and dates, with row and column."""
     refuse_texts(X)
     X = table_without_dates(X)
     if is_frame(X):
@@ -121,7 +121,7 @@ def refuse_texts(X: Any) -> None:
 
 
 def table_of_categories(X: Any) -> Any:
-    """Return X with every value of its own type; dates are refused by column."""
+    """Return X with every value of its own type; raise an error for dates, with the column."""
     X = table_without_dates(X)
     if is_frame(X):
         dtypes = [str(dtype) for _, dtype in columns_of(X)]
@@ -136,13 +136,13 @@ def table_of_categories(X: Any) -> Any:
 
 
 def table_without_dates(X: Any) -> Any:
-    """Return X with masked values as NaN; a column of dates is refused."""
+    """Return X with masked values as NaN; raise an error for a column of dates."""
     if isinstance(X, np.ma.MaskedArray):
         hole: Any = None if X.dtype.kind in "OU" else np.nan
         X = np.where(np.ma.getmaskarray(X), hole, X.data)
     if is_frame(X):
         for j, (name, dtype) in enumerate(columns_of(X)):
-            kind = str(dtype).lower().split("(")[0]  # less the categories of an Enum
+            kind = str(dtype).lower().split("(")[0]  # without the categories of an Enum
             if any(word in kind for word in ("date", "time", "duration", "period")):
                 raise ValueError(
                     f"Column {j} ({name!r}) of X holds dates or times ({dtype}); {AS_NUMBERS}."
@@ -207,7 +207,7 @@ def array_of_objects(X: Any) -> Any:
     """Return a list of rows as an array of objects if NumPy would change its values, else X."""
     try:
         as_array = np.asarray(X)
-    except ValueError:  # rows of different lengths: scikit-learn says so
+    except ValueError:  # scikit-learn raises an error for rows of different lengths
         return X
     if as_array.dtype.kind not in "OUS" or as_array.ndim != 2:
         return X
@@ -241,7 +241,7 @@ def no_number(item: Any, where: str, number_like: bool) -> Exception:
     what = "text" if isinstance(item, str) else type(item).__name__
     return ValueError(
         f"Input X holds {what} in {where}: {str(item)[:40]!r} is not a number. Use CategoricalNB "
-        f"for text, NaN for what is missing; {AS_NUMBERS}."
+        f"for text, NaN for missing values; {AS_NUMBERS}."
     )
 
 
@@ -261,7 +261,7 @@ def tidy_sparse(X: Matrix) -> Matrix:
     try:
         X.check_format(full_check=True)
     except ValueError as error:
-        raise ValueError(f"The sparse matrix X is corrupt: {error}. Build it anew.") from None
+        raise ValueError(f"The sparse matrix X is corrupt: {error}. Rebuild it.") from None
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -275,8 +275,8 @@ def refuse_empty_columns(X: Matrix, named: Callable[[int], str]) -> None:
     for j in np.flatnonzero(np.isnan(X[0]) if X.dtype.kind == "f" else [*map(is_missing, X[0])]):
         if all(map(is_missing, X[:, j])):
             raise ValueError(
-                f"Input X contains NaN only in {named(int(j))}: there is nothing to "
-                "learn from. Leave the column out."
+                f"Input X contains NaN only in {named(int(j))}, so there is nothing to learn from. "
+                "Leave the column out."
             )
 
 
@@ -292,17 +292,17 @@ def refuse_missing_labels(y: Any) -> Any:
         as_array = y = np.asarray(as_array.tolist(), dtype=object)
     is_text = isinstance(y, list | tuple) and as_array.dtype.kind == "U"
     if is_text and not all(isinstance(label, str) for label in y):
-        as_array = y = np.asarray(y, dtype=object)  # numbers beside text stay numbers
+        as_array = y = np.asarray(y, dtype=object)  # numbers among text stay numbers
     if as_array.dtype.kind == "S":
         raise ValueError(
-            "The labels y are bytes. Make strings of them: np.char.decode(y, 'utf-8')."
+            "The labels y are bytes. Convert them to strings: np.char.decode(y, 'utf-8')."
         )
     if as_array.dtype.kind in "Mm":
         as_array = as_array.astype(object)
     if as_array.dtype.kind == "O":
         missing = [i for i, label in enumerate(as_array.ravel()) if is_missing(label)]
         if not missing and as_array.ndim == 1:
-            labels.factorize(as_array)  # labels of different kinds are refused
+            labels.factorize(as_array)  # raises for labels of different kinds
         if missing:
             raise ValueError(
                 f"Input y contains NaN: row {missing[0]} has no label. "
@@ -317,7 +317,7 @@ def refuse_missing_labels(y: Any) -> Any:
 
 
 def announced(classes: Any) -> NDArray[Any]:
-    """Return the classes that a user announces, ascending."""
+    """Return the classes that a user declares, ascending."""
     named = np.asarray(classes)
     if named.ndim != 1 or any(map(is_missing, named.tolist())):
         raise ValueError(f"classes is a 1d list of labels, none of them missing; got {classes!r}.")
@@ -356,7 +356,7 @@ def check_weight(sample_weight: Any, rows: int) -> Array | None:
         )
     if rows and not weight.any():
         raise ValueError(
-            "Sample weights must contain at least one non-zero number: all are zero, which leaves "
+            "Sample weights must contain at least one non-zero number: all are zero, so there is "
             "nothing to count."
         )
     if (weight < 0).any():
@@ -367,7 +367,7 @@ def check_weight(sample_weight: Any, rows: int) -> Array | None:
         )
     if weight.max() > MOST_WEIGHT:
         raise ValueError(
-            f"sample_weight is too large: row {int(weight.argmax())} weighs {weight.max():g}, and "
+            f"sample_weight is too large: row {int(weight.argmax())} weighs {weight.max():g}, but "
             f"the most is {MOST_WEIGHT:g}. Divide all weights by the same number."
         )
     return np.ascontiguousarray(weight)

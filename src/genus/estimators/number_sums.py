@@ -19,7 +19,7 @@ from genus.estimators.count_tables import SLACK, Rows
 from genus.families.sums import Sums
 from genus.statistics import Array, ImpossibleError, Moments, divide
 
-FEW_DIGITS = 1e4  # times the noise: what is less has four digits at most
+FEW_DIGITS = 1e4  # times the rounding error: smaller values have at most four digits
 
 
 def statistics_of(
@@ -40,7 +40,7 @@ def statistics_of(
     names = names_of(sums, columns, total.shape[1])
     for part, value in (("squares", squares), ("origin", origin), ("missing", missing)):
         if hasattr(value, "columns") and list(map(str, value.columns)) != names:
-            raise ValueError(f"{part} has other columns than sums, or in another order.")
+            raise ValueError(f"{part} must have the columns of sums, in the same order.")
     follow(estimator, names, total.shape[1])
     family, name = estimator._family(), type(estimator).__name__
     needs = getattr(family, "needs", None)
@@ -51,21 +51,21 @@ def statistics_of(
         )
     given = Given(rows, estimator._feature_names(), needs.squares == "pairs")
     seen = given.seen(missing)
-    given.refuse("sums", total, (total != 0) & (seen == 0), "There is no value to add up.")
+    given.refuse("sums", total, (total != 0) & (seen == 0), "No value is present there.")
     if needs.squares is not None:
         if squares is None:
-            raise ValueError(f"{name} is made of sums and squares. Give squares, too.")
+            raise ValueError(f"{name} needs sums and squares. Give squares, too.")
         second = given.squares(squares, is_shared=family.structure == "pooled")
         about = by_class("origin", 0.0 if origin is None else origin, rows)
         about = broadcast("origin", about, total.shape)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused later
+        with np.errstate(over="ignore", invalid="ignore"):  # sums are checked later
             moments = family.of_sums(rows.classes, Sums(seen, total, second, about))
             return given.possible(moments) if moments.is_finite else moments
     if squares is not None or origin is not None:
-        raise ValueError(f"{name} has no squares and no origin. Leave them out.")
+        raise ValueError(f"{name} does not use squares or origin. Leave them out.")
     given.refuse("sums", total, total < 0, "A sum of counts is 0 or more.")
     if needs.above is not None:
-        given.refuse("sums", total, total > SLACK * seen, "It counts rows, which are fewer.")
+        given.refuse("sums", total, total > SLACK * seen, "It exceeds the number of rows.")
         total = np.minimum(total, seen)
     return family.of_sums(rows.classes, Sums(seen, total))
 
@@ -83,10 +83,10 @@ def names_of(sums: Any, columns: Sequence[str] | None, size: int) -> list[str] |
     if columns is None and own is None:
         return None
     if columns is not None and own is not None and list(columns) != own:
-        raise ValueError(f"columns is {columns!r} where sums has {own!r}. Leave columns out.")
+        raise ValueError(f"columns is {columns!r}, but sums has {own!r}. Leave columns out.")
     names = [columns] if isinstance(columns, str) else list(own or columns or ())
     if len(names) != size or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"columns has a name for each of {size} columns, as text; got {names!r}.")
+        raise ValueError(f"columns must be names (text) of {size} columns; got {names!r}.")
     if len(set(names)) < size:
         raise ValueError(f"Two columns have the same name, of {names!r}. Rename one.")
     return names
@@ -110,8 +110,8 @@ def by_class(name: str, given: Any, rows: Rows) -> Array:
         return found
     if found.ndim and len(found) != len(rows.classes):
         raise ValueError(
-            f"{name} has shape {found.shape} for {len(rows.classes)} classes. Its first axis has "
-            "the classes, in the order of rows."
+            f"{name} has shape {found.shape} for {len(rows.classes)} classes. The first axis must "
+            "be the classes, in the order of rows."
         )
     return found[rows.order] if found.ndim else found
 
@@ -121,11 +121,11 @@ def as_floats(name: str, given: Any) -> Array:
     try:
         found = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} holds numbers; got {str(given)[:60]!r}.") from None
+        raise ValueError(f"{name} must hold numbers; got {str(given)[:60]!r}.") from None
     if not np.isfinite(found).all():
         at = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
         raise ValueError(
-            f"{name} holds {found[at]} at {list(at)}. A sum is a finite number; that of no values "
+            f"{name} holds {found[at]} at {list(at)}. A sum is a finite number; without values it "
             "is 0."
         )
     return found
@@ -136,14 +136,14 @@ def broadcast(name: str, found: Array, shape: tuple[int, ...]) -> Array:
     try:
         return np.broadcast_to(found, shape).copy()
     except ValueError:
-        raise ValueError(f"{name} has shape {found.shape}; expected {shape} or less.") from None
+        raise ValueError(f"{name} has shape {found.shape}; it must broadcast to {shape}.") from None
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What sums are checked against: rows by class, and names of columns.
+    """Rows by class and names of columns, against which sums are checked.
 
-    `pairs`: the squares are those of pairs of columns, over the complete rows.
+    `pairs`: the squares are products of pairs of columns, over the complete rows.
     """
 
     rows: Rows
@@ -156,7 +156,7 @@ class Given:
         return len(self.rows.classes), len(self.names)
 
     def refuse(self, name: str, values: Array, odd: NDArray[np.bool_], why: str) -> None:
-        """Raise an error for the first odd number, with its class and, if any, its column."""
+        """Raise an error for the first number marked in `odd`, with its class and column."""
         if not odd.any():
             return
         at = tuple(np.argwhere(odd)[0].tolist())
@@ -168,9 +168,7 @@ class Given:
         return f"class {labels.show(self.rows.classes[at[0]])}{column}"
 
     def seen(self, missing: Any) -> Array:
-        """Return the weight of the values that are present, (K, n), or of the complete rows, (K,
-        1).
-        """
+        """Return the weight of the values that are present, (K, n), or of complete rows, (K, 1)."""
         K, n = self.shape
         absent = by_class("missing", 0.0 if missing is None else missing, self.rows)
         shape = (K,) if self.pairs else (K, n)
@@ -179,12 +177,12 @@ class Given:
         absent = np.broadcast_to(absent, shape)
         weights = self.rows.weights if self.pairs else np.tile(self.rows.weights[:, None], n)
         odd = (absent < 0) | (absent > SLACK * weights)
-        self.refuse("missing", absent, odd, "It is from 0 to the number of rows.")
+        self.refuse("missing", absent, odd, "It must be from 0 to the number of rows.")
         seen = np.maximum(weights - absent, 0.0)
         return seen[:, None] if self.pairs else seen
 
     def squares(self, given: Any, is_shared: bool) -> Array:
-        """Return second powers in the shape that is needed."""
+        """Return the squares in the shape that the model needs."""
         K, n = self.shape
         wanted: list[tuple[int, ...]] = [(K, n, n)] if self.pairs else [(K, n)]
         if self.pairs and is_shared:
@@ -198,7 +196,7 @@ class Given:
         spread = np.sqrt(np.abs(np.diagonal(found, axis1=-2, axis2=-1)))
         skew = np.abs(found - found.swapaxes(-1, -2))
         if (skew > 1e-9 * spread[..., :, None] * spread[..., None, :]).any():
-            raise ValueError("squares is not symmetric: Σz_j z_l and Σz_l z_j are the same.")
+            raise ValueError("squares must be symmetric, because Σz_j z_l equals Σz_l z_j.")
         return found if found.ndim == 2 else by_class("squares", given, self.rows)
 
     def possible(self, moments: Moments) -> Moments:
@@ -216,13 +214,13 @@ class Given:
             k, j = np.argwhere(below)[0].tolist()
             raise ValueError(
                 f"squares is too small for sums: the variance of {self._named(moments, k, j)} "
-                "would be negative. It is Σ(x - origin)², of the rows and about the origin of sums."
+                "would be negative. It must be Σ(x - origin)², with the rows and origin of sums."
             )
         few = (scatter != 0) & (np.abs(scatter) < FEW_DIGITS * noise)
         if few.any():
             k, j = np.argwhere(few)[0].tolist()
             warn(
-                f"The variance of {self._named(moments, k, j)} is lost in the rounding of its "
+                f"The variance of {self._named(moments, k, j)} is below the rounding error of its "
                 "squares, unless the column is constant. Add up squares about an origin near the "
                 "mean: origin=…"
             )
@@ -230,8 +228,8 @@ class Given:
             return moments.without_noise() if len(moments.classes) else moments
         except ImpossibleError:
             raise ValueError(
-                "squares cannot be those of rows with these sums: the variance would be negative "
-                "in some direction. They are Σzzᵀ of the rows without a missing value."
+                "squares do not match sums: the variance would be negative "
+                "in some direction. They must be Σzzᵀ of the rows without a missing value."
             ) from None
 
     def _named(self, moments: Moments, k: int, j: int) -> str:

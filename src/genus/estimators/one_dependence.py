@@ -30,14 +30,14 @@ class PairClassifier(CategoryClassifier):
         alpha = number("alpha", self.alpha, least=0, most=MOST_PSEUDO_COUNT)
         if alpha == 0:
             raise ValueError(
-                "alpha is a pseudo-count above 0: many pairs of values do not occur, and without "
-                "it their probability would be zero. Use a small number, such as alpha=0.01."
+                "alpha must be above 0: many pairs of values do not occur, and without it "
+                "their probability would be zero. Use a small number, such as alpha=0.01."
             )
         return alpha
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # on Gaussian blobs, which these do not model
+        tags.classifier_tags.poor_score = True  # on Gaussian data, which these do not model
         return tags
 
     @property
@@ -53,7 +53,7 @@ class PairClassifier(CategoryClassifier):
     def pair_counts(self, one: Any, other: Any) -> Array:
         """Return rows by class, value of one column and value of another, (K, values, values).
 
-        Columns go by name or number; their values are in `categories_`.
+        Columns are given by name or number; their values are in `categories_`.
         """
         check_is_fitted(self)
         tables = self._tables
@@ -77,7 +77,7 @@ class PairClassifier(CategoryClassifier):
 class AODE(PairClassifier):
     """Averaged one-dependence estimators: naive Bayes without its assumption of independence.
 
-    The mean of models in each of which all columns depend on one of them besides the class.
+    It is the mean of models in each of which all columns depend on the class and one column.
 
     Parameters
     ----------
@@ -104,14 +104,14 @@ class AODE(PairClassifier):
 class TAN(PairClassifier):
     """Tree-augmented naive Bayes: each column depends on the class and one other column.
 
-    The tree is the one with the most mutual information of columns given the class.
+    The tree has the largest mutual information between columns given the class.
 
     Parameters
     ----------
     alpha : pseudo-count of each value, above 0.
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.
     penalty : None, "aic" or "bic". With a criterion, a column depends on another one only if the
-        log-likelihood gains more by it than the criterion takes for the additional parameters.
+        gain in log-likelihood exceeds the criterion's penalty for the additional parameters.
 
     Values are text or numbers. None, NaN and values that were never seen are missing: they are
     summed out. To learn from measurements, cut them into bins with a `Discretizer` first.

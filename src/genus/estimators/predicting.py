@@ -25,7 +25,7 @@ from genus.table.read.opening import is_table, names_table
 
 
 class Predicting(Core):
-    """Everything that Bayes' rule answers about rows, of arrays, tables or engines."""
+    """Predictions by Bayes' rule, for rows of arrays, tables or engines."""
 
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row, (m,).
@@ -62,7 +62,7 @@ class Predicting(Core):
         return self
 
     def log_density(self, X: Any) -> Array:
-        """Return log p(x), (m,), of `generative()`: low for rows unlike anything seen."""
+        """Return log p(x), (m,), of `generative()`: low for rows unlike those that were counted."""
         source = self.generative().model_
         return self._score(X, lambda _, X: source.log_density(X))
 
@@ -74,7 +74,7 @@ class Predicting(Core):
         joint = self._score(X, lambda _, X: source.log_joint(X))
         if len(truth) != len(joint):
             raise ValueError(
-                f"X has {len(joint)} rows and y {len(truth)}; they must have the same number."
+                f"X has {len(joint)} rows, but y has {len(truth)}. They must have the same number."
             )
         at = labels.find(truth, self.classes_)
         if (at < 0).any():
@@ -99,7 +99,7 @@ class Predicting(Core):
         if y is not None:
             wanted = np.broadcast_to(np.asarray(y), (n,)) if np.ndim(y) == 0 else np.asarray(y)
             if wanted.shape != (n,):
-                raise ValueError(f"y is one class, or one for each of the {n} rows; got {y!r}.")
+                raise ValueError(f"y must be one class, or one for each of {n} rows; got {y!r}.")
             chosen = labels.find(wanted, self.classes_)
             if (chosen < 0).any():
                 raise ValueError(f"{y!r} is not one of the classes {self.classes_.tolist()[:10]}.")
@@ -117,7 +117,7 @@ class Predicting(Core):
         names = self._feature_names() if features is None else list(map(str, features))
         if len(names) != self.n_features_in_:
             raise ValueError(
-                f"features has {len(names)} names for {self.n_features_in_} columns; give one each."
+                f"features has {len(names)} names for {self.n_features_in_} columns. Give one each."
             )
         values = matrix.dense_rows(X) if matrix.is_sparse(X) else X.copy()
         return Explanation(contributions, baseline, self.classes_, names, values)

@@ -1,4 +1,4 @@
-"""Scoring the rows of a frame where an engine keeps them: columns are added to it."""
+"""Scoring the rows of an engine's frame in its own processes, as additional columns."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from genus.table.predictions import with_predictions
 
 def score_elsewhere(estimator: Any, engine: Engine, *, label: bool, probabilities: bool) -> Any:
     """Return a frame like the engine's with the most probable class, or probabilities, added."""
-    _ = estimator.model_.choice  # made once, and not by every process
+    _ = estimator.model_.choice  # made once here, not by every process
     score = partial(scored, estimator.to_bytes(), label, probabilities)
     frame = engine.map(score, score(engine.schema.empty_table()).schema)
-    if label and not probabilities and hasattr(frame, "chunks"):  # an array: blocks have one type
+    if label and not probabilities and hasattr(frame, "chunks"):  # an array has one dtype
         return frame.astype(estimator.classes_.dtype)
     return frame
 
@@ -31,7 +31,7 @@ def scored(model: bytes, label: bool, probabilities: bool, rows: Any) -> Any:
         if rows.num_rows:
             p = estimator.model_.posterior(estimator._matrix(rows))
         elif hasattr(estimator, "feature_names_in_"):
-            estimator._matrix(rows)  # of a table without rows a column may be missing, too
+            estimator._matrix(rows)  # raises if a column is missing, even without rows
     best = p.argmax(axis=1) if label else None
     return with_predictions(rows, estimator.classes_, best, p if probabilities else None)
 

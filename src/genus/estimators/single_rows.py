@@ -1,4 +1,4 @@
-"""One row at a time, as a dictionary by column, with the names that river uses."""
+"""Learning from and predicting one row at a time, with the method names of river."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class SingleRows(Fitting, Predicting):
         weight = None if w == 1 else np.array([w])
         if self._reads == MIXED and not self.__sklearn_is_fitted__():
             raise ValueError(
-                "One row does not show what the columns hold. Call plan or fit with some rows "
-                "first."
+                "One row is not enough to plan the columns. Call plan or fit with some rows first."
             )
         return self.partial_fit(self._row(x), np.array([y]), sample_weight=weight)
 
@@ -40,7 +39,7 @@ class SingleRows(Fitting, Predicting):
         return self.predict(self._row(x)).tolist()[0]
 
     def predict_proba_one(self, x: Mapping[str, Any] | str) -> dict[Any, float]:
-        """Return p(y|x) of one row by class; no class if nothing was learned yet."""
+        """Return p(y|x) of one row by class; an empty dictionary if nothing was learned yet."""
         if not self.__sklearn_is_fitted__():
             return {}
         found = self.predict_proba(self._row(x))[0]
@@ -52,7 +51,7 @@ class SingleRows(Fitting, Predicting):
         if not isinstance(x, str if self._reads == TEXT else Mapping):
             wanted = "a text" if self._reads == TEXT else "a dictionary of values by column"
             raise TypeError(
-                f"One row of {type(self).__name__} is {wanted}; got a {type(x).__name__}."
+                f"One row of {type(self).__name__} must be {wanted}; got a {type(x).__name__}."
             )
         if self._reads == TEXT:
             return [x]
@@ -62,7 +61,7 @@ class SingleRows(Fitting, Predicting):
         absent = self._absent
         given = [row.get(name, absent) for name in names]
         if self._reads != VALUES and {*map(type, given)} <= {float, int}:
-            with suppress(OverflowError):  # which names no column
+            with suppress(OverflowError):  # raised again later with the column
                 return NamedRow(names, np.array([given], dtype=np.float64))
         values: NDArray[Any] = np.empty((1, len(names)), dtype=object)
         values[0] = given
@@ -72,7 +71,7 @@ class SingleRows(Fitting, Predicting):
         """Return the columns of the model, or of a first row."""
         if not self.__sklearn_is_fitted__():
             if not x or not all(isinstance(name, str) for name in x):
-                raise ValueError(f"The first row names the columns, which are texts; got {x!r}.")
+                raise ValueError(f"The first row names the columns, by text; got {x!r}.")
             return tuple(x)
         named = getattr(self, "feature_names_in_", None)
         if named is None:
@@ -85,7 +84,7 @@ class SingleRows(Fitting, Predicting):
         if new and self._reads != MIXED:  # a plan may leave columns out
             raise ValueError(
                 f"The row has a column {labels.show(new[0])}, which the model was not fitted with. "
-                "It knows the columns of its first row: leave others out."
+                "The first row determines the columns; leave others out."
             )
         return known
 

@@ -39,9 +39,9 @@ from genus.table.model.weighing import Weighing
 from genus.table.plan import CONSTANT
 from genus.text import Texts
 
-RARE = 0.01  # the share of a model's own rows that is rare
-MOST_WORDS, TRIES = 3, 10  # of a category that is no text, and to draw one that is no row's
-BEYOND = 0.01  # of rows, which a look at rows from all over a table would not have missed
+RARE = 0.01  # share of the model's own rows that count as rare
+MOST_WORDS, TRIES = 3, 10  # words of a category that is not a text; draws to find a new text
+BEYOND = 0.01  # share of rows that a sample from the whole table would have contained
 
 
 class TableClassifier(GenerativeClassifier):
@@ -60,10 +60,10 @@ class TableClassifier(GenerativeClassifier):
         calibrated. Without it the model is the plain product of families: naive Bayes.
     priors : p(y) by class, as a dictionary or in the order of the classes; None: shares of rows.
     sample_size : the number of rows from which weights are learned. The model keeps twice as many,
-        encoded. 0 keeps none, but two sums that determine the weights (see docs/files.md).
+        encoded. 0 keeps no rows, only two sums that determine the weights (see docs/files.md).
     class_weight : the weight of a row of each class in p(y), as a dictionary, or "balanced" for
-        classes as if of equal size. Probabilities are then of such rows. If wrong decisions differ
-        in cost, use `predict(X, decision=…)`, which leaves probabilities as they are.
+        classes of equal size. Probabilities then hold for rows with these shares. If wrong
+        decisions differ in cost, use `predict(X, decision=…)`, which keeps the probabilities.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class TableClassifier(GenerativeClassifier):
     """
 
     plan_: Plan
-    _looked: dict[str, tuple[float, float]]  # the least and largest numbers of a first look
+    _looked: dict[str, tuple[float, float]]  # the range of each column in the first rows
     _reads = MIXED
 
     def __init__(
@@ -160,7 +160,7 @@ class TableClassifier(GenerativeClassifier):
         return labels.as_text(classes), codes, check_weight(sample_weight, len(y))
 
     def _refuse_single_class(self, model: Model) -> None:
-        if self._target is None:  # weights are learned by telling classes apart
+        if self._target is None:  # weights cannot be learned from a single class
             refuse_single_class(model.classes)
         super()._refuse_single_class(model)
 
@@ -175,7 +175,7 @@ class TableClassifier(GenerativeClassifier):
         found = labelled(open_table(X), target, known)
         return found.rows, found.y
 
-    # The group: models whose plans were made apart have cells of their own
+    # The group: models that were planned separately have different cells
 
     def _alike(self, other: Any) -> tuple[Self, Any]:
         """Return both models, counted by the cells that both have."""
@@ -208,13 +208,15 @@ class TableClassifier(GenerativeClassifier):
         copy._keep(model)
         return copy
 
-    # Predicting and more
+    # Predicting
 
     def _priors(self) -> Priors:
         weight = self.class_weight
         if weight is not None and weight != "balanced":
             if not isinstance(weight, Mapping):
-                raise ValueError(f'class_weight is a dictionary or "balanced"; got {weight!r}.')
+                raise ValueError(
+                    f'class_weight must be a dictionary or "balanced"; got {weight!r}.'
+                )
             weight = {
                 label: number(f"The weight of class {label!r}", value, 0)
                 for label, value in weight.items()
@@ -222,10 +224,10 @@ class TableClassifier(GenerativeClassifier):
         return replace(super()._priors(), class_weight=weight)
 
     def predict(self, X: Any, decision: Any = None) -> Any:
-        """The class that is decided for in each row, (m,): the likeliest without a `decision`.
+        """Return the decision for each row, (m,); without a `decision`, the most probable class.
 
-        `decision` is a threshold of the second of two classes, thresholds by class, or costs by
-        (true class, decided class), of which the least expected one decides:
+        `decision` is a threshold for the second of two classes, thresholds by class, or costs by
+        (true class, decided class), whose expected value is minimised:
         `predict(X, decision={("bad", "good"): 5})`.
         """
         if decision is None:
@@ -236,14 +238,14 @@ class TableClassifier(GenerativeClassifier):
         return self.classes_[rule.decide(self.predict_proba(X))]
 
     def explain(self, X: Any, features: Any = None) -> TableExplanation:
-        """Explain the contribution of each column, and each word of a text, to each class.
+        """Return the contribution of each column, and of each word of a text, to each class.
 
         X is one row, as a dictionary by column, or a table of rows. Contributions are Shapley
         values: they add up to the log-odds of `predict_log_proba` over those of the class shares.
         """
         check_is_fitted(self)
         if features is not None:
-            raise ValueError("The columns of a table have names; leave features out.")
+            raise ValueError("The columns of a table already have names. Leave features out.")
         if isinstance(X, Mapping) and not any(np.ndim(v) for v in X.values()):
             X = {name: [value] for name, value in X.items()}
         frame, _ = self._as_matrix(X, reset=False)
@@ -261,14 +263,14 @@ class TableClassifier(GenerativeClassifier):
 
     @property
     def feature_importances_(self) -> Array:
-        """How far each column moves the odds in the mean, (n,), in log-odds; not scaled to one.
+        """The mean absolute contribution of each column, (n,), in log-odds; not scaled to one.
 
-        The mean absolute contribution, as `explain` has them, over classes and rows: of two classes
-        what a column adds to the log-odds, of more what it adds for a class against the mean of the
-        others. No data is needed. The rows are the 256 of the model's sample with the smallest
-        hashes (fewer if there are many columns and classes), so that models that are added have the
-        importances of one that is fitted to all rows; where none are kept (`calibrate=False`,
-        `sample_size=0`) so many are drawn from the counts.
+        Contributions are those of `explain`, averaged over classes and rows: for two classes, to
+        the log-odds; for more, to the log-odds of a class against the mean of the others. No data
+        is needed: the rows are the 256 of the model's sample with the smallest hashes (fewer if
+        there are many columns and classes). So a sum of models has the importances of one model
+        fitted to all rows. A model without a sample (`calibrate=False`, `sample_size=0`) draws as
+        many rows from its counts.
         """
         check_is_fitted(self)
         importance: Array = self.model_.parameters.importance
@@ -283,11 +285,11 @@ class TableClassifier(GenerativeClassifier):
     def dependence_on(
         self, column: str, other: str | None = None, /
     ) -> Dependence | PairDependence:
-        """How the log-odds depend on a column, or on two of them.
+        """Return how the log-odds depend on a column, or on two columns.
 
-        The contributions of 1,024 rows of the model's sample, as `explain` has them, by the values
-        of the column: a curve of their mean, and the range of most of them. Of two columns it is a
-        map of what both add together. No data is needed.
+        The result has the contributions, as in `explain`, of 1,024 rows of the model's sample, by
+        the values of the column: a curve of their mean, and the range of most of them. For two
+        columns it is a map of their joint contribution. No data is needed.
         """
         check_is_fitted(self)
         names = (column,) if other is None else (column, other)
@@ -301,28 +303,28 @@ class TableClassifier(GenerativeClassifier):
         return Summary.of(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """What a notebook shows: of a fitted model its summary."""
+        """Return what a notebook shows: the summary, if the model is fitted."""
         shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         if self.__sklearn_is_fitted__() and self.class_count_.sum():
             shown["text/html"] = self.summary()._repr_html_()
         return shown
 
     def report(self, path: Any, data: Any = None, target: str | None = None) -> None:
-        """Write a page about the model, as `genus report` does; `data` are rows new to it."""
+        """Write a report on the model, as `genus report` does; `data` are rows new to it."""
         from importlib import import_module
 
         check_is_fitted(self)
-        import_module("genus.report").write(self, data, target, path)  # which is built on this
+        import_module("genus.report").write(self, data, target, path)  # it imports this module
 
     def cautions(self) -> list[str]:
-        """Sentences on what may be wrong with the table: leaks, copies, identifiers."""
+        """Return warnings about likely problems of the table: leaks, copies, identifiers."""
         check_is_fitted(self)
         return cautions(self)
 
     def adapt(self, X: Any) -> Self:
         """Return a copy with priors estimated from rows whose classes are not known.
 
-        Expectation maximisation of p(y), where p(x|y) stays the same (Saerens et al. 2002).
+        p(y) is found by expectation maximisation, with p(x|y) unchanged (Saerens et al. 2002).
         """
         check_is_fitted(self)
         p = self.predict_proba(X)
@@ -339,9 +341,9 @@ class TableClassifier(GenerativeClassifier):
         return self.resolve(priors=dict(zip(self.classes_.tolist(), prior.tolist(), strict=True)))
 
     def drift(self, X: Any) -> Drift:
-        """Say how rows differ from those that were counted: which columns moved, and how far.
+        """Return how rows differ from those that were counted: which columns changed, and how far.
 
-        A file is compared by some of its rows, from all over it.
+        For a file, some rows from the whole file are compared.
         """
         check_is_fitted(self)
         source = open_table(X)
@@ -384,8 +386,8 @@ class TableClassifier(GenerativeClassifier):
     ) -> tuple[Any, NDArray[Any]]:
         """Draw n new rows, as an Arrow table of the columns' own types, and their labels.
 
-        They are drawn from `generative()`. Texts are words drawn one by one, and no text of a row;
-        other values are those of rows. A sample does not protect the people that rows describe.
+        They are drawn from `generative()`. The words of texts are drawn one by one, so no text of a
+        row is repeated; other values come from rows. A sample does not protect people's privacy.
         """
         rng = np.random.default_rng(random_state)
         X, drawn = super().sample(n, y, rng)
@@ -396,7 +398,7 @@ class TableClassifier(GenerativeClassifier):
                 X[:, j] = without_texts(X[:, j], axis, rng)
         return Frame.to_arrow(X, self.plan_), drawn
 
-    # Inside
+    # Internals
 
     @property
     def weighing_(self) -> Weighing:
@@ -404,7 +406,7 @@ class TableClassifier(GenerativeClassifier):
         weighing = self._fitted().choice
         if weighing is None:
             raise AttributeError(
-                "calibrate=False learns no weights; it uses the product of families."
+                "A model with calibrate=False has no weights; it is the product of families."
             )
         return weighing
 
@@ -415,7 +417,7 @@ class TableClassifier(GenerativeClassifier):
         """Decide what columns hold, and in which cells they are counted."""
         refuse_many_columns(rows.schema.names)
         if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
-            raise ValueError(f"ignore is a list of columns; got {self.ignore!r}.")
+            raise ValueError(f"ignore must be a list of column names; got {self.ignore!r}.")
         families = asked_families(self.families)
         asked = {name: FAMILIES[family].kind for name, family in families.items()}
         for name, family in families.items():
@@ -531,7 +533,7 @@ class TableClassifier(GenerativeClassifier):
         return super()._score_rows(source, score_and_compare)
 
     def _counted(self) -> tuple[Tally, float]:
-        """Rows by class and cell of each column, and how many there are."""
+        """Return the rows by class and cell of each column, and the number of all rows."""
         return self.model_.statistics["cells"], float(self.model_.weights["rows"].sum())
 
     def _for_rereading(self, X: Frame, classes: int) -> Frame:
@@ -555,7 +557,7 @@ class TableClassifier(GenerativeClassifier):
 
 
 def without_texts(values: NDArray[Any], axis: Any, rng: np.random.Generator) -> NDArray[Any]:
-    """Categories, with texts of several words replaced by as many words of all such texts."""
+    """Return categories with each longer text replaced by as many words drawn from all of them."""
     texts = [str(name).split() for name in axis if is_text(str(name))]
     if not texts:
         return values
@@ -576,7 +578,7 @@ def without_texts(values: NDArray[Any], axis: Any, rng: np.random.Generator) -> 
 
 
 def is_text(category: str) -> bool:
-    """Whether a category is a text of several words."""
+    """Return whether a category is a text of several words."""
     return len(category.split()) > MOST_WORDS
 
 

@@ -109,9 +109,9 @@ def weights_of(column: Any, name: str) -> Array:
 
 
 def as_known(classes: Axis, known: Axis) -> NDArray[Any]:
-    """Convert classes to those of a model that read them from elsewhere, if it has all of them.
+    """Convert classes to those of a model that were read from another source, if it has them all.
 
-    A text file may contain true or 1 where another source has truth values or numbers.
+    A text file may contain true or 1 as text, where another source has booleans or numbers.
 
     >>> as_known(np.array([False, True]), np.array(["false", "true"]))
     array(['false', 'true'], dtype='<U5')
@@ -132,7 +132,7 @@ def as_text(label: Any) -> str:
 def unlabelled(name: str, target: str, rows: int) -> TableError:
     """Return the error for a table in which no row has a label."""
     if rows == 0:
-        return TableError(f"{name} has names of columns, but no rows.")
+        return TableError(f"{name} has column names, but no rows.")
     return TableError(f"The target {target!r} is empty in every row of {name}.")
 
 
@@ -175,21 +175,21 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
 
 
 def refuse_many(classes: Axis, rows: int, name: str) -> None:
-    """Raise if there are so many classes that they are a quantity, or identify rows."""
+    """Raise an error if so many classes must be a quantity, or identify rows."""
     many = len(classes)
     if classes.dtype.kind in "iu" and many > MOST_NUMBERS:
         raise TableError(
             f"The target {name!r} holds {many:,} whole numbers, such as {classes[0]:,}; genus "
-            "tells classes apart. Make a few classes of them, such as with the query SELECT *, "
+            "predicts classes. Make a few classes of them, such as with the query SELECT *, "
             f'"{name}" > 100 AS "is high" FROM …, or use a regressor of another library. If they '
             f'are classes, give them as text: SELECT * REPLACE (CAST("{name}" AS VARCHAR) AS '
             f'"{name}") FROM …'
         )
     if many > max(MOST_NAMES, rows / 2):
         raise TableError(
-            f"The target {name!r} has {many:,} values in {rows:,} rows: it identifies rows, and "
-            "nothing can be learned of a class of one row. Choose another column, or make few "
-            "classes of it."
+            f"The target {name!r} has {many:,} values in {rows:,} rows: it identifies rows, and a "
+            "class of one row cannot be learned. Choose another column, or make a few classes of "
+            "it."
         )
 
 
@@ -197,7 +197,7 @@ def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:
     """Return the positions of one in `step` of the rows with these numbers, at random.
 
     `step` is a power of two. Rows are chosen by a hash of the number (Steele et al. 2014), so
-    periodic data does no harm, and each chosen row is also chosen for half the step.
+    periodic data is sampled evenly, and each chosen row is also chosen for half the step.
     """
     if step == 1:
         return np.arange(len(numbers))
@@ -243,9 +243,9 @@ def scattered_rows(batches: Iterable[Any], size: int) -> Any:
 
 
 def rows_that_tell(rows: Any, first: dict[str, Any]) -> list[int]:
-    """Return which rows are the first with a value in a column, or with a second value.
+    """Return the rows that are the first with a value in a column, or with a second value.
 
-    `first` has the first value of each column, and ALL_TOLD once there is another.
+    `first` has the first value of each column, or ALL_TOLD after another value was found.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -261,7 +261,7 @@ def rows_that_tell(rows: Any, first: dict[str, Any]) -> list[int]:
                 found.add(at)
                 first[name] = values[at]
             at = pc.index(pc.not_equal(values, first[name]), True).as_py()
-        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # such as lists
             first[name] = ALL_TOLD
             continue
         if at >= 0:

@@ -1,4 +1,4 @@
-"""Summary of a classifier of tables, in lines that fit a terminal."""
+"""The summary of a table classifier, as lines that fit a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from genus.arrays import markup
 from genus.table.model.marginals import ALONE_NOTHING
 
 BITS = 1 / np.log(2)
-FEW = 1000  # rows, of which scores out of fold are better than those of new rows will be
+FEW = 1000  # rows below which out-of-fold scores are optimistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +58,11 @@ class Summary:
             rows = model.class_count_
             share = float(rows @ marginal.missing / max(rows.sum(), 1e-300))
             if share > 0:
-                told = "is evidence" if marginal.missing_gain > 0 else "says nothing"
-                notes.append(f"{100 * share:.3g} % missing, which {told}")
+                told = "informative" if marginal.missing_gain > 0 else "not informative"
+                notes.append(f"{100 * share:.3g} % missing ({told})")
             if column.name in together:
                 rest = [name for name in together[column.name] if name != column.name]
-                notes.append(f"together with {', '.join(rest)}")
+                notes.append(f"modelled together with {', '.join(rest)}")
             others = {k: v for k, v in gains.items() if k not in (marginal.family, ALONE_NOTHING)}
             gain = gains[marginal.family] + BITS * max(marginal.missing_gain, 0.0)
             columns.append(
@@ -100,7 +100,7 @@ class Summary:
             lines.append(f"out of fold, {self.worth['rows']:,.0f} rows{few}: {', '.join(told)}")
         width = max([6, *map(len, self.left_out), *(len(c.name) for c in self.columns)])
         width = min(width, 32)
-        lines += ["", f"{'column':{width}}  family      moves    bits  others would gain"]
+        lines += ["", f"{'column':{width}}  family      moves    bits  bits with other families"]
         for c in self.columns:
             others = ", ".join(f"{name} {gain:.4f}" for name, gain in c.others.items())
             rest = "; ".join(filter(None, [others, c.note]))
@@ -121,7 +121,7 @@ class Summary:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The columns as a notebook shows them."""
+        """Return the table of columns as HTML for a notebook."""
         caption = " · ".join(str(self).partition("\n\n")[0].splitlines())
         rows = [
             (
@@ -134,9 +134,10 @@ class Summary:
             for c in self.columns
         ]
         rows += [(name, "left out", np.nan, "", note) for name, note in self.left_out.items()]
-        return markup.table(["column", "family", "bits", "others would gain", ""], rows, caption)
+        head = ["column", "family", "bits", "bits with other families", ""]
+        return markup.table(head, rows, caption)
 
 
 def flat(name: str) -> str:
-    """Return a name in one line."""
+    """Return a name on one line."""
     return " ".join(name.split()) or repr(name)

@@ -1,4 +1,4 @@
-"""A classifier of texts: takes raw strings and counts them in one pass."""
+"""A classifier of texts, which reads raw strings and counts them in one pass."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from genus.text.model import EVENT_MODELS, Corpus, Selection, Words, unlabeled
 from genus.text.model.choosing import Choice
 
 ANALYZERS = ("word", "char_wb")
-COUNTED = ("_counted_ngrams", "_counted_words")  # what was decided by the first texts
+COUNTED = ("_counted_ngrams", "_counted_words")  # decided from the first texts
 CRITERIA = (None, "mutual-information", "chi2")
 MOST_UNLABELED = 1e6
 MOST_EXPLAINED = 1 << 30  # bytes
 MOST_SAMPLED = 10_000_000  # texts
-MOST_RUNS = 10_000_000  # runs of words that "auto" counts unless asked for; each takes 100 bytes
-MOST_CELLS = 1 << 24  # classes times words and runs, of one table of evidence
-MANY_TEXTS = 10_000_000  # that a stream may have
-MOST_SHARDS = 256  # parts of a vocabulary that is added in many places
-READ_AHEAD = 50_000  # texts that are read before it is known whether runs are too many
+MOST_RUNS = 10_000_000  # n-grams that "auto" counts unless requested; each takes 100 bytes
+MOST_CELLS = 1 << 24  # classes times words and n-grams in one table of scores
+MANY_TEXTS = 10_000_000  # assumed size of a stream of unknown length
+MOST_SHARDS = 256  # parts of a vocabulary that many processes add
+READ_AHEAD = 50_000  # texts from which the number of n-grams is estimated
 
 
 class TextClassifier(LinearClassifier):
@@ -71,7 +71,7 @@ class TextClassifier(LinearClassifier):
     threads : the number of threads that read texts; None for all cores.
     calibrate : whether to calibrate the probabilities, by out-of-fold scores.
     unlabeled : the weight in `fit` of a text without a label (None), from which it learns by
-        expectation maximisation; 0 refuses such texts.
+        expectation maximisation; with 0, such texts are an error.
     buckets : None counts every word by itself. A power of two hashes words into so many buckets:
         memory is bounded for any texts, but words that share a bucket are not distinguished,
         and explanations name buckets (such as #0a1b2) instead of words.
@@ -184,7 +184,7 @@ class TextClassifier(LinearClassifier):
                 "for each."
             )
         if missing.all():
-            raise ValueError("No text has a label. Label some of each class.")
+            raise ValueError("No text has a label. Label some texts of each class.")
         rows, others = np.flatnonzero(~missing), np.flatnonzero(missing)
         known = [label for label, no in zip(listed_labels(y), missing, strict=True) if not no]
         checked = check_weight(sample_weight, len(texts))
@@ -231,8 +231,8 @@ class TextClassifier(LinearClassifier):
         """Raise an error if words would be dropped before all texts are counted."""
         if not flag("keep_unused", self.keep_unused):
             raise ValueError(
-                f"{where} more texts may come, and a word may be in them: keep_unused=False is for "
-                "fit. Leave it out, and call drop_unused() on the model of all texts."
+                f"{where} more texts may follow, which may contain any word: keep_unused=False is "
+                "for fit. Leave it out, and call drop_unused() on the model of all texts."
             )
 
     def _closed(self, model: Model) -> Model:
@@ -259,16 +259,16 @@ class TextClassifier(LinearClassifier):
 
     def _keep_rest(self, model: Model) -> None:
         if "_counted_words" in vars(self) and len(model.weights.classes) == 0:
-            del self._counted_words  # nothing is left of texts, not even their words
+            del self._counted_words  # nothing remains of the texts, not even their words
             model = self._empty()
         super()._keep_rest(model)
 
     def _refuse_single_class(self, model: Model) -> None:
-        if self._chooses:  # by how well classes are told apart
+        if self._chooses:  # choosing needs two classes
             refuse_single_class(model.classes)
         super()._refuse_single_class(model)
 
-    # The group: what only one of two models has counted, runs of words or words, both do without
+    # The group: words and n-grams that only one of two models has counted are left out
 
     def _alike(self, other: Any) -> tuple[Self, Any]:
         """Return both models, with the words that both have counted."""
@@ -281,14 +281,14 @@ class TextClassifier(LinearClassifier):
             return mine, theirs
         full = [one for one in both if len(one.model_.weights.classes)]
         if len(full) == 1 and "_counted_words" in vars(full[0]):
-            words = vars(full[0])["_counted_words"]  # nothing was counted of the other
+            words = vars(full[0])["_counted_words"]  # the other has counted nothing
         else:
             words = known[0] if len(known) == 1 else known[0][known[0].find(known[1]) >= 0]
         most = max(len(one) for one in known)
         if len(words) < 2 <= most:
             raise ValueError(
-                "The closed vocabularies of the two models have no word in common, and nothing "
-                "else would be left. Fit both with one plan: like=…"
+                "The closed vocabularies of the two models have no word in common, so the sum "
+                "would be empty. Fit both with one plan: like=…"
             )
         if len(words) < most:
             warn(
@@ -335,7 +335,7 @@ class TextClassifier(LinearClassifier):
 
     @property
     def _counted_by(self) -> Tokenizer:
-        """The tokenizer that the texts were counted with, whatever is set now."""
+        """The tokenizer that the texts were counted with, even if options have changed."""
         family: Any = self.model_.family
         return family.tokenizer
 
@@ -346,7 +346,7 @@ class TextClassifier(LinearClassifier):
             if "has no label" not in str(error):
                 raise
             remedy = (
-                "To learn from texts without a label use unlabeled=…, such as 0.3."
+                "To learn from texts without a label, use unlabeled=…, such as 0.3."
                 if self.unlabeled == 0
                 else "Only fit learns from texts without a label."
             )
@@ -368,7 +368,7 @@ class TextClassifier(LinearClassifier):
             else "empty vocabulary: no text contains a single word. Check the texts."
         )
 
-    # What texts are made of
+    # Words
 
     def vectorize(self, X: Any) -> scipy.sparse.csr_matrix:
         """Return the occurrences of each word in use in each text, (m, V); the words are in order.
@@ -386,7 +386,7 @@ class TextClassifier(LinearClassifier):
         """Return the words that contribute for and against each class, by text."""
         check_is_fitted(self)
         if features is not None:
-            raise ValueError("Words have names already; leave features out.")
+            raise ValueError("Words already have names. Leave features out.")
         texts = Texts.of([X] if isinstance(X, str | bytes) else X)
         documents = self._counted_by.encode(texts)
         size = 8 * len(documents) * documents.width * len(self.classes_)
@@ -431,7 +431,7 @@ class TextClassifier(LinearClassifier):
         share = prior / prior.sum() if prior.sum() else np.full(len(prior), 1 / max(len(prior), 1))
         with np.errstate(invalid="ignore"):
             odds = slope[k] - share @ slope[others]
-        odds = np.where(np.isnan(odds), 0.0, odds)  # never in any of them: it tells nothing
+        odds = np.where(np.isnan(odds), 0.0, odds)  # a word without counts contributes nothing
         counts = parameters.counts
         within = counts["documents"][k] / max(float(counts["rows"][k, 0]), 1.0)
         telling = np.multiply(odds, within, out=odds.copy(), where=odds > 0)
@@ -441,9 +441,7 @@ class TextClassifier(LinearClassifier):
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Draw n texts (n,), words in arbitrary order, and their labels (n,), of class y or by
-        p(y).
-        """
+        """Draw n texts (n,) and labels (n,), of class y or p(y); the order of words is random."""
         X, drawn = super().sample(n, y, random_state)
         return X[:, 0], drawn
 
@@ -456,8 +454,8 @@ class TextClassifier(LinearClassifier):
             family: Any = self.model_.family
             if family.chooses:
                 raise AttributeError(
-                    "Probabilities that are chosen or calibrated are not linear in counts of "
-                    "words. Solve with an event model by name and calibrate=False."
+                    "Probabilities of event_model='auto' or calibrate=True are not linear in word "
+                    "counts. Solve with a named event model and calibrate=False."
                 )
         return True
 
@@ -500,7 +498,7 @@ class TextClassifier(LinearClassifier):
         alpha = 1.0 if named == "auto" else self._option("alpha")
         return self._resolved(event_model=density, calibrate=False, alpha=alpha)
 
-    # Inside
+    # Internals
 
     def _family(self) -> Corpus:
         known = (*EVENT_MODELS, "auto")
@@ -556,14 +554,16 @@ class TextClassifier(LinearClassifier):
             )
         if self.stop_words is not None and self.analyzer != "word":
             raise ValueError(
-                "stop_words are words, but analyzer='char_wb' counts characters. Leave one of them "
-                "out."
+                "stop_words needs words, but analyzer='char_wb' counts characters. Leave one of "
+                "them out."
             )
         if self.tokenizer is not None and self.token_pattern is not None:
             raise ValueError("Give token_pattern or tokenizer, and not both.")
         bits = check_buckets(self.buckets)
         if bits and self.stop_words is not None:
-            raise ValueError("stop_words are words, but buckets= has none. Leave one of them out.")
+            raise ValueError(
+                "stop_words needs words, but buckets= keeps none. Leave out one of them."
+            )
         ngrams = check_ngrams(self.ngrams)
         asked, counted = vars(self).get("_counted_ngrams", (None, ngrams))
         if asked == ngrams:
@@ -588,7 +588,7 @@ class TextClassifier(LinearClassifier):
         if self.select is not None and self.max_features is None:
             raise ValueError("select ranks words and max_features limits their number: give both.")
         most = self.max_features
-        # "auto" counts pairs, which an event model by name leaves out unless asked for them.
+        # "auto" counts pairs of words; a named event model uses them only on request.
         joined = self._tokenizer().joins
         runs = not joined or check_ngrams(self.ngrams)[1] > 1
         return Selection(
@@ -607,7 +607,7 @@ class TextClassifier(LinearClassifier):
         if y is None:
             return texts, None
         if len(texts) == 0:
-            raise ValueError("There are no texts to learn from: got 0 of them.")
+            raise ValueError("There are no texts to learn from: got 0 texts.")
         y = column_or_1d(y, warn=True)
         if len(y) != len(texts):
             raise ValueError(
@@ -623,7 +623,7 @@ class TextClassifier(LinearClassifier):
     def _ready(
         self, X: Texts, codes: Codes, classes: NDArray[Any], weight: Array | None
     ) -> Texts | Documents:
-        self._family()  # options that make no sense are refused now
+        self._family()  # raises an error for invalid options
         if not self._chooses:
             return X
         if len(X) <= READ_AHEAD:
@@ -632,7 +632,7 @@ class TextClassifier(LinearClassifier):
         return X
 
     def _encoded(self, X: Texts, texts: int, classes: int) -> Documents:
-        """Return X, with `texts` texts, as counts of words and, unless too many, of runs."""
+        """Return X, with `texts` texts, as counts of words and, unless too many, of n-grams."""
         documents = self._tokenizer().encode(X)
         asked = check_ngrams(self.ngrams)
         if "_counted_ngrams" in vars(self) or asked == self._tokenizer().ngrams:

@@ -24,7 +24,7 @@ def listed_labels(y: Any) -> list[Any]:
     if hasattr(y, "ndim") and hasattr(y, "reshape") and y.ndim == 2 and y.shape[1] == 1:
         y = y.reshape(-1)
     if not isinstance(y, Iterable) or getattr(y, "ndim", 1) != 1:
-        raise ValueError(f"y is a 1d list of labels, one for each text; got {str(y)[:60]}.")
+        raise ValueError(f"y must be a 1d list of labels, one for each text; got {str(y)[:60]}.")
     return list(listed(y))
 
 
@@ -38,16 +38,16 @@ def check_ngrams(ngrams: Any) -> tuple[int, int]:
     try:
         least, largest = ngrams
     except (TypeError, ValueError):
-        raise ValueError(f"ngrams is a pair of numbers such as (1, 2); got {ngrams!r}.") from None
+        raise ValueError(f"ngrams must be a pair such as (1, 2); got {ngrams!r}.") from None
     least = whole("the first of ngrams", least, least=1, most=LONGEST_NGRAM)
     largest = whole("the second of ngrams", largest, least=1, most=LONGEST_NGRAM)
     if least > largest:
-        raise ValueError(f"ngrams is the least and then the largest number; got {ngrams!r}.")
+        raise ValueError(f"ngrams must be (smallest, largest) numbers; got {ngrams!r}.")
     return least, largest
 
 
 def check_buckets(buckets: Any) -> int:
-    """Return the number of bits of the buckets that words are hashed into; 0 if they are not."""
+    """Return the number of bits of the buckets for hashed words; 0 if words are not hashed."""
     if buckets is None:
         return 0
     size = whole("buckets", buckets, least=1 << 10, most=1 << 30)
@@ -77,7 +77,7 @@ def check_pattern(pattern: Any) -> str | None:
 
 
 def check_stop_words(stop_words: Any, lowercase: bool = False) -> frozenset[str]:
-    """Return the words to leave out; warn of those that texts in lower case cannot contain."""
+    """Return the words to leave out; warn of words that lower-cased texts cannot contain."""
     if stop_words is None:
         return frozenset()
     if isinstance(stop_words, str):
@@ -94,7 +94,7 @@ def check_stop_words(stop_words: Any, lowercase: bool = False) -> frozenset[str]
     never = [word for word in stop_words if lowercase and word != word.lower()]
     if never:
         warn(
-            f"The stop word {never[0]!r} leaves nothing out: texts are lower-cased. Give it in "
+            f"The stop word {never[0]!r} has no effect, because texts are lower-cased. Give it in "
             "lower case, or use lowercase=False."
         )
     return frozenset(stop_words)

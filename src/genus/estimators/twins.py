@@ -15,7 +15,7 @@ from genus.estimators.discrete import DiscreteClassifier
 from genus.estimators.gaussian import GDA, GaussianNB
 from genus.estimators.multinomial import MultinomialNB
 
-MOST_COMPONENTS = "_max_components"  # what scikit-learn calls the number of axes of transform
+MOST_COMPONENTS = "_max_components"  # scikit-learn's name for the number of axes of transform
 
 
 def twin(model: Any) -> BaseEstimator:
@@ -26,7 +26,7 @@ def twin(model: Any) -> BaseEstimator:
         case GaussianNB():
             made = naive_bayes.GaussianNB(priors=listed(model, "priors"))
             made.theta_, made.var_ = model.theta_.copy(), model.var_.copy()
-            made.epsilon_ = 0.0  # it is in the variances already
+            made.epsilon_ = 0.0  # the variances already include it
             made.class_prior_ = model.class_prior_.copy()
         case BernoulliNB() | MultinomialNB() | ComplementNB() | CategoricalNB():
             made = discrete_twin(model)
@@ -84,7 +84,7 @@ def discrete_twin(model: DiscreteClassifier) -> Any:
             made.feature_count_ = model.feature_count_
     if not all(np.isfinite(one).all() for one in tables):
         raise ValueError(
-            "Some probabilities are zero, and scikit-learn calculates NaN from them. Smooth with "
+            "Some probabilities are zero, from which scikit-learn computes NaN. Smooth with "
             "alpha > 0: resolve(alpha=1)."
         )
     if isinstance(model, CategoricalNB):
@@ -96,7 +96,7 @@ def discrete_twin(model: DiscreteClassifier) -> Any:
 
 
 def type_name(model: Any) -> str:
-    """Return the name of the classifier, also for classes derived from it."""
+    """Return the name of the classifier; for a derived class, that of its base."""
     kinds = (BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB)
     return next(kind.__name__ for kind in kinds if isinstance(model, kind))
 
@@ -108,7 +108,7 @@ def refuse_names(model: CategoricalNB) -> None:
         binned = model.bin_edges_[j] is not None
         if binned or values.dtype.kind not in "iuf" or not np.array_equal(values, codes):
             raise ValueError(
-                f"Column {j} holds other values than the codes 0 to {len(values) - 1}, and "
+                f"Column {j} holds other values than the codes 0 to {len(values) - 1}, but "
                 "scikit-learn's CategoricalNB accepts codes only. Encode the columns with its "
                 "OrdinalEncoder, then fit again."
             )

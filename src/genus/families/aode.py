@@ -1,8 +1,8 @@
-"""Averaged one-dependence estimators: the mean of models in which one column is parent of all.
+"""Averaged one-dependence estimators: the mean of models in which one column is every parent.
 
     p(x|k) = 1/n Σ_i p(x_i|k) Π_{j≠i} p(x_j | x_i, k)        (Webb, Boughton and Wang 2005)
 
-A column that is missing is no parent, and is left out of the products.
+A missing column is not used as a parent, and is left out of the products.
 
 Symbols: m rows, n columns, K classes.
 """
@@ -50,7 +50,7 @@ class OneDependence:
         return average_parents(cells, parameters.table, np.ones(len(cells), bool), threads())
 
     def contributions(self, parameters: PairTables, X: Matrix) -> tuple[Array, Array]:
-        """The mean over parents of log p(x_j | parent, k), weighted by how likely they make x.
+        """Return the mean over parents of log p(x_j | parent, k), by their shares of p(x|k).
 
         With the share r_i of parent i in the sum, log Σ_i s_i / n is Σ_i r_i log s_i plus
         -Σ_i r_i log r_i - log n, which belongs to no column.

@@ -1,8 +1,8 @@
-"""Families of single columns that are solved from averages of a few functions of the number.
+"""Families for single columns whose parameters follow from the means of a few functions of x.
 
-A `Curve` names the functions t(x), the parameters that averages of them give, and the density. The
-family counts n and Σ t(x) by class and column. The prior is `alpha` rows that have the averages of
-all classes, so that a class with one row has a density, too.
+A `Curve` has the functions t(x), the parameters as a function of their means, and the density. The
+family counts n and Σ t(x) by class and column. The prior is `alpha` rows with the means over all
+classes, so that a class with one row also has a density.
 
     (n_k mean_k t + α mean t) / (n_k + α)
 
@@ -35,7 +35,7 @@ class Curve:
     `functions` takes an array and returns T arrays; `estimate` takes T arrays of means and returns
     arrays of parameters; `log_density` takes x and the parameters; `draw` takes one class's
     parameters, (n,) each, the number of rows and a generator. `unknown` are the means of a column
-    of which nothing is known.
+    without data.
     """
 
     name: str

@@ -161,8 +161,8 @@ class Bernoulli:
         scores = parameters.scorer.score(X, self.threshold)
         ones, seen = statistics["ones"], statistics["seen"]
         for w, rows in by_weight(weight):
-            # Without itself the row's value has w less: φ from (n_1 - w, n - w) if x = 1, and
-            # 1 - φ from (n_0 - w, n - w) if x = 0. Both tables hold for all rows of a class.
+            # Without the row, its value has w less: φ from (n_1 - w, n - w) if x = 1, and 1 - φ
+            # from (n_0 - w, n - w) if x = 0. Both tables are the same for all rows of a class.
             left = np.maximum(seen - w, 0)
             on, _ = tables(np.clip(ones - w, 0, left), left, *pseudo)
             _, off = tables(np.minimum(ones, left), left, *pseudo)
@@ -173,7 +173,7 @@ class Bernoulli:
         self, parameters: BernoulliParameters, k: int, n: int, rng: np.random.Generator
     ) -> NDArray[Any]:
         φ = np.exp(parameters.log_on[k])
-        # A value above the threshold stands for 1, one at most the threshold for 0.
+        # Values above the threshold represent 1, others 0.
         high = 1.0 if self.threshold < 1 else np.nextafter(self.threshold, np.inf)
         low = 0.0 if self.threshold >= 0 else self.threshold
         return np.where(rng.random((n, len(φ))) < φ, high, low)

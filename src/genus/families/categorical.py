@@ -2,9 +2,9 @@
 
 log p(x|k) = Σ_j log φ_{j,x_j|k},   φ_{jv|k} = (n_jvk + a_v) / (n_jk + Σ_v a_v)
 
-Values are known by themselves and not by number, so text will do, and a value that was never seen
-is no error: it is left out of the product. Numbers cut into bins are counted on a fine grid; the
-bins are chosen in `solve`.
+Values are stored themselves, not as codes, so they may be text. A value that was never seen is not
+an error: it is left out of the product. Numbers cut into bins are counted on a fine grid; the bins
+are chosen in `solve`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from genus.statistics import Tally
 
 Array = NDArray[np.float64]
 
-MOST_CODES = 1 << 16  # whole numbers below number categories; larger ones are only their names
-TABLE = 1 << 20  # cells of a table that is counted by direct look-up, whatever the rows
+MOST_CODES = 1 << 16  # whole numbers below are codes; larger ones are only names of categories
+TABLE = 1 << 20  # cells of a table that is counted by direct look-up, even for few rows
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
     """The possible values of a column: its `values`, or bins between `edges`; counts (K, values).
 
-    With `is_code`, the values are 0, 1, … and equal their positions. `cells` and `weights` say
-    where within the bins the numbers were.
+    With `is_code`, the values are 0, 1, … and equal their positions. `cells` and `weights`
+    are the distribution of the numbers within the bins.
     """
 
     values: Axis
@@ -150,7 +150,7 @@ class Categorical:
             refuse_negative(X)
         table = parameters.table
         table = np.where(np.isneginf(table).all(axis=1, keepdims=True), 0.0, table)
-        table = np.vstack([table, np.zeros(table.shape[1])])  # the last row: nothing to say
+        table = np.vstack([table, np.zeros(table.shape[1])])  # the last row: no contribution
         there = (codes >= 0) & (codes < np.diff(parameters.offsets))
         at = np.where(there, np.nan_to_num(codes) + parameters.offsets[:-1], len(table) - 1)
         return table[at.astype(np.intp)], np.zeros((len(codes), table.shape[1]))
@@ -177,7 +177,7 @@ class Categorical:
             own = np.log(np.maximum(column.counts[k, at] - wi, 0) + pseudo[at]) - np.log(total)
             table = parameters.table[parameters.rows(j)]
             scores[rows[known], k] += own - table[at, k]
-            # A value that only this row has is never seen once the row has gone.
+            # Without the row, a value that only this row has is unseen.
             single = self._is_single(column, j, at, wi)
             if single.any():
                 if self.unseen != "ignore":
@@ -193,10 +193,10 @@ class Categorical:
         drawn = []
         for j, column in enumerate(parameters.columns):
             φ = np.exp(parameters.table[parameters.rows(j), k][:-1])
-            if len(φ) == 0:  # no value was ever there
+            if len(φ) == 0:  # no value was ever seen
                 drawn.append(np.full(n, np.nan))
                 continue
-            if not φ.any():  # the class has no value here and nothing is smoothed: any will do
+            if not φ.any():  # the class has no value here, and alpha is 0: draw any
                 φ = np.ones_like(φ)
             value = rng.choice(len(φ), size=n, p=φ / φ.sum())
             if self.bins is not None and column.edges is not None:
@@ -234,7 +234,7 @@ class Categorical:
         total = counts.sum(axis=1, keepdims=True) + pseudo[:-1].sum()
         table = log_ratio(counts + pseudo, total).T
         if self.unseen == "ignore" or len(table) == 1:
-            table[-1] = 0.0  # with no value ever seen there is nothing to compare with
+            table[-1] = 0.0  # no value was ever seen
         return table
 
     def _is_single(
@@ -313,7 +313,7 @@ def refuse_other_kind(asked: Axis, learned: Axis, j: int) -> None:
         raise InvalidColumn(
             j,
             f"holds {labels.kind(asked)} ({labels.show(asked[0])}), but {labels.kind(learned)} "
-            f"({labels.show(learned[0])}) was learned. Convert it.",
+            f"({labels.show(learned[0])}) was learned. Convert the column.",
         )
 
 
@@ -366,18 +366,18 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
     wide = [item for item in distinct if isinstance(item, int | np.integer)]
     if any(abs(int(item)) > labels.LARGEST_EXACT for item in wide):
         raise InvalidColumn(
-            j, f"holds fractions beside whole numbers beyond 2**53 ({max(wide)}); make it text."
+            j, f"holds fractions and whole numbers beyond 2**53 ({max(wide)}). Convert it to text."
         )
     try:
         as_floats = np.array([np.nan if is_missing(item) else item for item in items], dtype=float)
     except OverflowError:
-        raise InvalidColumn(j, "holds a number too large for a float; make it text.") from None
+        raise InvalidColumn(j, "holds a number beyond a float. Convert it to text.") from None
     except (TypeError, ValueError):
         odd = next(item for item in distinct if not isinstance(item, int | float))
         raise InvalidColumn(
             j,
-            f"holds {type(odd).__name__} ({odd!r}); categories are text or numbers. Make dates and "
-            "other things text first.",
+            f"holds {type(odd).__name__} ({odd!r}); categories are text or numbers. Convert dates "
+            "and other values to text first.",
         ) from None
     try:
         whole_range(as_floats[:, None])
@@ -393,7 +393,7 @@ def factorize_whole(items: list[Any], distinct: set[Any], j: int) -> tuple[Axis,
         row = next(i for i, item in enumerate(items) if not is_missing(item) and item < 0)
         raise InvalidValue(row, j, float(items[row]), too_small=True)
     if ordered[-1] > np.iinfo(np.uint64).max:
-        raise InvalidColumn(j, "holds a number too large for 64 bits; make it text.")
+        raise InvalidColumn(j, "holds a number too large for 64 bits. Convert it to text.")
     dtype: Any = np.int64 if ordered[-1] <= np.iinfo(np.int64).max else np.uint64
     index = {item: i for i, item in enumerate(ordered)}
     codes = (-1 if is_missing(item) else index[item] for item in items)
@@ -423,8 +423,8 @@ def as_numbers(X: Matrix, j: int) -> Array:
     except (TypeError, ValueError):
         raise InvalidColumn(
             j,
-            "holds text, dates or other things that are not numbers and cannot be cut into bins. "
-            "Leave bins out for categories, or the column for bins.",
+            "holds text, dates or other values that are not numbers and cannot be cut into bins. "
+            "For categories, leave out bins; for bins, leave out the column.",
         ) from None
     if np.isinf(x).any():
         row = int(np.argmax(np.isinf(x)))

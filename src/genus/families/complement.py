@@ -62,7 +62,7 @@ class ComplementParameters:
         return log_ratio(others, self.total).T
 
     def _normed(self, columns: Columns) -> Array:
-        # Both signs turn: a share of a negative sum is positive. Where θ = 0, by the limit.
+        # Negative logarithms over their negative sum are positive. For θ = 0, this is the limit.
         logarithm = self._logarithms(EVERY).T
         infinite = np.isneginf(logarithm)
         logarithm = np.where(infinite.any(axis=1, keepdims=True), -1.0 * infinite, logarithm)
@@ -104,21 +104,20 @@ class Complement:
     def solve(self, statistics: Tally, classes: Axis, width: int) -> ComplementParameters:
         model = Multinomial(self.smoothing).solve(statistics, classes, width)
         every = model.count.sum(axis=0)
-        # Counts first: a small pseudo-count would be lost in the sum of all.
+        # Counts are added first, because a small pseudo-count would be lost in their sum.
         total = every.sum() - model.count.sum(axis=1, keepdims=True) + model.pseudo.sum()
         return ComplementParameters(model, every, total, self.norm)
 
     def log_likelihood(
         self, parameters: ComplementParameters, X: Matrix, relative: bool = False
     ) -> Array:
-        # A thing that no other class has seen has θ = 0 and would settle the matter alone; with no
-        # smoothing it is excluded where it speaks against, by the sign turned.
+        # If no other class has seen a thing, θ = 0 and its score for the class is infinite: then
+        # the classes without such a thing are excluded.
         def score(X: Matrix, table: Array, certain: Array | None, _: Columns) -> Array:
             scores = -matrix.score_linear(X, table, None, nonnegative=True)
             if certain is None:
                 return scores
             hits = matrix.score_above(X, 0.0, certain, None) > 0.5
-            # Classes that something speaks for beyond doubt exclude those without.
             decided = hits.any(axis=1, keepdims=True)
             return exclude_impossible(scores, (decided & ~hits).astype(float))
 
@@ -149,7 +148,7 @@ class Complement:
         row, column, x = entries(X)
         w = np.ones(len(y)) if weight is None else weight
         length = np.bincount(row, x, len(y))
-        # A row leaves the complement of every class but its own.
+        # Leaving out a row changes the complement of every class except its own.
         for k, (by_column, total) in enumerate(zip(others, others.sum(axis=1), strict=True)):
             foreign = y != k
             logarithm = np.log(np.maximum(by_column[column] - w[row] * x, 0) + pseudo[column])

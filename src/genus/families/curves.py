@@ -3,7 +3,7 @@
     lognormal          log x is normal: mean and variance of log x
     beta               shares between 0 and 1: shapes a and b, from the means of log x, log (1 - x)
     negative binomial  counts whose variance exceeds their mean: mean μ, variance μ + μ²/r
-    zero-inflated      counts with a share of zeros of their own; the others are 1 + such a count
+    zero-inflated      counts with an extra share of zeros; all others are 1 + such a count
     von Mises          angles and times of day: direction and concentration
 
 The negative binomial takes r from the variance, r = μ² / (σ² - μ), and not by maximum likelihood,
@@ -22,7 +22,7 @@ from genus.families.averages import Averages, Curve, Values
 from genus.statistics import Array
 
 LEAST_VARIANCE = 1e-8  # of log x: values that agree to four digits
-LARGEST_SIZE = 1e8  # r; beyond, the distribution is Poisson's
+LARGEST_SIZE = 1e8  # r; beyond, the distribution is Poisson
 MOST_SHAPE = 1e6
 LEAST_SHARE = 1e-9
 MOST_CONCENTRATION = 1e5
@@ -59,7 +59,7 @@ def beta(alpha: float = 1.0) -> Averages:
         return x, x * x, np.log(x), np.log1p(-x)
 
     def estimate(means: Values) -> Values:
-        """Newton's method for E log x = ψ(a) - ψ(a + b) and E log(1 - x) = ψ(b) - ψ(a + b)."""
+        """Solve E log x = ψ(a) - ψ(a + b), E log(1 - x) = ψ(b) - ψ(a + b) by Newton's method."""
         from scipy.special import digamma, polygamma
 
         mean, square, log, other = means
@@ -92,12 +92,12 @@ def beta(alpha: float = 1.0) -> Averages:
         a, b = parameters
         return rng.beta(a, b, (n, len(a)))
 
-    unknown = (0.5, 1 / 3, -1.0, -1.0)  # those of a uniform number
+    unknown = (0.5, 1 / 3, -1.0, -1.0)  # the means of a uniform number
     return Averages(Curve("beta", functions, estimate, log_density, draw, unknown), alpha)
 
 
 def inside(x: Array) -> Array:
-    """Return numbers strictly between 0 and 1."""
+    """Return the numbers, moved strictly between 0 and 1."""
     return np.clip(x, LEAST_SHARE, 1 - LEAST_SHARE)
 
 
@@ -138,7 +138,7 @@ def draw_counts(mean: Array, size: Array, n: int, rng: np.random.Generator) -> A
 
 
 def zero_inflated(alpha: float = 1.0) -> Averages:
-    """Return the family of counts with a share of zeros of their own."""
+    """Return the family of counts with an extra share of zeros."""
 
     def functions(x: Array) -> Values:
         above = (x > 0).astype(np.float64)
@@ -166,7 +166,7 @@ def zero_inflated(alpha: float = 1.0) -> Averages:
 
 
 def von_mises(period: float, alpha: float = 1.0) -> Averages:
-    """Return the family of angles, or of times that repeat after a `period`; others wrap."""
+    """Return the family of angles, or of times modulo a `period`."""
     turn = 2 * np.pi / period
 
     def functions(x: Array) -> Values:

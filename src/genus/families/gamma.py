@@ -33,14 +33,14 @@ Averages = tuple[Array, Array]  # the mean of x, and that of log₂ x
 
 MEASURES = ("seen", "total", "logs_above", "logs_below")
 LOG_2 = float(np.log(2))
-LEAST_SPREAD = 1e-10  # below, s is mostly rounding: values that agree to five digits
-CONSTANT_SPREAD = 5e-5  # of a column that is constant over all classes: a standard deviation of 1 %
-MOST_RATIO = 1e300  # of x and a mean; beyond, products would overflow
-ROUNDED = 1e-6  # what sums of logarithms may be off by, for each row, after millions of others
+LEAST_SPREAD = 1e-10  # of values that agree to five digits; below, s is mostly rounding
+CONSTANT_SPREAD = 5e-5  # assumed for a column without any: a standard deviation of 1 %
+MOST_RATIO = 1e300  # of x to a mean; beyond, products would overflow
+ROUNDED = 1e-6  # error of a sum of logarithms, per row, after millions of other rows
 # log b - ψ(b) = 1/2b + Σ_i D_i / b²ⁱ⁺² and ψ'(b) - 1/b = 1/2b² + Σ_i T_i / b²ⁱ⁺³; last term first
 DIGAMMA_SERIES = (-691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12)
 TRIGAMMA_SERIES = (5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6)
-UNKNOWN = (np.ones(()), np.array(-np.euler_gamma / LOG_2))  # of a = 1 and μ = 1, before any data
+UNKNOWN = (np.ones(()), np.array(-np.euler_gamma / LOG_2))  # without data: a = 1 and μ = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class GammaParameters:
         """c (n,), and log p(x|k) = Σ_j log t_j A_jk + (t_j - 1) B_jk + C_jk as A, B, C, (n, K).
 
         A = a - 1, B = -a r, C = a (1 - r + log r) + g(a) - log c. Terms in log t and t - 1 stay
-        small where a is large, and because r is at most 1 they do not cancel where it is not.
+        small if a is large; because r is at most 1, they do not cancel if a is small.
         """
         a, c = self.shape, self.mean.min(axis=0)
         r = np.maximum(c / self.mean, 1 / MOST_RATIO)
@@ -156,7 +156,7 @@ class Gamma:
                 if missing.any():
                     t[missing] = log_t[missing] = 0.0
                     scores[part] -= missing @ constant
-                with np.errstate(over="ignore"):  # x may be beyond all that a class explains
+                with np.errstate(over="ignore"):  # x may be far from all rows of a class
                     scores[part] += log_t @ on_log + t @ on_ratio
 
         matrix.in_threads(work, list(matrix.chunks(len(X), 2 * X.shape[1])))
@@ -198,7 +198,7 @@ class Gamma:
                     shape = shape_of(s, spread(*pooled))
                     terms = log_density(x, shape, mean)
                     scores[part, k] = np.where(there, terms, 0.0).sum(axis=1)
-                    if self.alpha == 0:  # the caller subtracts, solves and says what is wrong
+                    if self.alpha == 0:  # the caller subtracts, solves and raises the error
                         unsolved = (left[0] > 0) & (s < LEAST_SPREAD)
                         scores[part, k][unsolved.any(axis=1)] = np.nan
 
@@ -239,7 +239,7 @@ def sum_logarithms(
 
 
 def less(sums: Sequence[Array], row: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """Subtract from the sums what each of some rows has added: rows seen, Σx and Σlog₂ x."""
+    """Subtract the contribution of single rows from the sums: rows seen, Σx and Σlog₂ x."""
     seen, total, logs = (before - added for before, added in zip(sums, row, strict=True))
     return settle(seen, sums[0]), total, logs
 
@@ -278,7 +278,7 @@ def shape_of(s: Array, pooled: Array) -> Array:
     """
     s = np.where(pooled < LEAST_SPREAD, CONSTANT_SPREAD, np.maximum(s, LEAST_SPREAD))
     a = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
-    for steps in (2, 2, 10):  # the last decides how exact it is
+    for steps in (2, 2, 10):  # only the last step must be exact
         value, slope = log_less_digamma(a, steps)
         a = 1 / (1 / a + (value - s) / (a * a * slope))
     return a

@@ -2,10 +2,10 @@
 
     f_k(g) = Σ_b n_bk φ((g - b) / h_k) / n_k,        p_k = (n_k f_k + α f) / (n_k + α)
 
-n_bk are rows of class k in bin b, and f is the density of all classes, of which each class gets α
-rows. The bandwidth h_k is a factor of Silverman's (1986) for class k: the one of `FACTORS` under
-which the rows of the class are likeliest, each by the counts of all others. Everything is solved
-from counts by cell, so it adds up like them.
+n_bk are rows of class k in bin b, and f is the density of all classes, which is the prior of each
+class with a weight of α rows. The bandwidth h_k is Silverman's (1986) times the one of `FACTORS`
+with the largest leave-one-out likelihood of the class. Everything is solved from counts by cell,
+so models can be merged.
 
 Symbols: K classes, G bins of equal width, V cells.
 """
@@ -23,12 +23,12 @@ from genus.families.categorical import CategoricalParameters, Column
 from genus.solve.grid import Grid
 from genus.statistics import Array, Tally
 
-FACTORS = (1.0, 0.6, 0.35)  # of Silverman's bandwidth
+FACTORS = (1.0, 0.6, 0.35)  # times Silverman's bandwidth
 BINS = 64
-BEYOND = 1 / 16  # of what a column spans, that is added on either side
-ALPHA = 1.0  # rows of the density of all classes
-LEAST = 1e-12  # share of a bin
-REACH = 6.0  # bandwidths
+BEYOND = 1 / 16  # of the range of a column, added on either side
+ALPHA = 1.0  # weight of the density of all classes, in rows
+LEAST = 1e-12  # smallest probability of a bin
+REACH = 6.0  # bandwidths from the centre to the end of the kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Smoothed:
 
 @dataclass(frozen=True)
 class KernelDensity:
-    """The family; it is of one column of a table, whose numbers are counted by cells."""
+    """The family of one column of a table, whose numbers are counted by cells."""
 
     def edges(self, values: Array, grid: Grid) -> Array:
         """Return edges of bins of equal width, each an end of a cell of the grid."""
@@ -100,7 +100,7 @@ class KernelDensity:
     def parameters(
         self, smoothed: Smoothed, edges: Array, axis: Axis, weights: Array
     ) -> CategoricalParameters:
-        """Return the bins as those of numbers that are cut into bins."""
+        """Return the smoothed bins in the form of a categorical family."""
         values = np.arange(len(edges) + 1)
         column = Column(values, smoothed.counts, False, edges, axis, weights)
         table = np.vstack([smoothed.log_p(), np.zeros(len(smoothed.counts))])

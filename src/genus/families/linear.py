@@ -1,4 +1,4 @@
-"""Scores that are linear in x: Σ_j x_j t_jk, from a table that is made once, or in parts.
+"""Scores that are linear in x: Σ_j x_j t_jk, from a table that is computed once, or in parts.
 
 Symbols: n columns, K classes.
 """
@@ -26,7 +26,7 @@ EVERY = slice(None)
 
 @dataclass(frozen=True, eq=False)
 class LinearTable:
-    """A table whose parts (V, K) the function `of` makes; -inf means that x_j must be 0.
+    """A table whose parts (V, K) the function `of` computes; -inf means that x_j must be 0.
 
     Rows with few nonzero columns, such as sparse ones, need only the part for those columns.
     """
@@ -44,7 +44,7 @@ class LinearTable:
         return finite_part(self.whole)
 
     def look_up(self, X: Matrix, score: Callable[[Matrix, Array, Array | None, Any], Array]) -> Any:
-        """Return what `score` makes of rows, the table of their columns and its impossible part."""
+        """Call `score` with rows, the table of their columns and its impossible part."""
         touched = None if "whole" in vars(self) else matrix.touched_columns(X)
         if touched is None:
             return score(X, *self._parts, EVERY)

@@ -1,4 +1,4 @@
-"""Multinomial event model: a row is how often each of n things occurred, in any order.
+"""Multinomial event model: a row counts how often each of n things occurred, in any order.
 
     log p(x|k) = Σ_v x_v log φ_vk,   φ_vk = (N_vk + a_v) / (N_k + Σ_v a_v)
 
@@ -132,7 +132,7 @@ class Multinomial:
         scores = self.log_likelihood(parameters, X)
         count, pseudo = statistics["count"], parameters.pseudo
         w = np.ones(len(y)) if weight is None else weight
-        # The row's own class: log of (N_v - w x_v + a_v) / (N - w Σx + Σa), for what it holds.
+        # The row's own class: log of (N_v - w x_v + a_v) / (N - w Σx + Σa) for its things v.
         own, length = np.empty(len(y)), np.empty(len(y))
         if matrix.is_sparse(X):
             row, column, x = entries(X)
@@ -144,7 +144,7 @@ class Multinomial:
                 x = np.nan_to_num(matrix.dense_rows(X, part))
                 left = count[y[part]] - w[part, None] * x
                 np.maximum(left, 0, out=left)
-                left += pseudo  # last: it may be tiny
+                left += pseudo  # added last, because it may be tiny
                 own[part] = np.einsum("ij,ij->i", x, np.log(left, out=left))
                 length[part] = x.sum(axis=1)
         total = np.maximum(count.sum(axis=1)[y] - w * length, 0) + pseudo.sum()
@@ -154,10 +154,10 @@ class Multinomial:
     def sample(
         self, parameters: MultinomialParameters, k: int, n: int, rng: np.random.Generator
     ) -> NDArray[Any]:
-        # The length of a row is not part of p(x|y); Poisson about the class's mean length.
+        # The length of a row is not part of p(x|y): it is Poisson with the class's mean length.
         lengths = rng.poisson(parameters.mean_length[k], n)
         φ = np.exp(parameters.log_probability[k])
-        if not φ.any():  # a class that was announced and not seen: its rows are empty
+        if not φ.any():  # a class without rows, only declared: its rows are empty
             return np.zeros((n, len(φ)))
         return rng.multinomial(lengths, φ / φ.sum()).astype(np.float64)
 

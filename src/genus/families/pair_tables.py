@@ -1,4 +1,4 @@
-"""Values of columns, counted in pairs: what families with one parent for each column share.
+"""Counts of pairs of values, for families in which each column has one parent.
 
     p(v|k) = (n_vk + α) / (n_k + α V)        p(v|u, k) = (n_uvk + α) / (n_uk + α V)
 
@@ -25,7 +25,7 @@ from genus.families.categorical import factorize, refuse_other_kind, whole_range
 from genus.statistics import Array, Pairs
 
 MOST_PAIRS = 1 << 28  # of values, by class
-Cells = NDArray[np.uint16]  # (n, m): which value each column has; B if it is not known
+Cells = NDArray[np.uint16]  # (n, m): the value of each column; B if it is unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class PairTables:
 
     @classmethod
     def of(cls, pairs: Pairs, classes: Axis, width: int, pseudo_count: float) -> PairTables:
-        """Return the tables of counts; values that are missing are left out."""
+        """Return the tables of counts, without missing values."""
         keys = pairs.keys or (labels.empty_axis(),) * width
         sizes = [len(axis) for axis in keys]
         starts = np.cumsum([0, *sizes], dtype=np.int64)
@@ -77,7 +77,7 @@ class PairTables:
 
     @cached_property
     def alone(self) -> Array:
-        """log p(v|k), (B + 1, K); zero for what is not known."""
+        """log p(v|k), (B + 1, K); zero for an unknown value."""
         sizes = np.diff(self.starts)[self.column]
         total = np.zeros((len(self.counts), self.width))
         np.add.at(total.T, self.column, self.single.T)
@@ -157,24 +157,24 @@ def count_values(X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Pa
         j = int(np.argmax(sizes))
         raise InvalidColumn(
             j,
-            f"holds {sizes[j] - 1} different values of {sum(sizes)} in all, and pairs of so many "
-            "are too many to count. Leave it out, or cut it into bins with Discretizer.",
+            f"holds {sizes[j] - 1} different values, of {sum(sizes)} in all columns: these have "
+            "too many pairs to count. Leave it out, or cut it into bins with Discretizer.",
         )
     codes = np.empty((len(columns), len(y)), dtype=np.uint16)
     for j, (_, own) in enumerate(columns):
-        codes[j] = own + 1  # the first is for what is missing
+        codes[j] = own + 1  # 0 is for missing values
     offsets = np.cumsum([0, *sizes], dtype=np.int64)
     counts = tally_pairs(codes, y, weight, offsets, len(classes), threads())
     return Pairs.of(classes, tuple(axis for axis, _ in columns), counts)
 
 
 def refuse_no_values(X: Matrix) -> None:
-    """Raise an error if numbers are negative or infinite, which number no categories."""
+    """Raise an error if numbers are negative or infinite, and so cannot be categories."""
     if X.dtype.kind in "biuf":
         whole_range(X)
 
 
 def draw(p: Array, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw one of the values for each row of probabilities (m, V)."""
+    """Draw a value for each row of probabilities (m, V)."""
     below = np.cumsum(p, axis=1)
     return np.asarray((rng.random((len(p), 1)) * below[:, -1:] > below).sum(axis=1))

@@ -2,8 +2,8 @@
 
     log p(x|k) = Σ_j x_j log λ_jk - λ_jk - log x_j!,   λ_jk = (S_jk + a p_j) / (N_k + a)
 
-The prior is Gamma(a p_j, a): as if `a` rows had been seen with the rate p_j, which is the pooled
-rate unless it is given.
+The prior is Gamma(a p_j, a): it has the weight of `a` rows with the rate p_j, by default the pooled
+rate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from genus.solve.smoothing import Smoothing, maximise, per_column
 from genus.statistics import Tally, divide
 
 Array = NDArray[np.float64]
-LARGEST_RATE = 1e15  # that events are drawn at
+LARGEST_RATE = 1e15  # for drawing events
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class Poisson:
         self, parameters: PoissonParameters, X: Matrix, relative: bool = False
     ) -> Array:
         def score(X: Matrix, table: Array, never: Array | None, columns: Columns) -> Array:
-            # A missing count takes its -λ out of the sum again.
+            # For a missing count, -λ is removed from the constant.
             rate = parameters.rate[:, columns].T
             scores = matrix.score_linear(X, table, rate, nonnegative=True)
             if never is None:
@@ -111,7 +111,7 @@ class Poisson:
             factorials = log_factorials(X)
             with np.errstate(invalid="ignore"):
                 scores -= factorials[:, None]
-            scores[np.isposinf(factorials)] = -np.inf  # x! outgrows every power
+            scores[np.isposinf(factorials)] = -np.inf  # x! grows faster than any power
         return scores
 
     def contributions(self, parameters: PoissonParameters, X: Matrix) -> tuple[Array, Array]:

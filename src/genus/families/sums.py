@@ -1,7 +1,7 @@
-"""Sums by class that another program has computed, such as a database, and which are needed.
+"""Sums by class that another program, such as a database, computes for a family.
 
-A family with `needs` can be made of such sums without rows: `of_sums` makes its statistics. A
-family of categories needs how often each value occurs.
+For a family with `needs`, `of_sums` makes statistics from such sums, without rows. A family of
+categories needs the number of occurrences of each value.
 
 Symbols: K classes, n columns, w weights, z = x - origin.
 """
@@ -22,7 +22,7 @@ class Needs:
 
     `above`: a value above this counts as 1, otherwise as 0; None counts the value itself.
     `squares`: "columns" for Σwz² of each column, "pairs" for Σwzzᵀ of the complete rows.
-    `nonnegative`: no value may be below zero. `values`: not sums, but how often each value occurs.
+    `nonnegative`: no value may be below zero. `values`: the counts of each value, and no sums.
     """
 
     above: float | None = None
@@ -46,7 +46,7 @@ class Sums:
     origin: Array | None = None
 
     def take(self, classes: NDArray[np.intp]) -> Sums:
-        """The sums of some classes, in another order."""
+        """Return the sums of these classes, in this order."""
         squares = None if self.squares is None else self.squares[classes]
         origin = None if self.origin is None else self.origin[classes]
         return Sums(self.seen[classes], self.sums[classes], squares, origin)

@@ -2,7 +2,7 @@
 
     p(x|k) = Π_j p(x_j | x_parent(j), k)
 
-The parents form the tree with the most mutual information given the class (Friedman, Geiger and
+The parents form the tree with the largest mutual information given the class (Friedman, Geiger and
 Goldszmidt 1997; Chow and Liu 1968). Missing values are summed out.
 
 Symbols: m rows, n columns, K classes, B values of all columns, V values of one.
@@ -26,7 +26,7 @@ from genus.statistics import Array, Pairs
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The `parent` of each column, (n,), that of a root -1, in an `order` (n,) from the roots.
+    """The `parent` of each column, (n,), -1 for a root, and an `order` (n,) with parents first.
 
     `information` (n, n) is the mutual information of columns given the class, in nats.
     """
@@ -45,7 +45,7 @@ class TANParameters:
 
     @property
     def given(self) -> NDArray[np.intp]:
-        """The parent of each column, (n,); the root itself stands for none."""
+        """The parent of each column, (n,); a root is its own parent."""
         parent = self.tree.parent
         return np.where(parent < 0, np.arange(len(parent)), parent)
 
@@ -54,8 +54,8 @@ class TANParameters:
 class TreeAugmented:
     """The family; `alpha` is the pseudo-count of each value.
 
-    With a `penalty`, "aic" or "bic", an edge is kept only if the log-likelihood gains more by it
-    than the criterion takes for its parameters, so there may be several trees.
+    With a `penalty`, "aic" or "bic", an edge is kept only if the gain in log-likelihood exceeds
+    the penalty of the criterion for its parameters, so there may be several trees.
     """
 
     alpha: float = 1.0
@@ -72,7 +72,7 @@ class TreeAugmented:
         return count_values(X, y, classes, weight)
 
     def choose(self, statistics: Pairs, classes: Axis, width: int) -> Tree:
-        """Return the tree of most mutual information given the class."""
+        """Return the tree with the largest mutual information given the class."""
         return self._tree(PairTables.of(statistics, classes, width, self.alpha))
 
     def _tree(self, tables: PairTables) -> Tree:
@@ -107,7 +107,7 @@ class TreeAugmented:
         return scores
 
     def contributions(self, parameters: TANParameters, X: Matrix) -> tuple[Array, Array]:
-        """Half of what a column and its parent say together belongs to each of them."""
+        """Return the terms of log p(x|k), with each joint term halved between column and parent."""
         tables, cells = parameters.tables, parameters.tables.cells(X)
         terms = tables.alone[cells].transpose(1, 0, 2).copy()
         for j, i in enumerate(parameters.given):
@@ -163,7 +163,7 @@ def information(tables: PairTables) -> tuple[Array, Array]:
     total = rows.sum(axis=0)
     found = joint - one - one.T + times_log(rows).sum(axis=0)
     found = np.divide(found, total, out=np.zeros_like(total), where=total > 0)
-    found = np.maximum(np.round(found, 12), 0.0)  # what is less is rounding
+    found = np.maximum(np.round(found, 12), 0.0)  # smaller values are rounding errors
     np.fill_diagonal(found, 0.0)
     return (found + found.T) / 2, total
 
@@ -204,10 +204,10 @@ def spanning_tree(weights: Array, information: Array, least: float) -> Tree:
 
 
 def score_incomplete(parameters: TANParameters, cells: Cells) -> Array:
-    """Return log p(x|k), (m, K), of rows in which some columns are not known.
+    """Return log p(x|k), (m, K), of rows in which some columns are unknown.
 
-    From the leaves to the root, each column tells its parent how likely what is known below it is,
-    for each value of the parent: by its own value, or summed over all its values.
+    From the leaves to the root, each column passes to its parent the likelihood of the known values
+    below it, for each value of the parent: for its own value, or summed over all its values.
     """
     tables, tree = parameters.tables, parameters.tree
     m, K, unknown = cells.shape[1], tables.alone.shape[1], len(tables.column)
@@ -217,9 +217,9 @@ def score_incomplete(parameters: TANParameters, cells: Cells) -> Array:
         start, end = tables.starts[j : j + 2]
         i = tree.parent[j]
         if start == end:
-            continue  # a column of which no value was ever seen
+            continue  # no value of the column was ever seen
         is_root = i < 0 or tables.starts[i] == tables.starts[i + 1]
-        # log p(v|u, k), (U, V, K); for the root one u stands for all
+        # log p(v|u, k), (U, V, K); the root has a single u
         table = tables.alone[None, start:end]
         if not is_root:
             table = tables.table[tables.starts[i] : tables.starts[i + 1], start:end]

@@ -134,7 +134,6 @@ def detail(
 
 def note(text: str) -> str:
     """Return the notes on a column as sentences."""
-    text = text.replace("missing, evidence", "missing, which is evidence")
     parts = [shown.name(part, 120) for part in text.split("; ")]
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if text)
 

@@ -24,7 +24,7 @@ def shrunken(
     `weights` (K, columns) are rows that have a value, and `scatter` (columns,) is within classes.
     """
     rows, groups = weights.sum(axis=0), np.count_nonzero(weights, axis=0)
-    # Of a model that has faded, less than a row of a class may be left.
+    # In a model that was scaled down, the rows may weigh no more than the number of classes.
     deviation = np.sqrt(divide(scatter, np.where(rows > groups, rows - groups, rows)))
     varies = deviation > 0
     if not varies.any():

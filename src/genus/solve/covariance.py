@@ -45,7 +45,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Σ = AᵀA + diag(t), with fewer rows A (r, n) than columns, and t (n,) on the diagonal."""
+    """Σ = AᵀA + diag(t), where A (r, n) has fewer rows than columns, and t is (n,)."""
 
     rows: Array
     diagonal: Array
@@ -61,9 +61,7 @@ class Rows:
         return np.einsum("ij,ij->j", self.rows, self.rows) + self.diagonal
 
     def square(self, scale: Array) -> float:
-        """Return the sum of the squares of Σ_jl / (scale_j scale_l), where t is 0: |AAᵀ|² is
-        |AᵀA|².
-        """
+        """Return the sum of the squares of Σ_jl / (scale_j scale_l) if t is 0: |AAᵀ|² = |AᵀA|²."""
         scaled = self.rows / scale
         return float(np.sum((scaled @ scaled.T) ** 2))
 
@@ -80,8 +78,8 @@ class Rows:
         limit = 4 * np.finfo(float).eps * len(self.diagonal) * self.variance
         if not ((self.diagonal > limit) & (self.diagonal > 0)).all():
             raise SingularCovarianceError(
-                f"The covariance matrix{whose} is not full rank: it is of {len(self.rows)} rows "
-                f"and {len(self.diagonal)} columns."
+                f"The covariance matrix{whose} is not full rank: it has {len(self.diagonal)} "
+                f"columns, estimated from {len(self.rows)} rows."
             )
         return RowFactor.of(self)
 
@@ -106,8 +104,8 @@ def average(parts: Sequence[Covariance], shares: Array) -> Covariance:
 class RowFactor:
     """Σ = √T (I + V Λ Vᵀ) √T, and its inverse, in the space of the rows.
 
-    With C = A/√T and CCᵀ = UΛUᵀ (r, r), V = CᵀU/√Λ (n, q); T is the diagonal t. The error is that
-    of a float times the largest λ, as in every inverse of Σ.
+    With C = A/√T and CCᵀ = UΛUᵀ (r, r), V = CᵀU/√Λ (n, q); T is the diagonal t. The error is a
+    float's rounding error times the largest λ, as for every inverse of Σ.
     """
 
     root: Array

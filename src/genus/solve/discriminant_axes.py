@@ -2,7 +2,7 @@
 
     W = √π_k Σ^(-½) (μ_k - c),   c = Σ_k π_k μ_k
 
-The axes are the left singular vectors of W, and their singular values say how much means differ.
+The axes are the left singular vectors of W; a singular value is the difference of means there.
 Symbols: K classes, n columns, μ means (K, n), π shares of the classes (K,).
 """
 

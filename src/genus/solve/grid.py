@@ -23,8 +23,8 @@ Cells = NDArray[np.int64]
 BITS = 11  # of the mantissa: 2048 cells from one power of two to the next
 SHIFT = 52 - BITS
 MOST_BITS = 39
-ROUNDING = 1e-9  # the relative difference of two sums of weights that means nothing
-FINEST = 2.0**-12  # cells of a number's own size, for they are to say little of it
+ROUNDING = 1e-9  # a smaller relative difference of two sums of weights is rounding
+FINEST = 2.0**-12  # narrowest cell, as a share of its numbers: edges should reveal little
 
 
 def cells(x: Array) -> Cells:
@@ -35,12 +35,12 @@ def cells(x: Array) -> Cells:
     """
     x = np.ascontiguousarray(x, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
     bits = x.view(np.int64) >> SHIFT
-    # Negative floats descend as their bits ascend: turn them over, below all positive ones.
+    # Bits of negative floats increase as the numbers decrease: reverse them, below positive ones.
     return np.where(bits >= 0, bits, -1 - (bits & ((1 << (63 - SHIFT)) - 1)))
 
 
 def lower_bounds(cell: Cells) -> Array:
-    """The smallest number of each cell.
+    """Return the smallest number of each cell.
 
     >>> bound = lower_bounds(cells(np.array([-3.0, 890.0])))
     >>> bound <= [-3.0, 890.0], cells(bound) == cells(np.array([-3.0, 890.0]))
@@ -107,7 +107,7 @@ class Grid:
         """Return the cell of each number; cells increase with the numbers."""
         x = np.asarray(x, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
         negative = x < 0
-        size = np.where(negative, np.nextafter(-x, 0.0), x)  # cells hold their lower end
+        size = np.where(negative, np.nextafter(-x, 0.0), x)  # cells include their lower end
         mantissa, exponent = np.frexp(size)
         e = exponent.astype(np.int64) - 1 - self.exponent
         far = (e > self.bits) & (size > 0)
@@ -208,7 +208,7 @@ class Bins:
             cuts = quantile_cuts(counts.sum(axis=0), self.count)
         else:
             cuts = uniform_cuts(self.bounds(keys), self.count)
-        # A cut before key i may stand anywhere in the gap between the cells i - 1 and i.
+        # A cut before key i may lie anywhere between the cells i - 1 and i.
         low, high = self.bounds(keys[cuts - 1] + 1), self.bounds(keys[cuts])
         return (low + high) / 2
 
@@ -217,7 +217,7 @@ class Bins:
         return np.searchsorted(edges, x - self.shift, side="right")
 
     def merge(self, keys: Cells, edges: Array, column: int) -> NDArray[np.intp]:
-        """The bin of each key."""
+        """Return the bin of each key."""
         if self.given(column) is not None:
             return keys
         return np.searchsorted(edges, self.bounds(keys), side="right")

@@ -3,7 +3,7 @@
 p(x; μ, Σ) = (2π)^(-n/2) |Σ|^(-1/2) exp(-½ (x - μ)ᵀ Σ⁻¹ (x - μ))
 
 Σ is factorised once, as D R D with D the standard deviations and R = LLᵀ the correlations, so that
-columns of very different scale do no harm.
+columns of very different scale do not reduce accuracy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SingularCovarianceError(NoSolutionError, np.linalg.LinAlgError):
 
 
 class SingularCovarianceWarning(UserWarning):
-    """A covariance matrix had no inverse and was shrunk until it had one, by `shrinkage`."""
+    """A covariance matrix had no inverse, so it was shrunk by the amount `shrinkage`."""
 
     def __init__(self, message: str, shrinkage: float) -> None:
         super().__init__(message)
@@ -49,9 +49,7 @@ class Factor:
 
     @classmethod
     def of(cls, covariance: Array, hint: str, whose: str = "") -> Factor:
-        """Factorise Σ, or raise an error that names the columns that make it singular, and a
-        `hint`.
-        """
+        """Factorise Σ, or raise an error with a `hint` and the columns that make it singular."""
         variance = np.diagonal(covariance)
         if not (variance > 0).all():
             constant = np.flatnonzero(~(variance > 0)).tolist()
@@ -66,7 +64,7 @@ class Factor:
             lower: Any = np.linalg.cholesky(correlation)
         except np.linalg.LinAlgError:
             lower = None
-        # A squared pivot is the share of a column's variance that those before it do not explain.
+        # A squared pivot is the share of a column's variance that earlier columns do not explain.
         limit = 4 * np.finfo(float).eps * len(scale)
         if lower is None or (np.diagonal(lower) ** 2 <= limit).any():
             problem, columns = blame(correlation)
@@ -77,7 +75,7 @@ class Factor:
 
     def whiten(self, z: Array) -> Array:
         """Return L⁻¹ D⁻¹ zᵀ for rows z (m, n), as (n, m)."""
-        if z.shape[1] == 0:  # which SciPy took for an error before 1.14
+        if z.shape[1] == 0:  # an error in SciPy before 1.14
             return np.empty((0, len(z)))
         return solve_triangular(self.lower, (z / self.scale).T, lower=True, check_finite=False)
 
@@ -109,13 +107,13 @@ class Factor:
 def blame(correlation: Array) -> tuple[str, list[int]]:
     """Return why a matrix has no Cholesky factor, and the columns responsible."""
     values, vectors = np.linalg.eigh(correlation)
+    least = f"the smallest eigenvalue of its correlations is {values[0]:.2g}"
     if values[0] < -1e-8 * len(values):
-        least = f"its smallest correlation eigenvalue is {values[0]:.2g}"
-        return f"is not a covariance, because it is not positive definite: {least}", []
+        return f"is invalid, because it is not positive definite: {least}", []
     column = int(np.argmax(np.abs(vectors[:, 0])))
     others = [j for j in np.flatnonzero(np.abs(vectors[:, 0]) > 1e-3).tolist() if j != column]
     if not others:
-        return f"is not full rank: its smallest correlation eigenvalue is {values[0]:.2g}", []
+        return f"is not full rank: {least}", []
     problem = f"is not full rank: column {column} is a linear combination of column {some(others)}"
     return problem, [column, *others[:MOST_NAMED]]
 
@@ -149,10 +147,10 @@ class MultivariateNormal:
         variance = np.diagonal(self.covariance)
         if (variance < 0).any():
             j = int(variance.argmin())
-            raise ValueError(f"A variance is not negative; column {j} has {variance[j]:g}.")
+            raise ValueError(f"A variance cannot be negative; column {j} has {variance[j]:g}.")
         scale = np.sqrt(np.outer(variance, variance))
         if (np.abs(self.covariance - self.covariance.T) > 1e-8 * scale).any():
-            raise ValueError("A covariance matrix is symmetric; this one is not.")
+            raise ValueError("A covariance matrix must be symmetric; this one is not.")
         self._factor = Factor.of(
             self.covariance,
             "Leave out columns that repeat others, or add a little to the diagonal: "
@@ -220,7 +218,7 @@ class MultivariateNormal:
         named = [j for j in columns if not is_whole(j)]
         if named:
             raise ValueError(
-                f"Columns go by their numbers, 0 to {self.dimension - 1}; got {named[0]!r}."
+                f"Columns are given as numbers, 0 to {self.dimension - 1}; got {named[0]!r}."
             )
         wrong = [j for j in columns if not -self.dimension <= j < self.dimension]
         if wrong:

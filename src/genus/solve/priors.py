@@ -17,7 +17,7 @@ class Priors:
     """p(y): `given`, by class or in the order of the classes; otherwise the shares of the rows.
 
     If `fit` is False, all classes are equally probable. `alpha` smooths the shares. `class_weight`
-    is the weight of each row of a class, by class, or "balanced": as if classes had as many rows.
+    is the weight of each row by class, or "balanced": as if all classes had equally many rows.
     """
 
     given: Any = None
@@ -56,7 +56,7 @@ class Priors:
                     f"{unknown[0]!r}."
                 )
             known = np.array([self.given[label] for label in classes.tolist()], dtype=np.float64)
-            return divide(known, known.sum())  # classes not seen yet have no part in it
+            return divide(known, known.sum())  # over the classes seen so far
         given = np.asarray(self.given, dtype=np.float64)
         if given.shape != classes.shape:
             raise ValueError(

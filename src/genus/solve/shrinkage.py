@@ -24,8 +24,8 @@ def shrink(
 ) -> tuple[Covariance, float]:
     """Return the shrunk Σ of class k, or of all classes if None, and the γ that was used.
 
-    With `identity`, a number shrinks towards the identity, whatever the variances are. With a
-    `unit` (n,), it shrinks columns that are divided by it, and none whose unit is zero.
+    With `identity`, a number shrinks towards the identity and not towards the mean variance. With
+    a `unit` (n,), columns are divided by it first; where it is 0, the target has no variance.
     """
     variance = covariance.variance
     if shrinkage is None:
@@ -53,8 +53,8 @@ def shrink(
 def least_variance(statistics: Moments | Points, rows: float) -> Array:
     """Return a variance (n,) for columns without one, as if one row deviated by the column's scale.
 
-    The scale is that of the column in other classes; if it has none, its spread between classes; if
-    it has none either, its mean.
+    The scale is the column's spread within classes; if that is zero, the spread between classes; if
+    that is zero, too, the mean.
     """
     weights, mean = statistics.weights, statistics.mean()
     pooled = statistics.variance()
@@ -92,7 +92,7 @@ def oas(square: float, n: int, rows: float) -> float:
 
 
 def ledoit_wolf(square: float, fourth: float, n: int, rows: float) -> float:
-    """Return the share of ‖R - I‖² that is estimation error, from tr(R²) and the mean of |z|⁴."""
+    """Return the γ of Ledoit and Wolf, the share of ‖R - I‖² that is estimation error."""
     if n == 0:
         return 1.0
     error = (fourth - square) / (n * rows)

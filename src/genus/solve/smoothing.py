@@ -1,4 +1,4 @@
-"""Pseudo-counts: Laplace's rule, Lidstone's λ and the m-estimate are the same thing.
+"""Pseudo-counts: Laplace's rule, Lidstone's λ and the m-estimate are special cases.
 
 A Dirichlet prior with parameters a_v turns counts n_v into shares (n_v + a_v) / (n + Σa). With a_v
 = 1 that is Laplace's rule, with a_v = λ Lidstone's, with a_v = m·p_v the m-estimate. Counts are
@@ -111,7 +111,7 @@ def leave_one_out_alpha(tables: Iterable[Array]) -> float:
 
     def score(log_λ: float) -> float:
         λ = np.exp(log_λ)
-        # A cell of less than one (weighted) observation loses what it has.
+        # Leaving one out of a cell that weighs less than 1 leaves 0.
         gain = times @ (n * np.log(n - np.minimum(n, 1.0) + λ))
         return float(gain - repeats @ (total * np.log(total - np.minimum(total, 1.0) + λ * k)))
 
@@ -120,7 +120,7 @@ def leave_one_out_alpha(tables: Iterable[Array]) -> float:
 
 def maximise(score: Callable[[float], float]) -> float:
     """Return exp of the argument in log 1e-10 … log 1e4 with the best score."""
-    from scipy.optimize import minimize_scalar  # takes a quarter of a second
+    from scipy.optimize import minimize_scalar  # importing it takes a quarter of a second
 
     grid = np.linspace(np.log(1e-10), np.log(1e4), 57)
     values = [score(x) for x in grid]
@@ -142,7 +142,7 @@ def log_ratio(counts: Array, totals: Array) -> Array:
 
 
 def finite_part(log_probability: Array) -> tuple[Array, Array | None]:
-    """Return a table (V, K) of log-probabilities without its -inf, and where they were (or None).
+    """Return a table (V, K) of log-probabilities with 0 for -inf, and where these were (or None).
 
     A value that no class can explain is left out of the product: its row is 0 in all classes.
     """

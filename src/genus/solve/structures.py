@@ -5,7 +5,7 @@
 A code says for volume, shape and orientation whether they are equal (E) or vary (V) between
 classes; I is the identity: a sphere (as shape), or axes along the columns (as orientation). These
 are the 14 structures of R's mclust, and its names. Each is solved by maximum likelihood from the
-scatter within classes; five of them step by step.
+scatter within classes; five of them by iteration.
 
 Symbols: K classes, d columns, W_k scatter within class k, n_k rows.
 """
@@ -23,7 +23,7 @@ CODES = (
 )
 MOST_STEPS = 2_000
 COLLAPSED = 1e-9  # share of the largest volume, below which a volume goes to zero
-PRECISE = 1e-12  # relative change of the objective at which steps end
+PRECISE = 1e-12  # relative change of the objective at which iterations end
 
 
 def structured(code: str, scatter: Array, rows: Array) -> Array:
@@ -87,7 +87,7 @@ def equal_form(volume: str, scatter: Array, rows: Array) -> Array:
 
 
 def common_axes(volume: str, scatter: Array, rows: Array) -> Array:
-    """Return Σ_k = λ_k D A_k Dᵀ with one orientation D; from each D a better one follows.
+    """Return Σ_k = λ_k D A_k Dᵀ with one orientation D, which is improved iteratively.
 
     -Σ_k tr(D A_k⁻¹ Dᵀ W_k) is bounded from below by a linear function of D, whose maximum is a
     singular value decomposition (Browne and McNicholas 2014).
@@ -114,8 +114,8 @@ def refuse_flat(spread: Array) -> Array:
     limit = 4 * np.finfo(float).eps * spread.shape[1] * spread.max(axis=1, keepdims=True)
     if not (spread > limit).all():
         raise SingularCovarianceError(
-            "The rows of a class, or all rows, do not vary in some direction, so the covariance "
-            "matrix is not full rank. Use a structure with more in common, such as "
+            "The rows of a class, or all rows, are constant in some direction, so the covariance "
+            "matrix is not full rank. Use a structure that shares more, such as "
             '"EEE", shared=0.5, or leave out columns that repeat others.'
         )
     return spread
@@ -132,13 +132,14 @@ def refuse_points(traces: Array) -> Array:
 
 
 def refuse_collapse(volumes: Array) -> Array:
-    """Return the volumes; raise an error if one of them goes to zero beside the others.
+    """Return the volumes; raise an error if one of them goes to zero relative to the others.
 
-    That happens if a class does not vary in some direction: the likelihood has no maximum then.
+    That happens if a class is constant in some direction: then the likelihood has no maximum.
     """
     if not volumes.min() > COLLAPSED * volumes.max():
         raise SingularCovarianceError(
-            "The rows of a class do not vary in some direction, so its volume has no estimate. Use "
-            'a structure with one volume, such as "EEE", or leave out columns that repeat others.'
+            "The rows of a class are constant in some direction, so its volume has no estimate. "
+            'Use a structure with one volume, such as "EEE", or leave out columns that repeat '
+            "others."
         )
     return volumes

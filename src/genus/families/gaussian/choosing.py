@@ -32,15 +32,15 @@ from genus.statistics import Array, Bags, Moments, Points, Sample
 
 SHARES = (1.0, 0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.0)
 SHRINKAGES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7)
-MANY_COLUMNS = 512  # from which on only shared forms and variances are tried
+MANY_COLUMNS = 512  # with this many or more, only shared forms and variances are tried
 MOST_TERMS = 2_000_000  # rows times columns times classes that are scored for a candidate
 FEWEST_ROWS = 256
-TIE = 1e-7  # nats: the simpler form is taken if the loss is no larger than by this
+TIE = 1e-7  # nats: if losses differ by less, the simpler form is chosen
 WORD = np.uint64(0xFFFFFFFF)
 
 
 def sample_size(width: int) -> int:
-    """Return how many rows of this many columns are chosen by."""
+    """Return how many rows to sample for the choice, given the number of columns."""
     return int(np.clip((1 << 20) // max(width, 1), FEWEST_ROWS, 2048))
 
 
@@ -68,7 +68,7 @@ def encoded(X: Matrix, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], tuple
 
 
 def decoded(cells: NDArray[np.int64]) -> Array:
-    """Return the numbers, (m, n), of which these are the words."""
+    """Return the numbers, (m, n), that these words encode."""
     high, low = np.split(cells.astype(np.uint64), 2, axis=1)
     return np.ascontiguousarray((high << np.uint64(32)) | low).view(np.float64)
 
@@ -101,7 +101,7 @@ def choose(
     w = kept.weights
     left = np.tile(weights, (len(y), 1))
     left[np.arange(len(y)), y] -= w
-    # A row whose class has no other says the same about all candidates.
+    # A row that is alone in its class has the same loss under all candidates.
     known = left[np.arange(len(y)), y] > 1e-9 * weights[y]
     if not known.any():
         return default
@@ -116,7 +116,7 @@ def choose(
     for form, scores in candidates(sums, x, y, w, default, varies, shrinkage, unbiased):
         joint = scores + base
         joint[np.isneginf(base)] = -np.inf
-        with np.errstate(invalid="ignore"):  # NaN, and so no choice, if no class explains a row
+        with np.errstate(invalid="ignore"):  # NaN, so never chosen, if no class explains a row
             truth = joint[np.arange(len(y)), y] - logsumexp(joint, axis=1)
         loss = float(-(w @ truth) / w.sum())
         if loss < found - TIE:
@@ -138,7 +138,7 @@ def candidates(
     options: dict[str, Any] = {"unbiased": unbiased}
     amounts = SHRINKAGES if shrinkage is None else (float(shrinkage),)
     shares = SHARES if x.shape[1] < MANY_COLUMNS else (1.0,)
-    # Shrunk towards variances in proportion to those within classes, or all equal.
+    # The target of shrinkage: variances in proportion to those within classes, or all equal.
     scales = (default.scale, np.ones_like(default.scale))
     for share, scale in product(shares, scales) if not default.diagonal else ():
         scores = score_shares_without(sums, x, y, w, share, amounts, scale[varies], **options)

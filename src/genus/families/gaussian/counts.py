@@ -19,12 +19,12 @@ from genus.arrays.labels import Axis
 from genus.arrays.matrix import Codes, InvalidColumn, Matrix, threads
 from genus.statistics import Array, Moments, Points, divide, grid_point
 
-SAMPLE_ROWS = 512  # from which the first origin is taken, at most
-FEWEST_ROWS = 32  # at least
-CLASS_ROWS = 512  # of one class, at least, that are worth a product of their own
-SPAN_BYTES = 8 << 20  # of rows at a time that are sorted by class
+SAMPLE_ROWS = 512  # most rows from which the first origin is computed
+FEWEST_ROWS = 32  # fewest
+CLASS_ROWS = 512  # fewest rows of a class that are worth a separate product
+SPAN_BYTES = 8 << 20  # of rows that are sorted by class at a time
 SMALLEST = float(np.finfo(float).tiny)
-FAR = 256.0  # standard deviations from the origin to the mean that cost too many digits
+FAR = 256.0  # standard deviations between origin and mean that cost too many digits
 
 
 def count_moments(
@@ -38,10 +38,10 @@ def count_moments(
     counted = count(origin, X, y, classes, weight)
     whole = structure == "diagonal" or counted.weights.sum() == len(y)
     if weight is None and whole and len(y) <= sample_rows(X.shape[1]):
-        return counted.canonical()  # the origin was taken from all rows
+        return counted.canonical()  # the origin was computed from all rows
     better = counted.centred_origin()
     if (np.abs(better - origin) > FAR * np.sqrt(np.maximum(counted.variance(), 0))).any():
-        # The rows that the origin was taken from lie elsewhere than most (or do not count).
+        # The rows that gave the origin are far from most others (or have no weight).
         counted = count(better, X, y, classes, weight)
     return counted.canonical()
 
@@ -165,7 +165,7 @@ class Products:
         """Add one chunk of centred rows z; in the order of their labels if classes are separate."""
         self.weights[:, 0] += weights
         self.sums += sums
-        with np.errstate(over="ignore", invalid="ignore"):  # refused when all is added up
+        with np.errstate(over="ignore", invalid="ignore"):  # checked when all rows are added
             if self.squares.ndim == 2:
                 self.squares += z.T @ weighed
                 return

@@ -49,8 +49,8 @@ from genus.solve.shrinkage import least_variance, shrink
 from genus.solve.structures import structured
 from genus.statistics import Array, Compound, Moments, Points, Sample, divide
 
-MOST_REPEATED = 10_000_000  # rows, as often as they weigh, for an estimator that knows no weights
-WIDE = 64  # columns from which sums of their products take more room than a few rows
+MOST_REPEATED = 10_000_000  # rows, repeated by weight for an estimator without weights
+WIDE = 64  # columns; with more, keeping a few rows takes less room than sums of products
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,23 +60,23 @@ class Gaussian:
     With `identity`, a number shrinks towards the identity and not towards the mean variance.
     `floor` is the smallest variance, as a share of the column's variance; if `added`, it is a share
     of the largest variance of all columns and rows, and is added to every variance. `prior_rows`
-    rows with the pooled variance are added to separate variances of a diagonal Σ. `singular` says
-    what happens if a shared Σ has no inverse: raise an "error", or "shrink" it by "oas". With
-    `averaged`, Σ is the mean of the classes' own covariances, each shrunk by itself, weighted by
-    these priors. `estimator` estimates each of them from rows, as sklearn.covariance does. From
-    `wide` columns on, rows are kept as long as there are fewer rows than columns. `remedy` is the
-    advice in errors about a singular Σ, if not these options. For `counted`, see `counted_as`.
-    A share `pooled` of separate covariances is the scatter within all classes (Friedman 1989):
+    rows with the pooled variance are added to separate variances of a diagonal Σ. `singular` is
+    what to do if a shared Σ has no inverse: raise an "error", or "shrink" it by "oas". With
+    `averaged`, Σ is the mean of the covariances of the classes, each shrunk separately, weighted by
+    these priors. `estimator` estimates each of them from rows, as sklearn.covariance does. With
+    `wide` columns or more, rows are kept as long as there are fewer rows than columns. `remedy`
+    replaces the advice in errors about a singular Σ. For `counted`, see `counted_as`. A share
+    `pooled` of separate covariances is the scatter within all classes (Friedman 1989):
 
         Σ_k = ((1 - s) S_k + s S) / ((1 - s) m_k + s m)
 
-    With `automatic`, the share, `diagonal` and the shrinkage are chosen by leaving single rows out,
-    for which about `kept_rows` rows are kept; a `diagonal` that is True and a shrinkage that is
-    given stay. `form` is what was chosen: then a number shrinks in units of its scale. `code` says
-    what the covariances of the classes have in common, as "VEV" (see `genus.solve.structures`).
-    With a `threshold`, the means of a shared, diagonal Σ are shrunk (see `genus.solve.centroids`).
-    With a `rank`, those of a shared Σ differ along that many axes only, which classes count for by
-    the priors `between` (see `genus.solve.discriminant_axes`).
+    With `automatic`, the share, `diagonal` and the shrinkage are chosen by leaving out single rows,
+    for which about `kept_rows` rows are kept; `diagonal=True` and a given shrinkage are not
+    changed. `form` is the choice; with it, a number shrinks in units of its scale. `code`, such as
+    "VEV", names what the covariances of the classes share (see `genus.solve.structures`). With a
+    `threshold`, the means of a shared, diagonal Σ are shrunk (see `genus.solve.centroids`). With a
+    `rank`, the means of a shared Σ differ along that many axes only; the priors `between` weight
+    the classes in choosing these axes (see `genus.solve.discriminant_axes`).
     """
 
     shared: bool = True
@@ -116,13 +116,13 @@ class Gaussian:
             )
         if self.estimator is not None and "rows" not in counting:
             raise ValueError(
-                "A covariance_estimator needs rows, and only sums over them were kept. Fit with it "
+                "A covariance_estimator needs rows, but only sums over them were kept. Fit with it "
                 "from the start."
             )
         if self.automatic and "sample" not in counting:
             raise ValueError(
-                'shared="auto" is chosen by single rows, of which a sample is kept, and none was '
-                "kept here. Fit with it from the start."
+                'shared="auto" chooses by a sample of rows, which this model did '
+                "not keep. Fit with it from the start."
             )
         own = not self.shared or self.averaged is not None
         if (counted.structure == "diagonal" and not self.diagonal) or (
@@ -130,8 +130,8 @@ class Gaussian:
         ):
             raise ValueError(
                 f"Only {sums_of(counted.zero()).moments.describe()} was counted; this needs more. "
-                f"Fit with shared={self.shared}, diagonal={self.diagonal} from the start: what is "
-                "counted for separate, full covariances serves every other form."
+                f"Fit with shared={self.shared}, diagonal={self.diagonal} from the start. The sums "
+                "for separate, full covariances also serve every other form."
             )
         return counted
 
@@ -154,7 +154,7 @@ class Gaussian:
 
     @property
     def structure(self) -> str:
-        """Which second moments are counted. Those of a separate covariance serve all forms."""
+        """The second moments that are counted. Those of separate covariances serve all forms."""
         if self.counting["diagonal"]:
             return "diagonal"
         return "pooled" if self.counting.get("shared") else "separate"
@@ -210,7 +210,7 @@ class Gaussian:
     def choose(
         self, statistics: Moments | Points | Compound, classes: Axis, width: int
     ) -> Form | None:
-        """Return the form of Σ under which single rows that are left out are likeliest."""
+        """Return the form of Σ with the smallest leave-one-out log loss."""
         if not self.automatic:
             return None
         assert isinstance(statistics, Compound)
@@ -226,7 +226,7 @@ class Gaussian:
         )
 
     def formed(self, form: Form) -> Gaussian:
-        """Return the options with what was chosen."""
+        """Return the options with the chosen form."""
         return replace(
             self,
             automatic=False,
@@ -285,7 +285,7 @@ class Gaussian:
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether Σ is more than scatter and a share of its trace, so that no formula applies."""
+        """Whether Σ is more than scatter and a share of its trace, and so has no closed form."""
         rule = isinstance(self.shrinkage, str) or self.identity
         rule = rule or self.averaged is not None or self.estimator is not None
         return rule or bool(self.code) or self.rank is not None
@@ -375,13 +375,13 @@ class Gaussian:
         variance = divide(within, divisor)
         if self.shared:
             variance = np.tile(variance, (len(weights), 1))
-        # A class that never showed a value of a column knows only what all classes know.
+        # A class without a value in a column gets the mean and variance of all classes.
         unknown = weights <= 0
         if unknown.any():
             means = np.where(unknown, mean, means)
             variance = variance if self.shared else np.where(unknown, total_variance, variance)
-        # The floor is a share of the variance within classes; if there is none, of that between
-        # them; if the column is constant, of its own size, which is the same for all classes.
+        # The floor is a share of the variance within classes; if that is zero, of the variance
+        # between them; for a constant column, of its square, which all classes share.
         base = pooled = divide(all_within, weights.sum(axis=0))
         if not (pooled > 0).all():
             own_size = np.where(mean * mean > 0, mean * mean, 1.0)
@@ -415,8 +415,8 @@ class Gaussian:
         weights = moments.weights[:, 0]
         if not weights.any():
             raise ValueError(
-                "Every row has a missing value, and a full covariance is counted from rows without "
-                "one. Use diagonal=True, which leaves out single values, or fill them in."
+                "Every row has a missing value, but a full covariance is counted from rows without "
+                "one. Use diagonal=True, which leaves out single values, or impute them."
             )
         mean = moments.mean()
         centre = weights @ mean / weights.sum()
@@ -502,7 +502,7 @@ class Gaussian:
     ) -> FullParameters:
         weights = moments.weights[:, 0]
         seen = np.flatnonzero(weights > 0)
-        # A class that was announced and not seen may have any Σ, for its prior is zero.
+        # A declared class without rows may have any Σ, because its prior is zero.
         found = np.tile(np.diag(np.where(pooled > 0, pooled, 1.0)), (len(weights), 1, 1))
         found[seen] = structured(self.code, moments.scatter()[seen], weights[seen])
         is_shared = self.code in ("EII", "EEI", "EEE")
@@ -527,7 +527,7 @@ class Gaussian:
         factors: list[Factor | RowFactor] = []
         shrinkages: list[float] = []
         for k, label in enumerate(classes):
-            if weights[k] <= 0:  # announced, not seen: any Σ will do, for its prior is zero
+            if weights[k] <= 0:  # declared, without rows: its prior is zero, so any Σ will do
                 some = np.where(pooled > 0, pooled, 1.0)
                 rows = isinstance(moments, Points)
                 covariances.append(Rows(np.zeros((0, n)), some) if rows else Table(np.diag(some)))
@@ -571,8 +571,8 @@ class Gaussian:
             if weight < n + groups and (variances > 0).all():
                 whose = "There" if k is None else f"In class {label} there"
                 few = (
-                    f"{whose} may be too few rows: complete ones have a weight of {weight:g} in "
-                    f"all, and {n} columns need {n + groups} rows or more."
+                    f"{whose} may be too few rows: complete rows have a total weight of {weight:g},"
+                    f" and {n} columns need {n + groups} rows or more."
                 )
                 told = f"{few} {remedy} {error}"
             raise SingularCovarianceError(told, error.columns) from None
@@ -644,7 +644,7 @@ def is_same(mean: Array, centre: Array) -> NDArray[np.bool_]:
 
 
 def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
-    """Estimate a covariance from the rows of class k; raise an error if the result is none."""
+    """Estimate a covariance from the rows of class k; raise an error if the result is invalid."""
     own = deepcopy(estimator)
     name, n = type(estimator).__name__, points.width
     rows = points.codes == k
@@ -656,14 +656,12 @@ def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
         )
     own.fit(np.repeat(points.x[rows], times.astype(int), axis=0))
     if not hasattr(own, "covariance_"):
-        raise ValueError(
-            f"{name} does not have a covariance_ attribute; a covariance_estimator does."
-        )
+        raise ValueError(f"{name} does not have a covariance_ attribute, which it needs.")
     found, problem = np.asarray(own.covariance_), None
     if found.dtype.kind not in "biuf":
-        problem = f"of type {found.dtype} where numbers belong"
+        problem = f"of type {found.dtype}, not of numbers"
     elif found.shape != (n, n):
-        problem = f"of shape {found.shape} where ({n}, {n}) belongs"
+        problem = f"of shape {found.shape}; expected ({n}, {n})"
     elif not np.isfinite(found).all():
         problem = "with NaN or infinity"
     elif not np.allclose(found, found.T, rtol=1e-6, atol=1e-8 * np.abs(found).max(initial=0)):

@@ -60,13 +60,13 @@ def score_shares_without(
 ) -> Array:
     """Return log p(x|y), (shrinkages, m, K), of each row given the others; full Σ.
 
-    Each class has a `share` of the scatter within all classes, and with a share of 1 no other.
+    Each class has a `share` of the scatter within all classes; a share of 1 is one Σ for all.
     """
     mean, weights = statistics.mean(), statistics.weights[:, 0]
     mean[weights <= 0] = weights @ mean / weights.sum()
     scatter = None if isinstance(statistics, Points) else statistics.scatter()
     if not any(shrinkages):
-        scale = None  # without a multiple of I, columns may be put on any scale
+        scale = None  # without a multiple of I, the scale of columns does not matter
     elif scale is None:
         scale = np.ones(mean.shape[1])
     if share == 1:
@@ -83,7 +83,7 @@ def score_shares_without(
 def score_variances_without(
     statistics: Moments | Points, x: Array, y: Codes, w: Array, share: float, *, unbiased: bool
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row given the others; variances only, with a `share`.
+    """Return log p(x|y), (m, K), of each row given the others; diagonal Σ with a `share`.
 
     A row without a variance above zero gets NaN.
     """
@@ -124,15 +124,15 @@ def score_diagonal_without(
     floor: float,
     prior_rows: float,
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row given the others; variances, shared or separate."""
+    """Return log p(x|y), (m, K), of each row given the others; diagonal Σ, shared or separate."""
     weights, mean = moments.weights, moments.mean()
     scatter = moments.variance() * weights
     total = weights.sum(axis=0)
     within = scatter.sum(axis=0)
     centre, total_variance = overall(mean, weights, scatter)
     scores = np.empty((len(y), len(weights))) if shared else score_diagonal(parameters, X)
-    # Columns where some class is, or may come to be, at the floor, which moves with every row, and
-    # where some class has no value, or too few, and so goes by all classes' values.
+    # Columns in which some class is at the floor or may reach it (the floor changes with every
+    # row), and columns in which some class has no or few values and so uses those of all classes.
     heaviest = w.max(initial=0.0)
     highest_floor = parameters.floor * (
         1 + 1e-9 + divide(heaviest, np.maximum(total - heaviest, 1e-300))
@@ -164,7 +164,7 @@ def score_diagonal_without(
         least = floor * (within[at] - scatters[:, at] + own_scatter[:, at]) / rest
         known = there[:, at] & (within[at] > 0)
         least = np.where(known, least, parameters.floor[at])
-        # All classes' mean and variance without the row, for classes that have no value or few.
+        # The mean and variance of all classes without the row, for classes with no or few values.
         off = np.where(there[:, at], x[:, at] - centre[at], 0.0)
         common_mean = centre[at] - wi / rest * off
         common_variance = (total_variance[at] - wi / rest * off * off) * total[at] / rest
@@ -172,8 +172,8 @@ def score_diagonal_without(
             added = own_scatter[:, at] + prior_rows * common_variance
             variance[:, at] = divide(added, (left - unbiased + prior_rows) + np.zeros_like(added))
         variance[:, at] = np.maximum(variance[:, at], least)
-        # Where nothing but rounding is left, and where the floor is taken from the variance
-        # between classes, it is up to the caller.
+        # The caller handles rows that leave only rounding errors, and columns whose floor is a
+        # share of the variance between classes.
         unclear = (own_scatter <= 1e-10 * scatters) & (scatters > 0)
         unclear |= (within <= 0) & (total_variance > 0)
         odd = (last | (unclear & there) | ~(variance > 0)).any(axis=1)
@@ -257,7 +257,7 @@ class Principal:
 
 
 def positive(scale: Array) -> Array:
-    """Return a scale with 1 for what does not vary."""
+    """Return the scale with 1 for constant columns."""
     return np.where(scale > 0, scale, 1.0)
 
 
@@ -297,7 +297,7 @@ class Downdate:
     def _score(self, x: Array, k: Codes, w: Array) -> Array:
         n, q = self.principal.basis.shape
         own = self.weights[k]
-        last = own <= w  # the only row of its class: nothing of W is its
+        last = own <= w  # the only row of its class: it adds nothing to W
         left = np.where(last, 1.0, own - w)
         groups = np.count_nonzero(self.weights) - last
         divisor = self.weights.sum() - w - self.unbiased * groups
@@ -349,10 +349,10 @@ class Downdate:
 
 
 def dots(a: Array, b: Array) -> Array:
-    """Return the product of each two rows, (m,)."""
+    """Return the dot product of each row of a with that of b, (m,)."""
     return np.einsum("ij,ij->i", a, b)
 
 
 def outside(products: Array, b: Array, is_outside: bool) -> Array:
-    """Return what directions outside the basis add, where Σ is b I."""
+    """Return the part of the products outside the basis, where Σ is b I."""
     return products / b if is_outside else np.zeros(len(b))

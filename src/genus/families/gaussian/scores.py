@@ -23,7 +23,7 @@ from genus.statistics import Array, divide
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """The form of Σ that was chosen: the share of the scatter within all classes, and so on.
+    """The chosen form of Σ: the share of the scatter within all classes, and so on.
 
     `shrinkage` is a number or "oas". A number shrinks in units of `scale` (n,). `least` (n,) is the
     variance of columns that have none within classes, and zero for all others. `loss` is the mean
@@ -43,7 +43,7 @@ class Form:
 class DiagonalParameters:
     """Means and variances, (K, n) each; `floor` (n,) is the smallest allowed variance.
 
-    `form` is what was chosen, if anything was.
+    `form` is the form of Σ that was chosen, or None.
     """
 
     mean: Array
@@ -62,8 +62,8 @@ class DiagonalParameters:
 class FullParameters:
     """Means (K, n), one covariance or one for each class, their factors and the shrinkage used.
 
-    `singular` is the error that shrinking avoided, if Σ was singular, and `form` what was chosen,
-    if anything was.
+    `singular` is the error that shrinking avoided, if Σ was singular, and `form` the form of Σ
+    that was chosen, or None.
     """
 
     mean: Array
@@ -129,7 +129,7 @@ def overall(mean: Array, weights: Array, scatter: Array) -> tuple[Array, Array]:
     total = weights.sum(axis=0)
     centre = divide((weights * mean).sum(axis=0), total)
     between = (weights * (mean - centre) ** 2).sum(axis=0)
-    # Equal means give a between-class scatter of nothing but rounding.
+    # If means are equal, the scatter between classes is only rounding.
     between = np.where(between <= 1e-28 * total * centre**2, 0.0, between)
     return centre, divide(scatter.sum(axis=0) + between, total)
 
@@ -174,7 +174,7 @@ class SharedScorer:
         self.coefficients = factor.unwhiten(white).T
         self.constant = -0.5 * np.einsum("kj,kj->k", self.means, self.means)
         self.normaliser = -0.5 * (factor.log_determinant + len(self.centre) * LOG_2π)
-        # Means very far apart in units of Σ would drown the differences: then subtract first.
+        # If means are very far apart in units of Σ, rounding hides differences: subtract first.
         self.is_wide = bool((self.constant < -1e6).any())
 
     def score(self, x: Array, relative: bool) -> Array:
@@ -198,7 +198,7 @@ class RowScorer:
     def __init__(self, parameters: FullParameters) -> None:
         self.parameters = parameters
         self.width = parameters.mean.shape[1]
-        self.is_wide = True  # rows and means are always subtracted first
+        self.is_wide = True  # means are always subtracted from rows first
 
     def score(self, x: Array, relative: bool) -> Array:
         scores = np.empty((len(x), len(self.parameters.mean)))
@@ -222,7 +222,7 @@ class SeparateScorer:
 
     def __init__(self, parameters: FullParameters) -> None:
         K, n = parameters.mean.shape
-        self.width = max(n, K * n // 4)  # of what is made of a row at a time
+        self.width = max(n, K * n // 4)  # numbers of work space for each row
         self.centre = parameters.centre
         self.mean = parameters.mean
         self.whiten = np.stack([factor.inverse for factor in parameters.factors])  # (K, n, n)
@@ -230,7 +230,7 @@ class SeparateScorer:
         self.normaliser = np.array(
             [-0.5 * (factor.log_determinant + n * LOG_2π) for factor in parameters.factors]
         )
-        # Means very far apart in units of Σ would drown the differences: then subtract first.
+        # If means are very far apart in units of Σ, rounding hides differences: subtract first.
         self.is_wide = bool((np.einsum("kj,kj->k", offset, offset) > 1e6).any())
         # The offset is the weight of a first column of ones.
         edges = np.linspace(0, n, min(self.BLOCKS, n) + 1).astype(int)

@@ -20,7 +20,7 @@ export function screen(app, root) {
     try {
       const said = await post("message", { text: message.value, column });
       const rows = said.terms.map(([word, term]) => ({ name: word, term }));
-      if (Math.abs(said.rest) > 0.005) rows.push({ name: "(whatever its words)", term: said.rest });
+      if (Math.abs(said.rest) > 0.005) rows.push({ name: "(not due to any word)", term: said.rest });
       replace(verdict, probabilities(app.state, said.p),
         html("p", {}, label(app.state, said.first), " rather than ", label(app.state, said.second), `; ${signedOdds(said.baseline)} before any word.`),
         rows.length ? evidence(app.state, said, rows) : html("p", { class: "muted" }, "It contains no known word."),
