@@ -244,7 +244,8 @@ def centre_powers(
     offset = np.where(weights == 0, 0.0, sums / some)
     explained, total = offset * sums, weights.sum()
     if pooled:
-        explained, some = explained.sum(axis=0, keepdims=True), np.array([[total]])
+        explained = explained.sum(axis=0, keepdims=True)
+        some = np.array([[total if total > 0 else 1.0]])
     scatter = squares - explained
     scatter = np.where(np.abs(scatter) <= rounding * np.abs(squares), 0.0, scatter)
     variance = np.where(total <= 0 if pooled else weights == 0, 0.0, scatter / some)
