@@ -133,7 +133,7 @@ def test_a_file_keeps_its_place_and_mode(tmp_path):
     model.save(tmp_path / ("x" * 240))
     with pytest.raises(OSError, match="not a regular file"):
         model.save(tmp_path)
-    with pytest.raises(ValueError, match="needs the name of a file"):
+    with pytest.raises(ValueError, match="needs a file name"):
         model.save("")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="not a regular file"):

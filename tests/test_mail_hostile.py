@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from genus.mail import identity, marking, message, tokens
@@ -388,6 +388,7 @@ bodies = st.lists(st.sampled_from(BODIES) | st.text(max_size=5), max_size=30).ma
 starts = st.sampled_from(["", "From a\n", "From a", "From a\r", " x\n", "\t", "\n", "\r", "\r\n"])
 
 
+@example(start="From a\r", head="", between="\r\n", body="", end=b"")
 @given(starts, headers, st.sampled_from(["\n", "\r\n", "\r", ""]), bodies, st.binary(max_size=5))
 def test_messages_of_pieces(
     spam_filter: SpamFilter, start: str, head: str, between: str, body: str, end: bytes

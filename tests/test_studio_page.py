@@ -82,12 +82,14 @@ class Page:
         """Return what an element shows."""
         return self.run("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
 
-    def find(self, selector: str) -> Any:
-        """Return an element, scrolled into view."""
-        script = "return document.querySelector(arguments[0])"
-        found = self.until(lambda: self.run(script, selector), selector)
-        self.run("arguments[0].scrollIntoView({block: 'center'})", found)
-        return found
+    def do(self, script: str, selector: str, *given: Any) -> Any:
+        """Scroll to an element `e` and run a script on it, in one step: it may be drawn again."""
+        whole = f"""const e = document.querySelector(arguments[0]);
+            if (!e) return [];
+            e.scrollIntoView({{block: 'center'}});
+            return [(() => {{ {script} }})()]"""
+        whole = whole.replace("arguments[1]", json.dumps(given[0]) if given else "null")
+        return self.until(lambda: self.run(whole, selector), selector)[0]
 
     def key(self, key: str) -> str:
         """Return the selector of an element that has a key."""
@@ -95,27 +97,25 @@ class Page:
 
     def press(self, selector: str) -> None:
         """Click an element."""
-        self.run("arguments[0].click()", self.find(selector))
+        self.do("e.click()", selector)
 
     def choose(self, selector: str, value: str) -> None:
         """Choose from a list."""
-        script = """arguments[0].value = arguments[1];
-            arguments[0].dispatchEvent(new Event('change', {bubbles: true}))"""
-        self.run(script, self.find(selector), value)
+        script = "e.value = arguments[1]; e.dispatchEvent(new Event('change', {bubbles: true}))"
+        self.do(script, selector, value)
 
     def put(self, selector: str, value: str) -> None:
         """Type or drag a value."""
-        script = """arguments[0].focus(); arguments[0].value = arguments[1];
-            arguments[0].dispatchEvent(new Event('input', {bubbles: true}))"""
-        self.run(script, self.find(selector), value)
+        script = "e.value = arguments[1]; e.dispatchEvent(new Event('input', {bubbles: true}))"
+        self.do(f"e.focus(); {script}", selector, value)
 
     def drag(self, selector: str, to: float) -> None:
         """Drag a slider with the mouse to a share of its width, in steps as a hand does."""
-        box = self.run(
-            """const e = arguments[0], b = e.getBoundingClientRect();
+        box = self.do(
+            """const b = e.getBoundingClientRect();
             const at = (e.value - e.min) / (e.max - e.min);
             return [b.left + 8 + at * (b.width - 16), b.top + b.height / 2, b.left, b.right]""",
-            self.find(selector),
+            selector,
         )
         x, y, left, right = box
         end = left + 8 + to * (right - left - 16)
@@ -286,7 +286,7 @@ def test_threshold_and_costs_follow_the_sliders(page: Page) -> None:
 
 def test_arrow_keys_move_sliders(page: Page) -> None:
     page.go("scores")
-    page.run("arguments[0].focus()", page.find(page.key("threshold")))
+    page.do("e.focus()", page.key("threshold"))
     for _ in range(3):
         for kind in ("rawKeyDown", "keyUp"):
             code = {
@@ -346,7 +346,7 @@ def test_what_if(page: Page) -> None:
         "return [...document.querySelectorAll('.field')]"
         ".find((f) => f.innerText.startsWith('calls')).dataset.input"
     )
-    most = page.run("return arguments[0].max", page.find(page.key(f"slide-{calls}")))
+    most = page.do("return e.max", page.key(f"slide-{calls}"))
     page.drag(page.key(f"slide-{calls}"), 1.0)
     page.until(lambda: page.text(".bars") != before)
     page.until(lambda: "If only calls changes" in page.text(".what-if-curve"))

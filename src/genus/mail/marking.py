@@ -33,6 +33,7 @@ OURS = headers_named(b"x-genus", but=rb"-first-line:(?:\r*\n|\r)|")
 # As in `read`, a bare \r ends a line only in a message without any \n.
 ENVELOPE = re.compile(rb"\AFrom [^\r\n]*\r*\n")
 EMPTY = re.compile(rb"^\r+\n", re.MULTILINE)
+DOUBLED = re.compile(rb"\r+\n\Z")  # a program that ends lines at a bare \r sees an empty line
 CR_ENVELOPE = re.compile(rb"\AFrom [^\r]*\r")
 
 
@@ -45,7 +46,7 @@ def mark(raw: bytes, verdict: Verdict) -> bytes:
     """
     envelope, rest = envelope_of(raw)
     top = on_top([header(verdict)], unmark(rest), line_end(envelope, rest))
-    return unmark(envelope) + top
+    return DOUBLED.sub(b"\r\n", unmark(envelope)) + top
 
 
 def line_end(envelope: bytes, rest: bytes) -> bytes:
