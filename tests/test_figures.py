@@ -49,7 +49,7 @@ NAMES = [
 ]
 LARGEST = 200_000  # bytes: three surfaces with a mesh
 WIDE = [name for name in NAMES if not name.endswith("-narrow")]
-each_figure = pytest.mark.parametrize("name", at_night(NAMES, *WIDE))
+each_figure = pytest.mark.parametrize("name", at_night(NAMES, *WIDE[::3]))
 
 
 @cache
@@ -137,7 +137,9 @@ def texts(content: bytes) -> list[str]:
     return sorted(re.findall(r">([^<>\n]+)</t", content.decode()))
 
 
-@pytest.mark.parametrize("name", [name for name in WIDE if "digits" not in name])
+@pytest.mark.parametrize(
+    "name", at_night([name for name in WIDE if "digits" not in name], "gda-shared", "evidence")
+)
 def test_type_is_legible_at_the_width_of_a_column(name: str) -> None:
     """Of 8 points at least, but for what is below a letter."""
     content = once(name).decode()

@@ -32,6 +32,7 @@ from genus.mail.spamd.filters import MOST_USERS
 from genus.mail.spamd.worker import Limits
 from genus.mail.spamfilter import BATCH, MOST_HALVINGS, MOST_LESSONS, SpamFilter
 from genus.mail.tokens import GROUPS, IN_TEXT, MOST_LINKS, MOST_OTHERS, MOST_TOKENS, MOST_WORDS
+from scope import nightly
 from servers import HOST, MAIL_GROUP, MAIL_USER, Dovecot, Postfix, Server, in_maildir, program
 from servers import run as run_program
 
@@ -621,6 +622,7 @@ class PostfixWithMilter(Postfix):
         return super().main() + settings
 
 
+@nightly  # test_mail_milter tests the milter of genus itself
 def test_postfix_with_spamass_milter(serving: Serve, ham: bytes, spam: bytes) -> None:
     with Milter(serving) as milter, PostfixWithMilter(milter) as postfix:
         milter.start()

@@ -19,6 +19,7 @@ import genus
 from scope import nightly
 
 ROOT = Path(__file__).parents[1]
+pytestmark = nightly  # Sphinx alone takes 40 seconds; test_docs checks links and code
 
 for package in ("sphinx", "myst_parser", "furo", "ziamath"):
     pytest.importorskip(package, reason=f"{package} is not installed: pip install .[docs]")
