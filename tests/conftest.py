@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
@@ -118,6 +119,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         lines = [f"{name}: {n} case{'s' * (n > 1)}\n" for name, n in sorted(cases.items())]
         (ROOT / "build").mkdir(exist_ok=True)
         (ROOT / "build" / "nightly.txt").write_text("".join(lines), encoding="utf-8")
+
+
+GENERATORS: dict[str, list[tuple[np.random.Generator, Any]]] = {}  # by module, as imported
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Remember the random generators of modules before a test draws from them."""
+    for module in {item.module for item in session.items if isinstance(item, pytest.Function)}:
+        found = [g for g in vars(module).values() if isinstance(g, np.random.Generator)]
+        GENERATORS[module.__name__] = [(g, g.bit_generator.state) for g in found]
+
+
+@pytest.fixture(autouse=True)
+def same_random_numbers(request: pytest.FixtureRequest) -> None:
+    """Give a test the same random numbers, whichever tests the worker ran before it."""
+    if isinstance(request.node, pytest.Function):
+        for generator, state in GENERATORS.get(request.module.__name__, []):
+            generator.bit_generator.state = state
 
 
 @pytest.fixture(scope="module")
