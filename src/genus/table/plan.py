@@ -149,7 +149,8 @@ class Plan:
 
     def require_columns(self, names: Collection[str]) -> None:
         """Raise unless a table has all columns that are counted."""
-        missing = [c.name for c in self.used if c.name not in names and not c.part]
+        there = set(names)
+        missing = [c.name for c in self.used if c.name not in there and not c.part]
         if missing:
             listed = ", ".join(map(repr, missing[:10]))
             which, are, it = ("columns", "are", "them") if missing[1:] else ("column", "is", "it")
