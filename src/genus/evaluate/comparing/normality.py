@@ -200,7 +200,7 @@ def of_separate(losses: tuple[float, float] | None) -> str:
     if losses is None:
         return " There are too few rows for a Σ of each class."
     shared, separate = losses
-    told = f"a log loss of {separate:.3f}, and one Σ for all {shared:.3f}"
+    than = f"its log loss out of fold is {separate:.3f}, that of one Σ for all {shared:.3f}"
     if separate < shared:
-        return f" GDA(shared=False) has a Σ for each, and out of fold {told}."
-    return f" Yet a Σ for each, GDA(shared=False), is no better: out of fold it has {told}."
+        return f" A Σ for each class, GDA(shared=False), is better: {than}."
+    return f" Yet a Σ for each class, GDA(shared=False), is no better: {than}."
