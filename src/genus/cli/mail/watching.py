@@ -115,8 +115,8 @@ def watch(
 ) -> None:
     """Move new spam of an IMAP account into Junk, and learn from what the user moves.
 
-    When the user moves a message into Junk, it is learned as spam; when he moves one out of Junk,
-    it is learned as ham once it has been read. Messages that are moved into Trash, or by this
+    A message that the user moves into Junk is learned as spam, and one that the user moves out of
+    Junk as ham, as soon as it has been read. Messages that are moved into Trash, or by this
     command, are not learned. Mail that was read and has stayed in the inbox for three days is
     learned as ham: at most 2 messages for each known message of spam, and 100 more.
     --no-learn-inbox switches that off. Mail that arrives while the command is not running is
