@@ -446,6 +446,36 @@ def test_explain(folder):
     assert max(map(len, told.splitlines())) <= 100
 
 
+def test_explain_as_json(folder):
+    told = json.loads(done("explain", "customers.genus", "new.csv", "--row", 2, "--json").stdout)
+    model = load("customers.genus")
+    p = dict(zip(model.classes_.tolist(), model.predict_proba("new.csv")[1].tolist(), strict=True))
+    assert told["probabilities"] == pytest.approx(p)
+    assert told["prediction"] == max(p, key=p.get)
+    assert told["log_odds"] == pytest.approx(np.log(p[told["class"]] / p[told["against"]]))
+    terms = [own["contribution"] for own in told["contributions"]]
+    assert told["baseline"] + sum(terms) == pytest.approx(told["log_odds"])
+    assert [abs(term) for term in terms] == sorted(map(abs, terms), reverse=True)
+    row = records((folder / "new.csv").read_text(encoding="utf-8"))[1]
+    note = next(own for own in told["contributions"] if own["column"] == "note")
+    assert note["value"] == row["note"]
+    assert set(note["words"])
+    assert all(word in row["note"].lower() for word in note["words"])
+    assert "FILE.jsonl" in refused(
+        "explain", "customers.genus", "new.csv", "--all", "--json", code=2
+    )
+
+
+def test_a_file_for_prediction(folder):
+    done("fit", "customers.csv", "--target", "status", "-o", "small.genus", "--for-prediction")
+    want = done("predict", "customers.genus", "new.csv").stdout
+    assert done("predict", "small.genus", "new.csv").stdout == want
+    assert "saved for prediction only" in refused(
+        "forget", "small.genus", "customers.csv", "-o", "less.genus"
+    )
+    assert not Path("less.genus").exists()
+
+
 def test_explain_all_rows(folder):
     told = records(done("explain", "customers.genus", "new.csv", "--all").stdout)
     model, rows = (

@@ -54,6 +54,7 @@ def test_html_is_whole_and_runs_nothing(model):
         model.summary()._repr_html_(),
         outcome._repr_html_(),
         model.drift(rows())._repr_html_(),
+        model.explain(rows()[:8])._repr_html_(),
         model._repr_mimebundle_()["text/html"],
     ]
     for text in shown:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from genus.arrays import markup
 from genus.arrays.labels import show
 from genus.arrays.logs import log_softmax
 
@@ -16,6 +17,7 @@ Array = NDArray[np.float64]
 REST = "(class and constants)"
 SHARES = "(shares of the classes)"
 MOST_ROWS = 5  # shown by print()
+MOST_LINES = 10  # of a row, shown by print()
 MOST_WORDS = 5  # of a text in a table
 ANY_TEXT = "(not due to any word)"
 TOLD = 5e-4  # smaller terms are 0.000 in a line
@@ -52,17 +54,25 @@ class Explanation:
         return np.subtract(ours, theirs, out=np.zeros_like(ours), where=ours != theirs)
 
     def describe(
-        self, row: int = 0, most: int = 10, *, label: Any = None, against: Any = None
+        self, row: int = 0, most: int = MOST_LINES, *, label: Any = None, against: Any = None
     ) -> str:
         """Return the largest contributions of one row for a class against another, as text.
 
         By default, `label` is the most probable class, and `against` the next most probable.
         """
+        title, lines = self._told(row, most, label, against)
+        width = max((len(name) for name, _ in lines), default=0)
+        return "\n".join([title, *(f"  {name:<{width}}  {term:+8.3f}" for name, term in lines)])
+
+    def _told(
+        self, row: int, most: int, label: Any = None, against: Any = None
+    ) -> tuple[str, list[tuple[str, float]]]:
+        """Return a title, and the names and values of the largest contributions of a row."""
         order = np.argsort(-self.joint[row], kind="stable")
         if len(order) < 2:
-            return f"Only one class is known: {self.classes[order[0]]}."
+            return f"Only one class is known: {self.classes[order[0]]}.", []
         if np.isneginf(self.joint[row]).all():
-            return "No class explains this row: each gives it probability zero."
+            return "No class explains this row: each gives it probability zero.", []
         others = order if against is None else order[order != self._position(against)]
         k = others[0] if label is None else self._position(label)
         other = order[order != k][0] if against is None else self._position(against)
@@ -77,9 +87,8 @@ class Explanation:
             lines += self._within(i, row, self.classes[k], self.classes[other])
         if rest:
             lines.append((f"({len(rest)} more)", terms[rest].sum()))
-        width = max((len(name) for name, _ in lines), default=0)
         title = f"{self.classes[k]} rather than {self.classes[other]}: log-odds {terms.sum():+.3f}"
-        return "\n".join([title, *(f"  {name:<{width}}  {term:+8.3f}" for name, term in lines)])
+        return title, lines
 
     def _within(self, j: int, row: int, label: Any, against: Any) -> list[tuple[str, float]]:
         """Return the lines that belong below a column's line."""
@@ -99,6 +108,18 @@ class Explanation:
     def __repr__(self) -> str:
         m, n, K = self.contributions.shape
         return f"Explanation(rows={m}, columns={n}, classes={K})"
+
+    def _repr_html_(self) -> str:
+        """Return the contributions of the first rows as HTML for notebooks."""
+        rows = len(self.baseline)
+        found = []
+        for row in range(min(rows, MOST_ROWS)):
+            title, lines = self._told(row, MOST_LINES)
+            caption = title if rows == 1 else f"Row {row}: {title}"
+            shown = [(name.strip(), f"{term:+.3f}") for name, term in lines]
+            found.append(markup.table(["", "log-odds"], shown, caption))
+        more = f"<p>({rows - MOST_ROWS:,} more rows)</p>" if rows > MOST_ROWS else ""
+        return "".join(found) + more
 
     def __str__(self) -> str:
         rows = len(self.baseline)

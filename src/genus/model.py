@@ -158,6 +158,10 @@ class Model:
         return replace(self, family=family)._with(self.statistics, self.weights)
 
     def _combine(self, other: Model, operation: Callable[[Any, Any], Any]) -> Model:
+        for model in (self, other):
+            sample = getattr(model.statistics, "parts", {}).get("sample")
+            if sample is not None:
+                sample.require()
         mine, theirs = self.family.counting, other.family.counting
         if mine != theirs or self.width != other.width:
             told = [

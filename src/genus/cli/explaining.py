@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -30,6 +31,7 @@ MOST_NUMBERS = 1 << 21  # rows times columns times classes
 )
 @click.option("--class", "label", metavar="NAME", help="Explain the log-odds of this class.")
 @click.option("--against", metavar="NAME", help="Compare it with this class.")
+@arguments.as_json
 @arguments.table_out
 @arguments.encoding
 def explain(
@@ -39,6 +41,7 @@ def explain(
     every: bool,
     label: str | None,
     against: str | None,
+    as_json: bool,
     output: str,
     encoding: str,
 ) -> None:
@@ -62,9 +65,12 @@ def explain(
     """
     from genus.cli.data import opened, tell_extra
     from genus.cli.models import read_table_model
+    from genus.cli.results import printed
 
     if every and row is not None:
         raise click.UsageError("--all explains every row, --row only one. Give only one of them.")
+    if every and as_json:
+        raise click.UsageError("--all writes a table. Give -o FILE.jsonl for lines of JSON.")
     if not every and output != STDOUT:
         raise click.UsageError("--output is for the table of --all. Add --all.")
     if every:
@@ -80,8 +86,12 @@ def explain(
         if every:
             write_all(learned, source, output, *chosen)
         else:
-            one = the_row(source, row or 1)
-            click.echo(told(learned, one, row or 1, *chosen))
+            number = row or 1
+            why = Why.of(learned, the_row(source, number), *chosen)
+            if as_json:
+                printed(as_object(why, number))
+            else:
+                click.echo(told(why, number))
 
 
 def known_class(model: Any, name: str) -> Any:
@@ -194,23 +204,81 @@ def the_row(source: Any, number: int) -> Any:
     raise TableError(f"{source.name} has {passed:,} rows, so there is no row {number:,}.")
 
 
-def told(model: Any, one: Any, number: int, label: Any = None, against: Any = None) -> str:
+@dataclass(frozen=True, eq=False)
+class Why:
+    """The explanation of one row: p of each class, and the log-odds of `first` against `second`.
+
+    `odds` (n + 1,) are the contributions of the columns and the baseline, `values` (n,) the cells,
+    and `truth` is the target and its value in the row, if known.
+    """
+
+    explanation: Any
+    p: Any
+    first: Any
+    second: Any
+    odds: Any
+    values: list[Any]
+    truth: tuple[str, Any] | None
+
+    @classmethod
+    def of(cls, model: Any, one: Any, label: Any = None, against: Any = None) -> Why:
+        """Explain the only row of a table for a class against another."""
+        import numpy as np
+
+        explanation = model.explain(one)
+        p = model.predict_proba(one)[0]
+        likeliest = [explanation.classes[k] for k in np.argsort(-p, kind="stable")]
+        first = next(k for k in likeliest if k != against) if label is None else label
+        second = next(k for k in likeliest if k != first) if against is None else against
+        odds = explanation.log_odds(first, second)[0]
+        known = set(one.column_names)  # parts of dates are not among them
+        values = [
+            one.column(name)[0].as_py() if name in known else explanation.values[0, j]
+            for j, name in enumerate(explanation.features)
+        ]
+        target = model.plan_.target
+        own = one.column(target)[0].as_py() if target in known else None
+        truth = None if own is None else (target, own)
+        return cls(explanation, p, first, second, odds, values, truth)
+
+
+def as_object(why: Why, number: int) -> dict[str, Any]:
+    """Return the explanation of a row for JSON; all contributions and words, the largest first."""
+    import numpy as np
+
+    labels = [str(label) for label in why.explanation.classes.tolist()]
+    contributions = []
+    for j in np.argsort(-np.abs(why.odds[:-1]), kind="stable").tolist():
+        name, value = why.explanation.features[j], why.values[j]
+        own = {"column": name, "value": value, "contribution": float(why.odds[j])}
+        if name in why.explanation.words:
+            own["words"] = dict(why.explanation.word_log_odds(name, 0, why.first, why.second))
+        contributions.append(own)
+    return {
+        "row": number,
+        "prediction": labels[int(why.p.argmax())],
+        "probabilities": dict(zip(labels, why.p.tolist(), strict=True)),
+        "class": str(why.first),
+        "against": str(why.second),
+        "log_odds": float(why.odds.sum()),
+        "baseline": float(why.odds[-1]),
+        "contributions": contributions,
+        "truth": None if why.truth is None else why.truth[1],
+    }
+
+
+def told(why: Why, number: int) -> str:
     """Return the prediction for a row, and the contributions for it and against it."""
     import numpy as np
 
     from genus.cli.scores import bold, short
 
-    explanation = model.explain(one)
-    p = model.predict_proba(one)[0]
-    order = np.argsort(-p, kind="stable")
-    likeliest = [explanation.classes[k] for k in order]
-    first = next(k for k in likeliest if k != against) if label is None else label
-    second = next(k for k in likeliest if k != first) if against is None else against
-    odds = explanation.log_odds(first, second)[0]
-    shares = ", ".join(f"{short(model.classes_[k])} {100 * p[k]:.1f} %" for k in order[:6])
-    lines = [f"{bold(f'Row {number:,}')}: {shares}"]
-    lines += the_truth(model, one)
-    names = [named(name, one.column(name)[0].as_py()) for name in explanation.features]
+    odds, first, second = why.odds, why.first, why.second
+    order = np.argsort(-why.p, kind="stable")[:6]
+    shares = (f"{short(why.explanation.classes[k])} {100 * why.p[k]:.1f} %" for k in order)
+    lines = [f"{bold(f'Row {number:,}')}: {', '.join(shares)}"]
+    lines += [] if why.truth is None else [f"In the data, {named(*why.truth)}."]
+    names = list(map(named, why.explanation.features, why.values))
     telling = [j for j in np.argsort(-np.abs(odds[:-1]), kind="stable") if odds[j] != 0]
     shown, rest = telling[:MOST], telling[MOST:]
     for side, sign in (
@@ -221,10 +289,11 @@ def told(model: Any, one: Any, number: int, label: Any = None, against: Any = No
         for j in shown:
             if sign * odds[j] > 0:
                 own.append((names[j], odds[j]))
-                own += [(f"    {word}", odd) for word, odd in words(explanation, j, first, second)]
+                found = words(why.explanation, j, first, second)
+                own += [(f"    {word}", odd) for word, odd in found]
         if own:
             lines += ["", bold(side), *table(own, np.abs(odds[:-1]).max())]
-    others = [(explanation.rest, odds[-1])]
+    others = [(why.explanation.rest, odds[-1])]
     if rest:
         others.insert(0, (f"({len(rest)} more columns)", odds[rest].sum()))
     lines += ["", *table([*others, ("sum", odds.sum())], 0.0)]
@@ -240,15 +309,6 @@ def words(explanation: Any, j: int, first: Any, second: Any) -> list[tuple[str, 
         return []
     found = explanation.strongest_words(column, 0, first, second)
     return [(name(word, WIDEST - 4), odds) for word, odds in found]
-
-
-def the_truth(model: Any, one: Any) -> list[str]:
-    """Return a line with the true class of the row, if it is known."""
-    target = model.plan_.target
-    if target is None or target not in one.column_names:
-        return []
-    own = one.column(target)[0].as_py()
-    return [] if own is None else [f"In the data, {named(target, own)}."]
 
 
 def named(name: str, value: Any) -> str:

@@ -36,6 +36,11 @@ FOLDS = 5  # for refitting everything if rows are few
     help="Keep the counts of each file here, and resume from them after an interruption.",
 )
 @click.option(
+    "--for-prediction",
+    is_flag=True,
+    help="Write a smaller file without any row; its model cannot learn, forget or be merged.",
+)
+@click.option(
     "--skip-unreadable",
     is_flag=True,
     help="Skip files that cannot be read to their end, and name them. Files are read twice.",
@@ -49,6 +54,7 @@ def fit(
     ignore: tuple[str, ...],
     plan: str | None,
     checkpoint: str | None,
+    for_prediction: bool,
     skip_unreadable: bool,
     encoding: str,
 ) -> None:
@@ -91,7 +97,7 @@ def fit(
         model.fit(source, target=target, **options)
         judged = judged_anew(model, source, target)
     before = os.path.exists(out)
-    models.write(model, out)
+    models.write(model, out, for_prediction)
     click.echo("\n".join([str(model.summary()), *judged]), err=out == models.STDIO)
     for caution in model.cautions():
         say(f"{click.style('Note:', fg='yellow')} {caution}")

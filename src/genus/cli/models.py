@@ -82,17 +82,17 @@ def no_table_model(path: str, name: str) -> ValueError:
     )
 
 
-def write(model: Any, path: str) -> None:
+def write(model: Any, path: str, for_prediction: bool = False) -> None:
     """Save a model to a file, or to stdout."""
     from genus.display.output import binary, named
 
     if path != STDIO:
         with named(path):
-            model.save(path)
+            model.save(path, for_prediction=for_prediction)
         return
     with tempfile.TemporaryDirectory(prefix="genus-") as folder:
         spooled = Path(folder) / "model"
-        model.save(spooled)
+        model.save(spooled, for_prediction=for_prediction)
         with binary(STDIO) as stdout:
             stdout.write(spooled.read_bytes())
 

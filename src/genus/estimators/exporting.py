@@ -18,17 +18,23 @@ from genus.sql import select
 class Exporting(Core):
     """A fitted classifier in other forms."""
 
-    def save(self, file: str | os.PathLike[str] | BinaryIO) -> None:
-        """Write the model to a path or an open binary file; `genus.load` reads it."""
+    def save(
+        self, file: str | os.PathLike[str] | BinaryIO, *, for_prediction: bool = False
+    ) -> None:
+        """Write the model to a path or an open binary file; `genus.load` reads it.
+
+        With `for_prediction`, the sample of rows is left out. The file is smaller and holds no
+        encoded row, but the model in it cannot learn, forget, merge or be solved again.
+        """
         check_is_fitted(self)
         if len(self.model_.classes):
             _ = self.model_.choice  # made now, so that loading is fast
         if hasattr(file, "write"):
-            file.write(self.to_bytes())
+            file.write(files.to_bytes(to_tree(self, for_prediction)))
             return
         if not os.fspath(file):
             raise ValueError("save() needs a file name; got an empty one.")
-        files.write(file, to_tree(self))
+        files.write(file, to_tree(self, for_prediction))
 
     def to_bytes(self) -> bytes:
         """Return the model as compressed bytes; `genus.from_bytes` reads them.

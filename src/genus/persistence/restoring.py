@@ -140,7 +140,8 @@ def forest_from_tree(tree: dict[str, Any] | None, classes: int) -> Forest | None
     """Restore the trees over a sample; files of earlier versions have none."""
     if tree is None:
         return None
-    forest = Forest(**tree)
+    short = {n: a.astype(np.float64) for n, a in tree.items() if getattr(a, "dtype", 0) == "f4"}
+    forest = Forest(**tree | short)
     fits = forest.values.ndim == 2 and forest.values.shape[1] == classes
     fits &= bool((forest.values > 0).all() and (forest.values <= 1).all())
     fits &= bool((forest.share >= 0).all() and (forest.share <= 1).all())

@@ -13,14 +13,20 @@ from genus.families.gaussian.scores import Form
 from genus.statistics import Belief, Compound, Pairs, Points, Sample, Tally
 from genus.statistics.sample import MISSING
 from genus.table import Plan
+from genus.table.model.mixed import Mixed
 from genus.table.model.weighing import Weighing
 from genus.text.model import Combination
 from genus.text.model.choosing import Choice
 
 
-def to_tree(estimator: Any) -> dict[str, Any]:
+def to_tree(estimator: Any, for_prediction: bool = False) -> dict[str, Any]:
     """Convert a fitted estimator to dictionaries, lists, numbers, text and arrays."""
     model = estimator.model_
+    family, statistics = model.family, model.statistics
+    if for_prediction and isinstance(statistics, Compound) and "sample" in statistics.parts:
+        if isinstance(family, Mixed):  # new cells are chosen now, because that needs the rows
+            family, statistics = family.recut(statistics, model.classes)
+        statistics = Compound({**statistics.parts, "sample": statistics["sample"].dropped()})
     if not type(estimator).__module__.startswith("genus."):
         raise TypeError(
             f"{type(estimator).__name__} is a class of your own, which load() does not know. "
@@ -44,8 +50,8 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         "names": getattr(estimator, "feature_names_in_", None),
         "classes": {"classes": model.weights.classes, "rows": model.weights["rows"]},
         "declared": model.declared,
-        "counting": plain(dict(model.family.counting)),
-        "statistics": statistics_to_tree(model.statistics),
+        "counting": plain(dict(family.counting)),
+        "statistics": statistics_to_tree(statistics),
     }
     match model.known_choice:
         case Choice(texts=texts) as choice if texts:  # otherwise it follows from the counts
@@ -61,7 +67,7 @@ def to_tree(estimator: Any) -> dict[str, Any]:
         same = bool(counted) and known.is_same(counted[0])
         tree["known"] = None if same else axis_to_tree(known)  # None: the counted words
     if hasattr(estimator, "plan_"):
-        tree["plan"] = plan_to_tree(estimator.plan_)
+        tree["plan"] = plan_to_tree(family.how.plan)
     if hasattr(estimator, "columns_"):
         tree["reads"] = plain(vars(estimator.columns_))
     if hasattr(estimator, "n_iter_"):
@@ -90,12 +96,20 @@ def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
     return {
         "forest": None
         if forest is None
-        else {f.name: getattr(forest, f.name) for f in fields(forest)},
+        else {f.name: half_as_long(getattr(forest, f.name)) for f in fields(forest)},
         "weights": {f.name: getattr(weights, f.name) for f in fields(weights)},
         "combinations": {n: combination_to_tree(c) for n, c in weighing.combinations.items()},
         "losses": weighing.losses,
         "worth": dict(weighing.worth),
     }
+
+
+def half_as_long(value: Any) -> Any:
+    """Return an array of float64 as float32, if its numbers have no more digits."""
+    if isinstance(value, np.ndarray) and value.dtype == np.float64:
+        short = value.astype(np.float32)
+        return short if (short == value).all() else value
+    return value
 
 
 def combination_to_tree(combination: Combination) -> dict[str, Any]:

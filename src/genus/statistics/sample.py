@@ -94,6 +94,23 @@ class Sample:
     def __post_init__(self) -> None:
         freeze(self)
 
+    def dropped(self) -> Sample:
+        """Return the sample of limit 0, which has no rows, whatever was counted."""
+        return Sample(self.size, limit=0)
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether rows were counted but are not kept."""
+        return self.size > 0 and self.limit == 0
+
+    def require(self) -> None:
+        """Raise if the sample was dropped."""
+        if self.is_dropped:
+            raise ValueError(
+                "This model was saved for prediction only, so it cannot learn, forget, be merged "
+                "or be solved again. Use the model that was saved without for_prediction."
+            )
+
     def __getstate__(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 

@@ -96,9 +96,11 @@ class Forest:
         trees = int(np.clip(TREE_ROWS // max(len(y), 1), FEWEST_TREES, MOST_TREES))
         leaves = int(np.clip(LEAVES * classes, FEWEST_LEAVES, MOST_LEAVES))
         rows = cells, starts, y, weight, fold, share, hashes.of_names(names)
-        grown = grow_trees(*rows, folds, trees, leaves, tried(n), threads())
+        nodes, part, values, ends = grow_trees(*rows, folds, trees, leaves, tried(n), threads())
         seen = np.bincount(cells.reshape(-1), minlength=unknown + 1) > 0
-        return cls(*grown, seen, folds, origin)
+        # A file holds half of the digits, which are more than the rows determine.
+        part, values = (a.astype(np.float32).astype(np.float64) for a in (part, values))
+        return cls(nodes, part, values, ends, seen, folds, origin)
 
     @cached_property
     def log_prior(self) -> Array:

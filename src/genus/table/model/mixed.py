@@ -236,6 +236,8 @@ class Mixed:
         """Learn the weights of experts, and how to score texts, from the sample."""
         if not self.calibrate:
             return None
+        if "sample" in statistics.parts:
+            statistics["sample"].require()
         family, statistics = self.recut(statistics, classes)
         return weigh(family, statistics, classes)
 
@@ -492,10 +494,11 @@ class Mixed:
         if len(sample):
             return self.how.decoded(sample, p.solved_from), sample.weights
         classes, share = p.solved_from["rows"].classes, np.exp(p.log_share)
-        grown = replace(p, tree=tree.solve(p.plan, p.solved_from, classes))
+        density = replace(self, dependence=False, calibrate=False, tree=True)
+        grown = density.solve(p.solved_from, classes, len(self.how.plan))
         rng = np.random.default_rng(SEED)
         counts = rng.multinomial(most, share / share.sum())
-        drawn = [self.sample(grown, k, int(n), rng) for k, n in enumerate(counts) if n]
+        drawn = [density.sample(grown, k, int(n), rng) for k, n in enumerate(counts) if n]
         X = Frame.of(Frame.to_arrow(np.concatenate(drawn), self.how.plan), self.how.plan)
         return X, np.ones(len(X))
 

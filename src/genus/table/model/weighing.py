@@ -228,7 +228,8 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
     weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # so that the mean weight is one
     spread = np.maximum(RIDGE * F[:, :, :G].var(axis=1).mean(axis=0), LEAST_RIDGE)
     start, group = unlearned(names, n)
-    spread[group[:G] >= 0] = np.median(spread[group[:G] >= 0]) if G else 0.0
+    alike = np.flatnonzero(group[:G] >= 0)
+    spread[alike] = np.median(spread[alike]) if len(alike) else 0.0
     ridge = np.concatenate([spread, np.full(2 * n, COLUMNS)])
     kept = np.concatenate([np.arange(G), G + telling(F[:, :, G:], y, weight)])
     F = np.ascontiguousarray(F[:, :, kept])
@@ -330,7 +331,8 @@ def forest_for(
     if forest is None:
         return None
     slots = Slots.of(family.how.plan, statistics["pairs"])
-    if forest.origin == origin(statistics["sample"], slots.starts):
+    sample = statistics["sample"]
+    if sample.is_dropped or forest.origin == origin(sample, slots.starts):
         forest.check(len(slots.columns), slots.unknown)
         return forest
     drawn = Drawn.of(family, statistics, classes)

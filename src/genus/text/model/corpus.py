@@ -159,6 +159,7 @@ class Corpus:
         """Return the best evidence, and its weights."""
         if not self.chooses:
             return None
+        statistics["sample"].require()
         tally, tried = statistics["words"], self._candidates(statistics["words"], classes)
         most = max(CELLS // max(len(classes), 1), AT_LEAST)
         sample = statistics["sample"].smallest(most)
