@@ -13,8 +13,8 @@ Each message is checked, and then learned or not:
     everything   all messages are learned, from nothing
     errors       those that are unsure or wrong, from nothing
     watch        as by `genus mail watch`: spam left in the inbox and ham found in Junk, from 50 or
-                 300 of each; ham that stays in the inbox is learned after 100 messages, in
-                 proportion to spam
+                 300 of each; ham that stays in the inbox is learned after 100 messages, all that
+                 was unsure, and of the rest in proportion to spam
     first N      the first N are learned, and all others are checked
 
 A result is ham lost / spam left in the inbox, in per cent of it; then what would be left if the
@@ -237,17 +237,18 @@ def watch(life: Life, stream: Sequence[Mail], begin: int) -> None:
         first = [each for each in stream if each.spam == kind][:begin]
         life.teach(first, kind)
         known |= {each.digest for each in first}
-    waiting: deque[tuple[int, Mail]] = deque()
+    waiting: deque[tuple[int, Mail, bool]] = deque()
     for i, each in enumerate(stream):
         if each.digest in known:
             continue
-        if (life.judge(each) == SPAM) != each.spam:
+        verdict = life.judge(each)
+        if (verdict == SPAM) != each.spam:
             life.teach([each], each.spam)
         elif not each.spam:
-            waiting.append((i, each))
+            waiting.append((i, each, verdict == UNSURE))
         while waiting and waiting[0][0] + STAY < i:
-            _, stayed = waiting.popleft()
-            if room_for_ham(Totals(life.ham, life.spam)):
+            _, stayed, unsure = waiting.popleft()
+            if unsure or room_for_ham(Totals(life.ham, life.spam)):
                 life.teach([stayed], False)
 
 

@@ -404,6 +404,25 @@ def test_what_is_read_and_stays_is_learned_as_ham(dovecot, store, user, monkeypa
     assert "corrected as spam" in once(dovecot, store)
 
 
+def test_unsure_mail_that_stays_is_learned_though_there_is_enough_ham(
+    dovecot, store, user, monkeypatch
+):
+    once(dovecot, store)
+    mixed = (message("either", number, HAM_WORDS + SPAM_WORDS) for number in range(100))
+    with opened(store) as spam_filter:
+        unsure = next(raw for raw in mixed if spam_filter.check(raw).verdict == "unsure")
+    for raw in (ham(1), unsure):
+        dovecot.deliver(raw)
+    once(dovecot, store)
+    for raw in (ham(1), unsure):
+        user.mark(raw, "INBOX")
+    monkeypatch.setattr("genus.mail.watch.staying.MORE", -TRAINED)  # there is enough ham
+    assert once(dovecot, store, "--inbox-days", 0).count("learned as ham") == 1
+    assert (label(store, ham(1)), label(store, unsure)) == (None, "ham")
+    monkeypatch.undo()
+    assert once(dovecot, store, "--inbox-days", 0).count("learned as ham") == 1
+
+
 def test_mail_of_one_second_and_size_is_told_apart(dovecot, store, user):
     other = ham(1).replace(b"ham-1@", b"ham-2@")
     when = datetime(2026, 11, 16, 10, tzinfo=UTC)

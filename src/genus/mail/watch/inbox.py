@@ -9,7 +9,7 @@ from imaplib import IMAP4
 
 from genus.mail.imap import SEEN, Letter
 from genus.mail.spamfilter import SpamFilter
-from genus.mail.verdict import HAM, SPAM, Verdict
+from genus.mail.verdict import HAM, NEW, SPAM, UNSURE, Verdict
 from genus.mail.watch.junk import MOVED, Junk, hashed
 from genus.mail.watch.lessons import Lessons
 from genus.mail.watch.notes import MOST, Gone, Met, Place, now
@@ -160,7 +160,7 @@ class Inbox:
                 spam.append(letter.uid)
             else:
                 self.notes.dismiss(name, letter.uid)
-                self.met(letter, name, now())
+                self.met(letter, name, now(), is_doubtful(verdict))
             outcomes.append((letter.uid, self.outcome(verdict, label)))
         self.notes.keep()
         if spam and not self.session.plan.dry:
@@ -187,5 +187,10 @@ class Inbox:
             return f"{told}, {moved} to {self.junk.folder}"
         return f"{told} ({verdict.reason})" if verdict.reason else told
 
-    def met(self, letter: Letter, name: str, since: int = 0) -> None:
-        self.notes.inbox[letter.uid] = Met(letter.stamp, name, since=since)
+    def met(self, letter: Letter, name: str, since: int = 0, unsure: bool = False) -> None:
+        self.notes.inbox[letter.uid] = Met(letter.stamp, name, since=since, unsure=unsure)
+
+
+def is_doubtful(verdict: Verdict) -> bool:
+    """Return whether the filter is unsure because of the score, not because it knows too little."""
+    return verdict.verdict == UNSURE and verdict.reason in ("", NEW)

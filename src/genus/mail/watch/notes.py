@@ -40,6 +40,7 @@ class Met:
     digest: str = ""
     own: int = 0  # its number in the inbox, if the watcher moved it
     since: int = 0  # when it was judged and left in the inbox; 0 if no lesson can follow from that
+    unsure: bool = False  # the filter was unsure about it
 
 
 @dataclass(frozen=True)

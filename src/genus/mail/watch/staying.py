@@ -2,7 +2,8 @@
 
 Otherwise the filter would learn only from its mistakes. It rarely takes ham for spam, so it would
 learn hardly any ham, and could not estimate the highest scores of ham. The amount of such ham is
-limited in proportion to spam, so that it does not outweigh the mail that the user moves.
+limited in proportion to spam, so that it does not outweigh the mail that the user moves. The limit
+does not apply to ham about which the filter was unsure: it is rare, and has the highest scores.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class Staying:
         due = [uid for uid, met in shelf.items() if met.since and met.since <= before]
         room = room_for_ham(self.filter.store.totals()) if due else 0
         if not room:
+            due = [uid for uid in due if shelf[uid].unsure]
+        if not due:
             return
         inbox = self.session.plan.inbox
         validity = self.session.connection.examine(inbox)
@@ -47,9 +50,9 @@ class Staying:
         for uid in sorted(due):
             letter = there.get(uid)
             if letter is not None and is_read(letter) and not letter.flags & OTHERS_SAY:
-                if room == 0:
-                    break
-                room -= 1
+                if not room and not shelf[uid].unsure:
+                    continue
+                room = max(room - 1, 0)
                 self.lessons.owe(shelf[uid].digest, inbox, validity, letter, spam=False)
             elif letter is not None and DELETED not in letter.flags:
                 continue  # unread, or marked as spam by a program: the user may still decide
