@@ -594,9 +594,9 @@ def test_models_are_not_negated(case):
 @pytest.mark.parametrize("factor", [-1, np.nan, np.inf, "2", None, 1j, [1, 2]], ids=repr)
 def test_factor(case, factor):
     model = case.fit()
-    with unchanged(model, case.X), refused("scaled by a number", repr(factor)):
+    with unchanged(model, case.X), refused("multiplied by a number", repr(factor)):
         model * factor
-    with unchanged(model, case.X), refused("scaled by a number", repr(factor)):
+    with unchanged(model, case.X), refused("multiplied by a number", repr(factor)):
         factor * model
 
 

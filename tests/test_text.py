@@ -396,7 +396,7 @@ ONCE = {
 
 @pytest.mark.parametrize("kind", ONCE.values(), ids=ONCE)
 def test_stop_words_are_a_list(kind: Any) -> None:
-    with pytest.raises(ValueError, match='stop_words is "english", a list of words'):
+    with pytest.raises(ValueError, match='stop_words must be "english", a list of words'):
         TextClassifier(stop_words=kind(["cat", "the"])).fit(ENGLISH, [0, 1, 0, 1])
 
 

@@ -123,7 +123,7 @@ def format_of(output: str) -> str:
             "another name."
         )
     if kind not in FORMATS:
-        raise click.UsageError(f"A picture is a .{', .'.join(FORMATS)} file; got {output!r}.")
+        raise click.UsageError(f"A picture must be a .{', .'.join(FORMATS)} file; got {output!r}.")
     try:
         library("matplotlib.figure")
     except ImportError as error:

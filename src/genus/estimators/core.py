@@ -205,7 +205,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _unexplained(self) -> str:
         choice = getattr(self, "unexplained", "prior")
         if choice not in ("prior", "error"):
-            raise ValueError(f'unexplained is "prior" or "error", got {choice!r}.')
+            raise ValueError(f'unexplained must be "prior" or "error"; got {choice!r}.')
         return str(choice)
 
     def _empty(self) -> Model:

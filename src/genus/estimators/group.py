@@ -40,9 +40,11 @@ class Group(Core):
     def __mul__(self, factor: float) -> Self:
         check_is_fitted(self)
         if np.ndim(factor) or not isinstance(factor, int | float | np.number):
-            raise TypeError(f"A model is scaled by a number, got {factor!r}.")
+            raise TypeError(f"A model can only be multiplied by a number; got {factor!r}.")
         if not (np.isfinite(factor) and factor >= 0):
-            raise ValueError(f"A model is scaled by a number of 0 or more, got {factor!r}.")
+            raise ValueError(
+                f"A model can only be multiplied by a number of 0 or more; got {factor!r}."
+            )
         return self._copy_with(self.model_ * float(factor))
 
     __rmul__ = __mul__

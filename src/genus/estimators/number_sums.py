@@ -35,7 +35,7 @@ def statistics_of(
     total = by_class("sums", sums, rows)
     if total.ndim != 2 or 0 in total.shape:
         raise ValueError(
-            f"sums has a number for each class and column, (K, n); got shape {total.shape}."
+            f"sums must have a number for each class and column, (K, n); got shape {total.shape}."
         )
     names = names_of(sums, columns, total.shape[1])
     for part, value in (("squares", squares), ("origin", origin), ("missing", missing)):

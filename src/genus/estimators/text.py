@@ -504,7 +504,8 @@ class TextClassifier(LinearClassifier):
         known = (*EVENT_MODELS, "auto")
         if self.event_model not in known:
             raise ValueError(
-                f"event_model is one of {', '.join(map(repr, known))}; got {self.event_model!r}."
+                f"event_model must be one of {', '.join(map(repr, known))}; got "
+                f"{self.event_model!r}."
             )
         own = np.ndim(self.alpha) > 0 or self.alpha not in (1, "auto")
         if self.event_model == "auto" and own:
@@ -532,7 +533,7 @@ class TextClassifier(LinearClassifier):
     def _check_alpha(self) -> Any:
         if not isinstance(self.alpha, str) and np.ndim(self.alpha):
             raise ValueError(
-                f'alpha is one number for all words, or "auto"; got an array of shape '
+                'alpha must be one number for all words, or "auto"; got an array of shape '
                 f"{np.shape(self.alpha)}."
             )
         return super()._check_alpha()
@@ -540,11 +541,11 @@ class TextClassifier(LinearClassifier):
     def _tokenizer(self) -> Tokenizer:
         if self.analyzer not in ANALYZERS:
             raise ValueError(
-                f"analyzer is one of {', '.join(map(repr, ANALYZERS))}; got {self.analyzer!r}."
+                f"analyzer must be one of {', '.join(map(repr, ANALYZERS))}; got {self.analyzer!r}."
             )
         if self.tokenizer is not None and not callable(self.tokenizer):
             raise ValueError(
-                f"tokenizer is a function from a text to its tokens; got {self.tokenizer!r}."
+                f"tokenizer must be a function from a text to its tokens; got {self.tokenizer!r}."
             )
         own = self.tokenizer is not None or self.token_pattern is not None
         if own and self.analyzer != "word":
@@ -583,7 +584,7 @@ class TextClassifier(LinearClassifier):
     def _selection(self) -> Selection:
         if self.select not in CRITERIA:
             raise ValueError(
-                f'select is None, "mutual-information" or "chi2"; got {self.select!r}.'
+                f'select must be None, "mutual-information" or "chi2"; got {self.select!r}.'
             )
         if self.select is not None and self.max_features is None:
             raise ValueError("select ranks words and max_features limits their number: give both.")

@@ -70,7 +70,7 @@ def cross_validate(
     weights = np.ones(len(codes)) if weight is None else weight
     if isinstance(folds, str):
         if folds != "loo":
-            raise ValueError(f'folds is a number, "loo" or a splitter; got {folds!r}.')
+            raise ValueError(f'folds must be a number, "loo" or a splitter; got {folds!r}.')
         model = fresh._count(fresh._empty(), X, codes, classes, weight)
         fresh._solve(model)
         here = labels.positions(model.classes, classes)
@@ -128,7 +128,9 @@ def honest_folds(folds: Any, groups: Any, time: Any, rows: int) -> Codes:
     if groups is not None and time is not None:
         raise ValueError("groups= and time= are two ways to make folds. Give only one.")
     if not isinstance(folds, int | np.integer) or folds < 2:
-        raise ValueError(f"With groups or time, folds is a number of 2 or more; got {folds!r}.")
+        raise ValueError(
+            f"With groups or time, folds must be a number of 2 or more; got {folds!r}."
+        )
     given = groups if time is None else time
     what = "groups" if time is None else "time"
     if len(given) != rows:
@@ -246,14 +248,14 @@ def tune(
     """
     worth = {"accuracy": 0, "log_loss": 1, "brier": 2}
     if not isinstance(by, str) or by not in worth:
-        raise ValueError(f'by is "log_loss", "accuracy" or "brier"; got {by!r}.')
+        raise ValueError(f'by must be "log_loss", "accuracy" or "brier"; got {by!r}.')
     from sklearn.model_selection import ParameterGrid  # it imports all of scikit-learn's metrics
 
     grid = ParameterGrid(settings) if isinstance(settings, Mapping) else settings
     tried = list(grid) if isinstance(grid, Iterable) else []
     if not tried or not all(isinstance(setting, Mapping) for setting in tried):
         raise ValueError(
-            f"settings are dictionaries of options, at least one; got {str(settings)[:60]}."
+            f"settings must be dictionaries of options, at least one; got {str(settings)[:60]}."
         )
     fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
     weights = np.ones(len(codes)) if weight is None else weight
@@ -337,7 +339,7 @@ def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> 
             )
         return stratified(int(folds), codes, random_state)
     if isinstance(folds, str) or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
-        raise ValueError(f'folds is a whole number, "loo" or a splitter; got {folds!r}.')
+        raise ValueError(f'folds must be a whole number, "loo" or a splitter; got {folds!r}.')
     pairs: Iterable[Any] = folds.split(X, codes) if hasattr(folds, "split") else folds
     times, fold, count = np.zeros(len(codes), dtype=int), np.zeros(len(codes), dtype=np.int64), 0
     for pair in pairs:
@@ -345,7 +347,7 @@ def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> 
             train, test = (row_numbers(rows, len(codes)) for rows in pair)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                "A list of folds holds pairs of row numbers, (train, test); got "
+                "A list of folds must hold pairs of row numbers, (train, test); got "
                 f"{str(pair)[:60]}: {error}."
             ) from None
         times[test] += 1

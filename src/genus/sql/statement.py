@@ -123,7 +123,7 @@ def checked_names(model: Model, sql: Dialect, columns: Sequence[str] | None) -> 
         )
     names = [columns] if isinstance(columns, str) else list(columns)
     if not all(isinstance(name, str) for name in names):
-        raise ValueError(f"columns are column names, as text; got {names!r}.")
+        raise ValueError(f"columns must be column names, as text; got {names!r}.")
     if len(names) != model.width:
         raise ValueError(
             f"columns has {len(names)} names, but the model has {model.width} columns. Give "

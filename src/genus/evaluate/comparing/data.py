@@ -167,7 +167,7 @@ def one_label_each(y: Any) -> NDArray[Any]:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise ValueError(f"y has one label for each row; got the shape {y.shape}.")
+        raise ValueError(f"y must have one label for each row; got the shape {y.shape}.")
     return y
 
 
