@@ -75,7 +75,8 @@ def test_what_is_missing_is_of_every_kind(model):
 def test_python_warns_of_a_column_that_is_new(model):
     given = rows(1).assign(sex="FEMALE")
     with pytest.warns(
-        UserWarning, match=r"100 % of column 'sex' are categories that .* never seen.*'female'"
+        UserWarning,
+        match=r"100 % of the values of column 'sex' are categories that .* never seen.*'female'",
     ):
         model.predict(given)
 
@@ -109,7 +110,7 @@ def test_the_command_refuses_unless_forced(folder):
 def test_numbers_beyond_are_told_and_predicted(folder):
     told = run("predict", folder / "m.genus", folder / "far.csv")
     assert told.exit_code == 0
-    assert "100 % of column 'x' is outside the range" in told.stderr
+    assert "100 % of the values of column 'x' are outside the range" in told.stderr
     assert "beyond" not in run("predict", folder / "m.genus", folder / "same.csv").stderr
 
 
@@ -146,7 +147,7 @@ def test_missing_values_and_strange_rows_are_counted(model):
 def test_check_prints_and_counts(folder):
     told = run("check", folder / "m.genus", folder / "upper.csv")
     assert told.exit_code == 0
-    assert "sex     1.000   100 %      0 %     0 %  *" in told.stdout
+    assert "sex     1.000   100 %      0 %             0 %  *" in told.stdout
     found = json.loads(run("check", folder / "m.genus", folder / "same.csv", "--json").stdout)
     assert found["rows"] == ROWS
     assert {one["name"] for one in found["columns"]} == {"sex", "x", "day", "who"}

@@ -29,7 +29,7 @@ MOST_NUMBERS = 1 << 21  # rows times columns times classes
     "--all", "every", is_flag=True, help="Write the contributions of all rows as a table."
 )
 @click.option("--class", "label", metavar="NAME", help="Explain the log-odds of this class.")
-@click.option("--against", metavar="NAME", help="Compare it with this class.")
+@click.option("--against", metavar="NAME", help="Explain the log-odds against this class.")
 @arguments.table_out
 @arguments.encoding
 def explain(
@@ -66,7 +66,9 @@ def explain(
     if every and row is not None:
         raise click.UsageError("--all explains every row, --row only one. Give only one of them.")
     if not every and output != STDOUT:
-        raise click.UsageError("--output is for the table of --all. Add --all.")
+        raise click.UsageError(
+            "--output writes the table that --all makes, but --all is missing. Add --all."
+        )
     if every:
         from genus.display.output import format_of
 

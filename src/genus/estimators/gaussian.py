@@ -96,7 +96,7 @@ class GDA(
                 )
         elif isinstance(shrinkage, bool | np.bool_):
             raise ValueError(
-                f"shrinkage must be a number from 0 to 1 or a rule; got {shrinkage!r}."
+                f"shrinkage must be a number from 0 to 1 or the name of a rule; got {shrinkage!r}."
             )
         elif shrinkage is not None:
             shrinkage = number("shrinkage", shrinkage, least=0, most=1)
@@ -219,7 +219,7 @@ class GDA(
 
     @property
     def shared_(self) -> Any:
-        """The share of the scatter within all classes in each Σ, given or chosen."""
+        """The share of the pooled scatter in the Σ of each class, as given or chosen."""
         form, given = self._form, self._option("shared")
         if form is not None:
             return form.shared
@@ -227,7 +227,7 @@ class GDA(
 
     @property
     def diagonal_(self) -> bool:
-        """Whether Σ has variances only, given or chosen."""
+        """Whether Σ is diagonal, as given or chosen."""
         form, given = self._form, self._option("shared")
         if form is not None:
             return bool(form.diagonal)

@@ -94,7 +94,7 @@ def cross_validate(
 
 
 def apart(X: Any, y: Any, target: str | None, *named: Any) -> tuple[Any, ...]:
-    """Return X, y, and what is given for each row, where these are columns of a table.
+    """Return X, y, groups and times; take those that are given by name from the columns of a table.
 
     `named` are the groups and the times, in this order; only the column of the groups is left out
     of X.
@@ -188,7 +188,7 @@ def refuse_single(classes: NDArray[Any]) -> None:
     """Raise an error unless there are at least two classes."""
     if len(classes) < 2:
         raise ValueError(
-            f"There is only one class, {labels.show(classes[0])}; classification needs two or more."
+            f"There is only one class, {labels.show(classes[0])}. Give rows of another class, too."
         )
 
 
@@ -300,8 +300,8 @@ def serving_all(
     first = families[0].counting
     odd = next(s for f, s in zip(families[1:], settings, strict=True) if f.counting != first)
     raise ValueError(
-        f"tune tries options that act when solving, but {told(odd)} changes what is counted. "
-        "Tune each way of counting separately, or use scikit-learn's GridSearchCV."
+        f"tune counts the rows once, so it cannot try {told(odd)}, which changes what is "
+        "counted. Tune each way of counting separately, or use scikit-learn's GridSearchCV."
         + (' ("auto" reads pairs of words, too.)' if "auto" in odd.values() else "")
     )
 
@@ -374,8 +374,8 @@ def row_numbers(rows: Any, size: int) -> NDArray[np.intp]:
     if given.dtype == bool:
         given = np.flatnonzero(given)
     if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
-        raise ValueError("these are not row numbers")
+        raise ValueError("the rows must be given by number")
     given = given.astype(np.intp)
     if len(given) and not 0 <= given.min() <= given.max() < size:
-        raise ValueError(f"there are {size} rows, counted from 0")
+        raise ValueError(f"there are {size} rows, so row numbers are from 0 to {size - 1}")
     return given

@@ -201,7 +201,10 @@ class MultivariateNormal:
         b = self._columns(list(given))
         a = [j for j in range(self.dimension) if j not in b]
         if not a:
-            raise ValueError(f"All {self.dimension} columns are given; none is left to describe.")
+            raise ValueError(
+                f"A value is given for all {self.dimension} columns, so no column is left. Leave "
+                "at least one out of given."
+            )
         known = numbers("given", list(given.values()))
         if known.ndim != 1:
             raise ValueError(f"given must hold one number for each column; got {given!r}.")

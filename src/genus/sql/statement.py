@@ -168,11 +168,11 @@ def refuse_inexact(model: Model) -> None:
         )
     if isinstance(family, Mixed) and family.calibrate:
         raise ValueError(
-            "Calibrated probabilities combine many models, which is too much for one "
-            "statement. Solve with resolve(calibrate=False)."
+            "Calibrated probabilities combine many models, which is too much for one SQL "
+            "statement. Use resolve(calibrate=False)."
         )
     if model.unexplained == "error":
         raise ValueError(
-            "unexplained='error' raises for a row that no class can explain, which SQL "
-            "cannot do. Solve with resolve(unexplained='prior')."
+            "unexplained='error' raises for a row that no class can explain, which SQL cannot do. "
+            "Use resolve(unexplained='prior')."
         )

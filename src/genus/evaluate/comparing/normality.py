@@ -177,10 +177,12 @@ def of_normality(found: tuple[Normality, ...]) -> str:
         tail = f", though a test rejects normality for {rejected} of {len(found)}"
         return f"Each class is close to a normal distribution{tail if rejected else ''}."
     worst = max(far, key=lambda each: max(abs(each.skewness) / SKEW, abs(each.excess) / TAILS))
+    are = "is" if len(far) == 1 else "are"
     return (
-        f"{len(far)} of {len(found)} classes are far from normal: {worst.column!r} of class "
-        f"{labels.show(worst.label)} has skewness {worst.skewness:.1f} and excess kurtosis "
-        f"{worst.excess:.1f} where a normal distribution has 0 and 0 ({p_told(worst.p_value)})."
+        f"{len(far)} of {len(found)} classes {are} far from normal: in class "
+        f"{labels.show(worst.label)}, column {worst.column!r} has skewness {worst.skewness:.1f} "
+        f"and excess kurtosis {worst.excess:.1f}, where a normal distribution has 0 and 0 "
+        f"({p_told(worst.p_value)})."
     )
 
 
@@ -200,7 +202,7 @@ def of_separate(losses: tuple[float, float] | None) -> str:
     if losses is None:
         return " There are too few rows for a Σ of each class."
     shared, separate = losses
-    told = f"a log loss of {separate:.3f}, and one Σ for all {shared:.3f}"
+    told = f"its out-of-fold log loss is {separate:.3f}, against {shared:.3f} with one Σ"
     if separate < shared:
-        return f" GDA(shared=False) has a Σ for each, and out of fold {told}."
-    return f" Yet a Σ for each, GDA(shared=False), is no better: out of fold it has {told}."
+        return f" GDA(shared=False), with a Σ for each class, is better: {told}."
+    return f" Yet GDA(shared=False), with a Σ for each class, is no better: {told}."
