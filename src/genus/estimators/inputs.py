@@ -98,7 +98,7 @@ class Named:
 
 
 def table_of_numbers(X: Any) -> Any:
-    """Return X with objects as numbers; raise an error for text and dates, with row and column."""
+    """Convert objects in X to numbers; an error names the row and column of text or dates."""
     refuse_texts(X)
     X = table_without_dates(X)
     if is_frame(X):
@@ -121,7 +121,7 @@ def refuse_texts(X: Any) -> None:
 
 
 def table_of_categories(X: Any) -> Any:
-    """Return X with every value of its own type; raise an error for dates, with the column."""
+    """Return X with the type of each value kept; an error names a column of dates."""
     X = table_without_dates(X)
     if is_frame(X):
         dtypes = [str(dtype) for _, dtype in columns_of(X)]
