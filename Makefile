@@ -12,6 +12,8 @@ sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*) $(wildcard client/
 # Compiled files are kept for the next time, here only: pip builds in a folder of its own each time,
 # so that two installs from one checkout do not meet.
 kept := --config-settings=build-dir=build/{wheel_tag}
+# Compiled modules are kept, whatever the shell says: the tests start Python some hundreds of times.
+unexport PYTHONDONTWRITEBYTECODE
 pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 3
 
 # Tests of the kernel's functions, of hostile input, and the laws.

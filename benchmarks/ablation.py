@@ -115,7 +115,7 @@ def lines(folder: Path, names: Sequence[str]) -> Iterator[str]:
         worse = int((own[:, 1] > base[:, 1] + 1e-4).sum())
         told = "" if not name else f"{worse} of {len(by_set)}"
         share = f"{took[name] / total:.0%}" if name in took else ""
-        yield f"| {name or '(all there)'} | {error:.4f} | {loss:.4f} | {told} | {share} |"
+        yield f"| {name or '(nothing)'} | {error:.4f} | {loss:.4f} | {told} | {share} |"
 
 
 if __name__ == "__main__":

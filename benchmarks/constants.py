@@ -25,16 +25,24 @@ MODEL = "genus.table.model"
 CONSTANTS = (
     (f"{MODEL}.experts", "BACK_OFF", "rows by which a share is shrunk towards a simpler one"),
     (f"{MODEL}.experts", "DRAWN", "rows by which a mean is shrunk towards that of all classes"),
-    (f"{MODEL}.experts", "RIDGE", "ridge of a covariance, over the number of rows"),
-    (f"{MODEL}.experts", "OWN", "rows of the pooled covariance in that of a class"),
+    (f"{MODEL}.experts", "RIDGE", "ridge added to a covariance, divided by the number of rows"),
+    (f"{MODEL}.experts", "OWN", "weight of the pooled covariance in that of a class, in rows"),
     (f"{MODEL}.experts", "OWN_OF_BINS", "the same, for indicators of bins"),
-    (f"{MODEL}.binning", "MOST_BINS", "bins of a column of numbers, at most"),
-    (f"{MODEL}.binning", "BIN_ROWS", "rows of a class in a bin, about"),
-    (f"{MODEL}.weighing", "RIDGE", "precision of an expert's weight, by its variance"),
-    (f"{MODEL}.weighing", "COLUMNS", "precision of a column's weight, to begin with"),
-    (f"{MODEL}.weighing", "FOLDS", "folds that weights are learned from"),
-    (f"{MODEL}.mixed", "LEAST", "least log-probability of an expert"),
-    ("genus.table.plan", "MOST_CELLS", "cells of a column of numbers in pairs, about"),
+    (f"{MODEL}.binning", "MOST_BINS", "largest number of bins of a numeric column"),
+    (f"{MODEL}.binning", "BIN_ROWS", "approximate number of rows of a class in a bin"),
+    (
+        f"{MODEL}.weighing",
+        "RIDGE",
+        "prior precision of an expert's weight, times the variance of its evidence",
+    ),
+    (f"{MODEL}.weighing", "COLUMNS", "initial prior precision of a column's weight"),
+    (f"{MODEL}.weighing", "FOLDS", "folds from which weights are learned"),
+    (f"{MODEL}.mixed", "LEAST", "smallest log-probability of an expert"),
+    (
+        "genus.table.plan",
+        "MOST_CELLS",
+        "approximate number of cells of a numeric column, for counting pairs",
+    ),
 )
 FACTORS = (0.5, 2.0)
 
@@ -74,7 +82,7 @@ def lines(folder: Path, names: Sequence[str]) -> Iterator[str]:
     """The rows of the table, as they are measured."""
     tables = [read(folder, name) for name in names]
     now = mean_loss(tables)
-    yield f"| constant | value | meaning | halved | doubled (as it is: {now:.4f}) |"
+    yield f"| constant | value | meaning | halved | doubled (unchanged: {now:.4f}) |"
     yield "| --- | ---: | --- | ---: | ---: |"
     for module, name, meaning in CONSTANTS:
         found = []

@@ -40,7 +40,7 @@ def table(results: Sequence[Result]) -> str:
         [f"{size:,}", *(f"{by_rows[size]:.4f}" if size in by_rows else "" for by_rows in seconds)]
         for size in sizes
     ]
-    last = ["seconds ∝ rows^", *(f"{exponent(*curve):.2f}" for curve in found.values())]
+    last = ["exponent", *(f"{exponent(*curve):.2f}" for curve in found.values())]
     lines = [["rows", *found], ["---:"] * (len(found) + 1), *body, last]
     widths = [max(len(row[i]) for row in lines) for i in range(len(found) + 1)]
     return "\n".join(

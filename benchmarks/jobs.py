@@ -189,7 +189,7 @@ def discriminant_analysis() -> list[Job]:
             genus(fit, "GDA"),
             sklearn(fit, lda, 30, solver="svd"),
             sklearn(fit, lda, 3, solver="lsqr"),
-            Side("X.T @ X, the least there is to do", "numpy", one_product, 0.5),
+            Side("X.T @ X alone", "numpy", one_product, 0.5),
         )
         jobs.append(Job(name, "core", "GDA fit", data, sides, data.columns**2))
     data = Data("float64", 500_000, 100, 10)

@@ -63,11 +63,13 @@ def lines(folder: Path, names: Sequence[str]) -> Iterator[str]:
         yield line(f"{name}, {len(table.y):,}", [f"{loss:.4f}" for loss in scores[name]])
     mean = np.mean(list(scores.values()), axis=0)
     yield line("mean", [f"{loss:.4f}" for loss in mean])
-    yield line("over that of one part", [f"{loss / mean[0] - 1:+.1%}" for loss in mean])
+    yield line("mean, against one part", [f"{loss / mean[0] - 1:+.1%}" for loss in mean])
     over = {name: found / found[0] - 1 for name, found in scores.items()}
     worst = [max(over, key=lambda name: over[name][i]) for i in range(len(PARTS))]
-    yield line("worst", ["", *worst[1:]])
-    yield line("there", ["", *(f"{over[name][i]:+.1%}" for i, name in enumerate(worst) if i)])
+    yield line("largest difference on", ["", *worst[1:]])
+    yield line(
+        "largest difference", ["", *(f"{over[name][i]:+.1%}" for i, name in enumerate(worst) if i)]
+    )
 
 
 if __name__ == "__main__":

@@ -84,16 +84,16 @@ def summary(pairs: Sequence[Pair]) -> Iterator[str]:
     """How many sets agree."""
     ours, others = [p for p in pairs if p.paper], [p for p in pairs if not p.paper]
     groups: tuple[tuple[str, Sequence[Pair], int, float], ...] = (
-        ("sets that Figure 1 of the paper has, too", ours, 1, AHEAD),
-        ("other sets", others, 1, AHEAD),
-        ("sets, if a lead is one from 80 % sure on", pairs, 1, 0.8),
-        ("sets, if from 95 % sure on", pairs, 1, 0.95),
-        ("sets, against logistic regression with a penalty, C=1", pairs, 2, AHEAD),
+        ("{} sets that are also in Figure 1 of the paper", ours, 1, AHEAD),
+        ("{} other sets", others, 1, AHEAD),
+        ("All {} sets, if 80 % confidence counts as a lead", pairs, 1, 0.8),
+        ("All {} sets, if only 95 % confidence counts as a lead", pairs, 1, 0.95),
+        ("All {} sets, against logistic regression with a penalty, C=1", pairs, 2, AHEAD),
     )
     for which, chosen, other, sure in groups:
         answers = Counter(verdict(one.curves, other, sure).agrees for one in chosen)
         told = "; ".join(f"{answer}: {answers[answer]}" for answer in ANSWERS if answers[answer])
-        yield f"{len(chosen)} {which}. {told[0].upper()}{told[1:]}."
+        yield f"{which.format(len(chosen))}. {told[0].upper()}{told[1:]}."
 
 
 def sets(pairs: Sequence[Pair]) -> str:
@@ -131,7 +131,8 @@ def simulate() -> Simulated:
 
 def efficiencies(found: Sequence[Efficiency]) -> str:
     """The rows that GDA needs for each of logistic regression, by distance."""
-    heads = ["Δ", "least possible error", "in the limit", *(f"at {m:,}" for m in SHOWN)]
+    columns = ["ratio, Efron's limit", *(f"ratio at {m:,} rows" for m in SHOWN)]
+    heads = ["Δ", "smallest possible error", *columns]
     rows = [
         [
             f"{one.distance:g}",
@@ -147,7 +148,7 @@ def efficiencies(found: Sequence[Efficiency]) -> str:
 def beyond(found: Simulated) -> str:
     """What is wrong, and the log loss, beyond the optimum, at some sizes."""
     heads = [
-        "**true model**: optimum, and beyond it % wrong, log loss",
+        "beyond the optimum: error in %, log loss",
         *(f"{SIZES[s]:,} rows" for s in TABLED),
     ]
     rows = []
@@ -156,10 +157,11 @@ def beyond(found: Simulated) -> str:
         (f"Poisson, {OTHER_RATES[0]} and {OTHER_RATES[1]}", found.others, found.on_others),
         (f"normal, Δ = {DISTANCE:g}", found.normals, found.on_normals),
     ):
-        rows.append([f"**{name}**: {100 * world.bayes_error:.2f} %", *[""] * len(TABLED)])
+        optimum = f"smallest possible error {100 * world.bayes_error:.2f} %"
+        rows.append([f"**{name}**: {optimum}", *[""] * len(TABLED)])
         for model, values in by_model.items():
             means = values.mean(axis=2)
-            cells = [f"{100 * means[0, s]:.2f} {means[1, s]:.4f}" for s in TABLED]
+            cells = [f"{100 * means[0, s]:.2f}, {means[1, s]:.4f}" for s in TABLED]
             rows.append([model, *cells])
     return table(heads, rows)
 

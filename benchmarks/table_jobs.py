@@ -257,7 +257,7 @@ def pause(seconds: float, X: Table, y: Any) -> Call:
 
 def limit(seconds: float) -> Side:
     """A target in seconds, as a side that takes them."""
-    label = f"a pause of {seconds:g} s, the most that it may take"
+    label = f"a pause of {seconds:g} s, the time limit"
     return Side(label, "genus", partial(pause, seconds), 1)
 
 

@@ -344,7 +344,7 @@ def test_covariances_of_one_size_and_other_directions_differ(n):
     assert not found.is_near
     assert "too few rows" in of_covariances(found)
     better = of_covariances(replace(found, separate=(0.4, 0.3)))
-    assert "with a Σ for each class, is better: its out-of-fold log loss is 0.300" in better
+    assert "GDA(shared=False), is better: its log loss out of fold is 0.300" in better
     assert "is no better" in of_covariances(replace(found, separate=(0.3, 0.4)))
 
 

@@ -125,13 +125,13 @@ def test_figures_of_the_page() -> None:
         ("characters of one header", LIMITS.header),
         ("parts", LIMITS.parts),
         ("levels of parts in parts", LIMITS.depth),
-        ("characters of all texts together, of HTML those that are seen", LIMITS.text),
+        ("characters of all texts together; of HTML, the visible ones", LIMITS.text),
         ("characters that HTML hides, of all texts together", LIMITS.text),
         ("bytes of HTML in UTF-7, UTF-16, UTF-32, HZ, ISO-2022 or Johab", charsets.PIECE),
     ):
         assert f"| {what} | {number:,} |" in text
     words = f"{MOST_WORDS:,} words, {MOST_WORDS:,} pairs and {MOST_OTHERS} of every other group"
-    assert f"| {words} stay, the first ones of each text in turn; noted |" in text
+    assert f"| {words} are kept, taken in turn from the beginning of each text; noted |" in text
     assert f"fewer than {FEWEST} messages of either class" in text
     assert f"ham loss of {HAM_LOSS * 100:g} %" in text
     assert f"more than {MOST_LESSONS:,} messages" in text
@@ -834,7 +834,7 @@ def test_bogofilter(tmp_path: Path) -> None:
     folder.mkdir()
     for name, option in (("spam", "-s"), ("ham", "-n")):
         run_program(bogofilter, "-d", folder, "-M", option, "-I", EXAMPLES / f"{name}.mbox")
-    command = recipe("Moving in from bogofilter")
+    command = recipe("Importing from bogofilter")
     genus_in(tmp_path)
     paths = f"{tmp_path}:{Path(program('bogoutil')).parent}:{os.environ['PATH']}"
     told = subprocess.run(
@@ -986,7 +986,7 @@ def test_settings_of_the_containers() -> None:
 
 def test_limits_of_the_server_page() -> None:
     limits = Limits()
-    rows = section("What the server bounds")
+    rows = section("Limits of the server")
     assert f"{limits.size:,} (`--max-size`)" in rows
     assert f"{limits.clients} (`--clients`)" in rows
     assert f"{limits.seconds:g} (`--timeout`)" in rows

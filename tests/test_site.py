@@ -267,6 +267,24 @@ def test_browser_shows_it(browser: Any, site: Path, width: int, scheme: str) -> 
     assert troubles == []
 
 
+def test_no_page_scrolls_sideways(browser: Any, site: Path) -> None:
+    """The theme has breakpoints at 1008, 1312 and 1552 pixels: widths below and above each."""
+    wide = []
+    for path in sorted([*site.glob("*.html"), *site.glob("*/*.html")]):
+        if path.parent.name.startswith("_"):
+            continue
+        browser.get(path.as_uri())
+        for width in 390, 700, 1000, 1020, 1100, 1280, 1400, 1600:
+            browser.execute_cdp_cmd(
+                "Emulation.setDeviceMetricsOverride",
+                {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
+            )
+            needed = browser.execute_script("return document.documentElement.scrollWidth")
+            if needed > width:
+                wide.append((path.name, width, needed))
+    assert wide == []
+
+
 def test_search_finds_a_word(browser: Any, site: Path) -> None:
     browser.get_log("browser")
     browser.get(f"{(site / 'search.html').as_uri()}?q=nips")

@@ -1105,3 +1105,29 @@ def test_deep_json_is_refused(client: Client) -> None:
     status, _, body = client.ask("POST", "/api/act", b"[" * 100_000, **OWN)
     assert status == 400
     assert b"bug" not in body
+
+
+def test_parts_of_dates_are_columns_of_the_model_and_not_of_the_rows() -> None:
+    rng = np.random.default_rng(0)
+    days = np.sort(rng.integers(0, 500, 200))
+    when = (np.datetime64("2023-01-02") + days).tolist()
+    away = (days % 7 >= 5) ^ (rng.random(200) < 0.05)
+    table = pa.table({"when": when, "x": rng.normal(size=200), "away": away.tolist()})
+    with served(opened(table, "away")) as client:
+        client.settled()
+        found = {c["name"]: c for c in client.get("/api/table")["columns"]}
+        weekday = found["when (weekday)"]["column"]
+        assert client.get(f"/api/column?column={weekday}")["name"] == "when (weekday)"
+        rows = client.get("/api/rows")
+        assert rows["columns"] == ["when", "x"]
+        assert [name for _, name in rows["columnNames"]] == ["when", "x"]
+        row = client.get("/api/row?row=3")
+        assert [own["name"] for own in row["inputs"]] == ["when", "x"]
+        assert "when (weekday)" in [own["name"] for own in row["evidence"]]
+        saturday = client.post("/api/what-if", {"row": 3, "given": {"0": "2023-01-07"}})
+        assert saturday["p"][1] > 0.5
+        client.do("leave out", column=weekday)
+        left_out = client.get("/api/table")["leftOut"]
+        assert [c["name"] for c in left_out if c["chosen"]] == ["when (weekday)"]
+        client.do("take in", column=weekday)
+        assert "when (weekday)" in [c["name"] for c in client.get("/api/table")["columns"]]

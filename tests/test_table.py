@@ -1321,7 +1321,7 @@ def test_the_number_of_words_is_told_by_some_of_the_texts(monkeypatch: pytest.Mo
     table = pa.table(many_words(2000)).drop_columns(["y"])
     found = Tokenizer(ngrams=(1, 2)).encode(Texts.of(table["text"])).words.runs
     monkeypatch.setattr("genus.table.plan.MOST_WORDS", 1)
-    note = look(table.slice(0, 1000), total=2000, classes=2).columns[0].note
+    note = look(table.slice(0, 1000), total=2000).columns[0].note
     told = [int(n.replace(",", "")) for n in re.findall(r"about ([\d,]+)", note)]
     assert told == pytest.approx([found.sum(), (~found).sum()], rel=0.1)
 

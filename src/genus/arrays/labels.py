@@ -76,6 +76,15 @@ def needs_care(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return any(max(abs(int(x.min())), abs(int(x.max()))) > LARGEST_EXACT for x in whole)
 
 
+def about(codes: NDArray[np.int64]) -> int:
+    """Return about the number of classes, from the codes of some labels; 2 if there are none.
+
+    >>> about(np.array([0, 2, 2])), about(np.array([], dtype=np.int64))
+    (3, 2)
+    """
+    return int(codes.max()) + 1 if len(codes) else 2
+
+
 def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
     """Return the distinct labels, ascending (maybe `labels` itself), and each label's position.
 

@@ -91,10 +91,10 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return X, which is already checked, in the form that is fastest to read repeatedly."""
         return X
 
-    def _look(self, rows: Any, target: str | None, classes: int, total: int | None) -> None:
+    def _look(self, rows: Any, target: str | None, y: Codes, total: int | None) -> None:
         """Decide from an Arrow table of some rows which columns of a table are read.
 
-        `classes` is about the number of classes, and `total` the number of rows, if known.
+        `y` are the codes of their labels, and `total` is the number of all rows, if known.
         """
         self._follow(Columns.of(rows, self._reads, target))
         X = self._matrix(rows.slice(0, 1))

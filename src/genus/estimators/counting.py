@@ -149,9 +149,9 @@ def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelle
         raise unlabelled(source.name, reading.target, sum(len(one.there) for one in first))
     tables = [pa.Table.from_batches([one.rows]) for one in first]
     table = pa.concat_tables(tables, promote_options="permissive")
-    classes = {label for one in first for label in one.classes.tolist()}
+    _, codes = labels.factorize(np.concatenate([one.y for one in first]))
     total = table.num_rows if batch is None else None  # the whole table was read
-    estimator._look(table, reading.target, len(classes), total)
+    estimator._look(table, reading.target, codes, total)
     return chain(first, batches)
 
 
@@ -164,7 +164,7 @@ def look_at_some(estimator: Any, source: Source, reading: Reading) -> None:
         look_at_all(estimator, source, reading)
     else:
         total = rows.num_rows if rows.num_rows < LOOK else source.about_rows(rows)
-        estimator._look(seen.rows, reading.target, len(seen.classes), total)
+        estimator._look(seen.rows, reading.target, seen.codes, total)
 
 
 def look_at_all(estimator: Any, source: Source, reading: Reading) -> None:
@@ -175,7 +175,7 @@ def look_at_all(estimator: Any, source: Source, reading: Reading) -> None:
         seen = sum(batch.num_rows for batch in source.batches())
         raise unlabelled(source.name, reading.target, seen)
     seen = reading.labelled(rows)
-    estimator._look(seen.rows, reading.target, len(seen.classes), source.about_rows(rows))
+    estimator._look(seen.rows, reading.target, seen.codes, source.about_rows(rows))
 
 
 def add_up(
@@ -396,7 +396,7 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
         look_elsewhere(estimator, engine, reading, everything=True)
         return
     all_of_them = not everything and all(part.num_rows < each for part in found)
-    estimator._look(seen.rows, reading.target, len(seen.classes), rows if all_of_them else None)
+    estimator._look(seen.rows, reading.target, seen.codes, rows if all_of_them else None)
 
 
 # What runs in the processes of an engine

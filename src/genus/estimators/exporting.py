@@ -47,9 +47,13 @@ class Exporting(Core):
         "table"). `columns` names the columns in the table, if they have other names than in fit.
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None) if columns is None else columns
+        names = self._column_names() if columns is None else columns
         with self._named_errors():
             return select(self.model_, dialect, table, names)
+
+    def _column_names(self) -> Sequence[str] | None:
+        """Return the names of the columns of a table, if there are any."""
+        return getattr(self, "feature_names_in_", None)
 
     def to_sklearn(self) -> BaseEstimator:
         """Return a fitted scikit-learn estimator of the same name that gives the same predictions.

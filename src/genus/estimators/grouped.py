@@ -40,7 +40,7 @@ def count_grouped(
     if any(map(is_vector, rows.schema.types)):
         return None
     if first:
-        estimator._look(rows, reading.target, 0, None)
+        estimator._look(rows, reading.target, np.zeros(0, dtype=np.int64), None)
     estimator._matrix(rows)  # raises if a column is missing
     names = estimator._columns_known(rows).names
     needs = getattr(estimator._blank().family, "needs", None)

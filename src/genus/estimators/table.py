@@ -110,7 +110,7 @@ class TableClassifier(GenerativeClassifier):
             table = source.table()
             classes, codes, weight = self._labels(y, sample_weight, table.num_rows)
             if first:
-                self._look(some_rows(table), None, len(classes), table.num_rows)
+                self._look(*some_rows(table, codes), table.num_rows)
             batches = batches_of(table, classes, codes, weight)
             return count_batches(self, batches, None, False)[0]
 
@@ -133,14 +133,14 @@ class TableClassifier(GenerativeClassifier):
             return again, True
         tables = [open_table(batch[0]).table() for batch in usable]
         table = pa.concat_tables(tables, promote_options="permissive")
-        classes = {label for batch in usable for label in np.asarray(batch[1]).tolist()}
-        self._look(table, None, len(classes), rows if rows < LOOK else None)
+        _, codes = labels.factorize(np.concatenate([np.asarray(batch[1]) for batch in usable]))
+        self._look(table, None, codes, rows if rows < LOOK else None)
         return again, False
 
     def _plan_arrays(self, X: Any, y: Any) -> None:
         table = open_table(X).table()
-        classes = 2 if y is None else len(self._labels(y, None, table.num_rows)[0])
-        self._look(some_rows(table), None, classes, table.num_rows)
+        codes = np.zeros(0, np.int64) if y is None else self._labels(y, None, table.num_rows)[1]
+        self._look(*some_rows(table, codes), table.num_rows)
 
     def _labels(self, y: Any, sample_weight: Any, rows: int) -> tuple[Any, Codes, Array | None]:
         if y is None:
@@ -413,7 +413,7 @@ class TableClassifier(GenerativeClassifier):
     def _family(self) -> Mixed:
         return build(self.plan_, self.families, self.dependence, self.calibrate, self.sample_size)
 
-    def _look(self, rows: Any, target: str | None, classes: int, total: int | None) -> None:
+    def _look(self, rows: Any, target: str | None, y: Codes, total: int | None) -> None:
         """Decide what columns hold, and in which cells they are counted."""
         refuse_many_columns(rows.schema.names)
         if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
@@ -424,7 +424,7 @@ class TableClassifier(GenerativeClassifier):
             # Categories that look like numbers are counted as numbers, one by one.
             if is_for(family, "number") and is_numeric(rows, name):
                 asked[name] = "number"
-        self._follow(look(rows, target, asked, list(self.ignore), classes, total))
+        self._follow(look(rows, target, asked, list(self.ignore), y, total))
         self._looked = {}
         if total is None or total > rows.num_rows:
             seen = Frame.of(rows, self.plan_)
@@ -438,6 +438,9 @@ class TableClassifier(GenerativeClassifier):
         self.plan_ = plan
         self.n_features_in_ = len(plan)
         self.feature_names_in_ = np.array([c.name for c in plan.used], dtype=object)
+
+    def _column_names(self) -> list[str]:
+        return [column.name for column in self.plan_.used if not column.part]
 
     def _matrix(self, rows: Any) -> Frame:
         return Frame.of(rows, self.plan_)
@@ -504,8 +507,8 @@ class TableClassifier(GenerativeClassifier):
     def _as_matrix(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         table = open_table(X).table()
         if reset:
-            classes = 2 if y is None else len(set(np.asarray(y).tolist()))
-            self._look(some_rows(table), None, classes, table.num_rows)
+            codes = labels.factorize(np.asarray(y if y is not None else []))[1]
+            self._look(*some_rows(table, codes), table.num_rows)
         frame = Frame.of(table, self.plan_)
         if y is None:
             return frame, None
@@ -582,12 +585,17 @@ def is_text(category: str) -> bool:
     return len(category.split()) > MOST_WORDS
 
 
-def some_rows(table: Any) -> Any:
-    """Return the rows from which a table is planned; raise an error if there are none."""
+def some_rows(table: Any, codes: Codes) -> tuple[Any, None, Codes]:
+    """Return the rows from which a table is planned, no target, and the codes of their labels.
+
+    Raise an error if there are no rows.
+    """
     if table.num_rows == 0:
         raise TableError("There are no rows to learn from.")
     rows = some_of(table.num_rows, LOOK)
-    return table if len(rows) == table.num_rows else table.take(rows)
+    if len(rows) == table.num_rows:
+        return table, None, codes
+    return table.take(rows), None, codes[rows] if len(codes) else codes
 
 
 def is_numeric(table: Any, name: str) -> bool:

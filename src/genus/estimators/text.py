@@ -154,12 +154,12 @@ class TextClassifier(LinearClassifier):
         super()._start_over(like)
         self.__dict__.update(counted)
 
-    def _look(self, rows: Any, target: str | None, classes: int, total: int | None) -> None:
-        super()._look(rows, target, classes, total)
+    def _look(self, rows: Any, target: str | None, y: Codes, total: int | None) -> None:
+        super()._look(rows, target, y, total)
         texts = self._matrix(rows)
         if self._chooses and len(texts):
             # A stream of unknown length may be long.
-            self._encoded(texts, MANY_TEXTS if total is None else total, classes)
+            self._encoded(texts, MANY_TEXTS if total is None else total, labels.about(y))
 
     def _matrix(self, rows: Any) -> Texts:
         texts: Texts = matrix_of(rows, self._columns_known(rows))

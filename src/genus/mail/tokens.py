@@ -3,8 +3,8 @@
 The groups are: words, pairs of words, and the words that open the text; the words of the subject;
 the people it is from and to; the route it took; the form of what programs wrote; the structure of
 its parts and pages; links; and hidden words. Each group has a weight of its own, because each can
-be forged, and changes, in its own way. Other headers are not read: most identify the recipient and
-his lists, so they are the same in ham and spam until his subscriptions change.
+be forged, and changes, in its own way. Other headers are not read: most identify the recipient or
+a mailing list, so they are the same in ham and spam until the subscriptions change.
 """
 
 from __future__ import annotations

@@ -116,17 +116,20 @@ def output_names(model: Model) -> list[str]:
 
 def checked_names(model: Model, sql: Dialect, columns: Sequence[str] | None) -> list[str]:
     """Return the names of the columns; raise if they do not fit the model or the database."""
+    width = model.width
+    if isinstance(model.family, Mixed):
+        width = sum(not column.part for column in model.family.how.plan.used)
     if columns is None:
         raise ValueError(
             "The model was fitted without column names. Name the columns of the table, in "
-            f"order: columns=[…] with {model.width} names."
+            f"order: columns=[…] with {width} names."
         )
     names = [columns] if isinstance(columns, str) else list(columns)
     if not all(isinstance(name, str) for name in names):
         raise ValueError(f"columns must be column names, as text; got {names!r}.")
-    if len(names) != model.width:
+    if len(names) != width:
         raise ValueError(
-            f"columns has {len(names)} names, but the model has {model.width} columns. Give "
+            f"columns has {len(names)} names, but the model has {width} columns. Give "
             "one name for each."
         )
     added = output_names(model)

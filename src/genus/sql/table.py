@@ -29,6 +29,7 @@ from genus.sql.expressions import (
 )
 from genus.sql.numbers import curve, domain
 from genus.table import Column
+from genus.table.calendar import PARTS, ROUNDING
 from genus.table.model.marginals import LEAST, Bins, Marginal, Numbers, Values
 from genus.table.model.mixed import Mixed, MixedParameters
 from genus.table.plan import NOTHING
@@ -47,7 +48,10 @@ MICROSECONDS = {"days": 86_400e6, "seconds": 1e6}
 def of_table(
     family: Mixed, parameters: MixedParameters, names: Sequence[str], dialect: Dialect
 ) -> tuple[list[Value], list[Term]]:
-    """Read the columns of a table, by quoted names, and write all terms of the model."""
+    """Read the columns of a table, by quoted names, and write all terms of the model.
+
+    Parts of dates have no names in the table.
+    """
     if parameters.tree is not None:
         raise ValueError(
             'A model with dependence="tree" needs a table of probabilities for every two columns '
@@ -56,6 +60,7 @@ def of_table(
         )
     plan = family.how.plan.used
     blocks = {j: name for name, own in family.how.blocks.items() for j in own}
+    at = dict(zip((column.name for column in plan if not column.part), names, strict=True))
     values, terms = [], []
     for j, (column, marginal) in enumerate(zip(plan, parameters.marginals, strict=True)):
         if marginal is None:
@@ -63,10 +68,11 @@ def of_table(
                 f"Column {column.name!r} holds texts, which SQL cannot split into words as "
                 f"genus does. Fit without it: ignore=[{column.name!r}]."
             )
+        name = at[column.source]
         if j in blocks:
-            values.append(Value(raw_of(column, names[j], dialect), check="{x} IS NOT NULL"))
+            values.append(Value(raw_of(column, name, dialect), check="{x} IS NOT NULL"))
             continue
-        value, term = one_column(column, marginal, j, names[j], dialect)
+        value, term = one_column(column, marginal, j, name, dialect)
         values.append(UNUSED if set(term) == {ZERO} else value)
         terms.append(term)
     for block in parameters.blocks:
@@ -79,7 +85,9 @@ def one_column(
 ) -> tuple[Value, Term]:
     """Read a column and write its term."""
     x, (there, missing) = f"v.x{j}", marginal.absent
-    if column.kind == "category":
+    if column.part:
+        value = Value(raw_part(column, name, dialect))
+    elif column.kind == "category":
         value = Value(raw_category(column, name), CATEGORY)
     else:
         value = Value(raw_of(column, name, dialect))
@@ -87,7 +95,10 @@ def one_column(
         case None:
             return value, lines(x, missing, [], np.empty((0, len(there))), there)
         case Values() as found:
-            if found.grid is None:
+            if column.part:
+                place = PARTS[column.part].names.index
+                known = [f"{x} = {place(name)}" for name in found.axis.tolist()]
+            elif found.grid is None:
                 known = [f"{x} = {dialect.text(category)}" for category in found.axis.tolist()]
             else:  # numbers by their cells
                 keys = found.grid.keys(found.axis)
@@ -140,6 +151,16 @@ def raw_of(column: Column, name: str, dialect: Dialect) -> str:
         unit = MICROSECONDS[column.unit]
         read = f"{dialect.microseconds.format(x=name)} / {number(unit)}"
     return f"NULLIF(NULLIF({read}, {number(np.inf)}), {number(-np.inf)})"
+
+
+def raw_part(column: Column, name: str, dialect: Dialect) -> str:
+    """Compute a part of dates as `calendar.codes_of` does."""
+    days = raw_of(column, name, dialect)
+    if column.part == "hour":
+        hours = f"FLOOR({days} * 24 + {number(ROUNDING)})"
+        return f"{hours} - 24 * FLOOR({hours} / 24)"
+    field = {"weekday": "ISODOW", "month": "MONTH"}[column.part]
+    return f"EXTRACT({field} FROM DATE '1970-01-01' + CAST(FLOOR({days}) AS integer)) - 1"
 
 
 def raw_category(column: Column, name: str) -> str:

@@ -168,9 +168,9 @@ def returned(loss: Loss, solution: Solution, used: NDArray[np.bool_]) -> Solutio
 def fit_groups(rows: Rows, prior: Prior) -> tuple[Solution, Prior]:
     """Return w (G,) and b (K,), and the prior with the learned precision of its groups.
 
-    The precision is learned from the weights themselves (MacKay 1992). If the rows determine γ
-    weights of a group, its precision is that of γ weights of this size and of one more at the given
-    precision.
+    A group's precision is a factor times the given one. The factor is learned from the weights
+    themselves (MacKay 1992): if the rows determine γ weights of the group, it is that of γ weights
+    of this size and of one more at the given precision.
     """
     given, guess = np.diag(prior.precision), None
     groups = [np.flatnonzero(prior.group == g) for g in np.unique(prior.group[prior.group >= 0])]
@@ -181,8 +181,8 @@ def fit_groups(rows: Rows, prior: Prior) -> tuple[Solution, Prior]:
         before, precision = np.diag(prior.precision), prior.precision.copy()
         for own in groups:
             told = len(own) - float(before[own] @ unsure[own])
-            moved = float(((w - prior.start)[own] ** 2).sum())
-            precision[own, own] = (told + 1) / (moved + 1 / given[own[0]])
+            moved = float((w - prior.start)[own] ** 2 @ given[own])
+            precision[own, own] = given[own] * (told + 1) / (moved + 1)
         prior = replace(prior, precision=precision)
         if np.all(np.abs(np.log(np.diag(precision) / before)) < CLOSE):
             break

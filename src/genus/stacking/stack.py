@@ -86,17 +86,22 @@ def is_told(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> bool:
 
 
 def doubted(own: Array, share: Array, weight: Array) -> float:
-    """Estimate the share of mislabelled rows, whose class is arbitrary; at least one row in all.
+    """Estimate the share of mislabelled rows, whose class is arbitrary; at least half a row.
 
-    Expectation maximisation of Σ log((1 - ε) p + ε share), with one such row added beforehand. So
-    no probability is more confident than the number of rows allows, and one odd row does not cost
-    an unbounded loss.
+    Expectation maximisation of Σ log((1 - ε) p + ε share), with half a mislabelled and half another
+    row added beforehand, as by Jeffreys' prior of a share. So no probability is more confident than
+    the number of rows allows, and one odd row does not cost an unbounded loss.
     """
     total = weight.sum()
-    ε = 1 / (total + 2)
+    ε = least_doubt(total)
     for _ in range(MOST_STEPS):
         odd = ε * share / np.maximum((1 - ε) * own + ε * share, 1e-300)
-        before, ε = ε, float((weight @ odd + 1) / (total + 2))
+        before, ε = ε, float((weight @ odd + 0.5) / (total + 1))
         if abs(ε - before) < 1e-3 * ε:
             break
     return ε
+
+
+def least_doubt(rows: float) -> float:
+    """Return the share of mislabelled rows if none seems to be."""
+    return float(0.5 / (rows + 1))

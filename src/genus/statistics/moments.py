@@ -151,7 +151,6 @@ class Moments:
         if len(self.classes) == 0:
             columns = width if self.structure == "diagonal" else 1
             square = (width,) if self.structure == "diagonal" else (width, width)
-            full = np.zeros((size, width, width))
             return replace(
                 self,
                 classes=classes,
@@ -160,8 +159,8 @@ class Moments:
                 sums=np.zeros((size, width)),
                 squares=np.zeros(square if self.structure == "pooled" else (size, *square)),
                 noise=np.zeros(width if self.structure == "pooled" else (size, width)),
-                third=None if self.third is None else full,
-                fourth=None if self.fourth is None else full,
+                third=None if self.third is None else np.zeros((size, width, width)),
+                fourth=None if self.fourth is None else np.zeros((size, width, width)),
             )
         return self._by_class(classes, lambda sums: labels.spread(sums, index, size))
 
@@ -171,7 +170,9 @@ class Moments:
             return self
 
         def taken(sums: Array) -> Array:
-            return np.hstack([sums, np.zeros((len(sums), 1))])[:, columns]
+            found = sums[:, columns]
+            found[:, columns < 0] = 0.0
+            return found
 
         weights = taken(self.weights)
         there = weights.any(axis=1)

@@ -70,7 +70,7 @@ def encoded(
         for column, values, moves in zip(
             model.plan_.used, frame.columns, model.feature_importances_.tolist(), strict=True
         ):
-            if column.kind == "text":
+            if column.kind == "text" or column.part:
                 continue
             names.append(column.name)
             weight.append(moves)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from genus.arrays import arrow
+from genus.table import calendar
 from genus.table.plan import NOTHING, Column, Plan, as_numbers, plain, shown
 from genus.table.read.sources import TableError
 from genus.text import Texts
@@ -46,7 +47,7 @@ class Frame:
     def of(cls, table: Any, plan: Plan) -> Frame:
         """Convert an Arrow table or batch."""
         plan.require_columns(table.schema.names)
-        columns = tuple(converted(table.column(c.name), c) for c in plan.used)
+        columns = tuple(converted(table.column(c.source), c) for c in plan.used)
         return cls(plan, columns, table.num_rows)
 
     @property
@@ -83,11 +84,11 @@ class Frame:
 
     @staticmethod
     def to_arrow(X: NDArray[Any], plan: Plan) -> Any:
-        """Convert values (m, n) of the columns in use to an Arrow table of their original types."""
+        """Convert values (m, n) of the columns in use to a table of their original types."""
         import pyarrow as pa
 
-        columns = {c.name: back(X[:, j].tolist(), c) for j, c in enumerate(plan.used)}
-        return pa.table(columns)
+        columns = [(j, column) for j, column in enumerate(plan.used) if not column.part]
+        return pa.table({column.name: back(X[:, j].tolist(), column) for j, column in columns})
 
 
 def taken(column: Any, rows: Any) -> Any:
@@ -99,8 +100,9 @@ def taken(column: Any, rows: Any) -> Any:
 
 def converted(values: Any, column: Column) -> Any:
     """Convert an Arrow column to the form in which it is counted."""
-    if column.kind == "number":
-        return as_numbers(values, column.name, column.type, column.written, column.unit)
+    if column.kind == "number" or column.part:
+        numbers = as_numbers(values, column.source, column.type, column.written, column.unit)
+        return numbers if not column.part else part_of(numbers, column.part)
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -122,6 +124,18 @@ def converted(values: Any, column: Column) -> Any:
     place = np.array([*(index.get(name, -1) for name in names), -1], dtype=np.int64)
     codes = arrow.plain(coded.indices, -1)
     return Values(place[codes], np.array([*known, None], dtype=object)[:-1])
+
+
+def part_of(days: NDArray[np.float64], part: str) -> Values:
+    """Return the weekday, month or hour of dates; only the names that occur, as elsewhere."""
+    codes = calendar.codes_of(days, part)
+    used, place = np.unique(codes[codes >= 0], return_inverse=True)
+    names = np.array([*calendar.PARTS[part].names, None], dtype=object)[used]
+    order = np.argsort(names)  # ascending, as the names of all categories
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    codes[codes >= 0] = rank[place]
+    return Values(codes, names[order])
 
 
 def as_text(values: Any, column: Column) -> Any:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus.arrays import arrow
+from genus.arrays import arrow, labels
 from genus.solve.grid import Grid, dyadic_edges
+from genus.table import calendar
 from genus.table.numerals import DATES, NOTES, read, reading_of
 from genus.table.read.sources import TableError
 from genus.text import Texts, Tokenizer
@@ -49,7 +50,8 @@ class Column:
     themselves if their hashes are `known`, and all other categories as one. `unseen` means that it
     has held no value so far, so that later rows may decide its kind. If `runs`, pairs of words are
     counted in texts; if `bits` is not 0, words are counted in 2^bits hash buckets. `written` says
-    how text is read as numbers or dates (`genus.table.numerals`), "" if plainly.
+    how text is read as numbers or dates (`genus.table.numerals`), "" if plainly. If it is a `part`
+    of dates, such as the weekday, they are in the column `of`.
     """
 
     name: str
@@ -65,6 +67,13 @@ class Column:
     runs: bool = True
     bits: int = 0
     written: str = ""
+    part: str = ""
+    of: str = ""
+
+    @property
+    def source(self) -> str:
+        """The column of the table from which it is read."""
+        return self.of or self.name
 
     @property
     def is_date(self) -> bool:
@@ -81,6 +90,11 @@ class Column:
             raise ValueError(
                 f"Column {self.name!r} is a {self.kind} on one side and a {other.kind} on the "
                 "other. Fit one model with the plan of the other (like=)."
+            )
+        if self.part != other.part:
+            raise ValueError(
+                f"Column {self.name!r} is in the table on one side, and computed from dates on "
+                "the other. Rename it, or leave it out (ignore=)."
             )
         if (self.runs, self.bits) != (other.runs, other.bits):
             raise ValueError(
@@ -135,7 +149,8 @@ class Plan:
 
     def require_columns(self, names: Collection[str]) -> None:
         """Raise unless a table has all columns that are counted."""
-        missing = [column.name for column in self.used if column.name not in names]
+        there = set(names)
+        missing = [c.name for c in self.used if c.name not in there and not c.part]
         if missing:
             listed = ", ".join(map(repr, missing[:10]))
             which, are, it = ("columns", "are", "them") if missing[1:] else ("column", "is", "it")
@@ -187,28 +202,38 @@ def look(
     target: str | None = None,
     kinds: Mapping[str, str] | None = None,
     ignored: Collection[str] = (),
-    classes: int = 2,
+    y: NDArray[np.int64] | None = None,
     total: int | None = None,
 ) -> Plan:
     """Make the plan for tables like this one, an Arrow table of some of the rows.
 
     `kinds` gives the kinds of columns that are not to be guessed; `ignored` columns are left out.
-    `classes` is the approximate number of classes, and `total` the number of rows, if known.
+    `y` are the codes of the rows' labels, and `total` is the number of all rows, if known.
     """
     kinds = kinds or {}
+    y = np.zeros(0, dtype=np.int64) if y is None else y
+    classes = labels.about(y)
     for name in [*kinds, *ignored]:
-        if name not in table.column_names:
+        if not {name, calendar.dates_of(name)} & set(table.column_names):
             shown = ", ".join(map(repr, table.column_names[:20]))
             raise TableError(f"There is no column {name!r}. The columns are {shown}.")
-    seen = [
-        unread(name, str(table.schema.field(name).type), "left out on request")
-        if name in ignored
-        else looked_at(name, table.column(name), kinds.get(name))
-        for name in table.column_names
-        if name != target
-    ]
+    seen = []
+    for name in table.column_names:
+        if name == target:
+            continue
+        if name in ignored:
+            kind = str(table.schema.field(name).type)
+            seen.append(unread(name, kind, "left out on request"))
+            continue
+        seen.append(looked_at(name, table.column(name), kinds.get(name)))
+        for one in parts_of(seen[-1], y):
+            if one.column.name in ignored:
+                left_out = replace(one.column, kind="", note="left out on request")
+                seen.append(Seen(left_out))
+            elif one.column.name not in table.column_names:
+                seen.append(one)
     columns = [
-        bounded(column, table.column(column.name), classes, total)
+        bounded(column, table.column(column.source), classes, total)
         for column in cut_into_cells(seen, classes)
     ]
     return Plan(tuple(columns), target)
@@ -249,13 +274,15 @@ def bounded(column: Column, values: Any, classes: int, total: int | None) -> Col
 class Seen:
     """A column before its cells are chosen: its numbers, or the hashes of its categories if few.
 
-    `weights` are those of the numbers, if they differ.
+    `weights` are those of the numbers, if they differ. `dates` are those of all rows, NaN where
+    missing.
     """
 
     column: Column
     known: tuple[int, ...] = ()
     numbers: Array | None = None
     weights: Array | None = None
+    dates: Array | None = None
 
 
 def unread(name: str, type: str, note: str, unseen: bool = False) -> Seen:
@@ -298,11 +325,24 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
             known = {hashed(plain(v)) for v in there.cast(pa.large_string()).unique().to_pylist()}
         return Seen(Column(name, kind, told, note), tuple(sorted(known)))
     written = "" if not arrow.is_text(type) else reading_of(unmarked(there)) or ""
-    numbers = as_numbers(values, name, "" if asked else told, written)
-    numbers = numbers[np.isfinite(numbers)]
+    every = as_numbers(values, name, "" if asked else told, written)
+    numbers = every[np.isfinite(every)]
     unit = "days" if written in DATES else unit_of(type)
     column = Column(name, kind, told, note, unit, Grid.around(numbers), written=written)
-    return Seen(column, (), numbers)
+    return Seen(column, (), numbers, dates=every if column.is_date else None)
+
+
+def parts_of(seen: Seen, y: NDArray[np.int64]) -> Iterator[Seen]:
+    """Yield the weekday, month and hour of a column of dates that tell the classes apart."""
+    column = seen.column
+    if seen.dates is None or len(y) != len(seen.dates):
+        return
+    for part in calendar.telling(seen.dates, y):
+        name = calendar.column_of(column.name, part)
+        known = sorted(map(hashed, calendar.PARTS[part].names))
+        own = Column(name, "category", column.type, unit=column.unit, written=column.written,
+                     part=part, of=column.name)  # fmt: skip
+        yield Seen(own, tuple(known))
 
 
 def unit_of(type: Any) -> str:

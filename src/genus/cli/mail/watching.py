@@ -117,8 +117,8 @@ def watch(
 ) -> None:
     """Move new spam of an IMAP account into Junk, and learn from what the user moves.
 
-    When the user moves a message into Junk, it is learned as spam; when the user moves one out of
-    Junk, it is learned as ham once it has been read. Messages that are moved into Trash, or by this
+    A message that the user moves into Junk is learned as spam, and one that the user moves out of
+    Junk as ham, as soon as it has been read. Messages that are moved into Trash, or by this
     command, are not learned. Mail that was read and has stayed in the inbox for three days is
     learned as ham, until the store holds 100 messages of ham plus 2 for each message of spam.
     --no-learn-inbox switches that off. Mail that arrives while the command is not running is sorted

@@ -143,9 +143,9 @@ def read(
                 f"There are {table.num_rows:,} rows but {len(y):,} labels. Give one label for "
                 "each row."
             )
-    classes, _ = labels.factorize(y)
+    classes, codes = labels.factorize(y)
     refuse_single(classes)
-    plan = look(table, target, ignored=ignore, classes=len(classes))
+    plan = look(table, target, ignored=ignore, y=codes)
     plan.require()
     frame = Frame.of(table, plan)
     kinds = {column.kind for column in plan.used}

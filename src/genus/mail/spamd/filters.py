@@ -46,7 +46,7 @@ class Filters:
         return self._filter(user)
 
     def of_recipient(self, address: str | None) -> tuple[str | None, SpamFilter]:
-        """Return the user of an address, if he has a store, and the filter for his mail.
+        """Return the user of an address, if the user has a store, and the filter for this mail.
 
         A store is named after the whole address, or after the part before the @.
         """
@@ -57,7 +57,7 @@ class Filters:
         return None, self._filter(None)
 
     def to_learn(self, user: str | None) -> SpamFilter:
-        """Return the filter of a user; create his store if there is none."""
+        """Return the filter of a user; create the store if there is none."""
         if self.stores.users is None:
             return self._filter(None)
         if user is None:

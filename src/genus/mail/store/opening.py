@@ -46,7 +46,7 @@ def open_store(
 ) -> Store:
     """Open a store: a file of SQLite, or postgresql://…; with a site's store below if named.
 
-    The parameter owner=NAME in a PostgreSQL address gives each user a store of his own.
+    The parameter owner=NAME in a PostgreSQL address gives each user a separate store.
     """
     try:
         own = open_one(default_place() if name is None else name, create)

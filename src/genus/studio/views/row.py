@@ -16,7 +16,7 @@ from genus.studio.data import LONGEST, cell, changed, editable
 from genus.studio.neighbours import nearest
 from genus.studio.session import Session, Version
 from genus.studio.views.rows import by_importance
-from genus.studio.views.table import names_of
+from genus.studio.views.table import cells_of, names_of
 
 GRID = 41  # values of a number that are tried
 MOST_CHOICES = 60  # categories that are offered
@@ -96,7 +96,7 @@ def what_if(
     session: Session, row: int, given: Mapping[str, str], focus: int | None
 ) -> dict[str, Any]:
     """Return the prediction for a row with other cells, and the effect of one column on it."""
-    names = names_of(session)
+    names = cells_of(session)
     texts = {names[int(i)]: str(text)[:LONGEST] for i, text in given.items() if valid(i, names)}
     one = changed(start(session, row), texts)
     result = judged(session, one)
@@ -159,7 +159,7 @@ def inputs(session: Session, one: Any) -> list[dict[str, Any]]:
     """Return the cells of a row that can be changed, and their possible values."""
     version = session.now
     at = {name: i for i, name in enumerate(names_of(session))}
-    used = {column.name: column for column in version.model.plan_.used}
+    used = {c.name: c for c in version.model.plan_.used if not c.part}
     found = []
     for name in by_importance(version, list(used)):
         column = used[name]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from genus.display import text as shown
 from genus.studio.data import as_cell, cell
 from genus.studio.session import Session, Version
-from genus.studio.views.table import names_of, ranked
+from genus.studio.views.table import cells_of, ranked
 
 PAGE = 25
 SORTS = ("error", "doubt", "unusual", "number")
@@ -42,7 +42,7 @@ def listed(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     pages = -(-len(order) // PAGE)
     page = min(max(whole(query.get("page"), 0), 0), max(pages - 1, 0))
     part = order[page * PAGE : (page + 1) * PAGE]
-    names = [column.name for column in version.model.plan_.used][:MOST_COLUMNS]
+    names = [c.name for c in version.model.plan_.used if not c.part][:MOST_COLUMNS]
     names = by_importance(version, names)
     cells = data.table.select(names).take(pa.array(found.rows[part])).to_pydict()
     outcome = found.outcome
@@ -50,7 +50,7 @@ def listed(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
     decided = outcome.probabilities.argmax(axis=1)
     return {
         "columns": [shown.name(name) for name in names],
-        "columnNames": [[i, shown.name(name)] for i, name in enumerate(names_of(session))],
+        "columnNames": [[i, shown.name(name)] for i, name in enumerate(cells_of(session))],
         "rows": [
             {
                 "row": int(found.rows[i]),
@@ -103,7 +103,7 @@ def matches(session: Session, query: Mapping[str, str]) -> NDArray[np.bool_]:
     if label >= 0:
         there &= version.codes == label
     i = whole(query.get("column"), -1)
-    names = names_of(session)
+    names = cells_of(session)
     if 0 <= i < len(names):
         column = data.table.column(names[i])
         if query.get("how") == "missing":

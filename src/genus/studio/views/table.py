@@ -21,10 +21,19 @@ TALLEST = 2.0  # a curve is cut off at this many times the highest bar, for each
 
 
 def names_of(session: Session) -> list[str]:
-    """Return the columns in the order of the table, without the target."""
+    """Return the columns in the order of the table, without the target; then parts of dates."""
+    columns = session.now.model.plan_.columns
+    parts = [column.name for column in columns if column.part]
     if session.data is not None and session.is_own:
-        return [name for name in session.data.table.column_names if name != session.data.target]
-    return [column.name for column in session.now.model.plan_.columns]
+        names = session.data.table.column_names
+        return [name for name in names if name != session.data.target] + parts
+    return [column.name for column in columns if not column.part] + parts
+
+
+def cells_of(session: Session) -> list[str]:
+    """Return the columns that are in the table itself, in the order of `names_of`."""
+    parts = {column.name for column in session.now.model.plan_.columns if column.part}
+    return [name for name in names_of(session) if name not in parts]
 
 
 def table(session: Session) -> dict[str, Any]:

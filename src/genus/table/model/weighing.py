@@ -22,7 +22,7 @@ from genus.stacking.dealing import Dealt, deal
 from genus.stacking.layer import Rows
 from genus.stacking.outcome import CrossValidation
 from genus.stacking.prior import Prior
-from genus.stacking.stack import shares, stack
+from genus.stacking.stack import least_doubt, shares, stack
 from genus.statistics import Array, Belief, Compound
 from genus.table.frame import Frame
 from genus.table.model.binning import tells_absence
@@ -47,9 +47,9 @@ ROWS_FOR_A_WEIGHT = 4  # rows for each further column
 
 # The prior of the weights, for the experts' evidence in nats. The values are choices, not derived;
 # the comments say what they mean in rows.
-# The precision of an expert's weight, times the variance of its evidence over the classes. That
-# variance is the information in a row that is undecided between all classes, so this is a tenth of
-# a row.
+# The initial precision of experts' weights, divided by the median variance of their evidence over
+# the classes. That variance is the information in a row that is undecided between all classes, so
+# this is a tenth of a row. It counts as one weight when the precision is learned.
 RIDGE = 0.1
 # The precision for an expert without evidence, whose weight would not be unique otherwise.
 LEAST_RIDGE = 1e-3
@@ -113,7 +113,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
         ridge = np.repeat([RIDGE, COLUMNS, 1.0], [G, 2 * n, K])
         belief = statistics.parts.get("belief", Belief())
         w = belief.solve(weight_names(family, classes), start, ridge)
-        doubt = 1 / (statistics["rows"]["rows"].sum() + 2)
+        doubt = least_doubt(statistics["rows"]["rows"].sum())
         weights = Weights(names, w[:G], w[G : G + 2 * n], classes, w[G + 2 * n :], doubt, shrinkage)
         combinations = dict.fromkeys(family.how.texts, plain_evidence())
         return Weighing(weights, combinations, np.full(G, np.nan), {})
@@ -226,11 +226,12 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
     F, known = evidence(family, dealt, combinations, trees)
     weight = teaching_weights(given, known)
     weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # so that the mean weight is one
-    spread = F[:, :, :G].var(axis=1).mean(axis=0)
-    ridge = np.concatenate([np.maximum(RIDGE * spread, LEAST_RIDGE), np.full(2 * n, COLUMNS)])
+    spread = np.maximum(RIDGE * F[:, :, :G].var(axis=1).mean(axis=0), LEAST_RIDGE)
+    start, group = unlearned(names, n)
+    spread[group[:G] >= 0] = np.median(spread[group[:G] >= 0]) if G else 0.0
+    ridge = np.concatenate([spread, np.full(2 * n, COLUMNS)])
     kept = np.concatenate([np.arange(G), G + telling(F[:, :, G:], y, weight)])
     F = np.ascontiguousarray(F[:, :, kept])
-    start, group = unlearned(names, n)
     prior = Prior.of(start[kept], ridge[kept], np.zeros(K), group=group[kept])
     # Some rows are enough to learn a few weights; all rows are scored.
     few = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
@@ -263,12 +264,13 @@ def telling(F: Array, y: NDArray[np.int64], weight: Array) -> NDArray[np.intp]:
 def unlearned(names: tuple[str, ...], columns: int) -> tuple[Array, NDArray[np.intp]]:
     """Return the initial weights and their groups: 1 for texts, an equal share for other experts.
 
-    The weights of columns alone are a group, and those of columns together another.
+    The weights of experts other than texts are a group, those of columns alone another, and those
+    of columns together a third.
     """
     is_text = np.array([name.startswith(TEXT) for name in names], dtype=bool)
     mean = 1 / max(int(np.count_nonzero(~is_text)), 1)
     start = np.concatenate([np.where(is_text, 1.0, mean), np.zeros(2 * columns)])
-    group = np.repeat([-1, 0, 1], [len(names), columns, columns])
+    group = np.concatenate([np.where(is_text, -1, 0), np.repeat([1, 2], columns)])
     return start, group
 
 
