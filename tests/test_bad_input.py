@@ -256,9 +256,9 @@ def test_unknown_classes(case):
         model.sample(2, y=[0, None])
     with refused("2 rows", "[0, 1, 2]"):
         model.sample(2, y=[0, 1, 2])
-    with refused("class 3", "not known"):
+    with refused("class 3", "not one of the model's classes"):
         model.log_likelihood(case.X, case.y + 1)
-    with refused("'spam'", "not known"):
+    with refused("'spam'", "not one of the model's classes"):
         model.log_likelihood(case.X, ["spam"] * len(case.X))
     with refused("90 rows", "3"):
         model.log_likelihood(case.X, case.y[:3])
@@ -594,9 +594,9 @@ def test_models_are_not_negated(case):
 @pytest.mark.parametrize("factor", [-1, np.nan, np.inf, "2", None, 1j, [1, 2]], ids=repr)
 def test_factor(case, factor):
     model = case.fit()
-    with unchanged(model, case.X), refused("scaled by a number", repr(factor)):
+    with unchanged(model, case.X), refused("multiplied by a number", repr(factor)):
         model * factor
-    with unchanged(model, case.X), refused("scaled by a number", repr(factor)):
+    with unchanged(model, case.X), refused("multiplied by a number", repr(factor)):
         factor * model
 
 

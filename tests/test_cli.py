@@ -179,7 +179,7 @@ def test_fit_leaves_out_rows_without_a_label(folder):
     with (folder / "customers.csv").open("a", encoding="utf-8") as file:
         file.write("c1,30,Trier,basic,1,10.00,new phone,\n")
     assert (
-        "Rows without a 'status', left out: 1."
+        "Left out 1 row without a value in 'status'."
         in done("fit", "customers.csv", "--target", "status").stderr
     )
 
@@ -233,7 +233,10 @@ def test_several_tables_are_read_one_after_the_other(folder):
 def test_columns_that_not_all_tables_have_are_told(folder):
     query = "SELECT * EXCLUDE (age, city), 1 AS extra FROM 'new.csv'"
     told = done("predict", "customers.genus", "new.csv", query).stderr
-    assert "Columns that some tables lack, so empty in their rows: 'age', 'city', 'extra'." in told
+    assert (
+        "Some tables lack these columns, which are empty in their rows: 'age', 'city', 'extra'."
+        in told
+    )
     assert "Empty" not in done("predict", "customers.genus", "new.csv", "customers.csv").stderr
 
 
@@ -1012,4 +1015,4 @@ def test_a_checkpoint_on_the_command_line(folder):
     done("fit", "part0.csv", "--target", "status", "-o", "one.genus", "--checkpoint", "alone")
     lines = Path("part1.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     Path("part1.csv").write_text("".join(lines[:40]), encoding="utf-8")
-    assert "a part of other data" in refused(*call)
+    assert "does not belong to this data" in refused(*call)

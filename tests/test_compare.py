@@ -544,7 +544,7 @@ def test_what_contradicts_itself_gets_a_sentence():
     with pytest.raises(ValueError, match="no column names"):
         compare(X, y, ignore=["x0"])
     for patience in (0, -1, np.nan):
-        with pytest.raises(ValueError, match="patience is a number"):
+        with pytest.raises(ValueError, match="patience must be a number"):
             compare(X, y, patience=patience)
 
 
@@ -627,7 +627,7 @@ def test_a_number_as_a_target_is_noticed():
 
 @pytest.mark.parametrize("repeats", [0, -1, 2.5, True, "10"])
 def test_repeats_is_a_whole_number(repeats):
-    with pytest.raises(ValueError, match="repeats is a whole number"):
+    with pytest.raises(ValueError, match="repeats must be a whole number"):
         compare(*load_iris(return_X_y=True), repeats=repeats)
 
 

@@ -255,7 +255,7 @@ def test_in_time_only_earlier_rows_are_learned_from():
         ({"groups": "kind", "folds": 3}, "There are 2 groups"),
         ({"time": "kind"}, "not a number"),
         ({"time": [1, 2]}, "time has 2 values, but there are 300 rows"),
-        ({"groups": "who", "folds": "loo"}, "folds is a number of 2 or more"),
+        ({"groups": "who", "folds": "loo"}, "folds must be a number of 2 or more"),
     ],
 )
 def test_folds_that_cannot_be_made(options, words):

@@ -263,7 +263,7 @@ def test_what_was_not_counted_cannot_be_solved():
     )
     with pytest.raises(ValueError, match="needs rows"):
         model.resolve(solver="lsqr", covariance_estimator=OAS())
-    with pytest.raises(ValueError, match="this needs more"):
+    with pytest.raises(ValueError, match="too little for these options"):
         model.resolve(solver="lsqr", priors=[0.2, 0.3, 0.5])
 
 

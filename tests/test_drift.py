@@ -76,7 +76,8 @@ def test_what_is_missing_is_of_every_kind(model):
 def test_python_warns_of_a_column_that_is_new(model):
     given = rows(1).assign(sex="FEMALE")
     with pytest.warns(
-        UserWarning, match=r"100 % of column 'sex' are categories that .* never seen.*'female'"
+        UserWarning,
+        match=r"100 % of the values of column 'sex' are categories that .* never seen.*'female'",
     ):
         model.predict(given)
 
@@ -110,7 +111,7 @@ def test_the_command_refuses_unless_forced(folder):
 def test_numbers_beyond_are_told_and_predicted(folder):
     told = run("predict", folder / "m.genus", folder / "far.csv")
     assert told.exit_code == 0
-    assert "100 % of column 'x' is outside the range" in told.stderr
+    assert "100 % of the values of column 'x' are outside the range" in told.stderr
     assert "beyond" not in run("predict", folder / "m.genus", folder / "same.csv").stderr
 
 

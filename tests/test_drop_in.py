@@ -331,7 +331,7 @@ def test_variances_can_be_scikit_learns():
     pieces = GaussianNB(smoothing="add").partial_fit(wide[::2], Y[::2])
     pieces.partial_fit(wide[1::2], Y[1::2])
     assert_allclose(pieces.var_, GaussianNB(smoothing="add").fit(wide, Y).var_, rtol=1e-9)
-    with pytest.raises(ValueError, match='smoothing is "floor" or "add"'):
+    with pytest.raises(ValueError, match='smoothing must be "floor" or "add"'):
         GaussianNB(smoothing="max").fit(X, Y)
 
 

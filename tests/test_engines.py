@@ -281,7 +281,7 @@ def test_what_spark_refuses(spark: Any) -> None:
         (lambda: GDA().fit(frame.limit(0), target="label", columns=["a"]), "no rows"),
         (
             lambda: GDA().fit(frame, target="label", columns=["a"], checkpoint="parts"),
-            "checkpoint= is for files",
+            "checkpoint= works only for files",
         ),
         (
             lambda: GDA().fit(frame.selectExpr("double('infinity') as a", "label"), target="label"),

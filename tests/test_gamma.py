@@ -211,7 +211,7 @@ def test_the_last_rows_of_a_class_are_forgotten_only_if_they_are_its_own():
     model = GammaNB().fit(X, Y)
     state = pickle.dumps(model.model_.statistics)
     for rows in (X[:60], X[40:] * 1.001, X[40:] + 0.01):
-        with refused("were not learned"):
+        with refused("were never learned"):
             model.forget(rows, ["song"] * 60)
     with refused("more would be forgotten"):
         model.forget(X, ["song"] * 100)

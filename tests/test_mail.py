@@ -706,7 +706,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_done(home, maildir):
         assert found == code
         assert done in out
         assert "2.broken:2,S: Input/output error." in err
-        assert ("There is no nowhere" in err) == ("nowhere" in arguments)
+        assert ("There is no file or folder nowhere" in err) == ("nowhere" in arguments)
 
 
 @pytest.mark.parametrize(
@@ -880,7 +880,7 @@ def test_bad_input_gets_a_sentence(tmp_path, arguments, code, said):
 def test_learning_from_nowhere(tmp_path):
     code, out, err = genus("learn", "--spam", "nowhere", home=tmp_path)
     assert (code, out.splitlines()[0]) == (1, b"spam: 0 learned, 0 already known, 0 corrected")
-    assert "There is no nowhere" in err
+    assert "There is no file or folder nowhere" in err
 
 
 def test_too_little_memory_for_mail_is_not_about_tables():

@@ -209,9 +209,9 @@ def test_commands(tmp_path):
         assert result.exit_code == code, result.output
         return result.output
 
-    assert run("allow", "Ann@example.org", "example.com") == "2 rules were made.\n"
-    assert run("block", "shop.example") == "1 rule was made.\n"
-    assert run("block", "shop.example") == "0 rules were made.\n"
+    assert run("allow", "Ann@example.org", "example.com") == "2 rules were added.\n"
+    assert run("block", "shop.example") == "1 rule was added.\n"
+    assert run("block", "shop.example") == "0 rules were added.\n"
     assert run("rules") == "allow  ann@example.org\nallow  example.com\nblock  shop.example\n"
     assert run("allow", "--remove", "example.com") == "1 rule was removed.\n"
     assert "neither an address" in run("allow", "'; DROP TABLE notes", code=1)

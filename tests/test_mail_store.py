@@ -516,7 +516,7 @@ def test_an_error_says_what_was_learned_before(tmp_path: Path) -> None:
                 raise StoreError("The disk is full.")
             return whole(lessons)
 
-        said = r"full\. Before.* given: 17 learned, 3 corrected\.$"
+        said = r"full\. Before.* messages: 17 learned, 3 corrected\.$"
         with (
             mock.patch.object(spam_filter, "_learn", failing),
             mock.patch.object(spamfilter, "BATCH", 10),
@@ -686,7 +686,10 @@ def open_folder(tmp_path: Path) -> Path:
 
 def test_a_sites_store_is_read_by_those_who_may_not_write(open_folder: Path) -> None:
     path = open_folder / "site.sqlite"
-    expected = f"unsure\nThe store {path} can be read, but not written, by this user."
+    expected = (
+        f"unsure\nThe store {path} can be read but not changed by this user. "
+        "Change its permissions, or name another store."
+    )
     with opened(path) as site:
         site.learn([message(1)], True)
         path.chmod(0o644)

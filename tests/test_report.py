@@ -469,7 +469,7 @@ def test_classes_that_are_new(tmp_path: Path) -> None:
     frame = mixed(60, 1)
     frame.loc[:4, "outcome"] = "strange"
     page = Page(written(tmp_path, model, frame, "outcome"))
-    assert "1 class of theirs was not in its training rows (strange)." in page.text
+    assert "1 of their classes was not in its training rows (strange)." in page.text
 
 
 @nightly
@@ -606,7 +606,7 @@ def test_learning_curves_say_which_to_use(tmp_path: Path, monkeypatch: pytest.Mo
     text = Page(written(tmp_path, None, load_iris(as_frame=True).frame, "target")).text
     assert "With your 150 rows, use GDA" in text
     assert "rows learned from" in text
-    assert "What holds for these rows:" in text
+    assert "Which assumptions hold for these rows:" in text
 
 
 def test_few_rows_have_no_learning_curves(tmp_path: Path) -> None:

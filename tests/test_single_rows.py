@@ -92,7 +92,7 @@ def test_rows_that_make_no_sense():
     with refused("a text", "dict", by=TypeError):
         genus.TextClassifier().learn_one({"a": 1}, 0)
     for x in ({}, {1: 2.0}):
-        with refused("first row names the columns"):
+        with refused("first row must be a dictionary by column name"):
             genus.GDA().learn_one(x, 0)
     with refused("no names"):
         genus.GaussianNB().fit(X, Y).predict_one(ROWS[0])

@@ -639,7 +639,7 @@ def test_names_that_no_database_can_hold(name: str) -> None:
 @pytest.mark.parametrize("table", [(), ("a", "b", "c", "d"), ("a", 3), [None]])
 def test_tables_that_have_no_such_name(table: Any) -> None:
     model = GaussianNB().fit(*measured())
-    refused(model, "table is the name of a table", "duckdb", table, columns=["a", "b", "c"])
+    refused(model, "table must be the name of a table", "duckdb", table, columns=["a", "b", "c"])
 
 
 def test_models_that_no_statement_equals() -> None:

@@ -337,15 +337,15 @@ def test_a_checkpoint_of_something_else_is_refused(folder: Path, tmp_path: Path)
         (lambda: GaussianNB().fit(path, target="label", checkpoint=parts), "made with a GDA"),
         (
             lambda: GDA().fit(path, target="label", columns=["a", "b"], checkpoint=parts),
-            r"made with columns=None; this is \['a', 'b'\]",
+            r"made with columns=None, but now columns is \['a', 'b'\]",
         ),
         (
             lambda: GDA().fit(path, target="label", sample_weight="a", checkpoint=parts),
-            "made with sample_weight=None; this is 'a'",
+            "made with sample_weight=None, but now sample_weight is 'a'",
         ),
         (
             lambda: GDA().fit(path.replace("*", "[0-2]"), target="label", checkpoint=parts),
-            r"a part of other data: .*\d\.parquet",
+            r"does not belong to this data: .*\d\.parquet",
         ),
         (lambda: GDA().fit(path, target="a", columns=["b"], checkpoint=parts), "target='label'"),
         (lambda: GDA().fit(NUMBERS, LABELS, checkpoint=parts), "target="),
@@ -395,7 +395,7 @@ def test_a_checkpoint_knows_how_files_were_read(tmp_path: Path) -> None:
     table.write_bytes(b"kind,y\n" + "é,a\nü,b\n".encode() * 20)
     latin = open_table(table, "latin-1")
     TableClassifier().fit(latin, target="y", checkpoint=parts)
-    with pytest.raises(ValueError, match="a part of other data"):
+    with pytest.raises(ValueError, match="does not belong to this data"):
         TableClassifier().fit(table, target="y", checkpoint=parts)
 
 
@@ -650,7 +650,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "weights as an array": (
         lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", sample_weight=np.ones(ROWS)),
-        "name of a column",
+        "name of the column of weights",
     ),
     "columns of an array": (lambda: GDA().fit(NUMBERS, LABELS, columns=["a"]), "target="),
     "empty iterator": (lambda: GDA().fit(iter([]), target="y"), "the iterator was empty"),
@@ -800,7 +800,7 @@ def test_a_csv_whose_lines_hide_its_columns_is_named_among_others(tmp_path: Path
         with pytest.raises(TableError, match=r"Cannot read .*1\.csv: line 51 has 2 fields"):
             learn.fit(tmp_path, target="label")
     (tmp_path / "1.csv").write_text("1\n2\n3\n")
-    with pytest.raises(TableError, match=r"1\.csv has none of the columns of the other files"):
+    with pytest.raises(TableError, match=r"1\.csv has other columns than the other files"):
         GDA().fit(tmp_path, target="label")
 
 

@@ -123,7 +123,7 @@ def test_bad_options_and_too_few_rows():
             GDA(code).fit(X[few], Y[few])
     assert GDA("VEE").fit(X[few], Y[few]).score(X[few], Y[few]) > 0.9
     same = np.r_[[0] * 5, 50:100]
-    with refused("no volume of its own"):
+    with refused("volume of its covariance cannot be estimated"):
         GDA("VEE").fit(X[same], Y[same])
 
 

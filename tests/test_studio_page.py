@@ -571,7 +571,7 @@ def test_the_target_is_changed(watched: Any) -> None:
         page.scheme("light", 390)
         page.open("table")
         page.press(page.key("target"))
-        page.until(lambda: "Now it is churned." in page.text("main .lead"))
+        page.until(lambda: "The present target is churned." in page.text("main .lead"))
         page.press(page.key("target-2"))
         page.until(lambda: "columns predict plan." in page.text("main .lead"), "another target")
         page.settle()

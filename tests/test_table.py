@@ -776,7 +776,7 @@ def test_what_cannot_be_read_is_told_in_a_sentence(tmp_path: Path) -> None:
     assert "no header line" in told(b"1,2\n3,4\n", target="label")
     with pytest.raises(TableError, match="is a remote address"):
         open_table("https://example.org/x.csv")
-    with pytest.raises(TableError, match="not one SELECT"):
+    with pytest.raises(TableError, match="not a single SELECT"):
         open_table("SELECT 1; DROP TABLE x ")
     (tmp_path / "empty").mkdir()
     with pytest.raises(TableError, match="holds no"):

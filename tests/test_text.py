@@ -396,7 +396,7 @@ ONCE = {
 
 @pytest.mark.parametrize("kind", ONCE.values(), ids=ONCE)
 def test_stop_words_are_a_list(kind: Any) -> None:
-    with pytest.raises(ValueError, match='stop_words is "english", a list of words'):
+    with pytest.raises(ValueError, match='stop_words must be "english", a list of words'):
         TextClassifier(stop_words=kind(["cat", "the"])).fit(ENGLISH, [0, 1, 0, 1])
 
 
@@ -858,12 +858,12 @@ def test_parts_of_a_closed_vocabulary_add_up() -> None:
 
 
 def test_nothing_to_drop_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"these leave out none\. Give one of them"):
+    with pytest.raises(ValueError, match=r"none of these options is set\. Set one of them"):
         TextClassifier(keep_unused=False).fit(DAYS, WEATHER)
     some = TextClassifier(min_documents=2, keep_unused=False)
     with pytest.raises(ValueError, match=r"call drop_unused\(\) on the model of all texts"):
         some.partial_fit(DAYS, WEATHER)
-    with pytest.raises(ValueError, match="With like= more texts may follow"):
+    with pytest.raises(ValueError, match="with like= more texts may follow"):
         some.fit(DAYS, WEATHER, like=TextClassifier().fit(DAYS, WEATHER))
     with pytest.raises(ValueError, match="keep_unused"):
         TextClassifier(keep_unused="no", min_documents=2).fit(DAYS, WEATHER)

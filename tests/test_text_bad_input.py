@@ -421,8 +421,8 @@ def failing(text: str) -> Any:
 
 
 TOKENIZERS = {
-    "a text": (lambda text: text, ["one text", "row 0", "win cash now", "not a list"]),
-    "None": (lambda text: None, ["NoneType", "row 0", "not a list"]),
+    "a text": (lambda text: text, ["one text", "row 0", "win cash now", "must return a list"]),
+    "None": (lambda text: None, ["NoneType", "row 0", "must return a list"]),
     "None, later": (lambda text: text.split() if "lunch" not in text else None, ["row 2"]),
     "a number": (lambda text: 3, ["int", "row 0"]),
     "numbers": (lambda text: [3], ["found 3 in row 0", "strings"]),
@@ -696,7 +696,7 @@ def test_a_bad_batch_is_named_and_an_empty_one_skipped() -> None:
     good = ["aa bb", "cc dd"], [0, 1]
     with pytest.raises(ValueError, match=r"In batch 1: Row 1 holds nothing"):
         TextClassifier().fit(iter([good, (["aa", None], [0, 1])]))
-    with pytest.raises(ValueError, match=r"Put the weights of batches into the batches"):
+    with pytest.raises(ValueError, match=r"Put the weights into the batches"):
         TextClassifier().fit(iter([good]), sample_weight=[1, 2])
     model = TextClassifier().fit(iter([good, ([], []), good]))
     assert model.class_count_.tolist() == [2.0, 2.0]

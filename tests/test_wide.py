@@ -97,7 +97,7 @@ def test_forgetting_is_exact_and_other_rows_are_refused():
     assert left.model_ == part.model_
     np.testing.assert_array_equal(left.model_.statistics.x, X[:25])
     assert (model - part + part).model_ == model.model_
-    with pytest.raises(ValueError, match="were not learned"):
+    with pytest.raises(ValueError, match="were never learned"):
         model.forget(X[:2] + 1, y[:2])
     with pytest.raises(ValueError, match="More would be forgotten"):
         model.forget(np.vstack([X, X]), np.append(y, y))

@@ -71,7 +71,7 @@ WHERE = ESTIMATORS | {
 
 
 def __getattr__(name: str) -> Any:
-    """What is in the package, imported when it is first asked for: scikit-learn takes a second."""
+    """Import a name of the package when it is first used: scikit-learn takes a second to import."""
     if name == "spark":
         return import_module("genus.spark")
     if name == "__version__":

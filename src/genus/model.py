@@ -71,7 +71,7 @@ class Model:
 
     @property
     def _kept_choice(self) -> Any:
-        """The choice that other rows keep: without a sample it cannot be made again."""
+        """The choice to keep when rows change, because without a sample it cannot be made again."""
         return self.chosen if getattr(self.family, "keeps_choice", False) else None
 
     def count_groups(
@@ -228,7 +228,9 @@ class Model:
 
     def _refuse_empty(self) -> None:
         if len(self.classes) == 0:
-            raise ValueError("The model has no rows, or all were forgotten. Fit it first.")
+            raise ValueError(
+                "The model has no rows: it is a plan, or all rows were forgotten. Fit it first."
+            )
 
     # Bayes' rule
 

@@ -86,7 +86,7 @@ def about(codes: NDArray[np.int64]) -> int:
 
 
 def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
-    """Return the distinct labels, ascending, and the position of each label (maybe `labels`).
+    """Return the distinct labels, ascending (maybe `labels` itself), and each label's position.
 
     >>> factorize(np.array(["b", "a", "b"]))
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))

@@ -324,7 +324,7 @@ def touched_columns(X: Matrix) -> tuple[NDArray[np.intp], SparseRows] | None:
 
 @contextmanager
 def column_numbers(columns: NDArray[np.intp]) -> Iterator[None]:
-    """Make errors about some columns of a matrix name them by their numbers in it."""
+    """Correct the column numbers in errors about a matrix that has only these columns."""
     try:
         yield
     except InvalidValue as error:
@@ -428,7 +428,7 @@ class InvalidValue(ValueError):
 
 @contextmanager
 def numbered(row_numbers: RowNumbers) -> Iterator[None]:
-    """Make errors about rows of a part of a matrix name them by these numbers."""
+    """Correct the row numbers in errors, if a function was given only a part of a matrix."""
     try:
         yield
     except InvalidValue as error:
@@ -437,7 +437,7 @@ def numbered(row_numbers: RowNumbers) -> Iterator[None]:
 
 
 class InvalidColumn(ValueError):
-    """A column of X that no family can count; `problem` continues the sentence "Column 3 …"."""
+    """An error about a column that cannot be counted; `problem` completes "Column 3 …"."""
 
     def __init__(self, column: int, problem: str) -> None:
         self.column, self.problem = column, problem

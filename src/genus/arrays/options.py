@@ -27,7 +27,7 @@ def number(name: str, value: Any, least: float = -np.inf, most: float = np.inf) 
     0.5
     >>> number("alpha", None, least=0)
     Traceback (most recent call last):
-    ValueError: alpha is a number, 0 or more; got None.
+    ValueError: alpha must be a number, 0 or more; got None.
     """
     try:
         result = float(value) if np.ndim(value) == 0 and not isinstance(value, str) else np.nan
@@ -36,7 +36,7 @@ def number(name: str, value: Any, least: float = -np.inf, most: float = np.inf) 
     if not (np.isfinite(result) and least <= result <= most):
         bounds = f", {least:g} or more" if np.isfinite(least) and np.isposinf(most) else ""
         bounds = f" from {least:g} to {most:g}" if np.isfinite(most) else bounds
-        raise ValueError(f"{name} is a number{bounds}; got {value!r}.")
+        raise ValueError(f"{name} must be a number{bounds}; got {value!r}.")
     return result
 
 
@@ -47,12 +47,12 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     5
     >>> whole("n_bins", 2.5, least=2, most=100)
     Traceback (most recent call last):
-    ValueError: n_bins is a whole number from 2 to 100; got 2.5.
+    ValueError: n_bins must be a whole number from 2 to 100; got 2.5.
     """
     fits = is_whole(value) and least <= value and (most is None or value <= most)
     if not fits:
         bounds = f", {least} or more" if most is None else f" from {least} to {most}"
-        raise ValueError(f"{name} is a whole number{bounds}; got {value!r}.")
+        raise ValueError(f"{name} must be a whole number{bounds}; got {value!r}.")
     return int(value)
 
 
@@ -74,14 +74,14 @@ def numbers(name: str, value: Any) -> NDArray[np.float64]:
             raise TypeError
         result = np.array(value, dtype=np.float64)  # a copy, so that users cannot change it later
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} holds numbers; got {value!r}.") from None
+        raise ValueError(f"{name} must hold numbers; got {value!r}.") from None
     if not np.isfinite(result).all():
-        raise ValueError(f"{name} holds finite numbers; got {value!r}.")
+        raise ValueError(f"{name} must hold finite numbers; got {value!r}.")
     return result
 
 
 def flag(name: str, value: Any) -> bool:
     """Return True or False, or raise an error for anything else."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} is True or False; got {value!r}.")
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
     return bool(value)

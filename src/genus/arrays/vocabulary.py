@@ -37,7 +37,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Vocabulary:
-        """Make the vocabulary of some words."""
+        """Make a vocabulary from words."""
         encoded = [encode(word) for word in sorted(set(words))]
         ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), ends)
@@ -50,7 +50,7 @@ class Vocabulary:
         return (decode(content[start:end]) for start, end in zip([0, *ends], ends, strict=False))
 
     def __getitem__(self, chosen: Any) -> Vocabulary:
-        """Return some of the words, by a mask, a slice or numbers in ascending order."""
+        """Return the words that a mask, a slice or ascending numbers select."""
         starts, ends = self.starts[chosen], self.ends[chosen]
         places = np.concatenate([[0], np.cumsum(ends - starts)]).astype(np.int64)
         text = np.empty(places[-1], dtype=np.uint8)
@@ -77,7 +77,7 @@ class Vocabulary:
 
     @cached_property
     def runs(self) -> NDArray[np.bool_]:
-        """Which words are runs of several words, with a space between, (V,)."""
+        """Whether each entry is a run of several words with spaces between, (V,)."""
         at = np.flatnonzero(self.text == ord(" "))
         found = np.zeros(len(self), dtype=bool)
         found[np.searchsorted(self.ends, at, side="right")] = True
@@ -106,7 +106,7 @@ class Vocabulary:
         return np.array_equal(self.ends, other.ends) and np.array_equal(self.text, other.text)
 
     def pieces(self, longest: int) -> tuple[NDArray[np.bytes_], Integers]:
-        """Return the words within runs of words, up to `longest` bytes, and the run of each.
+        """Split runs of words into words of up to `longest` bytes; also return the run of each.
 
         A longer word is cut after `longest` + 1 bytes.
         """

@@ -171,7 +171,8 @@ def decision_of(threshold: Any, costs: Any) -> Any:
 threshold = click.option(
     "--threshold",
     type=Threshold(),
-    help="Choose a class if its probability is at least P; with two classes, the second one.",
+    help="Choose CLASS if its probability is at least P. If CLASS= is left out, it is the second "
+    "of two classes.",
 )
 costs = click.option(
     "--costs",
@@ -190,5 +191,6 @@ table_out = click.option(
     "--output",
     type=File("OUT"),
     default="-",
-    help="A .csv, .tsv, .parquet, .feather or .jsonl file, also .csv.gz; - or none: CSV on stdout.",
+    help="The file to write: .csv, .tsv, .parquet, .feather or .jsonl, also compressed (.csv.gz). "
+    "- is CSV on stdout.  [default: -]",
 )

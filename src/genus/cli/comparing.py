@@ -23,7 +23,8 @@ from genus.cli.arguments import File
     "--repeats",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="How often rows are split, in tens.  [default: 30, or 10 for more than 2,000 rows]",
+    help="How often to split the rows into training and test rows, rounded up to a multiple of ten."
+    "  [default: 30, or 10 for more than 2,000 rows]",
 )
 @click.option(
     "--patience",
@@ -48,8 +49,9 @@ def compare(
 ) -> None:
     """Recommend genus or logistic regression, with reasons.
 
-    Both, and a perceptron, are fitted to a few rows, to more and to all, many times, and are
-    evaluated on other rows. Numbers are modelled by GDA, everything else by naive Bayes.
+    Fits both, and a perceptron, to a few rows, to more rows and to nearly all rows, many times, and
+    evaluates them on the other rows. The model of genus is GDA for numbers, and naive Bayes for
+    everything else.
 
     \b
     Examples:
@@ -123,7 +125,7 @@ def format_of(output: str) -> str:
             "another name."
         )
     if kind not in FORMATS:
-        raise click.UsageError(f"A picture is a .{', .'.join(FORMATS)} file; got {output!r}.")
+        raise click.UsageError(f"A picture must be a .{', .'.join(FORMATS)} file; got {output!r}.")
     try:
         library("matplotlib.figure")
     except ImportError as error:

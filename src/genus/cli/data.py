@@ -53,7 +53,8 @@ def place(data: str, encoding: str, folder: str) -> str:
         return path if encoding in READ_BY_DUCKDB else recoded(path, encoding, folder)
     if encoding not in READ_BY_DUCKDB:
         raise TableError(
-            f"Data in {encoding} is read from single files only. Convert them with iconv."
+            f"Only single files can be read in the encoding {encoding}. Convert the files with "
+            "iconv."
         )
     return path
 
@@ -132,7 +133,7 @@ def tell_uneven(columns: Sequence[Sequence[str]]) -> None:
     some = [name for name in every if not all(name in own for own in columns)]
     if some:
         listed = ", ".join(map(repr, some[:10])) + (" and more" if len(some) > 10 else "")
-        say(f"Columns that some tables lack, so empty in their rows: {listed}.")
+        say(f"Some tables lack these columns, which are empty in their rows: {listed}.")
 
 
 def tell_extra(source: Any, model: Any) -> None:
@@ -144,5 +145,5 @@ def tell_extra(source: Any, model: Any) -> None:
     extra = [name for name in source.columns if name not in familiar]
     if extra:
         listed = ", ".join(map(repr, extra[:10])) + (" and more" if len(extra) > 10 else "")
-        columns = "Column" if len(extra) == 1 else "Columns"
-        say(f"{columns} ignored, because the model was fitted without: {listed}.")
+        columns, them = ("Column", "it") if len(extra) == 1 else ("Columns", "them")
+        say(f"{columns} ignored, because the model was fitted without {them}: {listed}.")

@@ -25,9 +25,13 @@ MANY = 200  # rows from which leave-one-out is slow
 @click.option(
     "--group",
     type=Column(),
-    help="Keep the rows of each group in one fold; the column itself is left out.",
+    help="Keep rows with the same value of this column in one fold; do not learn from it.",
 )
-@click.option("--time", type=Column(), help="Predict each fold from earlier rows only.")
+@click.option(
+    "--time",
+    type=Column(),
+    help="Predict each fold from earlier rows only, by the time in this column.",
+)
 @arguments.threshold
 @arguments.costs
 @arguments.families
@@ -49,8 +53,9 @@ def evaluate(
 ) -> None:
     """Measure how good predictions are.
 
-    With MODEL, its predictions for DATA, which it should not have seen. Without MODEL, those of
-    models of DATA by cross-validation: each row is predicted by a model that was not fitted to it.
+    With MODEL, measures its predictions for DATA, which should be rows that it has not seen.
+    Without MODEL, cross-validates models of DATA: each row is predicted by a model that was not
+    fitted to it.
 
     \b
     Examples:
@@ -72,8 +77,8 @@ def evaluate(
         raise click.UsageError("A model cannot be evaluated without data. Give MODEL and DATA.")
     elif folds or families or ignore or group or time:
         raise click.UsageError(
-            "--folds, --group, --time, --family and --ignore need DATA without MODEL. Leave "
-            "them out, or leave MODEL out."
+            "--folds, --group, --time, --family and --ignore cannot be used with MODEL, which is "
+            "already fitted. Leave them out, or leave MODEL out."
         )
     else:
         outcome = by_rows(model, data, target, encoding)
@@ -98,13 +103,14 @@ def by_folds(
     from genus.cli.errors import say
     from genus.cli.fitting import classifier
     from genus.cli.progress import rows_passing
+    from genus.display.text import count
     from genus.estimators.table_rows import labelled
     from genus.evaluate import cross_validate
 
     with opened(data, encoding) as source:
         found = labelled(source, target)
         if found.unlabelled:
-            say(f"Rows without a {target!r}, left out: {found.unlabelled:,}.")
+            say(f"Left out {count(found.unlabelled, 'row')} without a value in {target!r}.")
         m = len(found.codes)
         if folds == "loo" and m > MANY:
             say(f"Leaving out {m:,} rows one by one is slow. --folds 10 is faster.")
@@ -129,6 +135,7 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
     from genus.cli.errors import say
     from genus.cli.models import read_table_model, target_of
     from genus.cli.progress import rows_passing
+    from genus.display.text import count
     from genus.estimators.table_rows import labelled_rows
     from genus.stacking.outcome import CrossValidation
     from genus.table import TableError
@@ -148,8 +155,8 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
                 progress(batch.num_rows)
         if not truths:
             raise TableError(
-                f"{source.name} has no row with a {target!r} to compare with. Give rows with "
-                "labels."
+                f"No row of {source.name} has a value in {target!r} to compare the prediction "
+                "with. Give rows with labels."
             )
         return np.concatenate(probabilities), np.concatenate(truths), left_out
 
@@ -158,12 +165,12 @@ def by_rows(model: str, data: tuple[str, ...], target: str | None, encoding: str
         tell_extra(source, learned)
         p, truth, left_out = source.read(judge)
     if left_out:
-        say(f"Rows without a {target!r}, left out: {left_out:,}.")
+        say(f"Left out {count(left_out, 'row')} without a value in {target!r}.")
     known = learned.classes_
     seen, y = labels.factorize(truth)
     classes, at, here = labels.merge(known, seen, "classes")
     strange = [labels.show(label) for label in seen[labels.find(seen, known) < 0]]
     if strange:
-        say(f"Classes that the model has never seen: {', '.join(strange[:10])}.")
+        say(f"The data has classes that the model has never seen: {', '.join(strange[:10])}.")
     p = labels.spread(p, at, len(classes), axis=1)
     return CrossValidation(p, classes, here[y], np.ones(len(y)), np.zeros(len(y), dtype=np.int64))

@@ -30,7 +30,7 @@ MOST_NUMBERS = 1 << 21  # rows times columns times classes
     "--all", "every", is_flag=True, help="Write the contributions of all rows as a table."
 )
 @click.option("--class", "label", metavar="NAME", help="Explain the log-odds of this class.")
-@click.option("--against", metavar="NAME", help="Compare it with this class.")
+@click.option("--against", metavar="NAME", help="Explain the log-odds against this class.")
 @arguments.as_json
 @arguments.table_out
 @arguments.encoding
@@ -72,7 +72,9 @@ def explain(
     if every and as_json:
         raise click.UsageError("--all writes a table. Give -o FILE.jsonl for lines of JSON.")
     if not every and output != STDOUT:
-        raise click.UsageError("--output is for the table of --all. Add --all.")
+        raise click.UsageError(
+            "--output writes the table that --all makes, but --all is missing. Add --all."
+        )
     if every:
         from genus.display.output import format_of
 

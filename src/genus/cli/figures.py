@@ -28,8 +28,8 @@ from genus.cli.arguments import File
 def figures(output: str, kind: str, dark: bool) -> None:
     """Draw the figures of the lecture notes (CS229).
 
-    Draws normal densities, decision boundaries and sigmoids of GDA and other models, always the
-    same. Needs matplotlib: pip install genus[plots].
+    Draws normal densities, decision boundaries and sigmoids of GDA and other models. The figures
+    are the same each time. Needs matplotlib: pip install genus[plots].
 
     \b
     Example:

@@ -27,7 +27,7 @@ FOLDS = 5  # for refitting everything if rows are few
 @click.option(
     "--plan",
     type=File("PLAN"),
-    help="Read columns by a plan, or as a model does, so that models can be merged exactly.",
+    help="Read columns as this plan or model does, so that the models can be merged exactly.",
 )
 @click.option(
     "--checkpoint",
@@ -60,7 +60,9 @@ def fit(
 ) -> None:
     """Learn to predict a column of a table, in one pass.
 
-    Prints what was learned, and out-of-fold scores.
+    Prints what was learned, and out-of-fold scores. `moves` is how far a column moves the log-odds
+    on average, and `bits` is the gain of its family: the information about the class in bits per
+    row.
 
     \b
     Examples:
@@ -75,6 +77,7 @@ def fit(
     from genus.cli.data import opened, stem
     from genus.cli.errors import say
     from genus.cli.progress import rows_passing
+    from genus.display.text import count
 
     if plan and (families or ignore):
         raise click.UsageError(
@@ -103,7 +106,7 @@ def fit(
         say(f"{click.style('Note:', fg='yellow')} {caution}")
     unlabelled = getattr(model, "unlabelled_", 0)
     if unlabelled:
-        say(f"Rows without a {target!r}, left out: {unlabelled:,}.")
+        say(f"Left out {count(unlabelled, 'row')} without a value in {target!r}.")
     done = "Replaced" if before else "Wrote"
     say(f"{done} {out}." if out != models.STDIO else "Wrote the model to stdout.")
 

@@ -46,7 +46,10 @@ def read_by(load: Callable[[str], Any], path: str) -> Any:
             with open(path, "rb"):  # a file without read permission is not a damaged model
                 pass
             if not is_model(path):
-                raise ValueError(f"{path} is not a genus model. MODEL comes before DATA.")
+                raise ValueError(
+                    f"{path} is not a genus model. Give a file that `genus fit` wrote; MODEL "
+                    "comes before DATA."
+                )
         return load(path)
     with tempfile.TemporaryDirectory(prefix="genus-") as folder:
         spooled = Path(folder) / "stdin"

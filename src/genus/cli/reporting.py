@@ -48,7 +48,8 @@ def report(
     path, data = model_and_data(given, target)
     if path is not None and (families or ignore):
         raise click.UsageError(
-            "--family and --ignore need DATA without MODEL. Leave them out, or leave MODEL out."
+            "--family and --ignore cannot be used with MODEL, which is already fitted. Leave them "
+            "out, or leave MODEL out."
         )
     refuse_out(output, *given)
     if path is None:

@@ -25,8 +25,10 @@ MOST_CLASSES = 20
 def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
     """Show what a model has learned.
 
-    With --column, shows the contribution of a column to the log-odds by its value: the mean over
-    the rows with such a value, and the range of most of them.
+    Lists the columns: `moves` is how far a column moves the log-odds on average, and `bits` is the
+    gain of its family, the information about the class in bits per row. With --column, shows how
+    the contribution of a column to the log-odds depends on its value: the mean over the rows with
+    such a value, and the range of most of these rows.
 
     \b
     Examples:
@@ -36,9 +38,12 @@ def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
     """
     from genus.cli.models import read, read_table_model
     from genus.cli.results import printed
+    from genus.display.text import count
 
     if len(columns) > 2:
-        raise click.UsageError("--column can be given once or twice.")
+        raise click.UsageError(
+            f"--column is given {len(columns)} times. Give it once, or twice for two columns."
+        )
     if columns:
         click.echo(str(read_table_model(model).dependence_on(*columns)))
         return
@@ -56,7 +61,7 @@ def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
     elif hasattr(learned, "summary"):
         target = learned.plan_.target
         if target is not None:
-            click.echo(f"predicts {target!r} from {learned.n_features_in_} columns")
+            click.echo(f"predicts {target!r} from {count(learned.n_features_in_, 'column')}")
         click.echo(str(learned.summary()))
     else:
         click.echo(plain(learned))

@@ -20,7 +20,7 @@ LOOPBACK = "127.0.0.1"
 @click.option(
     "--mail",
     type=File("STORE"),
-    help="Also show this store of the spam filter; - is the user's own.",
+    help="Also show this store of the spam filter; - is your own store.",
 )
 @click.option("--write", is_flag=True, help="Allow learning and forgetting messages in that store.")
 @click.option("--host", default=LOOPBACK, show_default=True, help="The address to listen on.")
@@ -47,11 +47,11 @@ def studio(
 ) -> None:
     """Explore a table or a model in the browser.
 
-    Opens a page, on this machine only, that shows columns, scores, rows and their contributions. On
-    it you can change the families of columns, and forget or relabel rows; the model and its scores
-    follow. Without DATA, drop a file on the page. The studio writes only what you export, and a
-    journal of your changes: if you start the command again, it resumes where you were. --fresh
-    starts over.
+    Opens a page, on this machine only, that shows columns, scores, rows and their contributions.
+    There you can change the families of columns, and forget or relabel rows; the model and its
+    scores are updated. Without DATA, drop a file on the page. The studio writes only what you
+    export, and a journal of your changes: if you start the command again, it resumes where you
+    were. --fresh starts over.
 
     \b
     Examples:
@@ -66,6 +66,7 @@ def studio(
     from genus.cli.data import opened
     from genus.cli.errors import say
     from genus.cli.models import is_model, read
+    from genus.display.text import count
     from genus.studio.security import is_loopback
     from genus.studio.server import address, listen, serve
     from genus.studio.session import Session
@@ -75,7 +76,8 @@ def studio(
     data = given[1:] if path is not None else given
     if path is not None and (families or ignore):
         raise click.UsageError(
-            "--family and --ignore need DATA without MODEL. Leave them out, or leave MODEL out."
+            "--family and --ignore cannot be used with MODEL, which is already fitted. Leave them "
+            "out, or leave MODEL out."
         )
     if write and mail is None:
         raise click.UsageError("--write needs a store: --mail STORE.")
@@ -98,12 +100,14 @@ def studio(
             with session.mail.open():  # to report errors now
                 pass
         if not is_loopback(host):
-            say(f"Note: {host} can be reached from other machines. Whoever has the address can "
-                "read the data, and nothing is encrypted on its way.")  # fmt: skip
+            say(
+                f"Note: {host} can be reached from other machines. Whoever has the address can "
+                "read the data, and the connection is not encrypted."
+            )
         bound = listen(host, port or journal.port)
         here = bound.getsockname()[1]
         if port and here != port:
-            say(f"Note: port {port} is in use, so the studio takes port {here}.")
+            say(f"Note: port {port} is in use, so the studio uses port {here}.")
         journal.listen(here)
         if data:
             source = stack.enter_context(opened(data, encoding))
@@ -118,7 +122,10 @@ def studio(
         if number > 1:
             say("Another studio was started with the same command. The two do not share changes.")
         if journal.changes:
-            say(f"It resumes where you were, with changes: {journal.changes}. --fresh starts over.")
+            say(
+                f"It resumes the last session, with {count(journal.changes, 'change')}. --fresh "
+                "starts over."
+            )
         say("Press Ctrl-C to stop.")
         if not no_browser:
             webbrowser.open(said)
@@ -165,7 +172,7 @@ def checked(model: Any, path: str, data: tuple[str, ...]) -> Any:
     from genus.estimators.text import TextClassifier
 
     if isinstance(model, TextClassifier) and data:
-        raise click.UsageError("A model of texts is shown without data. Give MODEL only.")
+        raise click.UsageError("The studio shows a model of texts without data. Give MODEL only.")
     if not isinstance(model, TableClassifier | TextClassifier):
         raise ValueError(
             f"{path} is a {type(model).__name__}. The studio shows models of tables and of "

@@ -106,7 +106,8 @@ def format_of(path: str) -> str:
             return "csv"  # /dev/stdout and similar
         raise ValueError(
             f"The suffix of {path!r} does not tell its format. Give a name that ends in .csv, "
-            ".tsv, .parquet, .feather or .jsonl; .csv.gz, .bz2, .xz and .zst are compressed."
+            ".tsv, .parquet, .feather or .jsonl; to compress it, add .gz, .bz2, .xz or .zst, as "
+            "in .csv.gz."
         )
     return FORMATS[suffix]
 
@@ -184,7 +185,7 @@ def packing(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Make errors of writing name the file as the user does."""
+    """Name the file in errors of writing as the user named it."""
     try:
         yield
     except OSError as error:
@@ -195,7 +196,7 @@ def named(path: str) -> Iterator[None]:
 
 
 def csv_rows(rows: Any, delimiter: str) -> list[str]:
-    """Return rows as CSV lines; cells are quoted if necessary, and empty texts, unlike nulls."""
+    """Return rows as CSV lines; empty texts are quoted, to distinguish them from nulls."""
     import pyarrow.compute as pc
 
     if rows.num_rows == 0:

@@ -238,7 +238,7 @@ def zipped(X: Any, y: Any) -> list[Any]:
 
 
 def rows_of(X: Any) -> Any:
-    """Return an array that is divided by rows only."""
+    """Rechunk an array so that each chunk has whole rows."""
     if X.ndim != 2:
         raise TableError(
             f"Expected a Dask array with 2 dimensions, rows and columns, got {X.ndim}. Reshape it."

@@ -78,7 +78,7 @@ class Database:
     def add_up(
         self, target: str, weights: str | None, columns: Sequence[str], needs: Needs
     ) -> tuple[Groups, Sums, tuple[Array, Array] | None]:
-        """Return the labels, the sums of numbers, and bounds of columns if nothing is squared."""
+        """Return labels and sums of numbers; also bounds of columns, if no squares are needed."""
         size = len(columns)
         cells = {f"x{j}": number(self.table[name]) for j, name in enumerate(columns)}
         rows = self._select(target, weights, cells)

@@ -51,7 +51,7 @@ class BernoulliNB(LinearClassifier):
     def _check_guess(self) -> Any:
         p = super()._check_guess()
         if np.max(p) > 1:
-            raise ValueError(f"p is a prior probability, at most 1; got {np.max(p):g}.")
+            raise ValueError(f"p must be a prior probability, at most 1; got {np.max(p):g}.")
         return p
 
     def _family(self) -> Bernoulli:

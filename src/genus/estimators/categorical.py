@@ -28,7 +28,7 @@ def by_value(option: Any) -> bool:
 def check_distribution(p: Array) -> Array:
     """Check prior probabilities: not negative; their sum is checked against the values later."""
     if (p < 0).any():
-        raise ValueError(f"p holds prior probabilities of 0 or more; got {p.tolist()}.")
+        raise ValueError(f"p must hold prior probabilities of 0 or more; got {p.tolist()}.")
     return p
 
 
@@ -86,11 +86,11 @@ class CategoricalNB(CategoryClassifier, DiscreteClassifier):
 
     def _family(self) -> Categorical:
         if self.unseen not in ("ignore", "smooth"):
-            raise ValueError(f'unseen is "ignore" or "smooth", got {self.unseen!r}.')
+            raise ValueError(f'unseen must be "ignore" or "smooth"; got {self.unseen!r}.')
         if self.bins is not None and not isinstance(self.bins, Discretizer):
             raise ValueError(
-                f'bins is a Discretizer, such as Discretizer("quantile", n_bins=5), or None; got '
-                f"{self.bins!r}."
+                'bins must be a Discretizer, such as Discretizer("quantile", n_bins=5), or None; '
+                f"got {self.bins!r}."
             )
         bins = None if self.bins is None else self.bins._bins()
         if bins is not None:
@@ -109,7 +109,7 @@ class CategoricalNB(CategoryClassifier, DiscreteClassifier):
                 )
             if (least < 0).any() or (least > MOST_CATEGORIES).any():
                 raise ValueError(
-                    f"'min_categories' is 0 or more, {MOST_CATEGORIES} at most; got {least}."
+                    f"'min_categories' must be from 0 to {MOST_CATEGORIES}; got {least}."
                 )
             least = least.tolist()
         return Categorical(self._smoothing(), bins, least, self.unseen)

@@ -97,8 +97,8 @@ class Checkpoint:
             for name, value in own.items():
                 if before.get(name) != value:
                     raise ValueError(
-                        f"The checkpoint {self.folder} was made with {name}={before.get(name)!r}; "
-                        f"this is {value!r}. Give another folder."
+                        f"The checkpoint {self.folder} was made with {name}={before.get(name)!r}, "
+                        f"but now {name} is {value!r}. Give another folder."
                     )
             if kept.model_.family.counting != empty.model_.family.counting:
                 raise ValueError(
@@ -113,9 +113,9 @@ class Checkpoint:
         if other:
             told = STAMP.sub("", other[0].read_text().partition("\n")[2].strip())
             raise ValueError(
-                f"The checkpoint {self.folder} holds a part of other data: {told}. The data has "
-                "changed, or is other data. Give another folder, or remove this one to count all "
-                "rows again."
+                f"The checkpoint {self.folder} holds a part that does not belong to this data: "
+                f"{told}. Either the data has changed, or the checkpoint was made for other data. "
+                "Give another folder, or remove this one to count all rows again."
             )
 
     def _job(self) -> dict[str, Any]:
@@ -162,8 +162,8 @@ class Checkpoint:
     def _compare(self, kept: Any, other: Any) -> None:
         if type(kept) is not type(other):
             raise ValueError(
-                f"The checkpoint {self.folder} was made with a {type(kept).__name__}; this is a "
-                f"{type(other).__name__}. Give another folder."
+                f"The checkpoint {self.folder} was made with a {type(kept).__name__}, but now the "
+                f"classifier is a {type(other).__name__}. Give another folder."
             )
 
 

@@ -132,7 +132,9 @@ def matrix_of(rows: Any, columns: Columns) -> Any:
     missing = [name for name in columns.names if name not in there]
     if missing:
         listed = ", ".join(map(repr, missing[:10]))
-        raise TableError(f"The columns {listed} are missing; the model was fitted with them.")
+        raise TableError(
+            f"The columns {listed} are missing; the model was fitted with them. Add them."
+        )
     if columns.kind == TEXT:
         return texts_of(rows.column(columns.names[0]))
     if columns.kind == VECTOR:

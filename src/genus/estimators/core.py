@@ -205,7 +205,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _unexplained(self) -> str:
         choice = getattr(self, "unexplained", "prior")
         if choice not in ("prior", "error"):
-            raise ValueError(f'unexplained is "prior" or "error", got {choice!r}.')
+            raise ValueError(f'unexplained must be "prior" or "error"; got {choice!r}.')
         return str(choice)
 
     def _empty(self) -> Model:
@@ -267,7 +267,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _ = model.prior, model.parameters
 
     def _columns_known(self, rows: Any) -> Columns:
-        """Return the columns that are read from a table like `rows`: those fitted, by name."""
+        """Return the columns to read from the table `rows`: those that were fitted, by name."""
         if "columns_" in vars(self):
             return self.columns_
         named = getattr(self, "feature_names_in_", None)
@@ -277,12 +277,12 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if columns.features != self.n_features_in_:
             raise TableError(
                 f"The table has {columns.features} columns, but this {type(self).__name__} was "
-                f"fitted to an array of {self.n_features_in_}. Give the same number."
+                f"fitted to an array of {self.n_features_in_}. Give the same number of columns."
             )
         return columns
 
     def _copy(self, **options: Any) -> Self:
-        """Return a copy without a model, with the parameters of the last solve, or others."""
+        """Return a copy without a model, with other parameters or those of the last solve."""
         copy = clone(self).set_params(**deepcopy(self._solved_with) | options)
         copy._adopt(self)
         return copy

@@ -189,8 +189,8 @@ def table_of(counts: Any, names: list[str]) -> Any:
     for name in names:
         if name not in source.columns:
             raise TableError(
-                f"counts is a table with the columns {', '.join(map(repr, names))}; {name!r} is "
-                f"missing. It has {', '.join(map(repr, source.columns[:20]))}."
+                f"counts must be a table with the columns {', '.join(map(repr, names))}; {name!r} "
+                f"is missing. It has {', '.join(map(repr, source.columns[:20]))}."
             )
     return source.table()
 
@@ -199,7 +199,9 @@ def classes_of(table: Any) -> list[Any]:
     """Return the class of each line."""
     axis, codes, there = labels_of(table["class"], "class")
     if not there.all():
-        raise ValueError(f"counts has no class in line {int(np.argmin(there))}. Leave it out.")
+        raise ValueError(
+            f"counts has no class in line {int(np.argmin(there))}. Leave such lines out."
+        )
     return axis[codes].tolist()
 
 

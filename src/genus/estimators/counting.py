@@ -168,7 +168,7 @@ def look_at_some(estimator: Any, source: Source, reading: Reading) -> None:
 
 
 def look_at_all(estimator: Any, source: Source, reading: Reading) -> None:
-    """Decide how columns are read from rows all over a source, in an extra pass."""
+    """Make an extra pass, and decide from rows all over a source how columns are read."""
     batches = (with_labels(batch, reading.target) for batch in source.batches())
     rows = scattered_rows(batches, LOOK)
     if rows.num_rows == 0:
@@ -185,7 +185,7 @@ def add_up(
     reading: Reading,
     restarts: bool = False,
 ) -> Model:
-    """Count batches; with `restarts`, raise Outgrown if the plan does not fit them."""
+    """Count batches; if `restarts`, raise Outgrown when a batch does not fit the plan."""
     model, passed = count_batches(estimator, batches, reading.progress, restarts)
     return checked(estimator, model, passed, source.name, reading)
 
@@ -343,8 +343,8 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
     """Count the partitions of an engine where they are, and add up the parts."""
     if reading.checkpoint is not None:
         raise ValueError(
-            f"checkpoint= is for files that this process reads. {engine.name} belongs to a program "
-            "that repeats lost work itself, so leave checkpoint= out."
+            f"checkpoint= works only for files that this process reads. {engine.name} belongs to "
+            "a program that repeats lost work itself. Leave checkpoint= out."
         )
     if first:
         look_elsewhere(estimator, engine, reading, everything=False)
@@ -425,7 +425,7 @@ def part_of(
 
 
 def finished(part: bytes) -> bytes:
-    """Return a sum of parts without the keys that the whole model cannot use."""
+    """Remove from a sum of parts the words that the model of all rows cannot use."""
     if part[:1] != PART:
         return part
     passed, estimator = received(part)
@@ -477,7 +477,7 @@ def as_stream(table: Any) -> bytes:
 
 
 def refused(error: ValueError, partition: Rows) -> bytes:
-    """Return an error as a part; its message names the partition, where its rows are counted."""
+    """Return an error in the form of a part; its message names the partition."""
     told = str(error)
     return REFUSED + (told if partition.name in told else f"In {partition.name}: {told}").encode()
 

@@ -57,14 +57,16 @@ class DiscreteClassifier(GenerativeClassifier):
         """Return p, a prior of 0 or more for all columns or for each; raise an error if invalid."""
         p = numbers("p", self.p)
         if (p < 0).any() or (p > MOST_PSEUDO_COUNT).any():
-            raise ValueError(f"p holds priors from 0 to {MOST_PSEUDO_COUNT:g}; got {self.p!r}.")
+            raise ValueError(f"p must hold priors from 0 to {MOST_PSEUDO_COUNT:g}; got {self.p!r}.")
         return float(p) if p.ndim == 0 else per_column("p", p, self.n_features_in_)
 
     def _check_alpha(self) -> Any:
         """Return alpha, nonnegative and, unless forced, not too small."""
         if isinstance(self.alpha, str):
             if self.alpha != "auto":
-                raise ValueError(f'alpha is a number of 0 or more, or "auto"; got {self.alpha!r}.')
+                raise ValueError(
+                    f'alpha must be a number of 0 or more, or "auto"; got {self.alpha!r}.'
+                )
             return self.alpha
         if self.alpha is None or np.ndim(self.alpha) == 0:
             return float(self._check_values(np.asarray(number("alpha", self.alpha, least=0))))
@@ -83,7 +85,7 @@ class DiscreteClassifier(GenerativeClassifier):
                 f"pseudo-counts; got {alpha.min():g}."
             )
         if (alpha > MOST_PSEUDO_COUNT).any():
-            raise ValueError(f"alpha is {MOST_PSEUDO_COUNT:g} at most; got {alpha.max():g}.")
+            raise ValueError(f"alpha must be {MOST_PSEUDO_COUNT:g} at most; got {alpha.max():g}.")
         if not flag("force_alpha", self.force_alpha) and (alpha < LEAST_ALPHA).any():
             warn(
                 "alpha too small will result in numeric errors, setting alpha = "
@@ -94,7 +96,9 @@ class DiscreteClassifier(GenerativeClassifier):
 
     def _priors(self) -> Priors:
         if self.priors is not None and self.class_prior is not None:
-            raise ValueError("priors and class_prior mean the same; give only one of them.")
+            raise ValueError(
+                "priors and class_prior mean the same, but both are given. Give only one of them."
+            )
         prior_alpha = number("prior_alpha", self.prior_alpha, least=0, most=MOST_PSEUDO_COUNT)
         given = check_priors(self.priors)
         if self.class_prior is not None:

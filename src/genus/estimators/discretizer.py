@@ -58,7 +58,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
 
     def _bins(self) -> Bins:
         if self.strategy not in STRATEGIES:
-            raise ValueError(f"strategy is one of {STRATEGIES}, got {self.strategy!r}.")
+            raise ValueError(f"strategy must be one of {STRATEGIES}; got {self.strategy!r}.")
         n_bins = whole("n_bins", self.n_bins, least=2, most=MOST_BINS)
         origin = number("origin", self.origin)
         edges = None if self.edges is None else check_edges(self.edges)

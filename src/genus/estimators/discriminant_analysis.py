@@ -43,7 +43,7 @@ class DiscriminantAnalysis(GDA):
         """Return the rule or number; raise an error where scikit-learn does."""
         if self.solver not in self._solvers:
             known = ", ".join(map(repr, self._solvers))
-            raise ValueError(f"The solver is one of {known}; got {self.solver!r}.")
+            raise ValueError(f"solver must be one of {known}; got {self.solver!r}.")
         flag("store_covariance", self.store_covariance)
         number("tol", self.tol, least=0)
         shrinkage, estimator = self.shrinkage, self.covariance_estimator
@@ -52,8 +52,8 @@ class DiscriminantAnalysis(GDA):
             shrinkage = number("shrinkage", shrinkage, least=0, most=1)
         elif shrinkage not in (None, "auto"):
             raise ValueError(
-                f'shrinkage is None, a number from 0 to 1 or "auto" (by Ledoit and Wolf); got '
-                f"{shrinkage!r}."
+                'shrinkage must be None, a number from 0 to 1 or "auto" (the rule of Ledoit and '
+                f"Wolf); got {shrinkage!r}."
             )
         if self.solver == "svd" and shrinkage is not None:
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")

@@ -183,16 +183,16 @@ class Fitting(Core):
             for name, value in given.items():
                 if value is not None:
                     raise ValueError(
-                        f"{name}= is for a table that contains its labels. Name their column, too: "
-                        "target=…"
+                        f"{name}= can be used only with a table that contains its labels. Name "
+                        "their column, too: target=…"
                     )
             return None
         if y is not None and not isinstance(y, str):
             raise ValueError(f"Give labels as y or as the column target={target!r}, not both.")
         if sample_weight is not None and not isinstance(sample_weight, str):
             raise ValueError(
-                "An array sample_weight needs X and y; for a table with a target, give the name of "
-                "a column."
+                "sample_weight can be an array only if the labels are given as y. For a table "
+                "with a target, give the name of the column of weights."
             )
         return Reading(target, sample_weight, named_columns(columns), progress, checkpoint)
 
@@ -201,8 +201,8 @@ class Fitting(Core):
         if like is not None:
             if type(like) is not type(self):
                 raise TypeError(
-                    f"like= must be a {type(self).__name__}, whose columns are read alike; got a "
-                    f"{type(like).__name__}."
+                    f"like= must be a {type(self).__name__}, so that columns are read in the same "
+                    f"way; got a {type(like).__name__}."
                 )
             check_is_fitted(like)
         known = SimpleNamespace(**({} if like is None else vars(like)))
@@ -264,8 +264,8 @@ class Fitting(Core):
     def _read_batches(self, batches: Iterator[Any], sample_weight: Any, *, first: bool) -> Model:
         if sample_weight is not None:
             raise ValueError(
-                "sample_weight is for X and y. Put the weights of batches into the batches: "
-                "(X, y, sample_weight)."
+                "sample_weight cannot be given for an iterator of batches. Put the weights into "
+                "the batches: (X, y, sample_weight)."
             )
         fresh = clone(self)
         fresh._adopt(self)
@@ -296,7 +296,7 @@ class Fitting(Core):
         return total.sum()
 
     def _looked_batches(self, batches: Iterator[Any]) -> tuple[Iterator[Any], bool]:
-        """Return the same batches, and whether the first of them still decides how data is read."""
+        """Return the same batches, and whether the first of them is still to decide the plan."""
         return batches, True
 
     def _plan_arrays(self, X: Any, y: Any) -> None:

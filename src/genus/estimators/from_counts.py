@@ -90,7 +90,7 @@ def refuse_others(classifier: Any) -> None:
         options = "" if classifier._reads == MIXED else ' with event_model="auto" or calibrate=True'
         raise ValueError(
             f"{name}{options} cannot be made from sums: it learns weights from a sample of rows. "
-            "Use fit; for texts, an event model by name and calibrate=False."
+            "Use fit; for texts, name an event model and use calibrate=False."
         )
     if getattr(classifier, "bins", None) is not None:
         raise ValueError(

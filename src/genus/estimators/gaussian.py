@@ -91,18 +91,20 @@ class GDA(
                     ' (scikit-learn\'s "auto" is "ledoit-wolf" here)' if shrinkage == "auto" else ""
                 )
                 raise ValueError(
-                    f'shrinkage is None, a number from 0 to 1, "oas" or "ledoit-wolf", '
-                    f"got {shrinkage!r}{hint}."
+                    'shrinkage must be None, a number from 0 to 1, "oas" or "ledoit-wolf"; got '
+                    f"{shrinkage!r}{hint}."
                 )
         elif isinstance(shrinkage, bool | np.bool_):
-            raise ValueError(f"shrinkage is a number from 0 to 1 or a rule, got {shrinkage!r}.")
+            raise ValueError(
+                f"shrinkage must be a number from 0 to 1 or the name of a rule; got {shrinkage!r}."
+            )
         elif shrinkage is not None:
             shrinkage = number("shrinkage", shrinkage, least=0, most=1)
         share: Any = self.shared
         automatic = isinstance(share, str) and share == "auto"
         if automatic and isinstance(shrinkage, str):
             raise ValueError(
-                'shared="auto" chooses the shrinkage, or takes a number from 0 to 1; got '
+                'shared="auto" chooses the shrinkage itself, or takes a number from 0 to 1; got '
                 f"shrinkage={shrinkage!r}."
             )
         if isinstance(share, str) and not automatic:
@@ -122,7 +124,7 @@ class GDA(
         if shrinkage is not None and self.diagonal:
             raise ValueError("diagonal=True leaves no covariances to shrink; use shrinkage=None.")
         if self.singular not in ("shrink", "error"):
-            raise ValueError(f'singular is "shrink" or "error", got {self.singular!r}.')
+            raise ValueError(f'singular must be "shrink" or "error"; got {self.singular!r}.')
         if automatic:
             return Gaussian(
                 False,
@@ -147,8 +149,8 @@ class GDA(
         if code not in CODES:
             known = ", ".join(CODES)
             raise ValueError(
-                f'shared is True, False, a number, "auto" or one of the codes {known}; '
-                f"got {code!r}."
+                f'shared must be True, False, a number, "auto" or one of the codes {known}; got '
+                f"{code!r}."
             )
         for name in ("diagonal", "unbiased", "shrinkage", "rank"):
             if getattr(self, name):
@@ -217,7 +219,7 @@ class GDA(
 
     @property
     def shared_(self) -> Any:
-        """The share of the scatter within all classes in each Σ, given or chosen."""
+        """The share of the pooled scatter in the Σ of each class, as given or chosen."""
         form, given = self._form, self._option("shared")
         if form is not None:
             return form.shared
@@ -225,7 +227,7 @@ class GDA(
 
     @property
     def diagonal_(self) -> bool:
-        """Whether Σ has variances only, given or chosen."""
+        """Whether Σ is diagonal, as given or chosen."""
         form, given = self._form, self._option("shared")
         if form is not None:
             return bool(form.diagonal)
@@ -360,7 +362,7 @@ class GaussianNB(GenerativeClassifier):
     def _family(self) -> Gaussian:
         flag("unbiased", self.unbiased)
         if self.smoothing not in ("floor", "add"):
-            raise ValueError(f'smoothing is "floor" or "add", got {self.smoothing!r}.')
+            raise ValueError(f'smoothing must be "floor" or "add"; got {self.smoothing!r}.')
         return Gaussian(
             shared=False,
             diagonal=True,

@@ -40,9 +40,11 @@ class Group(Core):
     def __mul__(self, factor: float) -> Self:
         check_is_fitted(self)
         if np.ndim(factor) or not isinstance(factor, int | float | np.number):
-            raise TypeError(f"A model is scaled by a number, got {factor!r}.")
+            raise TypeError(f"A model can only be multiplied by a number; got {factor!r}.")
         if not (np.isfinite(factor) and factor >= 0):
-            raise ValueError(f"A model is scaled by a number of 0 or more, got {factor!r}.")
+            raise ValueError(
+                f"A model can only be multiplied by a number of 0 or more; got {factor!r}."
+            )
         return self._copy_with(self.model_ * float(factor))
 
     __rmul__ = __mul__
@@ -54,7 +56,10 @@ class Group(Core):
     def _check_mergeable(self, other: object) -> None:
         if type(other) is not type(self):
             kind = f"{type(other).__module__}.{type(other).__qualname__}"
-            raise TypeError(f"A {type(self).__name__} merges with another one, not with a {kind}.")
+            raise TypeError(
+                f"A {type(self).__name__} can only be merged with another {type(self).__name__}; "
+                f"got a {kind}."
+            )
         check_is_fitted(self)
         check_is_fitted(other)
         mine, theirs = (getattr(e, "feature_names_in_", None) for e in (self, other))
@@ -73,17 +78,17 @@ def less(model: Model, other: Model) -> Model:
     except ImpossibleError as error:
         if error.of_other_rows:
             raise ValueError(
-                "These rows were not learned: the sums that would remain without them "
-                "are impossible. Forget only rows that were learned, with the same labels, "
-                "weights and columns; the model is unchanged. If models with different plans "
-                "were added, subtract a whole model instead: a - b."
+                "Some of these rows were never learned: no rows can produce the sums that would "
+                "be left. Forget only rows that were learned, with the same labels, weights and "
+                "columns. If models with different plans were added, subtract a whole model "
+                "instead: a - b. The model is unchanged."
             ) from None
         rest = model.weights - other.weights
         short = rest.classes[(rest["rows"] < 0).any(axis=1)]
         whose = f" of class {labels.show(short[0])}" if len(short) else ""
         raise ValueError(
             f"More would be forgotten{whose} than was learned. Forget only rows that were "
-            "learned, with the same labels and weights; the model is unchanged."
+            "learned, with the same labels and weights. The model is unchanged."
         ) from None
 
 

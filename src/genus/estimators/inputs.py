@@ -98,7 +98,7 @@ class Named:
 
 
 def table_of_numbers(X: Any) -> Any:
-    """Return X with objects as numbers; raise an error for text and dates, with row and column."""
+    """Convert objects in X to numbers; an error names the row and column of text or dates."""
     refuse_texts(X)
     X = table_without_dates(X)
     if is_frame(X):
@@ -121,7 +121,7 @@ def refuse_texts(X: Any) -> None:
 
 
 def table_of_categories(X: Any) -> Any:
-    """Return X with every value of its own type; raise an error for dates, with the column."""
+    """Return X with the type of each value kept; an error names a column of dates."""
     X = table_without_dates(X)
     if is_frame(X):
         dtypes = [str(dtype) for _, dtype in columns_of(X)]
@@ -320,7 +320,9 @@ def announced(classes: Any) -> NDArray[Any]:
     """Return the classes that a user declares, ascending."""
     named = np.asarray(classes)
     if named.ndim != 1 or any(map(is_missing, named.tolist())):
-        raise ValueError(f"classes is a 1d list of labels, none of them missing; got {classes!r}.")
+        raise ValueError(
+            f"classes must be a 1d list of labels, none of them missing; got {classes!r}."
+        )
     return labels.factorize(named)[0]
 
 
@@ -338,8 +340,8 @@ def check_weight(sample_weight: Any, rows: int) -> Array | None:
         weight = given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"sample_weight holds one number for each row, not text, objects or complex numbers; "
-            f"got {str(sample_weight)[:60]}."
+            "sample_weight must hold one number for each row, not text, objects or complex "
+            f"numbers; got {str(sample_weight)[:60]}."
         ) from None
     if weight.ndim == 0:
         weight = np.full(rows, float(weight))
@@ -386,7 +388,9 @@ def check_priors(priors: Any, normalise: bool = False, any_sum: bool = False) ->
     priors = by_class(priors)
     values = numbers("priors", list(priors.values()) if isinstance(priors, Mapping) else priors)
     if values.ndim != 1:
-        raise ValueError(f"priors is a list of probabilities, one for each class; got {priors!r}.")
+        raise ValueError(
+            f"priors must be a list of probabilities, one for each class; got {priors!r}."
+        )
     if (values < 0).any():
         raise ValueError(f"Priors must be non-negative; got {values.min():g}.")
     if not np.isclose(values.sum(), 1.0):

@@ -35,7 +35,7 @@ def statistics_of(
     total = by_class("sums", sums, rows)
     if total.ndim != 2 or 0 in total.shape:
         raise ValueError(
-            f"sums has a number for each class and column, (K, n); got shape {total.shape}."
+            f"sums must have a number for each class and column, (K, n); got shape {total.shape}."
         )
     names = names_of(sums, columns, total.shape[1])
     for part, value in (("squares", squares), ("origin", origin), ("missing", missing)):
@@ -88,12 +88,12 @@ def names_of(sums: Any, columns: Sequence[str] | None, size: int) -> list[str] |
     if len(names) != size or not all(isinstance(name, str) for name in names):
         raise ValueError(f"columns must be names (text) of {size} columns; got {names!r}.")
     if len(set(names)) < size:
-        raise ValueError(f"Two columns have the same name, of {names!r}. Rename one.")
+        raise ValueError(f"Two of the columns {names!r} have the same name. Rename one.")
     return names
 
 
 def by_class(name: str, given: Any, rows: Rows) -> Array:
-    """Return numbers by class, (K, …), in the order of the classes; others are unchanged.
+    """Sort numbers that are given by class, (K, …), into the order of the classes.
 
     A data frame or a series of pandas has the classes as its index.
     """
@@ -103,7 +103,8 @@ def by_class(name: str, given: Any, rows: Rows) -> Array:
         codes = rows.codes(list(given.index), name)
         if sorted(codes.tolist()) != list(range(len(rows.classes))):
             raise ValueError(
-                f"{name} has {len(codes)} rows for {len(rows.classes)} classes. Give one for each."
+                f"{name} has {len(codes)} rows for {len(rows.classes)} classes. Give one row for "
+                "each class."
             )
         return found[np.argsort(codes)]
     if found.ndim < 2 and name == "origin":
@@ -132,7 +133,7 @@ def as_floats(name: str, given: Any) -> Array:
 
 
 def broadcast(name: str, found: Array, shape: tuple[int, ...]) -> Array:
-    """Return numbers in a shape, from one for all, or one for each column."""
+    """Broadcast one number, or one for each column, to a shape."""
     try:
         return np.broadcast_to(found, shape).copy()
     except ValueError:

@@ -134,7 +134,7 @@ class TAN(PairClassifier):
 
     def _family(self) -> TreeAugmented:
         if self.penalty not in (None, "aic", "bic"):
-            raise ValueError(f'penalty is None, "aic" or "bic"; got {self.penalty!r}.')
+            raise ValueError(f'penalty must be None, "aic" or "bic"; got {self.penalty!r}.')
         return TreeAugmented(self._pseudo_count(), self.penalty)
 
     @property

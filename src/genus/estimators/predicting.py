@@ -74,13 +74,15 @@ class Predicting(Core):
         joint = self._score(X, lambda _, X: source.log_joint(X))
         if len(truth) != len(joint):
             raise ValueError(
-                f"X has {len(joint)} rows, but y has {len(truth)}. They must have the same number."
+                f"X has {len(joint)} rows, but y has {len(truth)} labels. Give one label for each "
+                "row."
             )
         at = labels.find(truth, self.classes_)
         if (at < 0).any():
             unknown = truth[at < 0][0]
             raise ValueError(
-                f"Class {labels.show(unknown)} is not known to the model, so it has no likelihood."
+                f"Class {labels.show(unknown)} is not one of the model's classes, so its rows "
+                "have no likelihood. Leave them out."
             )
         return float(joint[np.arange(len(at)), at].sum())
 
@@ -117,7 +119,8 @@ class Predicting(Core):
         names = self._feature_names() if features is None else list(map(str, features))
         if len(names) != self.n_features_in_:
             raise ValueError(
-                f"features has {len(names)} names for {self.n_features_in_} columns. Give one each."
+                f"features has {len(names)} names for {self.n_features_in_} columns. Give one "
+                "name for each column."
             )
         values = matrix.dense_rows(X) if matrix.is_sparse(X) else X.copy()
         return Explanation(contributions, baseline, self.classes_, names, values)

@@ -71,7 +71,9 @@ class SingleRows(Fitting, Predicting):
         """Return the columns of the model, or of a first row."""
         if not self.__sklearn_is_fitted__():
             if not x or not all(isinstance(name, str) for name in x):
-                raise ValueError(f"The first row names the columns, by text; got {x!r}.")
+                raise ValueError(
+                    f"The first row must be a dictionary by column name, which is text; got {x!r}."
+                )
             return tuple(x)
         named = getattr(self, "feature_names_in_", None)
         if named is None:

@@ -192,7 +192,7 @@ class TableClassifier(GenerativeClassifier):
         return self._moved(common), other._moved(common)
 
     def _moved(self, how: Counting) -> Self:
-        """Return the same model, counted in another way."""
+        """Convert the model to counts by another plan."""
         family: Any = self.model_.family
         smaller = {"sample_size": how.sample} if self._option("calibrate") else {}
         copy = self._copy(**smaller)
@@ -329,7 +329,7 @@ class TableClassifier(GenerativeClassifier):
         check_is_fitted(self)
         p = self.predict_proba(X)
         if len(p) == 0:
-            raise ValueError("There are no rows to adapt to.")
+            raise ValueError("There are no rows to adapt to. Give rows of the new population.")
         before = prior = self.model_.prior
         for _ in range(1000):
             posterior = p * np.divide(prior, before, out=np.zeros_like(prior), where=before > 0)
@@ -349,7 +349,7 @@ class TableClassifier(GenerativeClassifier):
         source = open_table(X)
         table = source.table() if source.once else source.look(LOOK)
         if table.num_rows == 0:
-            raise ValueError("There are no rows to compare.")
+            raise ValueError("There are no rows to compare. Give new rows.")
         frame, counted = Frame.of(table, self.plan_), self._counted()
         columns = drift.of_frame(frame, *counted)
         columns.sort(key=lambda one: (-one.is_new, -one.has_moved, -one.moved))
@@ -560,7 +560,7 @@ class TableClassifier(GenerativeClassifier):
 
 
 def without_texts(values: NDArray[Any], axis: Any, rng: np.random.Generator) -> NDArray[Any]:
-    """Return categories with each longer text replaced by as many words drawn from all of them."""
+    """Replace each text of several words by as many words, drawn at random from all texts."""
     texts = [str(name).split() for name in axis if is_text(str(name))]
     if not texts:
         return values
@@ -599,7 +599,7 @@ def some_rows(table: Any, codes: Codes) -> tuple[Any, None, Codes]:
 
 
 def is_numeric(table: Any, name: str) -> bool:
-    """Return whether a column holds numbers; if it is missing, `look` raises the error."""
+    """Return whether a column holds numbers; False for a missing column, which `look` reports."""
     import pyarrow.types as pt
 
     if name not in table.column_names:

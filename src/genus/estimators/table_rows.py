@@ -109,7 +109,7 @@ def weights_of(column: Any, name: str) -> Array:
 
 
 def as_known(classes: Axis, known: Axis) -> NDArray[Any]:
-    """Convert classes to those of a model that were read from another source, if it has them all.
+    """Convert classes to the types of a model's classes, if the model has all of them.
 
     A text file may contain true or 1 as text, where another source has booleans or numbers.
 
@@ -166,7 +166,7 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
     coded = kept.cast(pa.large_string()).dictionary_encode()
     listed = coded.dictionary.to_pylist()
     if any(label.endswith("\0") for label in listed):
-        raise TableError(f"A class of the target {name!r} ends with a NUL byte. Remove it.")
+        raise TableError(f"A class of the target {name!r} ends with a NUL byte. Remove the byte.")
     names = np.array(listed, dtype=str)
     order = np.argsort(names)
     place = np.empty(len(names), dtype=np.int64)
@@ -175,7 +175,7 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
 
 
 def refuse_many(classes: Axis, rows: int, name: str) -> None:
-    """Raise an error if so many classes must be a quantity, or identify rows."""
+    """Raise an error if so many classes must be numbers to predict, or identify rows."""
     many = len(classes)
     if classes.dtype.kind in "iu" and many > MOST_NUMBERS:
         raise TableError(
@@ -243,7 +243,7 @@ def scattered_rows(batches: Iterable[Any], size: int) -> Any:
 
 
 def rows_that_tell(rows: Any, first: dict[str, Any]) -> list[int]:
-    """Return the rows that are the first with a value in a column, or with a second value.
+    """Return the first row with a value in each column, and the first row with a different value.
 
     `first` has the first value of each column, or ALL_TOLD after another value was found.
     """

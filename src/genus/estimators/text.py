@@ -147,7 +147,7 @@ class TextClassifier(LinearClassifier):
     def _start_over(self, like: Any = None) -> None:
         known = {} if like is None else vars(like)
         if like is not None and "_counted_words" not in known:
-            self._refuse_to_drop("With like=")
+            self._refuse_to_drop("with like=")
         counted = {name: known[name] for name in COUNTED if name in known}
         for name in ("n_iter_", *COUNTED):
             self.__dict__.pop(name, None)
@@ -225,14 +225,15 @@ class TextClassifier(LinearClassifier):
         )
 
     def _refuse_stream(self) -> None:
-        self._refuse_to_drop("In partial_fit")
+        self._refuse_to_drop("in partial_fit")
 
     def _refuse_to_drop(self, where: str) -> None:
         """Raise an error if words would be dropped before all texts are counted."""
         if not flag("keep_unused", self.keep_unused):
             raise ValueError(
-                f"{where} more texts may follow, which may contain any word: keep_unused=False is "
-                "for fit. Leave it out, and call drop_unused() on the model of all texts."
+                f"keep_unused=False works only in a single fit: {where} more texts may follow, "
+                "which may contain any word. Leave it out, and call drop_unused() on the model of "
+                "all texts."
             )
 
     def _closed(self, model: Model) -> Model:
@@ -321,7 +322,9 @@ class TextClassifier(LinearClassifier):
         """The choice of "auto" or `calibrate`; print it to see the candidates and their scores."""
         choice = self._fitted().choice
         if choice is None:
-            raise AttributeError("Nothing was chosen: the event model and its options are given.")
+            raise AttributeError(
+                "Nothing was chosen, because the event model and its options were given."
+            )
         return choice
 
     @property
@@ -504,7 +507,8 @@ class TextClassifier(LinearClassifier):
         known = (*EVENT_MODELS, "auto")
         if self.event_model not in known:
             raise ValueError(
-                f"event_model is one of {', '.join(map(repr, known))}; got {self.event_model!r}."
+                f"event_model must be one of {', '.join(map(repr, known))}; got "
+                f"{self.event_model!r}."
             )
         own = np.ndim(self.alpha) > 0 or self.alpha not in (1, "auto")
         if self.event_model == "auto" and own:
@@ -522,7 +526,8 @@ class TextClassifier(LinearClassifier):
         if not flag("keep_unused", self.keep_unused) and self._selection().is_open:
             raise ValueError(
                 "keep_unused=False drops the words that min_documents, max_features or stop_words "
-                "leave out, but these leave out none. Give one of them, such as min_documents=2."
+                "leave out, but none of these options is set. Set one of them, such as "
+                "min_documents=2."
             )
         options = (self.event_model, smoothing, self._selection())
         closed = vars(self).get("_counted_words")
@@ -532,7 +537,7 @@ class TextClassifier(LinearClassifier):
     def _check_alpha(self) -> Any:
         if not isinstance(self.alpha, str) and np.ndim(self.alpha):
             raise ValueError(
-                f'alpha is one number for all words, or "auto"; got an array of shape '
+                'alpha must be one number for all words, or "auto"; got an array of shape '
                 f"{np.shape(self.alpha)}."
             )
         return super()._check_alpha()
@@ -540,11 +545,11 @@ class TextClassifier(LinearClassifier):
     def _tokenizer(self) -> Tokenizer:
         if self.analyzer not in ANALYZERS:
             raise ValueError(
-                f"analyzer is one of {', '.join(map(repr, ANALYZERS))}; got {self.analyzer!r}."
+                f"analyzer must be one of {', '.join(map(repr, ANALYZERS))}; got {self.analyzer!r}."
             )
         if self.tokenizer is not None and not callable(self.tokenizer):
             raise ValueError(
-                f"tokenizer is a function from a text to its tokens; got {self.tokenizer!r}."
+                f"tokenizer must be a function from a text to its tokens; got {self.tokenizer!r}."
             )
         own = self.tokenizer is not None or self.token_pattern is not None
         if own and self.analyzer != "word":
@@ -583,10 +588,10 @@ class TextClassifier(LinearClassifier):
     def _selection(self) -> Selection:
         if self.select not in CRITERIA:
             raise ValueError(
-                f'select is None, "mutual-information" or "chi2"; got {self.select!r}.'
+                f'select must be None, "mutual-information" or "chi2"; got {self.select!r}.'
             )
         if self.select is not None and self.max_features is None:
-            raise ValueError("select ranks words and max_features limits their number: give both.")
+            raise ValueError("select needs max_features, the number of words to select. Give both.")
         most = self.max_features
         # "auto" counts pairs of words; a named event model uses them only on request.
         joined = self._tokenizer().joins

@@ -52,7 +52,9 @@ def check_buckets(buckets: Any) -> int:
         return 0
     size = whole("buckets", buckets, least=1 << 10, most=1 << 30)
     if size & (size - 1):
-        raise ValueError(f"buckets is a power of two, such as 2**20, or None; got {buckets!r}.")
+        raise ValueError(
+            f"buckets must be a power of two, such as 2**20, or None; got {buckets!r}."
+        )
     return size.bit_length() - 1
 
 
@@ -64,10 +66,10 @@ def check_pattern(pattern: Any) -> str | None:
         groups = re.compile(pattern).groups
     except (re.error, TypeError) as error:
         raise ValueError(
-            f"token_pattern is a regular expression; got {pattern!r}: {error}."
+            f"token_pattern must be a regular expression; got {pattern!r}: {error}."
         ) from None
     if not isinstance(pattern, str):
-        raise ValueError(f"token_pattern is a regular expression as text; got {pattern!r}.")
+        raise ValueError(f"token_pattern must be a regular expression, as text; got {pattern!r}.")
     if groups > 1:
         raise ValueError(
             f"More than 1 capturing group in token pattern {pattern!r}. Only a single group should "
@@ -83,14 +85,16 @@ def check_stop_words(stop_words: Any, lowercase: bool = False) -> frozenset[str]
     if isinstance(stop_words, str):
         if stop_words != "english":
             raise ValueError(
-                f'stop_words is "english", a list of words, or None; got {stop_words!r}.'
+                f'stop_words must be "english", a list of words, or None; got {stop_words!r}.'
             )
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return ENGLISH_STOP_WORDS
     listed = isinstance(stop_words, list | tuple | set | frozenset) or hasattr(stop_words, "tolist")
     if not listed or not all(isinstance(word, str) for word in stop_words):
-        raise ValueError(f'stop_words is "english", a list of words, or None; got {stop_words!r}.')
+        raise ValueError(
+            f'stop_words must be "english", a list of words, or None; got {stop_words!r}.'
+        )
     never = [word for word in stop_words if lowercase and word != word.lower()]
     if never:
         warn(

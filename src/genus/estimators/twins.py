@@ -33,8 +33,9 @@ def twin(model: Any) -> BaseEstimator:
         case _:
             ways = " `to_logistic` gives a LogisticRegression." if hasattr(model, "coef_") else ""
             raise TypeError(
-                f"scikit-learn has no counterpart of {type(model).__name__}.{ways} "
-                "`save` writes every model to a file, and `to_sql` most models as a statement."
+                f"scikit-learn has no counterpart of {type(model).__name__}.{ways} Use `save`, "
+                "which writes any model to a file, or `to_sql`, which writes most models as a SQL "
+                "statement."
             )
     made.classes_ = model.classes_
     made.n_features_in_ = model.n_features_in_

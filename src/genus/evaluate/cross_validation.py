@@ -70,7 +70,7 @@ def cross_validate(
     weights = np.ones(len(codes)) if weight is None else weight
     if isinstance(folds, str):
         if folds != "loo":
-            raise ValueError(f'folds is a number, "loo" or a splitter; got {folds!r}.')
+            raise ValueError(f'folds must be a number, "loo" or a splitter; got {folds!r}.')
         model = fresh._count(fresh._empty(), X, codes, classes, weight)
         fresh._solve(model)
         here = labels.positions(model.classes, classes)
@@ -94,7 +94,7 @@ def cross_validate(
 
 
 def apart(X: Any, y: Any, target: str | None, *named: Any) -> tuple[Any, ...]:
-    """Return X, y, and what is given for each row, where these are columns of a table.
+    """Return X, y, groups and times; take those that are given by name from the columns of a table.
 
     `named` are the groups and the times, in this order; only the column of the groups is left out
     of X.
@@ -128,7 +128,9 @@ def honest_folds(folds: Any, groups: Any, time: Any, rows: int) -> Codes:
     if groups is not None and time is not None:
         raise ValueError("groups= and time= are two ways to make folds. Give only one.")
     if not isinstance(folds, int | np.integer) or folds < 2:
-        raise ValueError(f"With groups or time, folds is a number of 2 or more; got {folds!r}.")
+        raise ValueError(
+            f"With groups or time, folds must be a number of 2 or more; got {folds!r}."
+        )
     given = groups if time is None else time
     what = "groups" if time is None else "time"
     if len(given) != rows:
@@ -186,7 +188,7 @@ def refuse_single(classes: NDArray[Any]) -> None:
     """Raise an error unless there are at least two classes."""
     if len(classes) < 2:
         raise ValueError(
-            f"There is only one class, {labels.show(classes[0])}; classification needs two or more."
+            f"There is only one class, {labels.show(classes[0])}. Give rows of another class, too."
         )
 
 
@@ -246,14 +248,14 @@ def tune(
     """
     worth = {"accuracy": 0, "log_loss": 1, "brier": 2}
     if not isinstance(by, str) or by not in worth:
-        raise ValueError(f'by is "log_loss", "accuracy" or "brier"; got {by!r}.')
+        raise ValueError(f'by must be "log_loss", "accuracy" or "brier"; got {by!r}.')
     from sklearn.model_selection import ParameterGrid  # it imports all of scikit-learn's metrics
 
     grid = ParameterGrid(settings) if isinstance(settings, Mapping) else settings
     tried = list(grid) if isinstance(grid, Iterable) else []
     if not tried or not all(isinstance(setting, Mapping) for setting in tried):
         raise ValueError(
-            f"settings are dictionaries of options, at least one; got {str(settings)[:60]}."
+            f"settings must be dictionaries of options, at least one; got {str(settings)[:60]}."
         )
     fresh, X, codes, classes, weight = checked(estimator, X, y, sample_weight)
     weights = np.ones(len(codes)) if weight is None else weight
@@ -298,8 +300,8 @@ def serving_all(
     first = families[0].counting
     odd = next(s for f, s in zip(families[1:], settings, strict=True) if f.counting != first)
     raise ValueError(
-        f"tune tries options that act when solving, but {told(odd)} changes what is counted. "
-        "Tune each way of counting separately, or use scikit-learn's GridSearchCV."
+        f"tune counts the rows once, so it cannot try {told(odd)}, which changes what is "
+        "counted. Tune each way of counting separately, or use scikit-learn's GridSearchCV."
         + (' ("auto" reads pairs of words, too.)' if "auto" in odd.values() else "")
     )
 
@@ -337,7 +339,7 @@ def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> 
             )
         return stratified(int(folds), codes, random_state)
     if isinstance(folds, str) or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
-        raise ValueError(f'folds is a whole number, "loo" or a splitter; got {folds!r}.')
+        raise ValueError(f'folds must be a whole number, "loo" or a splitter; got {folds!r}.')
     pairs: Iterable[Any] = folds.split(X, codes) if hasattr(folds, "split") else folds
     times, fold, count = np.zeros(len(codes), dtype=int), np.zeros(len(codes), dtype=np.int64), 0
     for pair in pairs:
@@ -345,7 +347,7 @@ def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> 
             train, test = (row_numbers(rows, len(codes)) for rows in pair)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                "A list of folds holds pairs of row numbers, (train, test); got "
+                "A list of folds must hold pairs of row numbers, (train, test); got "
                 f"{str(pair)[:60]}: {error}."
             ) from None
         times[test] += 1
@@ -372,8 +374,8 @@ def row_numbers(rows: Any, size: int) -> NDArray[np.intp]:
     if given.dtype == bool:
         given = np.flatnonzero(given)
     if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
-        raise ValueError("these are not row numbers")
+        raise ValueError("the rows must be given by number")
     given = given.astype(np.intp)
     if len(given) and not 0 <= given.min() <= given.max() < size:
-        raise ValueError(f"there are {size} rows, counted from 0")
+        raise ValueError(f"there are {size} rows, so row numbers are from 0 to {size - 1}")
     return given

@@ -1,4 +1,4 @@
-"""Averaged one-dependence estimators: the mean of models in which one column is every parent.
+"""Averaged one-dependence estimators: a mean of models, each with one parent of all columns.
 
     p(x|k) = 1/n Σ_i p(x_i|k) Π_{j≠i} p(x_j | x_i, k)        (Webb, Boughton and Wang 2005)
 
@@ -50,7 +50,7 @@ class OneDependence:
         return average_parents(cells, parameters.table, np.ones(len(cells), bool), threads())
 
     def contributions(self, parameters: PairTables, X: Matrix) -> tuple[Array, Array]:
-        """Return the mean over parents of log p(x_j | parent, k), by their shares of p(x|k).
+        """Return the mean of log p(x_j | parent, k), weighted by the parents' shares of p(x|k).
 
         With the share r_i of parent i in the sum, log Σ_i s_i / n is Σ_i r_i log s_i plus
         -Σ_i r_i log r_i - log n, which belongs to no column.

@@ -30,7 +30,7 @@ Values = tuple[Array, ...]
 
 @dataclass(frozen=True)
 class Curve:
-    """A density of one number: `functions` of x, `estimate` from their means, and so on.
+    """A density of one number, with parameters estimated from means of functions of x.
 
     `functions` takes an array and returns T arrays; `estimate` takes T arrays of means and returns
     arrays of parameters; `log_density` takes x and the parameters; `draw` takes one class's

@@ -107,7 +107,7 @@ class Categorical:
 
     @property
     def needs(self) -> Needs | None:
-        """The counts of values; numbers in bins have too many values."""
+        """The sums that a database can compute: counts of values; None for numbers in bins."""
         return Needs(values=True) if self.bins is None else None
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> CategoricalParameters:
@@ -267,7 +267,7 @@ class Categorical:
         return codes, tuple(axis for axis, _ in columns)
 
     def _codes(self, parameters: CategoricalParameters, X: Matrix) -> NDArray[Any]:
-        """Return the position of each value in its column: -1 or NaN if missing, last if unseen."""
+        """Return each value's position in its column: -1 or NaN if missing, the last if unseen."""
         numeric = X.dtype.kind in "biuf"
         if self.bins is None and numeric:
             if all(column.is_code for column in parameters.columns) and self.unseen == "ignore":

@@ -62,7 +62,8 @@ def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
             yield path, message_of_mbox(place, int(number))
             return
         raise FileNotFoundError(
-            f"There is no {path}. Name a message, an mbox, a Maildir or a folder of messages."
+            f"There is no file or folder {path}. Name a message, an mbox, a Maildir or a folder "
+            "of messages."
         ) from None
     if os.path.isdir(path):
         for each in files_in(path, missed):

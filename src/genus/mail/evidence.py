@@ -38,10 +38,10 @@ class Clue:
         """Return how many learned messages contain it, or that only the examples do.
 
         >>> Clue("prize", "words", "part 1:1", 0.2, 0.0, 0.0).known
-        'from the start'
+        'only in the examples'
         """
         if not self.ham and not self.spam:
-            return "from the start"
+            return "only in the examples"
         return f"in {self.spam:g} spam, {self.ham:g} ham"
 
 
@@ -59,7 +59,7 @@ class Why:
         verdict = self.verdict
         lines = [
             f"{verdict.verdict}: probability {shown(verdict.probability)}, "
-            f"score {verdict.score:+.3f}, of which {self.constant:+.3f} before any evidence"
+            f"score {verdict.score:+.3f}, of which {self.constant:+.3f} without any token"
         ]
         if verdict.reason:
             lines.append(verdict.reason)

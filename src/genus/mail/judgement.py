@@ -174,7 +174,7 @@ class Judgement:
         return 1 - float(below)
 
     def doubt(self, new: Array | float) -> Array:
-        """Return the doubt d that is subtracted from scores, given shares of new tokens."""
+        """Return the doubt d, which is subtracted from scores of messages with many new tokens."""
         return DOUBT * self.vector.sum() * np.maximum(np.asarray(new) - self.usual_new, 0.0)
 
     def verdict(

@@ -165,7 +165,7 @@ class Reader:
         ]
 
     def leaves(self, headers: list[tuple[str, str]], body: bytes) -> Iterator[Part]:
-        """Return the leaves in order; read text that is shown before attached text."""
+        """Return the leaves in order; attached texts are read last, if the limit allows."""
         found = list(self.bodies(headers, body))
         read, texts = {}, sum(is_text(kind) for about, kind, _ in found if not is_attached(about))
         for number in sorted(range(len(found)), key=lambda each: is_attached(found[each][0])):

@@ -71,7 +71,7 @@ def folder_of(maildir: Path, name: str) -> Path:
         raise ValueError(f"{name!r} is a part of the Maildir. Name a folder such as .Junk.")
     found = Path(name).expanduser() if os.sep in bare else maildir / bare
     if found.exists() and found.resolve() == maildir.resolve():
-        raise ValueError(f"The folder {name!r} is the Maildir itself. Name another.")
+        raise ValueError(f"The folder {name!r} is the Maildir itself. Name another folder.")
     return found
 
 

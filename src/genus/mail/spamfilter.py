@@ -139,7 +139,7 @@ class SpamFilter:
     def expire(
         self, half_life: float | None = None, keep: int | None = None, today: int | None = None
     ) -> tuple[int, int]:
-        """Halve the weight of lessons after each half-life, in days; return how many fade and go.
+        """Halve the weight of lessons after each half-life, in days; count those faded and gone.
 
         A lesson's weight is halved eight times, then the lesson is forgotten. Only the newest
         `keep` of the others stay. Counts remain the exact sums of the lessons.
@@ -185,7 +185,7 @@ class SpamFilter:
         return faded, gone
 
     def _date(self, digests: Sequence[bytes], today: int) -> None:
-        """Date lessons of future days as of today, unless most lessons are of such days."""
+        """Change future dates of lessons to today, unless most lessons have such dates."""
         totals = self.own.totals()
         if 2 * len(digests) >= totals.ham + totals.spam:
             return
@@ -356,7 +356,7 @@ def saying_what_was_done(outcomes: list[str]) -> Iterator[None]:
         told = ", ".join(each for each in done if not each.startswith("0 "))
         if not told:
             raise
-        raise type(error)(f"{error} Before that, of the messages given: {told}.") from error
+        raise type(error)(f"{error} Before the error, of the given messages: {told}.") from error
 
 
 def unlearn(change: Change, lessons: Sequence[Lesson]) -> None:

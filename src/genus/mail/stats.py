@@ -58,8 +58,8 @@ def stats_of(spam_filter: SpamFilter) -> str:
         )
         if judgement.spam_scores:
             lines.append(
-                f"caught      {judgement.caught(loss):.1%} of the newest spam, judged by the mail "
-                "learned before it"
+                f"caught      {judgement.caught(loss):.1%} of the newest spam, using only mail "
+                "that was learned earlier"
             )
         weights = sorted(judgement.weights.items(), key=lambda item: -item[1])
         lines.append("weights     " + ", ".join(f"{name} {value:.2f}" for name, value in weights))
@@ -77,7 +77,8 @@ def advice(spam_filter: SpamFilter) -> list[str]:
         until = f"Every verdict is unsure until it has learned {FEWEST} of each class"
         return [f"{few}. {until}. Learn more: {more}."]
     if number[scarce] < ENOUGH or number[scarce] < number[other] / MOST_UNEVEN:
-        return [f"{few}, but {number[other]:,.0f} {other}. Learn more {scarce}: {more}."]
+        than = ", but" if number[scarce] < number[other] / 2 else " and"
+        return [f"{few}{than} {number[other]:,.0f} {other}. Learn more {scarce}: {more}."]
     caught = judgement.caught(spam_filter.ham_loss) if judgement.spam_scores else 1.0
     if caught < LITTLE:
         return [

@@ -252,7 +252,7 @@ def normal(text: str, pieces: Pieces, group: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def form_of(stretch: str) -> tuple[str, bool]:
-    """Return NFKC in lower case beyond ASCII, less zero-width characters; and if there were any."""
+    """Return NFKC, lower case beyond ASCII, without zero-width characters; and if it had any."""
     seen = NO_WIDTH.sub("", stretch)
     return in_small_letters(unicodedata.normalize("NFKC", seen)), seen != stretch
 

@@ -30,7 +30,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = Path(os.path.realpath(path))
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"Cannot write {path}: the folder {path.parent} does not exist.")
+        raise FileNotFoundError(
+            f"Cannot write {path}: the folder {path.parent} does not exist. Create it."
+        )
     if path.exists() and not path.is_file():
         raise OSError(f"Cannot write {path}: it is not a regular file. Give another name.")
     beside = path.with_name(PREFIX + secrets.token_hex(8))

@@ -36,7 +36,7 @@ def from_bytes(content: bytes) -> Any:
     array(['b'], dtype='<U1')
     """
     if not isinstance(content, bytes | bytearray | memoryview):
-        raise TypeError(f"A model is read from bytes; got {type(content).__name__}.")
+        raise TypeError(f"Expected a model as bytes; got {type(content).__name__}.")
     return restored_from(files.from_bytes(bytes(content)), "the bytes")
 
 

@@ -74,7 +74,7 @@ def belief_of(tree: dict[str, Any], family: Mixed) -> Belief:
 
 
 def grid_about(origin: float, scale: float) -> Grid:
-    """Return a grid about as fine as cells of 1/2048 of `scale` about an `origin`."""
+    """Return a grid whose cells near `origin` are about as wide as 1/2048 of `scale`."""
     if scale == 0:
         return Grid()
     step = float(np.exp2(np.clip(np.floor(np.log2(scale)) - BITS, -400, 400)))

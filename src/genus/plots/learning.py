@@ -29,7 +29,7 @@ MEASURES = {"error": "wrong", "log_loss": "log loss"}
 
 
 def picture(comparison: Comparison, format: str = "svg", dark: bool = False) -> bytes:
-    """Draw the curves, and the normality of classes of numbers, as a file of one of FORMATS."""
+    """Return a picture of the curves and, for rows of numbers, of how normal the classes are."""
     with style(dark), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about letters that the font lacks
         normal = bool(comparison.reasons.distances)

@@ -55,8 +55,8 @@ class SmoothingDisplay:
         heads = range(tosses + 1) if heads is None else heads
         if tosses < 1 or not all(0 <= one <= tosses for one in heads):
             raise ValueError(
-                "Heads are from 0 to the number of tosses, which is at least 1; got "
-                f"{list(heads)} of {tosses}."
+                "The numbers of heads must be from 0 to the number of tosses, which is at least "
+                f"1; got {list(heads)} of {tosses}."
             )
         λ = np.linspace(0, most, POINTS)
         added = np.array([Smoothing(alpha=one).pseudo_counts(2) for one in λ])

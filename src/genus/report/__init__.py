@@ -33,5 +33,5 @@ def write(
     from genus.report.page import page
 
     if model is not None and not isinstance(model, TableClassifier):
-        raise TypeError(f"A report is on a TableClassifier, got {type(model).__name__}.")
+        raise TypeError(f"A report needs a TableClassifier; got {type(model).__name__}.")
     write_whole(path, page(model, data, target).encode())

@@ -96,7 +96,7 @@ def told(ours: CrossValidation, theirs: CrossValidation) -> str:
     error = SURE * float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.inf
     ahead, behind = ("genus", "logistic regression")[:: 1 if gap >= 0 else -1]
     first, second = sorted((ours.log_loss, theirs.log_loss))
-    chance = "more than by chance" if abs(gap) > error else "which may be chance"
+    chance = "more than chance explains" if abs(gap) > error else "which may be chance"
     points = 100 * (ours.accuracy - theirs.accuracy)
     told = (
         f"{ahead[0].upper() if ahead != 'genus' else 'g'}{ahead[1:]} has a lower log loss than "

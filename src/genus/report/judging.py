@@ -104,7 +104,7 @@ def by_new_rows(model: TableClassifier, rows: Rows) -> Judged:
     strange = classes[labels.find(classes, model.classes_) < 0]
     if len(strange):
         told = ", ".join(map(str, strange[:5].tolist()))
-        were = "class of theirs was" if len(strange) == 1 else "classes of theirs were"
+        were = "of their classes was" if len(strange) == 1 else "of their classes were"
         how += f" {len(strange)} {were} not in its training rows ({told})."
     return Judged(model, rows, new, how)
 

@@ -143,8 +143,8 @@ def why(own: Any) -> str:
     others = sorted(own.others.items(), key=lambda item: -item[1])
     listed = ", ".join(f"{family} {shown.bits(gain)}" for family, gain in others)
     if own.family == ALONE_NOTHING:
-        least = f": other families would gain {listed} bits per row" if others else ""
-        return f"Left out of the product of families{least}."
+        least = f": {listed} bits per row" if others else ""
+        return f"No family has a gain{least}."
     told = f"{own.family.capitalize()} gains {shown.bits(own.gain)} bits per row"
     if own.gain < NOTHING:
         told += ", next to nothing"

@@ -292,11 +292,11 @@ def check_edges(edges: Any) -> tuple[Any, ...]:
         lists = [np.asarray(e, dtype=np.float64) for e in (edges if per_column else [edges])]
     except (KeyError, TypeError, ValueError):
         raise ValueError(
-            f"edges is a list of numbers, or one such list for each column; got {edges!r}."
+            f"edges must be a list of numbers, or one such list for each column; got {edges!r}."
         ) from None
     for one in lists:
         if one.ndim != 1 or not np.isfinite(one).all() or (np.diff(one) <= 0).any():
             raise ValueError(
-                f"edges must be finite numbers in ascending order, got {one.tolist()}."
+                f"edges must be finite numbers in ascending order; got {one.tolist()}."
             )
     return tuple(tuple(one.tolist()) for one in lists) if per_column else tuple(lists[0].tolist())

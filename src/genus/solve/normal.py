@@ -195,15 +195,19 @@ class MultivariateNormal:
         """
         if not isinstance(given, Mapping):
             raise ValueError(
-                f"given is a dictionary of values by column, as {{0: 1.5}}; got {given!r}."
+                "given must be a dictionary of values by column, such as {0: 1.5}; got "
+                f"{given!r}."
             )
         b = self._columns(list(given))
         a = [j for j in range(self.dimension) if j not in b]
         if not a:
-            raise ValueError(f"All {self.dimension} columns are given; none is left to describe.")
+            raise ValueError(
+                f"A value is given for all {self.dimension} columns, so no column is left. Leave "
+                "at least one out of given."
+            )
         known = numbers("given", list(given.values()))
         if known.ndim != 1:
-            raise ValueError(f"given holds one number for each column; got {given!r}.")
+            raise ValueError(f"given must hold one number for each column; got {given!r}.")
         if not b:
             return self
         Σ_ba = self.covariance[np.ix_(b, a)]
@@ -218,7 +222,7 @@ class MultivariateNormal:
         named = [j for j in columns if not is_whole(j)]
         if named:
             raise ValueError(
-                f"Columns are given as numbers, 0 to {self.dimension - 1}; got {named[0]!r}."
+                f"Columns must be given as numbers, 0 to {self.dimension - 1}; got {named[0]!r}."
             )
         wrong = [j for j in columns if not -self.dimension <= j < self.dimension]
         if wrong:

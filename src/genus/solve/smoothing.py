@@ -53,8 +53,8 @@ class Smoothing:
         p = of_column(self.p, column)
         if np.shape(p) not in ((), (size,)):
             raise ValueError(
-                f"p is one number, or one for each of the {size} values{where(column)}; got shape "
-                f"{np.shape(p)}."
+                f"p must be one number, or one for each of the {size} values{where(column)}; got "
+                f"shape {np.shape(p)}."
             )
         guess = np.broadcast_to(1 / max(size, 1) if p is None else np.asarray(p, float), (size,))
         if size and not np.isclose(guess.sum(), 1.0):
@@ -70,7 +70,7 @@ def per_column(name: str, value: Any, width: int) -> Array:
     numbers = np.asarray(value, dtype=np.float64)
     if numbers.shape not in ((), (width,)):
         raise ValueError(
-            f"{name} is one number, or one for each of the {width} columns; got shape "
+            f"{name} must be one number, or one for each of the {width} columns; got shape "
             f"{numbers.shape}."
         )
     return np.broadcast_to(numbers, (width,))

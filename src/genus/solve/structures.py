@@ -44,7 +44,7 @@ def structured(code: str, scatter: Array, rows: Array) -> Array:
 
 
 def axes_scaled(volume: str, shape: str, spread: Array, rows: Array) -> Array:
-    """Return variances along axes (K, d) from the scatter along them, `spread` (K, d)."""
+    """Return the variances along axes, (K, d), given the scatter along them, `spread` (K, d)."""
     d = spread.shape[1]
     if volume == shape == "V" or (volume, shape) == ("V", "I"):
         return spread / rows[:, None]
@@ -125,8 +125,9 @@ def refuse_points(traces: Array) -> Array:
     """Return the total scatter of each class (K,); raise an error if a class has none."""
     if not (traces > 0).all():
         raise SingularCovarianceError(
-            "All rows of a class are the same, so it has no volume of its own. Use a structure "
-            'with one volume, such as "EEE", or add rows.'
+            "All rows of a class are the same, so the volume of its covariance cannot be "
+            'estimated. Use a structure with one volume for all classes, such as "EEE", or add '
+            "rows."
         )
     return traces
 
@@ -138,8 +139,8 @@ def refuse_collapse(volumes: Array) -> Array:
     """
     if not volumes.min() > COLLAPSED * volumes.max():
         raise SingularCovarianceError(
-            "The rows of a class are constant in some direction, so its volume has no estimate. "
-            'Use a structure with one volume, such as "EEE", or leave out columns that repeat '
-            "others."
+            "The rows of a class are constant in some direction, so the volume of its covariance "
+            'cannot be estimated. Use a structure with one volume for all classes, such as "EEE", '
+            "or leave out columns that repeat others."
         )
     return volumes

@@ -35,7 +35,7 @@ class Dialect:
     folds: bool
 
     def folded(self, name: str) -> str:
-        """Return the same text for names of the same column; DuckDB folds only A to Z."""
+        """Return a key that names of the same column share; DuckDB ignores case for A to Z only."""
         if not self.folds:
             return name
         return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
@@ -90,8 +90,8 @@ class Dialect:
         parts: list[Any] = list(table) if isinstance(table, list | tuple) else [table]
         if not 1 <= len(parts) <= 3 or not all(isinstance(part, str) for part in parts):
             raise ValueError(
-                'table is the name of a table, or its parts such as ("schema", "table"); got '
-                f"{table!r}."
+                'table must be the name of a table, or its parts, such as ("schema", "table"); '
+                f"got {table!r}."
             )
         return ".".join(map(self.identifier, parts))
 
@@ -132,7 +132,7 @@ DIALECTS = {"postgres": POSTGRES, "postgresql": POSTGRES, "duckdb": DUCKDB}
 def dialect_of(name: str) -> Dialect:
     """Look up a dialect by its name."""
     if not isinstance(name, str) or name not in DIALECTS:
-        raise ValueError(f"dialect is one of {', '.join(map(repr, DIALECTS))}; got {name!r}.")
+        raise ValueError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}; got {name!r}.")
     return DIALECTS[name]
 
 

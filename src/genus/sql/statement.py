@@ -126,7 +126,7 @@ def checked_names(model: Model, sql: Dialect, columns: Sequence[str] | None) -> 
         )
     names = [columns] if isinstance(columns, str) else list(columns)
     if not all(isinstance(name, str) for name in names):
-        raise ValueError(f"columns are column names, as text; got {names!r}.")
+        raise ValueError(f"columns must be column names, as text; got {names!r}.")
     if len(names) != width:
         raise ValueError(
             f"columns has {len(names)} names, but the model has {width} columns. Give "
@@ -171,11 +171,11 @@ def refuse_inexact(model: Model) -> None:
         )
     if isinstance(family, Mixed) and family.calibrate:
         raise ValueError(
-            "Calibrated probabilities combine many models, which is too much for one "
-            "statement. Solve with resolve(calibrate=False)."
+            "Calibrated probabilities combine many models, which is too much for one SQL "
+            "statement. Use resolve(calibrate=False)."
         )
     if model.unexplained == "error":
         raise ValueError(
-            "unexplained='error' raises for a row that no class can explain, which SQL "
-            "cannot do. Solve with resolve(unexplained='prior')."
+            "unexplained='error' raises for a row that no class can explain, which SQL cannot do. "
+            "Use resolve(unexplained='prior')."
         )

@@ -54,8 +54,9 @@ def of_table(
     """
     if parameters.tree is not None:
         raise ValueError(
-            "A tree of columns has a table for every pair of values, which is too much for "
-            "one statement. Solve with resolve(dependence=False)."
+            'A model with dependence="tree" needs a table of probabilities for every two columns '
+            "that depend on each other, which is too much for one SQL statement. Use "
+            "resolve(dependence=False)."
         )
     plan = family.how.plan.used
     blocks = {j: name for name, own in family.how.blocks.items() for j in own}

@@ -46,7 +46,7 @@ class Decision:
             if len(classes) != 2:
                 raise ValueError(
                     f"A single threshold needs two classes, but there are {len(classes)}. "
-                    f"Name the class: decision={{class: threshold}}."
+                    "Name the class: decision={class: threshold}, or --threshold CLASS=P."
                 )
             given = {classes[1]: given}
         if not given:

@@ -49,7 +49,7 @@ class Rows:
         self.F = np.ascontiguousarray(self.F)
 
     def sums(self, θ: Array, order: int) -> tuple[float, Array, Array]:
-        """Return Σ weight · -log p, its gradient and, of order 2, its curvature."""
+        """Return Σ weight · -log p and its gradient; if `order` is 2, also its curvature."""
         if order == 2 and self._last is not None and np.array_equal(self._last[0], θ):
             return self._last[1]
         found = layer_sums(self.F, self.y, self.weight, θ, order, threads())
@@ -58,7 +58,7 @@ class Rows:
         return found
 
     def of(self, used: NDArray[np.bool_]) -> Rows:
-        """Return the same rows with some of the evidence."""
+        """Return the same rows with only some kinds of evidence."""
         return Rows(self.F[:, :, used], self.y, self.weight)
 
 
@@ -113,7 +113,7 @@ class Loss:
         return θ[:G], θ[G:]
 
     def minimum_of(self, used: NDArray[np.bool_]) -> Solution:
-        """Return the weights with the least loss if only the `used` evidence may have any."""
+        """Return the weights with the least loss; evidence that is not `used` has weight 0."""
         w = np.zeros(len(used))
         w[used], b = Loss(self.rows.of(used), self.prior.given_zero(~used)).minimum()
         return w, b

@@ -109,12 +109,12 @@ class Prior:
         return Prior.of(start, precision, self.centre, constant_ridge=self.constant_ridge)
 
     def with_refinements(self, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the evidence `out` together with its refinements."""
+        """Return the evidence to leave out with `out`: itself, and what refines it."""
         return out | np.append(out, False)[self.refines]
 
     @property
     def is_refined(self) -> NDArray[np.bool_]:
-        """Whether other evidence refines this one, (G,)."""
+        """Whether other evidence refines each kind of evidence, (G,)."""
         return np.isin(np.arange(len(self.start)), self.refines)
 
 

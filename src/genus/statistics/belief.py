@@ -1,4 +1,4 @@
-"""The information of rows about weights, without the rows: a normal distribution that adds up.
+"""The information that rows give about weights, kept without the rows as a normal distribution.
 
 Near its best weights θ, a log-likelihood is that of a normal distribution whose precision Λ is its
 curvature. For independent rows the curvatures add up, and so do Λθ: from the two sums the weights

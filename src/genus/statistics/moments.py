@@ -165,7 +165,7 @@ class Moments:
         return self._by_class(classes, lambda sums: labels.spread(sums, index, size))
 
     def of_columns(self, columns: NDArray[np.intp]) -> Moments:
-        """Return the sums of some columns in another order, diagonal ones only; zeros for -1."""
+        """Return the diagonal sums of the given columns, in their order; zeros for column -1."""
         if len(self.classes) == 0:
             return self
 
@@ -285,15 +285,15 @@ class Moments:
     def _combine(self, other: Moments, operation: Callable[[Array, Array], Array]) -> Moments:
         if self.structure != other.structure or (self.third is None) != (other.third is None):
             raise ValueError(
-                f"One side counted {self.describe()}, the other {other.describe()}; count both "
-                "with the same shared, diagonal and shrinkage to merge them."
+                f"One model has counted {self.describe()}, the other {other.describe()}. To merge "
+                "them, fit both with the same options shared, diagonal and shrinkage."
             )
         if len(other.classes) == 0:
             return self
         if len(self.classes) and self.width != other.width:
             raise ValueError(
-                f"One side has {self.width} columns, the other {other.width}; "
-                "merge models of the same columns."
+                f"One model has {self.width} columns, the other {other.width}. Merge models of "
+                "the same columns."
             )
         classes = labels.union(self.classes, other.classes, "classes")
         a, b = self.align(classes, other.width), other.align(classes, other.width)
@@ -433,7 +433,7 @@ class Moments:
 
 
 def common_origin(a: Moments, b: Moments) -> Array:
-    """Return one origin for both: that of the side with more evidence, so that a + b is b + a."""
+    """Return one origin for both, that of the side with more weight, so that a + b is b + a."""
     evidence_a, evidence_b = np.abs(a.weights), np.abs(b.weights)
     heavier = evidence_a > evidence_b
     if heavier.all():

@@ -38,7 +38,7 @@ class Pairs:
 
     @classmethod
     def of(cls, classes: Axis, keys: tuple[Axis, ...], counts: Array) -> Pairs:
-        """Make pairs without classes and keys that are zero throughout."""
+        """Make pairs, and drop classes and keys whose counts are all zero."""
         there = np.einsum("kvv->kv", counts) != 0  # most slots have counts with themselves
         present, used = there.any(axis=1), np.asarray(there.any(axis=0))
         present[~present] = counts[~present].any(axis=(1, 2))
@@ -144,8 +144,8 @@ class Pairs:
             return self
         if len(self.classes) and len(self.keys) != len(other.keys):
             raise ValueError(
-                f"One side has {len(self.keys)} columns, the other {len(other.keys)}; "
-                "merge models of the same columns."
+                f"One model has {len(self.keys)} columns, the other {len(other.keys)}. Merge "
+                "models of the same columns."
             )
         classes = labels.union(self.classes, other.classes, "classes")
         keys, mine, theirs = merge_slots(self, other)

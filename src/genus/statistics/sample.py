@@ -219,8 +219,8 @@ class Sample:
             return replace(other, size=size, weights=sign * other.weights)._cut()
         if len(self) and len(other) and self.cells.shape[1] != other.cells.shape[1]:
             raise ValueError(
-                f"One side has {self.cells.shape[1]} columns, the other {other.cells.shape[1]}; "
-                "merge models of the same columns."
+                f"One model has {self.cells.shape[1]} columns, the other {other.cells.shape[1]}. "
+                "Merge models of the same columns."
             )
         classes = labels.union(self.classes, other.classes, "classes")
         parts = [part for part in (self, other) if len(part)]

@@ -147,8 +147,8 @@ class Tally:
             other = replace(other, counts={m: t[:0, :0] for m, t in self.counts.items()})
         if self.counts.keys() != other.counts.keys():
             raise ValueError(
-                f"One side counted {sorted(self.counts)}, the other {sorted(other.counts)}: "
-                "they come from different families and do not merge."
+                f"One model has counted {sorted(self.counts)}, the other {sorted(other.counts)}, "
+                "because they have different families. Merge models of the same family."
             )
         classes = labels.union(self.classes, other.classes, "classes")
         keys, left, right = merge_keys(self, other)
@@ -186,7 +186,7 @@ class Tally:
         counts: Mapping[str, Array],
         sizes: dict[str, Array] | None = None,
     ) -> Tally:
-        """Make a tally without classes and named keys that are zero throughout.
+        """Make a tally, and drop classes and named keys whose counts are all zero.
 
         `sizes` are the sums of squares by class of each measure, if they are known.
         """
@@ -257,12 +257,12 @@ def merge_keys(
         known = b if len(a.classes) == 0 else a
         if len(a.classes) and len(b.classes) and a.width != b.width:
             raise ValueError(
-                f"One side has {a.width} columns, the other {b.width}; "
-                "merge models of the same columns."
+                f"One model has {a.width} columns, the other {b.width}. Merge models of the same "
+                "columns."
             )
         return known.keys, np.arange(a.width), np.arange(b.width)
     if a.keys is None or b.keys is None or len(a.keys) != len(b.keys):
-        raise ValueError("The two sides have different columns; merge models of the same columns.")
+        raise ValueError("The two models have different columns. Merge models of the same columns.")
     merged: list[Keys] = []
     left, right, start = [], [], 0
     for j, (one, two) in enumerate(zip(a.keys, b.keys, strict=True)):

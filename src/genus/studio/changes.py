@@ -15,14 +15,16 @@ def act(session: Session, body: dict[str, Any]) -> None:
     """Make an edit."""
     kind = str(body.get("kind"))
     if kind not in edits_of.KINDS:
-        raise ValueError("There is no such change.")
+        raise ValueError(f"The page asked for an unknown change, {kind[:40]!r}. Reload the page.")
     column = family = ""
     if kind in (edits_of.FAMILY, edits_of.LEAVE_OUT, edits_of.TAKE_IN):
         names = table.names_of(session)
         column = names[number(body.get("column"), len(names), "column")]
         family = str(body.get("family", ""))
         if kind == edits_of.FAMILY and family not in (edits_of.AUTO, *FAMILIES):
-            raise ValueError("There is no such family.")
+            raise ValueError(
+                f"There is no family {family[:40]!r}. Choose one of {', '.join(FAMILIES)}."
+            )
     at: tuple[int, ...] = ()
     label = -1
     if kind in (edits_of.FORGET, edits_of.RELABEL):
@@ -36,7 +38,10 @@ def chosen(session: Session, body: dict[str, Any]) -> tuple[int, ...]:
     """Return the selected rows: a list of them, or all that match a filter."""
     if isinstance(body.get("filter"), dict):
         if not session.is_own:
-            raise ValueError("Rows can be forgotten only if the model was fitted to them here.")
+            raise ValueError(
+                "Rows can be changed only if the studio fitted the model to them. Start with "
+                "genus studio DATA --target COL."
+            )
         query = {str(k): str(v) for k, v in body["filter"].items()}
         if query.get("only") in ("wrong", "right"):
             found = session.now.scores
@@ -46,14 +51,14 @@ def chosen(session: Session, body: dict[str, Any]) -> tuple[int, ...]:
         return tuple(rows.matches(session, query).nonzero()[0].tolist())
     listed = body.get("rows")
     if not isinstance(listed, list) or not all(type(i) is int for i in listed):
-        raise ValueError("Rows are a list of numbers.")
+        raise ValueError("Rows must be a list of numbers.")
     return tuple(sorted(set(listed)))
 
 
 def number(value: Any, end: int, what: str) -> int:
     """Return a number if it is a valid position in a list; raise otherwise."""
     if type(value) is not int or not 0 <= value < end:
-        raise ValueError(f"There is no such {what}.")
+        raise ValueError(f"This table has no such {what}. Reload the page.")
     return value
 
 

@@ -62,7 +62,7 @@ class Edit:
         """Return the edit in a file; raise an error if there is none."""
         kind, label = found["kind"], found["label"]
         if kind not in KINDS or not isinstance(label, int):
-            raise ValueError(f"{kind!r} is not an edit.")
+            raise ValueError(f"The journal holds an unknown change, {kind!r}.")
         rows = tuple(i for first, last in found["rows"] for i in range(first, last + 1))
         return cls(kind, str(found["column"]), str(found["family"]), rows, label)
 

@@ -88,22 +88,33 @@ class Guard:
     def check_host(self, headers: dict[str, str]) -> None:
         """Refuse requests for another host."""
         if not is_allowed(headers.get("host", ""), self.host, self.port):
-            raise Refused(421, "This is not the address of the studio.")
+            raise Refused(
+                421,
+                "This is not the address of the studio. Use the address that `genus studio` "
+                "prints.",
+            )
 
     def check_origin(self, scope: Scope, headers: dict[str, str]) -> None:
         """Refuse requests from pages of other sites."""
         origin = headers.get("origin")
         if origin is not None and origin != f"http://{headers.get('host', '')}":
-            raise Refused(403, "This request comes from another page.")
+            raise Refused(
+                403, "This request comes from another page. Use the page that `genus studio` opens."
+            )
         site = headers.get("sec-fetch-site", "same-origin")
         is_reading = scope["method"] in ("GET", "HEAD")
         # A link on another site may open the page itself, but nothing else.
         if site not in ("same-origin", "none") and not (is_reading and scope["path"] == "/"):
-            raise Refused(403, "This request comes from another page.")
+            raise Refused(
+                403, "This request comes from another page. Use the page that `genus studio` opens."
+            )
         if is_reading:
             return
         if OWN_HEADER not in headers:
-            raise Refused(403, f"This request has no header {OWN_HEADER}.")
+            raise Refused(
+                403,
+                f"This request has no header {OWN_HEADER}. Use the page that `genus studio` opens.",
+            )
 
     def check_token(self, scope: Scope, headers: dict[str, str]) -> str:
         """Refuse requests without the token; return it if it is in the address."""
@@ -145,7 +156,7 @@ def limited(receive: Receive, headers: dict[str, str], most: int) -> Receive:
     """Return a receive function that refuses bodies that are too large."""
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > most:
-        raise Refused(413, f"This is too large: at most {most >> 20:,} MB can be sent.")
+        raise Refused(413, f"The request is too large: at most {most >> 20:,} MB can be sent.")
     received = 0
 
     async def receive_some() -> Message:
@@ -153,7 +164,7 @@ def limited(receive: Receive, headers: dict[str, str], most: int) -> Receive:
         message = await receive()
         received += len(message.get("body", b""))
         if received > most:
-            raise Refused(413, f"This is too large: at most {most >> 20:,} MB can be sent.")
+            raise Refused(413, f"The request is too large: at most {most >> 20:,} MB can be sent.")
         return message
 
     return receive_some

@@ -174,9 +174,12 @@ class Session:
         if self.table is None:
             raise ValueError("There is no table yet. Open one.")
         if self.given is not None:
-            raise ValueError("The model has its own target. Start without a model to choose one.")
+            raise ValueError(
+                "The target of a model cannot be changed. Start the studio without a model to "
+                "choose a target."
+            )
         if target not in self.table.column_names:
-            raise ValueError("There is no such column.")
+            raise ValueError("This table has no such column. Reload the page.")
         return self.run("Fitting", lambda job: self._start(target, job))
 
     def _start(self, target: str, job: Job) -> None:
@@ -257,18 +260,21 @@ class Session:
         """Raise an error if an edit is not possible."""
         if edit.is_of_rows:
             if not self.is_own:
-                raise ValueError("Rows can be forgotten only if the model was fitted to them here.")
+                raise ValueError(
+                    "Rows can be changed only if the studio fitted the model to them. Start with "
+                    "genus studio DATA --target COL."
+                )
             assert self.data is not None
             at = np.asarray(edit.rows, dtype=np.int64)
             if len(at) == 0:
                 raise ValueError("No row is selected. Select one.")
             if at.min() < 0 or at.max() >= len(self.data):
-                raise ValueError("There is no such row.")
+                raise ValueError("This table has no such row. Reload the page.")
             if edit.kind == edits_of.RELABEL and not 0 <= edit.label < len(self.classes):
-                raise ValueError("There is no such class.")
+                raise ValueError("The model has no such class. Reload the page.")
             active, codes = self.now.active.copy(), self.now.codes.copy()
             if not active[at].all():
-                raise ValueError("Some of these rows are already forgotten.")
+                raise ValueError("Some of these rows are already forgotten. Select other rows.")
             if edit.kind == edits_of.FORGET:
                 active[at] = False
             else:
@@ -276,12 +282,13 @@ class Session:
             counts = np.bincount(codes[active], minlength=len(self.classes))
             if np.count_nonzero(counts >= FEWEST) < 2:
                 raise ValueError(
-                    f"At least two classes with {FEWEST} or more rows each must remain."
+                    f"At least two classes with {FEWEST} or more rows each must remain. Select "
+                    "fewer rows."
                 )
         elif edit.kind != edits_of.FAMILY and not self.is_own:
             raise ValueError(
-                "A model that was fitted before cannot add or leave out columns. Start with its "
-                "data to do so."
+                "Columns can be added or left out only if the studio fitted the model. Start with "
+                "genus studio DATA --target COL."
             )
 
     def _apply(self, edit: Edit, job: Job) -> None:

@@ -71,7 +71,9 @@ class Worker:
         """Start a job; raise if another one is running."""
         with self._lock:
             if self.job is not None:
-                raise BusyError(f"Wait until this job is done, or stop it: {self.job.title}.")
+                raise BusyError(
+                    f"Another job is running: {self.job.title}. Wait until it is done, or stop it."
+                )
             self.job, self.error = Job(title, work), ""
             job = self.job
         threading.Thread(target=self._finish, args=(job,), daemon=True).start()

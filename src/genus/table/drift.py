@@ -59,13 +59,13 @@ class Drift:
             )
         if self.columns:
             width = min(max(6, *(len(one.name) for one in self.columns)), 32)
-            lines += ["", f"{'column':{width}}  moved  unseen  missing  before"]
+            lines += ["", f"{'column':{width}}  moved  unseen  missing  missing before"]
         for one in self.columns:
             mark = "  *" if one in moved else ""
             name = " ".join(one.name.split())[:width]
             lines.append(
                 f"{name:{width}}  {one.moved:5.3f}  {100 * one.unseen:4.0f} %  "
-                f"{100 * one.missing:5.0f} %  {100 * one.missing_before:4.0f} %{mark}"
+                f"{100 * one.missing:5.0f} %  {100 * one.missing_before:12.0f} %{mark}"
             )
         lines += ["", *(str(one) for one in self.columns if one.is_new)]
         return "\n".join(lines).rstrip()
@@ -134,12 +134,12 @@ class ColumnDrift:
         listed = ", ".join(self.examples)
         if self.kind == "number":
             return (
-                f"{100 * self.unseen:.3g} % of column {self.name!r} is outside the range that the "
-                "model has seen."
+                f"{100 * self.unseen:.3g} % of the values of column {self.name!r} are outside the "
+                "range that the model has seen."
             )
         return (
-            f"{100 * self.unseen:.3g} % of column {self.name!r} are categories that the model "
-            f"has never seen, such as {listed}.{self.hint}"
+            f"{100 * self.unseen:.3g} % of the values of column {self.name!r} are categories that "
+            f"the model has never seen, such as {listed}.{self.hint}"
         )
 
 
@@ -177,7 +177,7 @@ def edges_of(axis: Any, counts: Array) -> Any:
 def of_categories(
     column: Column, values: Values, axis: Any, counts: Array, total: float, columns: int
 ) -> ColumnDrift:
-    """Compare a column of categories."""
+    """Compare the categories of a column now with the counts before."""
     there = values.codes[values.codes >= 0]
     now = np.bincount(there, minlength=len(values.names)).astype(float)
     at = labels.find(values.names, axis)
@@ -221,7 +221,7 @@ def hint_of(names: Sequence[str], axis: Any) -> str:
 def of_numbers(
     column: Column, values: Array, axis: Any, counts: Array, total: float, columns: int
 ) -> ColumnDrift:
-    """Compare a column of numbers, in bins that held about equal counts before."""
+    """Compare the numbers of a column now with the counts before, in bins of equal counts."""
     there = values[~np.isnan(values)]
     keys = column.grid.keys(there)
     beyond = (keys < axis[0]) | (keys > axis[-1])

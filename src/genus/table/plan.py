@@ -98,7 +98,7 @@ class Column:
             )
         if (self.runs, self.bits) != (other.runs, other.bits):
             raise ValueError(
-                f"The texts of column {self.name!r} are counted in two ways, because one side "
+                f"The texts of column {self.name!r} are counted in two ways, because one model "
                 "has more of them. Fit both with one plan (like=, or genus plan)."
             )
         grid = self.grid.common(other.grid)
@@ -286,7 +286,7 @@ class Seen:
 
 
 def unread(name: str, type: str, note: str, unseen: bool = False) -> Seen:
-    """Make a column that is left out."""
+    """Return the column of a plan for a column that is left out."""
     return Seen(Column(name, "", type, note, unseen=unseen))
 
 
@@ -355,7 +355,7 @@ def unit_of(type: Any) -> str:
 
 
 def cut_into_cells(seen: Sequence[Seen], classes: int) -> Iterator[Column]:
-    """Choose which columns are counted in pairs, and their cells; yield all columns.
+    """Yield all columns, with the decision which are counted in pairs and by which cells.
 
     There are as many cells as memory allows. A column with one value cannot depend on others, so it
     is not paired.

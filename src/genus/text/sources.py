@@ -59,7 +59,7 @@ class Texts:
         """Return consecutive texts."""
         begin, end, step = rows.indices(len(self))
         if step != 1:
-            raise IndexError(f"Texts are taken in their order, not by steps of {step}.")
+            raise IndexError(f"Texts can only be sliced in steps of 1; got a step of {step}.")
         return Texts.from_chunks(
             part_of(chunk, max(begin - start, 0), min(end, stop) - start)
             for chunk, start, stop in zip(self.chunks, self.starts, self.starts[1:], strict=False)

@@ -170,19 +170,21 @@ def checked(tokens: Any, row: int) -> Iterator[bytes]:
     """Yield tokens as UTF-8; raise an error unless they are a list of text."""
     if isinstance(tokens, str):
         raise ValueError(
-            f"The tokenizer returned one text for row {row}, {tokens[:SHOWN]!r}, not a list of "
-            "tokens."
+            f"The tokenizer returned one text for row {row}, {tokens[:SHOWN]!r}. It must return a "
+            "list of tokens."
         )
     try:
         found = iter(tokens)
     except TypeError:
         raise ValueError(
-            f"The tokenizer returned {type(tokens).__name__} for row {row}, not a list of tokens."
+            f"The tokenizer returned {type(tokens).__name__} for row {row}. It must return a list "
+            "of tokens."
         ) from None
     for token in found:
         if not isinstance(token, str):
             raise ValueError(
-                f"The tokenizer found {token!r} in row {row}, not text. Tokens are strings."
+                f"The tokenizer found {token!r} in row {row}, which is not text. Tokens must be "
+                "strings."
             )
         if token:  # every document holds the empty word
             yield encode(token)

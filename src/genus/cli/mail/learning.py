@@ -54,8 +54,9 @@ def learn(
 ) -> None:
     """Learn messages as spam or as ham (mail that is not spam).
 
-    A message that was learned before is not counted twice. If it has faded, it counts in full
-    again; if it was learned as the other class, it is corrected. `genus mail forget` undoes it.
+    A message that was learned before is not counted twice. If its weight has faded (`genus mail
+    expire`), it counts in full again; if it was learned as the other class, it is corrected. `genus
+    mail forget` undoes it.
 
     \b
     Examples:

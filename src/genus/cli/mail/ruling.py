@@ -74,5 +74,5 @@ def decide(kind: str, senders: tuple[str, ...], remove: bool, store: str | None)
         number = put_rules(opened, None if remove else kind, senders)
     finally:
         opened.close()
-    done = "removed" if remove else "made"
+    done = "removed" if remove else "added"
     click.echo(f"{number:,} {'rule was' if number == 1 else 'rules were'} {done}.")

@@ -22,7 +22,7 @@ PORT = 783
 @click.option(
     "--users",
     type=File("FOLDER"),
-    help="Keep a store for each user, on top of --site.",
+    help="Keep a store for each user, whose counts are added to those of --site.",
 )
 @click.option(
     "--trust",
@@ -52,7 +52,8 @@ PORT = 783
 )
 @servers.limits(
     size="Refuse larger messages.",
-    clients="Serve at most so many clients at once in each process; then drop the slowest.",
+    clients="Serve at most so many clients at once in each process; if more connect, drop the "
+    "slowest.",
     timeout=60,
     waiting="Allow so long for a request to arrive, and for its answer to be read.",
 )

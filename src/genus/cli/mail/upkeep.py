@@ -62,7 +62,8 @@ def verify(store: str | None) -> None:
     if totals is None:
         raise ValueError(f"{' '.join(faults)} Repair it: genus mail repair.")
     click.echo(
-        f"{totals.ham:,} ham and {totals.spam:,} spam add up to the counts of {tokens:,} tokens."
+        f"The store is undamaged: its {totals.ham:,} ham and {totals.spam:,} spam add up to the "
+        f"counts of {tokens:,} tokens."
     )
 
 
@@ -108,8 +109,8 @@ def repair(store: str | None) -> None:
 def expire(half_life: float | None, keep: int | None, store: str | None, site: str | None) -> None:
     """Let old messages count for less, and forget the oldest.
 
-    Run it once a day, for example. The counts are then exactly those of learning the remaining
-    messages with their new weights.
+    Run it once a day, for example. Afterwards the counts are the same as if only the remaining
+    messages had been learned, with their new weights.
 
     \b
     Example:

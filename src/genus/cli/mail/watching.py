@@ -51,7 +51,7 @@ class Server(click.ParamType[tuple[str, int | None]]):
     "--plain",
     "security",
     flag_value="plain",
-    help="Do not encrypt; port 143. The default on loopback ports other than 993.",
+    help="Do not encrypt; port 143. The default on this machine, if PORT is not 993.",
 )
 @click.option(
     "--inbox", default="INBOX", show_default=True, metavar="FOLDER", help="Sort this folder."
@@ -59,12 +59,14 @@ class Server(click.ParamType[tuple[str, int | None]]):
 @click.option(
     "--junk",
     metavar="FOLDER",
-    help="Move spam here; created if missing.  [default: the server's, or one named so]",
+    help="Move spam here; created if missing.  [default: the server's Junk folder, or one with "
+    "such a name]",
 )
 @click.option(
     "--trash",
     metavar="FOLDER",
-    help="Do not learn from mail moved here.  [default: the server's, and those named so]",
+    help="Do not learn from mail moved here.  [default: the server's Trash folder, and those with "
+    "such a name]",
 )
 @click.option(
     "--every",
@@ -118,10 +120,9 @@ def watch(
     A message that the user moves into Junk is learned as spam, and one that the user moves out of
     Junk as ham, as soon as it has been read. Messages that are moved into Trash, or by this
     command, are not learned. Mail that was read and has stayed in the inbox for three days is
-    learned as ham: at most 2 messages for each known message of spam, and 100 more.
-    --no-learn-inbox switches that off. Mail that arrives while the command is not running is
-    sorted when it starts again. Mail from before its first start is left alone, unless --all is
-    given.
+    learned as ham, until the store holds 100 messages of ham plus 2 for each message of spam.
+    --no-learn-inbox switches that off. Mail that arrives while the command is not running is sorted
+    when it starts again. Mail from before its first start is left alone, unless --all is given.
 
     The password comes from --password-file, --password-command or $GENUS_IMAP_PASSWORD. The
     command reports what it does on stderr. Ctrl-C and SIGTERM end it, with exit code 0.

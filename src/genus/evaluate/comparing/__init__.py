@@ -154,10 +154,10 @@ class Comparison:
         points = len(c.sizes) * c.lines[0].error.shape[1]
         if c.counting > 0 and not np.isnan(c.lines[0].error).all():
             times = c.refitting / c.counting
-            longer = f"{times:.1f} times as long" if times > 1.2 else "no longer with so few rows"
+            longer = f"{times:.1f} times as long" if times > 1.2 else "no longer, with so few rows"
             told.append(
-                f"The {points:,} points of {c.lines[0].name} took {c.counting:.2g} s, because "
-                f"counts add up; refitting each point takes {longer}"
+                f"All {points:,} points of the curve of {c.lines[0].name} took {c.counting:.2g} s, "
+                f"because counts are merged; fitting each point from scratch takes {longer}"
             )
         return "\n".join(f"{one}." for one in told)
 

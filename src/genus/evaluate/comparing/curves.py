@@ -74,7 +74,7 @@ def curves(
     """Return the curves of the generative model, of logistic regression, and of the perceptron."""
     rows = len(given.y)
     if isinstance(patience, bool) or not patience > 0:
-        raise ValueError(f"patience is a number of seconds above 0, got {patience!r}.")
+        raise ValueError(f"patience must be a number of seconds above 0; got {patience!r}.")
     blocks = blocks_for(given.y)
     times = repeats_to_times(repeats, rows, blocks)
     at = sizes_for(rows, len(given.classes), blocks)
@@ -108,5 +108,5 @@ def repeats_to_times(repeats: int | None, rows: int, blocks: int) -> int:
     if repeats is None:
         return 3 if rows <= MANY_ROWS else 1
     if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
-        raise ValueError(f"repeats is a whole number, 1 or more; got {repeats!r}.")
+        raise ValueError(f"repeats must be a whole number, 1 or more; got {repeats!r}.")
     return -(-int(repeats) // blocks)

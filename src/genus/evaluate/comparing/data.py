@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from genus.arrays import labels, matrix
 from genus.arrays.matrix import Codes
+from genus.display.text import count
 from genus.estimators import (
     GDA,
     CategoricalNB,
@@ -115,7 +116,7 @@ def read(
 ) -> tuple[Any, Any, Any, list[str]]:
     """Return the rows, their labels, the plan if they are a table, and notes."""
     if target is None and y is None:
-        raise ValueError("The labels are missing: give y, or the name of their column, target=.")
+        raise ValueError("The labels are missing. Give y, or the name of their column: target=…")
     is_matrix = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim == 2
     if target is None and ignore and (scipy.sparse.issparse(X) or is_texts(X) or is_matrix):
         raise ValueError(
@@ -132,7 +133,9 @@ def read(
         found = labelled(open_table(X), target)
         table, y = found.rows, found.y
         if found.unlabelled:
-            notes.append(f"Rows without a {target!r}, left out: {found.unlabelled:,}.")
+            notes.append(
+                f"Left out {count(found.unlabelled, 'row')} without a value in {target!r}."
+            )
     else:
         table, y = open_table(X).table(), np.asarray(y)
         if table.num_rows != len(y):
@@ -167,7 +170,7 @@ def one_label_each(y: Any) -> NDArray[Any]:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise ValueError(f"y has one label for each row; got the shape {y.shape}.")
+        raise ValueError(f"y must have one label for each row; got the shape {y.shape}.")
     return y
 
 

@@ -177,10 +177,12 @@ def of_normality(found: tuple[Normality, ...]) -> str:
         tail = f", though a test rejects normality for {rejected} of {len(found)}"
         return f"Each class is close to a normal distribution{tail if rejected else ''}."
     worst = max(far, key=lambda each: max(abs(each.skewness) / SKEW, abs(each.excess) / TAILS))
+    are = "is" if len(far) == 1 else "are"
     return (
-        f"{len(far)} of {len(found)} classes are far from normal: {worst.column!r} of class "
-        f"{labels.show(worst.label)} has skewness {worst.skewness:.1f} and excess kurtosis "
-        f"{worst.excess:.1f} where a normal distribution has 0 and 0 ({p_told(worst.p_value)})."
+        f"{len(far)} of {len(found)} classes {are} far from normal: in class "
+        f"{labels.show(worst.label)}, column {worst.column!r} has skewness {worst.skewness:.1f} "
+        f"and excess kurtosis {worst.excess:.1f}, where a normal distribution has 0 and 0 "
+        f"({p_told(worst.p_value)})."
     )
 
 

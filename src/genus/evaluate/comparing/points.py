@@ -62,7 +62,7 @@ class Line:
 
 
 def blocks_for(y: NDArray[Any]) -> int:
-    """Return the number of blocks: ten, or as many as nearly all rows' classes have rows.
+    """Return the number of blocks: ten, or fewer if a tenth of the rows are of smaller classes.
 
     With more blocks, a class would be missing from some of them.
     """

@@ -85,7 +85,7 @@ def squares(X: Array) -> Array:
 
 
 def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
-    """Test the log-odds of the second of two classes, or of the worst predicted of several.
+    """Test if log-odds are linear, for the second of two classes or the worst predicted of more.
 
     Return None if the log-odds separate the class without an error: any slope would then fit.
     """

@@ -246,7 +246,7 @@ def told_crossing(curves: Curves, measure: str, found: Crossing | None) -> str:
     who = ours.name if ahead[np.flatnonzero(ahead)[0]] > 0 else theirs.name
     if (ahead != 0).all():
         return f"the curves do not cross: {who} leads at every size."
-    return f"no crossing was found: wherever one leads clearly, it is {who}."
+    return f"no crossing was found: {who} leads at every size where the lead is clear."
 
 
 def rounded(rows: float) -> str:

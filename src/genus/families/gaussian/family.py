@@ -103,7 +103,7 @@ class Gaussian:
     between: Priors = field(default_factory=Priors)
 
     def counted_as(self, counting: Mapping[str, Any]) -> Gaussian:
-        """Return these options for statistics that are counted with other options.
+        """Return the same options for statistics that were counted with other options.
 
         shared, diagonal and shrinkage decide which second moments are counted, because those of
         every class (K n²) may be too many to count always.
@@ -121,17 +121,18 @@ class Gaussian:
             )
         if self.automatic and "sample" not in counting:
             raise ValueError(
-                'shared="auto" chooses by a sample of rows, which this model did '
-                "not keep. Fit with it from the start."
+                'shared="auto" uses a sample of rows, which this model did not keep. Fit with it '
+                "from the start."
             )
         own = not self.shared or self.averaged is not None
         if (counted.structure == "diagonal" and not self.diagonal) or (
             counted.structure == "pooled" and own
         ):
             raise ValueError(
-                f"Only {sums_of(counted.zero()).moments.describe()} was counted; this needs more. "
-                f"Fit with shared={self.shared}, diagonal={self.diagonal} from the start. The sums "
-                "for separate, full covariances also serve every other form."
+                f"The model has counted only {sums_of(counted.zero()).moments.describe()}, which "
+                f"is too little for these options. Fit with shared={self.shared}, "
+                f"diagonal={self.diagonal} from the start. A model that was fitted with "
+                "shared=False, diagonal=False can change to all other forms."
             )
         return counted
 
@@ -193,7 +194,7 @@ class Gaussian:
 
     @property
     def needs(self) -> Needs | None:
-        """First and second moments; fourth moments and samples are counted from rows only."""
+        """The sums to ask a database for: moments up to the second; None if it needs more."""
         if self.quartic or "sample" in self.counting:
             return None
         return Needs(squares="columns" if self.structure == "diagonal" else "pairs")
@@ -226,7 +227,7 @@ class Gaussian:
         )
 
     def formed(self, form: Form) -> Gaussian:
-        """Return the options with the chosen form."""
+        """Return the same options with the chosen form of Σ."""
         return replace(
             self,
             automatic=False,
@@ -285,7 +286,7 @@ class Gaussian:
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether Σ is more than scatter and a share of its trace, and so has no closed form."""
+        """Whether Σ is more than scatter plus a share of its trace, so without a closed form."""
         rule = isinstance(self.shrinkage, str) or self.identity
         rule = rule or self.averaged is not None or self.estimator is not None
         return rule or bool(self.code) or self.rank is not None
@@ -415,8 +416,9 @@ class Gaussian:
         weights = moments.weights[:, 0]
         if not weights.any():
             raise ValueError(
-                "Every row has a missing value, but a full covariance is counted from rows without "
-                "one. Use diagonal=True, which leaves out single values, or impute them."
+                "Every row has a missing value, but a full covariance is counted from rows "
+                "without one. Use diagonal=True, which skips only the missing values, or impute "
+                "them."
             )
         mean = moments.mean()
         centre = weights @ mean / weights.sum()
@@ -656,7 +658,10 @@ def estimated(estimator: Any, points: Points, k: int, label: str) -> Table:
         )
     own.fit(np.repeat(points.x[rows], times.astype(int), axis=0))
     if not hasattr(own, "covariance_"):
-        raise ValueError(f"{name} does not have a covariance_ attribute, which it needs.")
+        raise ValueError(
+            f"{name} does not have a covariance_ attribute after fit, which a "
+            "covariance_estimator must have."
+        )
     found, problem = np.asarray(own.covariance_), None
     if found.dtype.kind not in "biuf":
         problem = f"of type {found.dtype}, not of numbers"

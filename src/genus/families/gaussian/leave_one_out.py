@@ -83,7 +83,7 @@ def score_shares_without(
 def score_variances_without(
     statistics: Moments | Points, x: Array, y: Codes, w: Array, share: float, *, unbiased: bool
 ) -> Array:
-    """Return log p(x|y), (m, K), of each row given the others; diagonal Σ with a `share`.
+    """Return log p(x|y), (m, K), of each row given the others; diagonal Σ, partly pooled.
 
     A row without a variance above zero gets NaN.
     """
@@ -235,7 +235,7 @@ class Principal:
         share: float,
         scale: Array | None,
     ) -> Principal:
-        """Return the principal axes of the scatter of class k with a `share` of all, or of all.
+        """Return the principal axes of class k's scatter mixed with a `share` of all, or of all.
 
         `scatter` is that of the statistics, or None if they are rows. Without a `scale`, the
         columns' own is taken.

@@ -23,7 +23,7 @@ from genus.statistics import Array, divide
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """The chosen form of Σ: the share of the scatter within all classes, and so on.
+    """The chosen form of Σ; `shared` is the share of the pooled scatter in that of each class.
 
     `shrinkage` is a number or "oas". A number shrinks in units of `scale` (n,). `least` (n,) is the
     variance of columns that have none within classes, and zero for all others. `loss` is the mean

@@ -130,7 +130,9 @@ def become(name: str) -> None:
     if entry.pw_uid == os.geteuid():
         return
     if os.geteuid() != 0:
-        raise ValueError(f"Only root can switch to {name}. Start it as {name}, without --user.")
+        raise ValueError(
+            f"Only root can switch to the user {name}. Start the server as {name}, without --user."
+        )
     os.initgroups(name, entry.pw_gid)
     os.setgid(entry.pw_gid)
     os.setuid(entry.pw_uid)

@@ -85,7 +85,8 @@ class Filters:
         if USER.fullmatch(user) is None:
             raise Refusal(
                 Code.EX_USAGE,
-                "a User has 1 to 128 letters, digits and _.@+=-, and begins with none of .@+=-",
+                "a User must have 1 to 128 letters, digits and _.@+=-, and must not begin with "
+                ".@+=-",
             )
         return self.stores.users / f"{user}.sqlite"
 

@@ -198,7 +198,7 @@ class SQLiteStore:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Do the same as `_sentences`, and report values of a wrong type as damage."""
+        """Turn errors of SQLite into clear ones, and report values of a wrong type as damage."""
         with self._sentences():
             try:
                 yield

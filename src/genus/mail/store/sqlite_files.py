@@ -1,4 +1,4 @@
-"""Files of SQLite that are stores: how they are opened, made and carried over; their errors."""
+"""Open, create and convert SQLite files that hold stores, and explain their errors."""
 
 from __future__ import annotations
 
@@ -199,7 +199,10 @@ def sentence(path: Path, error: Exception) -> StoreError:
     if is_of_value or "not a database" in told or "malformed" in told:
         return damaged(path, told)
     if "readonly" in told:
-        return StoreError(f"The store {path} can be read, but not written, by this user.")
+        return StoreError(
+            f"The store {path} can be read but not changed by this user. Change its permissions, "
+            "or name another store."
+        )
     return StoreError(f"Cannot use the store {path}: {told}. Check that it can be written.")
 
 

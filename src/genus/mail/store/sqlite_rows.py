@@ -229,7 +229,7 @@ def row_of(lesson: Lesson) -> tuple[bytes, int, int, int, int]:
 
 
 def read_lessons(connection: sqlite3.Connection, rows: Sequence[Any]) -> list[Lesson]:
-    """Return the lessons of rows of ROW; rows in order read each pack once."""
+    """Return the lessons of rows of ROW; if they are sorted by pack, each is read once."""
     held: dict[int, list[Tokens]] = {}
     found = []
     for digest, spam, day, weight, halvings, pack, place, told in rows:

@@ -50,7 +50,7 @@ class Inbox:
         return moved
 
     def settle_moves(self) -> None:
-        """Treat messages that left the inbox in a move cut short by a crash as gone from Junk."""
+        """Treat a message that left the inbox, in a move that a crash interrupted, as gone."""
         present = set(self.session.connection.uids()) if self.notes.moving else set()
         for name, moving in list(self.notes.moving.items()):
             for uid in set(moving.uids) - present:

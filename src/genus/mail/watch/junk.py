@@ -96,7 +96,7 @@ class Junk:
         self.notes.keep()
 
     def renumber(self, place: Place, validity: int, present: Sequence[int]) -> None:
-        """Recognise messages that the server has renumbered; learn nothing from that."""
+        """Recognise messages that the server has renumbered; none of them is learned."""
         new, unknown = renumber(
             self.session, self.notes.junk, self.folder, validity, present[-MOST:]
         )
@@ -148,7 +148,7 @@ class Junk:
         return sorted(found, key=lambda key: self.notes.gone[key].done)
 
     def take_out(self, key: str, name: str, folder: str, validity: int, letter: Letter) -> None:
-        """Note the lesson that a message was taken out of Junk, unless that is settled."""
+        """Note a lesson for a message that was taken out of Junk, unless that was done before."""
         gone = self.notes.gone[key]
         if not gone.done:
             self.lessons.owe(name, folder, validity, letter, spam=False)

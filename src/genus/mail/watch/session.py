@@ -27,7 +27,7 @@ class Plan:
 
 
 class Session:
-    """What the classes that look into folders share."""
+    """The state that all classes for folders share: connection, plan and notes."""
 
     connection: Connection
     junk: str

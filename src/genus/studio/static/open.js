@@ -41,7 +41,7 @@ export function screen(app, root) {
   const targets = (found) => [
     html("h1", {}, "What do you want to predict?"),
     html("p", { class: "lead" }, "Choose the column with the classes. All other columns are used to predict it.",
-      app.state.target ? [" Now it is ", name(app.state.target), ". If you choose it again later, your changes come back."] : null),
+      app.state.target ? [" The present target is ", name(app.state.target), ". If you return to it later, your changes come back."] : null),
     html(
       "ul",
       { class: "targets" },

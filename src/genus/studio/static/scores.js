@@ -19,7 +19,7 @@ const TOLD = {
 // A model from a file has kept two scores of its own sample of rows, but not the predictions.
 const kept = ({ scores }) =>
   scores
-    ? `Out of fold, on a sample of ${scores.rows.toLocaleString("en")} rows, the model had an accuracy of ${score(scores.accuracy[0])} and a log loss of ${score(scores["log loss"][0])}. Give rows that it has not seen for more: genus studio MODEL DATA.`
+    ? `Out of fold, on a sample of ${scores.rows.toLocaleString("en")} rows, the model had an accuracy of ${score(scores.accuracy[0])} and a log loss of ${score(scores["log loss"][0])}. For more scores, start with rows that it has not seen: genus studio MODEL DATA.`
     : "There are no scores of this model.";
 
 export function screen(app, root) {
@@ -71,7 +71,7 @@ export function screen(app, root) {
     const [no, yes] = found.classes;
     const key = JSON.stringify([no, yes, nameOf(state, no), nameOf(state, yes)]);
     if (dials?.key === key) return;
-    const threshold = dial(["Decide for ", label(state, yes), " from a probability of"], "threshold", { low: 0, high: 1, step: 0.01 }, (v) => percent(v, 0), (v) => decide({ threshold: v }));
+    const threshold = dial(["Choose ", label(state, yes), " from a probability of"], "threshold", { low: 0, high: 1, step: 0.01 }, (v) => percent(v, 0), (v) => decide({ threshold: v }));
     const first = dial([label(state, no), " taken for ", label(state, yes), " costs"], "cost01", { low: 0, high: 20, step: 0.5 }, (v) => number(v, 1), (v) => cost(0, 1, v));
     const second = dial([label(state, yes), " taken for ", label(state, no), " costs"], "cost10", { low: 0, high: 20, step: 0.5 }, (v) => number(v, 1), (v) => cost(1, 0, v));
     // Which of two classes is of interest: threshold, curves and costs are then told of it.

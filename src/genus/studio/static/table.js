@@ -105,7 +105,7 @@ export function screen(app, root) {
             html("div", { class: "drawing" }, c.kind === "text" ? html("a", { href: "#text" }, "Words of each class") : density(app.state, c.density, c.name)),
             html("div", { class: "moves", title: "How far the column moves the log-odds on average" },
               html("span", { class: "track" }, wide(html("span", { class: "fill plain" }), (c.moves ?? 0) / most)),
-              html("span", { class: "figure" }, `moves the odds by ${number(c.moves ?? 0, 2)}`)),
+              html("span", { class: "figure" }, `moves the log-odds by ${number(c.moves ?? 0, 2)}`)),
             family(c),
             open.has(c.column) ? (open.get(c.column) ? details(c, open.get(c.column)) : html("p", { class: "details soon" }, "Computing …")) : null)),
       ),
@@ -115,7 +115,7 @@ export function screen(app, root) {
               html("li", {}, html("span", {}, name(c.name), html("span", { class: "muted" }, ` ${c.note}`)),
                 c.chosen && app.state.own ? button("Use it", () => act({ kind: "take in", column: c.column }), { class: "button small", "data-key": `in-${c.column}`, "aria-label": `Use ${c.name}` }) : null))))
         : null,
-      note("The grey bars are all rows, the lines the model of each class. “Moves” is the mean absolute contribution of the column to the log-odds. A family can be changed without reading the rows again."),
+      note("The grey bars show all rows, and the lines show the model of each class. “Moves” is the mean absolute contribution of the column to the log-odds. A family can be changed without reading the rows again."),
     );
   }
   return {

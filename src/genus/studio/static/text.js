@@ -22,7 +22,7 @@ export function screen(app, root) {
       const rows = said.terms.map(([word, term]) => ({ name: word, term }));
       if (Math.abs(said.rest) > 0.005) rows.push({ name: "(not due to any word)", term: said.rest });
       replace(verdict, probabilities(app.state, said.p),
-        html("p", {}, label(app.state, said.first), " rather than ", label(app.state, said.second), `; ${signedOdds(said.baseline)} before any word.`),
+        html("p", {}, label(app.state, said.first), " rather than ", label(app.state, said.second), `; ${signedOdds(said.baseline)} without any word.`),
         rows.length ? evidence(app.state, said, rows) : html("p", { class: "muted" }, "It contains no known word."),
         said.unknown.length ? note("Not known: ", ...said.unknown.flatMap((w, i) => [i ? ", " : "", name(w)])) : null);
     } catch (error) {

@@ -40,7 +40,7 @@ def model(session: Session) -> bytes:
 def rows(session: Session) -> bytes:
     """Return the remaining rows as CSV, with their current labels."""
     if not session.is_own:
-        raise ValueError("The model was not fitted to rows here, so there are none to export.")
+        raise ValueError("The studio did not fit this model, so it has no rows to export.")
     buffer = io.BytesIO()
     pyarrow.csv.write_csv(corrected(session), buffer)
     return buffer.getvalue()
@@ -58,7 +58,7 @@ def report(session: Session) -> bytes:
     """Return the last report."""
     found = session.now.kept.get("report")
     if not isinstance(found, bytes):
-        raise ValueError("The report is not written yet.")
+        raise ValueError("The report is not written yet. Press the button to write it.")
     return found
 
 

@@ -70,7 +70,7 @@ def message_of(raw: bytes, number: int) -> bytes:
     """Return one message of a file."""
     for _, message in islice(divided("message", io.BytesIO(raw)), number, number + 1):
         return message
-    raise ValueError("There is no such message.")
+    raise ValueError("This file has no such message. Open the file again.")
 
 
 def why(mail: MailStore, raw: bytes, number: int) -> dict[str, Any]:
@@ -116,7 +116,9 @@ def correct(mail: MailStore, raw: bytes, number: int, label: str) -> dict[str, A
         elif label in ("ham", "spam"):
             (done,) = spam_filter.learn([message], spam=label == "spam")
         else:
-            raise ValueError("A message is ham or spam.")
+            raise ValueError(
+                f"A message can be learned as ham or spam, or forgotten; got {label[:40]!r}."
+            )
     return {"done": done}
 
 

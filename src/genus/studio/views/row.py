@@ -29,7 +29,7 @@ def detail(session: Session, row: int) -> dict[str, Any]:
     """Return one row: its cells, its prediction, the contributions, and similar rows."""
     version, data = session.now, session.data
     if data is None or not 0 <= row < len(data):
-        raise ValueError("There is no such row.")
+        raise ValueError("This table has no such row. Reload the page.")
     one = data.table.slice(row, 1)
     model = version.model
     result: dict[str, Any] = {
@@ -88,7 +88,7 @@ def start(session: Session, row: int) -> Any:
     if row < 0 or data is None:
         return session.now.model.sample(1, random_state=0)[0]
     if row >= len(data):
-        raise ValueError("There is no such row.")
+        raise ValueError("This table has no such row. Reload the page.")
     return data.table.slice(row, 1)
 
 

@@ -159,7 +159,7 @@ def by_number(session: Session, number: int) -> dict[str, int]:
     numbers = np.zeros(0, np.intp) if session.data is None else session.data.numbers
     place = int(np.searchsorted(numbers, number))
     if place == len(numbers) or numbers[place] != number:
-        raise ValueError(f"No labelled row has the number {number:,}.")
+        raise ValueError(f"No labelled row has the number {number:,}. Enter another number.")
     return {"row": place}
 
 

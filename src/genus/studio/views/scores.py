@@ -113,13 +113,13 @@ def decide(session: Session, threshold: Any, costs: Any, positive: Any = None) -
         matrix = np.zeros(0)
     if matrix.shape != (K, K) or not ((matrix >= 0) & (matrix <= MOST_COST)).all():
         raise ValueError(
-            f"Costs are numbers from 0 to {MOST_COST:,.0f}, one for each pair of classes."
+            f"Costs must be numbers from 0 to {MOST_COST:,.0f}, one for each pair of classes."
         )
     is_number = isinstance(threshold, int | float) and 0 <= threshold <= 1
     if threshold is not None and not is_number:
-        raise ValueError("A threshold is a number from 0 to 1.")
+        raise ValueError("A threshold must be a number from 0 to 1.")
     if positive is not None and (positive not in (0, 1) or K != 2):
-        raise ValueError("The class of interest is one of two.")
+        raise ValueError("The class of interest must be one of the two classes.")
     session.decide({"threshold": threshold, "costs": matrix.tolist(), "positive": positive})
     return decided(session)
 

@@ -221,11 +221,11 @@ def column(session: Session, i: int) -> dict[str, Any]:
     """Return one column: its density, its effect on the odds, and its candidate families."""
     names = names_of(session)
     if not 0 <= i < len(names):
-        raise ValueError("There is no such column.")
+        raise ValueError("This table has no such column. Reload the page.")
     name, model = names[i], session.now.model
     found = {c.name: c for c in model.summary().columns}
     if name not in found:
-        raise ValueError("This column is left out.")
+        raise ValueError(f"Column {shown.name(name)} is left out, so there is nothing to show.")
     own = found[name]
     gains = {own.family: own.gain, **own.others}
     result: dict[str, Any] = {
@@ -245,7 +245,7 @@ def pair(session: Session, i: int, other: int) -> dict[str, Any]:
     """Return the joint contribution of two columns to the log-odds of a class, by their values."""
     names, model = names_of(session), session.now.model
     if not (0 <= i < len(names) and 0 <= other < len(names)):
-        raise ValueError("There is no such column.")
+        raise ValueError("This table has no such column. Reload the page.")
     found = model.dependence_on(names[i], names[other])
     label = model.classes_[-1:].tolist()[0]
     return {

@@ -52,7 +52,7 @@ def judge(session: Session, message: str, column: int) -> dict[str, Any]:
     model = session.now.model
     texts = [c.name for c in model.plan_.used if c.kind == "text"]
     if not 0 <= column < len(texts):
-        raise ValueError("There is no such column of texts.")
+        raise ValueError("This table has no such column of texts. Reload the page.")
     name = texts[column]
     row = {c.name: [None] for c in model.plan_.used} | {name: [message]}
     explained = model.explain(row)

@@ -121,7 +121,7 @@ def number_cuts(counts: Array, weights: Array) -> NDArray[np.intp]:
 
 
 def even_cuts(weight: Array, count: int) -> NDArray[np.intp]:
-    """Return the cells before which to cut for about equal weights; few cells are all kept."""
+    """Return the cells before which to cut: bins of about equal weight, or of one cell if few."""
     there = np.flatnonzero(weight > 0)
     if len(there) <= count:
         return there[1:]

@@ -41,7 +41,7 @@ def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_siz
     own = {name: family for name, family in asked.items() if family != "text"}
     if isinstance(dependence, str):
         if dependence != "tree":
-            raise ValueError(f'dependence is True, False or "tree"; got {dependence!r}.')
+            raise ValueError(f'dependence must be True, False or "tree"; got {dependence!r}.')
         if weighs:
             raise ValueError(
                 'dependence="tree" is a density, which has no weights to calibrate. Use it with '
@@ -56,12 +56,12 @@ def asked_families(families: Any) -> dict[str, str]:
     if isinstance(families, str) and families == "auto":
         return {}
     if not isinstance(families, Mapping):
-        raise ValueError(f'families is "auto" or a dictionary by column; got {families!r}.')
+        raise ValueError(f'families must be "auto" or a dictionary by column; got {families!r}.')
     for name, family in families.items():
         known = isinstance(family, str) and family in FAMILIES
         if not (isinstance(name, tuple) or known):
             raise ValueError(
-                f"The family of {name!r} is one of {', '.join(map(repr, FAMILIES))}; got "
+                f"The family of {name!r} must be one of {', '.join(map(repr, FAMILIES))}; got "
                 f"{family!r}."
             )
     single = {k: v for k, v in families.items() if not isinstance(k, tuple)}

@@ -282,7 +282,7 @@ class Counting:
         return Compound(parts | {"sample": self._moved_sample(statistics["sample"], to)})
 
     def recut(self, statistics: Compound, classes: Axis) -> tuple[Counting, Pairs]:
-        """Choose new cells for pairs, and count the sample by them; it must hold every row."""
+        """Choose new cells for pairs, and count the sample, which must hold every row, by them."""
         sample = statistics["sample"]
         X = self.decoded(sample, statistics)
         plan = replace(self.plan, columns=recut(self.plan, X, sample.weights, len(classes)))

@@ -213,7 +213,7 @@ class Basis:
 
     @property
     def priors(self) -> tuple[float, float]:
-        """The rows of the pooled covariance in that of a class, without and with every bin."""
+        """How many rows of pooled covariance shrink that of a class, without bins and with."""
         return self.shrinkage.own, self.shrinkage.own_of_bins
 
     def features(self, every_bin: bool) -> Features:
@@ -256,7 +256,7 @@ def parents(binned: Binned, shares: Array) -> Parents:
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """The contribution of each column with all others beyond independence: 2/n Σ_j of a table.
+    """What each column contributes by its dependence on the others: 2/n Σ_j of a table.
 
     table[u, v] = log p(u,v|k) / p(u|k)p(v|k), (B + 1, B + 1, K); `column` (B,) is the column of
     each bin.

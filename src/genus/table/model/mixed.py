@@ -56,7 +56,7 @@ ASIDE = 10_000  # rows from which weights are learned if none are kept
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Columns of numbers that are modelled jointly, and the parameters of TOGETHER."""
+    """Columns of numbers that are modelled jointly, and the parameters of their joint family."""
 
     columns: list[int]
     parameters: Any
@@ -275,7 +275,7 @@ class Mixed:
     def solved(
         self, statistics: Compound, classes: Axis, combinations: Mapping[str, Combination]
     ) -> MixedParameters:
-        """Solve the parameters, without weights."""
+        """Solve all parameters except the weights of experts."""
         plan = self.how.plan
         rows = statistics["rows"].align(classes, 1)["rows"][:, 0]
         found = tuple(self._marginals(statistics, classes, rows))
@@ -320,7 +320,7 @@ class Mixed:
         return found
 
     def _screened(self, counted: Sequence[Counted | None], rows: Array) -> dict[int, Marginal]:
-        """Return simple marginals for the columns of a wide table that are not worth a choice.
+        """Return simple marginals for columns of a wide table that need no choice of a family.
 
         A density (calibrate=False) screens no columns. Columns whose family the user chose are
         never screened.

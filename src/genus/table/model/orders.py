@@ -17,7 +17,7 @@ SEED = 0
 
 
 def orders(n: int, quartets: int) -> list[list[Order]]:
-    """Groups of orders of n columns: quartets, or of few columns all orders in one.
+    """Return groups of orders of n columns: quartets, or all orders in one group if n is small.
 
     A quartet is a random order, the same from its middle on, and both backwards.
     """

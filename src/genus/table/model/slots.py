@@ -21,7 +21,7 @@ from genus.table.model.experts import Cells
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The slots of paired columns: their positions (`columns`) among those in use, and keys."""
+    """The slots of paired columns; `columns` are their positions among the columns in use."""
 
     plan: Plan
     columns: tuple[int, ...]

@@ -123,7 +123,7 @@ class Gaussians:
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """An order of columns, their positions among paired ones (-1 for others), and its experts."""
+    """An order of columns, their positions among paired columns (-1 for others), and experts."""
 
     order: Order
     paired: NDArray[np.intp]
@@ -184,7 +184,7 @@ class Submodels:
 
     @property
     def route_bytes(self) -> int:
-        """The approximate number of bytes that a factorised order takes."""
+        """The approximate number of bytes that a `Route` takes."""
         factors = len(self.parameters.log_share) + 1
         return 8 * factors * sum(self._size(features) ** 2 for features in self._features)
 
@@ -245,7 +245,7 @@ class Submodels:
         return self.parameters.scorer.together
 
     def route(self, order: Order) -> Route:
-        """Prepare an order of columns, some or all of them, for any rows."""
+        """Factorise the experts for an order of some or all columns; the result serves any rows."""
         paired = self._paired[order]
         known = self.parameters.experts
         priors = () if known is None else known.basis.priors

@@ -247,7 +247,7 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
 
 
 def telling(F: Array, y: NDArray[np.int64], weight: Array) -> NDArray[np.intp]:
-    """Return the columns of F (m, K, 2n) that get weights of their own: those with any evidence.
+    """Return the columns of F (m, K, 2n) that get weights: those with nonzero evidence.
 
     There are at most 64, or one for every 4 rows, if that is more: the best out of fold. The weight
     of a column without evidence would stay 0.
@@ -304,7 +304,7 @@ def dealt_rows(
 
 
 def compared(statistics: Compound) -> Compound:
-    """Keep the counts that a sample reproduces exactly; sums of numbers follow from cells."""
+    """Drop what cannot be subtracted exactly for sampled rows: sums of numbers, the sample."""
     kept = {n: p for n, p in statistics.parts.items() if n not in ("numbers", "sample")}
     return Compound(kept)
 

@@ -63,7 +63,8 @@ def dotted(name: str) -> str:
 def one_file(files: Files) -> str:
     if len(files.paths) > 1:
         raise TableError(
-            f"{files.name}: only one database can be read at a time. Give a list of databases."
+            f"A glob cannot name several databases, but {files.name} does. Give a list of paths "
+            "instead."
         )
     return files.paths[0]
 
@@ -187,7 +188,9 @@ def from_server(address: str) -> Source:
     try:
         import psycopg
     except ImportError:
-        raise TableError("To read PostgreSQL, install genus[postgres].") from None
+        raise TableError(
+            "To read PostgreSQL, install genus[postgres]: pip install 'genus[postgres]'."
+        ) from None
     name = re.sub(r"//[^@/]*@", "//", url)  # the password is left out
 
     def connected() -> Any:

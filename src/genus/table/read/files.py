@@ -81,7 +81,9 @@ def from_query(sql: str) -> Source:
     with readable(name):
         statements = connection().extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise TableError(f"{name[0].upper()}{name[1:]} is not one SELECT. Give one SELECT.")
+            raise TableError(
+                f"{name[0].upper()}{name[1:]} is not a single SELECT statement. Give one SELECT."
+            )
     plain = sql.strip().rstrip(";")
     try:
         with readable(name):
@@ -449,7 +451,7 @@ def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
 
 
 def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise if lines with different numbers of fields hide the columns of a file.
+    """Raise if DuckDB finds no column names because lines differ in their number of fields.
 
     DuckDB then reads them as lines of one field, or as a table without column names. Beside other
     files, the columns of that file would silently be missing.
@@ -466,7 +468,7 @@ def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Seque
         if own and set(own) <= set(hidden) < set(columns):
             refuse_ragged(path, path)
             raise TableError(
-                f"{path} has none of the columns of the other files, but "
+                f"{path} has other columns than the other files: "
                 f"{shortened(', '.join(map(repr, own)))}. Give files with the same columns."
             )
 
@@ -610,7 +612,7 @@ def files_of(path: str) -> list[str]:
     if glob.has_magic(path):
         matching = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
         if not matching:
-            raise TableError(f"No file matches {path!r}.")
+            raise TableError(f"No file matches {path!r}. Check the pattern.")
         return matching
     folder = Path(path).parent
     beside = [p.name for p in folder.iterdir()] if folder.is_dir() else []

@@ -40,7 +40,7 @@ def readable_files(
 
     >>> readable_files("docs/no such*.parquet")
     Traceback (most recent call last):
-    genus.table.read.sources.TableError: No file matches 'docs/no such*.parquet'.
+    genus.table.read.sources.TableError: No file matches 'docs/no such*.parquet'. Check the pattern.
     """
     given = [data] if isinstance(data, str | os.PathLike) else list(data)
     for one in given:

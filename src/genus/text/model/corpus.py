@@ -1,4 +1,4 @@
-"""The statistics of texts: counts of words and, if evidence is chosen, a sample of the texts.
+"""The statistics of texts: counts of words and, to choose an event model, a sample of texts.
 
 What "auto" and calibration choose (the event model, the words, weights) is solved from these like
 everything else, so it is chosen again when models are merged or texts forgotten.
@@ -32,7 +32,7 @@ FEW = 200  # texts, which are dealt into more folds
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Texts under an event model or, if it `chooses`, under the evidence that a sample favours.
+    """Texts under an event model: the named one or, if it `chooses`, the best for a sample.
 
     `words` has the options: a named event model is calibrated, and "auto" chooses one. `size` is
     the number of texts to choose by; 0 keeps none.
@@ -113,7 +113,7 @@ class Corpus:
         return keys_of(self.words.selected(tally, tally.classes, self.words.selection)).with_empty()
 
     def within(self, statistics: Compound) -> Compound:
-        """Return the counts of the known words, if only those are counted."""
+        """Drop the counts of unknown words, if only known words are counted."""
         return Compound({**statistics.parts, "words": self.words.within(statistics["words"])})
 
     def divided(self, statistics: Compound, parts: int) -> list[Compound]:
@@ -156,7 +156,7 @@ class Corpus:
     # Choosing
 
     def choose(self, statistics: Compound, classes: Axis, width: int) -> Choice | None:
-        """Return the best evidence, and its weights."""
+        """Return the event model or mixture that predicts the sample best, with its weights."""
         if not self.chooses:
             return None
         statistics["sample"].require()

@@ -125,7 +125,7 @@ class Words:
         return self.within(Tally.of(classes, (words,), counts))
 
     def within(self, tally: Tally) -> Tally:
-        """Return the counts of the known words, if only those are counted."""
+        """Drop the counts of unknown words, if only known words are counted."""
         if self.known is None or not tally.keys:
             return tally
         (words,) = tally.keys
