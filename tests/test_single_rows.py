@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 
 import genus
-from cases import refused
+from cases import CASES, each, refused
 
 X, Y = load_iris(return_X_y=True)
 NAMES = ["a", "b", "c", "d"]
@@ -98,3 +101,18 @@ def test_rows_that_make_no_sense():
         genus.GaussianNB().fit(X, Y).predict_one(ROWS[0])
     with refused("not enough to plan the columns", "plan"):
         genus.TableClassifier().learn_one(ROWS[0], 0)
+
+
+@each(CASES)
+def test_a_model_is_freed_when_the_next_replaces_it(case):
+    """A stream of models must not fill the memory until the garbage collector runs."""
+    model = case.fit()
+    model.predict(case.X)
+    before = weakref.ref(model.model_.parameters)
+    gc.disable()
+    try:
+        model.partial_fit(case.X, case.y)
+        model.predict(case.X)
+        assert before() is None
+    finally:
+        gc.enable()

@@ -9,7 +9,7 @@ and samples are those of the multinomial model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -53,7 +53,8 @@ class ComplementParameters:
     @cached_property
     def table(self) -> LinearTable:
         """The negated weights by column and class, (n, K)."""
-        return LinearTable(self._normed if self.norm else self._logarithms)
+        own = replace(self)
+        return LinearTable(own._normed if self.norm else own._logarithms)
 
     def _logarithms(self, columns: Columns) -> Array:
         """Return log θ of some columns, (V, K)."""

@@ -9,7 +9,7 @@ counts is the same for every class and is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -45,7 +45,7 @@ class MultinomialParameters:
     @cached_property
     def table(self) -> LinearTable:
         """log φ, (n, K)."""
-        return LinearTable(self._log_probability)
+        return LinearTable(replace(self)._log_probability)
 
     def _log_probability(self, columns: Columns) -> Array:
         return log_ratio((self.count[:, columns] + self.pseudo[columns]).T, self.total.T)

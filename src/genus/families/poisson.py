@@ -9,7 +9,7 @@ rate.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -42,7 +42,7 @@ class PoissonParameters:
     @cached_property
     def table(self) -> LinearTable:
         """log λ, (n, K)."""
-        return LinearTable(self._log_rate)
+        return LinearTable(replace(self)._log_rate)
 
     def _log_rate(self, columns: Columns) -> Array:
         with np.errstate(divide="ignore"):
