@@ -180,7 +180,7 @@ def test_an_explanation_keeps_and_shows_what_it_was_given():
         (BernoulliNB(prior_alpha=1e308), "prior_alpha must be a number from 0 to"),
         (PoissonNB(m=1e300, p=1e300), "m must be a number from 0 to"),
         (MultinomialNB(alpha=1e300), "alpha must be 1e.100 at most"),
-        (PoissonNB(m=1, p=1e300), "p must hold priors from 0 to 1e.100"),
+        (PoissonNB(m=1, p=1e300), "p must be from 0 to 1e.100"),
         (ComplementNB(norm="no"), "norm must be True or False"),
         (MultinomialNB(force_alpha="no"), "force_alpha must be True or False"),
         (GDA(shrinkage=True), "shrinkage must be a number"),

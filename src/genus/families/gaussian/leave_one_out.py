@@ -235,7 +235,7 @@ class Principal:
         share: float,
         scale: Array | None,
     ) -> Principal:
-        """Return the principal axes of class k's scatter mixed with a `share` of all, or of all.
+        """Return the principal axes of the pooled scatter, or of class k's with a `share` of it.
 
         `scatter` is that of the statistics, or None if they are rows. Without a `scale`, the
         columns' own is taken.
