@@ -293,7 +293,7 @@ def test_leaving_out_the_last_row_of_a_class_needs_priors_by_class(model):
 
 
 def test_a_fold_that_leaves_nothing_is_named():
-    with pytest.raises(ValueError, match="60 rows of the fold of row 0"):
+    with pytest.raises(ValueError, match="in the fold of row 0, which has 60 rows"):
         cross_validate(GDA(), X, Y, folds=[([], range(60))])
 
 

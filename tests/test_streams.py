@@ -589,7 +589,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a column twice": (
         lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns=["a", "a"]),
-        "columns names 'a' twice",
+        "columns= has 'a' twice",
     ),
     "weights among the columns": (
         lambda: GDA().fit(

@@ -357,7 +357,7 @@ def named_columns(columns: Any) -> tuple[str, ...] | None:
         raise ValueError(f"columns must be a list of column names; got {columns!r}.")
     repeated = repeated_in(columns)
     if repeated:
-        raise ValueError(f"columns names {min(repeated)!r} twice. Name it once.")
+        raise ValueError(f"columns= has {min(repeated)!r} twice. Name it once.")
     return tuple(columns)
 
 

@@ -126,8 +126,8 @@ def as_floats(name: str, given: Any) -> Array:
     if not np.isfinite(found).all():
         at = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
         raise ValueError(
-            f"{name} holds {found[at]} at {list(at)}. A sum is a finite number; without values it "
-            "is 0."
+            f"{name} holds {found[at]} at {list(at)}. Sums must be finite numbers. Use 0 where "
+            "there are no values."
         )
     return found
 
