@@ -180,7 +180,7 @@ def test_an_explanation_keeps_and_shows_what_it_was_given():
         (BernoulliNB(prior_alpha=1e308), "prior_alpha must be a number from 0 to"),
         (PoissonNB(m=1e300, p=1e300), "m must be a number from 0 to"),
         (MultinomialNB(alpha=1e300), "alpha must be 1e.100 at most"),
-        (PoissonNB(m=1, p=1e300), "p must hold priors from 0 to 1e.100"),
+        (PoissonNB(m=1, p=1e300), "p must be from 0 to 1e.100"),
         (ComplementNB(norm="no"), "norm must be True or False"),
         (MultinomialNB(force_alpha="no"), "force_alpha must be True or False"),
         (GDA(shrinkage=True), "shrinkage must be a number"),
@@ -293,7 +293,7 @@ def test_leaving_out_the_last_row_of_a_class_needs_priors_by_class(model):
 
 
 def test_a_fold_that_leaves_nothing_is_named():
-    with pytest.raises(ValueError, match="60 rows of the fold of row 0"):
+    with pytest.raises(ValueError, match="in the fold of row 0, which has 60 rows"):
         cross_validate(GDA(), X, Y, folds=[([], range(60))])
 
 

@@ -516,7 +516,7 @@ def test_an_error_says_what_was_learned_before(tmp_path: Path) -> None:
                 raise StoreError("The disk is full.")
             return whole(lessons)
 
-        said = r"full\. Before.* messages: 17 learned, 3 corrected\.$"
+        said = r"full\. Messages done before the error: 17 learned, 3 corrected\.$"
         with (
             mock.patch.object(spam_filter, "_learn", failing),
             mock.patch.object(spamfilter, "BATCH", 10),

@@ -290,7 +290,7 @@ def test_models_that_have_nothing_in_common_are_left_as_they_were() -> None:
     named = TableClassifier().fit(X.assign(t=Y), target="t")
     for one, other, message in (
         (model, TableClassifier().fit(X.add_prefix("x "), Y), "no column in common"),
-        (model, TableClassifier().fit(X.assign(size=X["city"]), Y), "is a number on one side"),
+        (model, TableClassifier().fit(X.assign(size=X["city"]), Y), "is a number in one model"),
         (named, TableClassifier().fit(X.assign(u=Y), target="u"), "different columns"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -589,7 +589,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a column twice": (
         lambda: GDA().fit(NUMBERS.assign(y=LABELS), target="y", columns=["a", "a"]),
-        "columns names 'a' twice",
+        "columns= has 'a' twice",
     ),
     "weights among the columns": (
         lambda: GDA().fit(
@@ -787,7 +787,7 @@ def test_a_damaged_file_in_the_middle_is_named(tmp_path: Path) -> None:
         pytest.raises(TableError, match="None of the files of"),
     ):
         genus.readable_files(damaged)
-    with pytest.raises(TableError, match="A query reads its files itself"):
+    with pytest.raises(TableError, match="Unreadable files cannot be skipped in a query"):
         genus.readable_files("SELECT 1")
 
 

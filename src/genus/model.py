@@ -169,8 +169,8 @@ class Model:
                 describe(theirs, other.width, mine, self.width),
             ]
             raise ValueError(
-                f"The two models count differently and cannot be merged: {told[0]} on one side, "
-                f"{told[1]} on the other. Fit both with the same columns and options."
+                f"The two models count differently and cannot be merged: one has {told[0]}, the "
+                f"other {told[1]}. Fit both with the same columns and options."
             )
         with np.errstate(over="ignore", invalid="ignore"):
             statistics = operation(self.statistics, other.statistics)
@@ -420,11 +420,12 @@ def first_of(rows: NDArray[np.bool_], row_numbers: matrix.RowNumbers | None) -> 
 
 @contextmanager
 def without(what: str) -> Iterator[None]:
-    """Prefix errors of solving with the rows that were left out."""
+    """Say in errors of solving which rows were left out."""
     try:
         yield
     except NoSolutionError as error:
-        raise type(error)(f"Without {what}: {error}", error.columns) from None
+        told = f"The model without {what} cannot be solved. {error}"
+        raise type(error)(told, error.columns) from None
 
 
 def with_choices_of(family: Any, parameters: Any) -> Family:

@@ -77,7 +77,7 @@ def needs_care(a: NDArray[Any], b: NDArray[Any]) -> bool:
 
 
 def about(codes: NDArray[np.int64]) -> int:
-    """Return about the number of classes, from the codes of some labels; 2 if there are none.
+    """Estimate the number of classes from the codes of some labels; 2 if there are none.
 
     >>> about(np.array([0, 2, 2])), about(np.array([], dtype=np.int64))
     (3, 2)
@@ -177,7 +177,8 @@ def merge(a: Keys, b: Keys, what: str) -> tuple[Keys, NDArray[np.intp], NDArray[
         return a.merge(b)
     if isinstance(a, Vocabulary) or isinstance(b, Vocabulary):
         raise ValueError(
-            f"The {what} are words of texts on one side only. Merge models of the same columns."
+            f"The {what} are words of texts in only one of the two models. Merge models of the "
+            "same columns."
         )
     both = union(a, b, what)
     return both, positions(a, both), positions(b, both)

@@ -1,4 +1,4 @@
-"""Sums by class and scores by row of a matrix: the kernel's calls, by layout of the matrix.
+"""Sum a matrix by class and score its rows, with the kernel's function for its layout.
 
 A matrix is a dense array of any real dtype and order, a SciPy CSR matrix, or some of its rows.
 Counting and scoring read it without a copy and in its own dtype.
@@ -139,12 +139,12 @@ def chunks(rows: int, width: int, size: int = CHUNK_BYTES) -> Iterator[slice]:
 
 
 def product_rows(width: int) -> int:
-    """Return how many rows to multiply at a time, enough to pay for adding (n, n)."""
+    """Return how many rows to multiply at a time, so that adding the (n, n) result costs little."""
     return max(min(CHUNK_BYTES // (8 * max(width, 1)), 8 * PRODUCT_ROWS), PRODUCT_ROWS)
 
 
 def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) -> list[Result]:
-    """Run contiguous runs of tasks in threads; return the result of each run, in order.
+    """Divide tasks into contiguous runs, one for each thread; return the runs' results in order.
 
     This is for work in NumPy, which releases the interpreter's lock. BLAS gets one thread for each
     of ours: its own threads would wait for each other at every chunk, on a busy machine almost
@@ -190,7 +190,7 @@ def sharing(count: int) -> ThreadPoolExecutor:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Use one thread, in a process that is one of many with a core each."""
+    """Use one thread, because other processes use the other cores."""
     before, SHARE.size = SHARE.size, 1
     try:
         with ONE_BLAS_THREAD:

@@ -62,7 +62,7 @@ def is_whole(value: Any) -> bool:
 
 
 def by_class(priors: Any) -> Any:
-    """Return priors unchanged, or those of a pandas Series as a dictionary by its index."""
+    """Return priors; a pandas Series becomes a dictionary by its index."""
     is_series = hasattr(priors, "index") and hasattr(priors, "to_dict")
     return priors.to_dict() if is_series else priors
 

@@ -79,7 +79,7 @@ class RayDataset:
 
 
 def counting(work: Work) -> Any:
-    """Return the function that Ray runs on a block: one numbered row for each part."""
+    """Return the function that Ray runs on a block; it returns a numbered row for each part."""
     name = f"a block of {RayDataset.name}"
     return lambda table: as_table(work(Rows(name, table.to_batches())))
 
@@ -90,7 +90,7 @@ def summing(add: Add) -> Any:
 
 
 def finishing(add: Add, finish: Finish) -> Any:
-    """Return the function that Ray runs to merge the parts of one number and finish their sum."""
+    """Return the function that Ray runs to merge parts of the same number and finish the sum."""
 
     def run(table: Any) -> Any:
         total = finish(add(table.column("part").to_pylist()))

@@ -176,7 +176,7 @@ def pieces_of(uris: list[str]) -> list[Piece]:
 
 
 def reading(pieces: list[Piece], schema: Any) -> Callable[[Iterable[Any]], Rows]:
-    """Return a function from batches with the number of a piece to the rows of this piece."""
+    """Return a function that reads the number of a piece from batches and returns its rows."""
 
     def rows_of(numbers: Iterable[Any]) -> Rows:
         # Spark reuses a worker only if it has read all of its input, so read all numbers.
@@ -227,7 +227,7 @@ def of_partition(batches: Iterable[Any]) -> Rows:
 
 
 def counting(work: Work, opened: Callable[[Iterable[Any]], Rows] = of_partition) -> Any:
-    """Return the function that Spark runs on a partition: one row for each part.
+    """Return the function that Spark runs on a partition; it yields one row for each part.
 
     Parts are numbered; a single part gets the number of the partition.
     """
@@ -252,7 +252,7 @@ def summing(add: Add) -> Any:
 
 
 def finishing(add: Add, finish: Finish) -> Any:
-    """Return the function that Spark runs to merge the parts of one number and finish their sum."""
+    """Return the function that Spark runs to merge parts of the same number and finish the sum."""
 
     def run(parts: Any) -> Any:
         import pyarrow as pa

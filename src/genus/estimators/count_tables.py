@@ -128,7 +128,7 @@ def lines_of(counts: Any) -> tuple[list[str], list[tuple[str, Any, Any, float]]]
 
 
 def words_of(estimator: Any, rows: Rows, counts: Any) -> Compound:
-    """Make the tally of words; the first is the empty word, once in every document."""
+    """Make the tally of words. The first is the empty word, which every document has once."""
     estimator.n_features_in_ = 1
     table = table_of(counts, ["word", "class", "occurrences", "documents"])
     listed = table["word"].to_pylist()

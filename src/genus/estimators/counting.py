@@ -83,9 +83,15 @@ class Reading:
             if name is not None:
                 source.require(name)
         if self.target in (self.weights, *(self.columns or ())):
-            raise TableError(f"{self.target!r} is the target. Leave it out of columns and weights.")
+            raise TableError(
+                f"{self.target!r} is the target, so it can be neither a column to learn from nor "
+                "the weights. Name another column."
+            )
         if self.weights in (self.columns or ()):
-            raise TableError(f"{self.weights!r} holds the weights. Leave it out of columns.")
+            raise TableError(
+                f"{self.weights!r} holds the weights, so it cannot be a column to learn from. "
+                "Leave it out of columns=[…]."
+            )
 
 
 def count_rows(estimator: Any, rows: Source | Engine, reading: Reading, *, first: bool) -> Model:

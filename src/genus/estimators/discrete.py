@@ -57,7 +57,9 @@ class DiscreteClassifier(GenerativeClassifier):
         """Return p, a prior of 0 or more for all columns or for each; raise an error if invalid."""
         p = numbers("p", self.p)
         if (p < 0).any() or (p > MOST_PSEUDO_COUNT).any():
-            raise ValueError(f"p must hold priors from 0 to {MOST_PSEUDO_COUNT:g}; got {self.p!r}.")
+            raise ValueError(
+                f"p must be from 0 to {MOST_PSEUDO_COUNT:g} in each column; got {self.p!r}."
+            )
         return float(p) if p.ndim == 0 else per_column("p", p, self.n_features_in_)
 
     def _check_alpha(self) -> Any:

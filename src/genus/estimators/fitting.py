@@ -357,12 +357,12 @@ def named_columns(columns: Any) -> tuple[str, ...] | None:
         raise ValueError(f"columns must be a list of column names; got {columns!r}.")
     repeated = repeated_in(columns)
     if repeated:
-        raise ValueError(f"columns names {min(repeated)!r} twice. Name it once.")
+        raise ValueError(f"columns= has {min(repeated)!r} twice. Name it once.")
     return tuple(columns)
 
 
 def as_part(how: Reading | None, like: Any) -> Reading | None:
-    """Return how to read a table that is added to a classifier, with labels of its types."""
+    """Return how to read a table to be added to `like`, with labels of the type of its classes."""
     if how is None or like is None or not like.__sklearn_is_fitted__():
         return how
     known = like.classes_

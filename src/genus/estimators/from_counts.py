@@ -123,7 +123,7 @@ def rows_by_class(rows: Any) -> Rows:
     classes, codes = labels.factorize(named)
     if len(classes) < len(codes):
         twice = named[np.flatnonzero(np.bincount(codes)[codes] > 1)[0]]
-        raise ValueError(f"rows names class {labels.show(twice)} twice. Add the two up.")
+        raise ValueError(f"rows= has class {labels.show(twice)} twice. Add the two up.")
     try:
         weights = np.array([float(count) for _, count in pairs])
     except (TypeError, ValueError):

@@ -88,7 +88,7 @@ def add_up(
 def count_values(
     estimator: Any, database: Database, reading: Any, names: tuple[str, ...], needs: Needs
 ) -> tuple[Model, Passed]:
-    """Return a model made from the counts of each value of each column, each as a row."""
+    """Return a model made from counts of values; each value of a column is counted as one row."""
     groups, counted, values = database.count_values(reading.target, reading.weights, names)
     classes, codes, there = classes_of(estimator, groups, reading)
     weights = np.bincount(codes, groups.weights[there], len(classes)).astype(np.float64)

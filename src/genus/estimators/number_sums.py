@@ -46,8 +46,8 @@ def statistics_of(
     needs = getattr(family, "needs", None)
     if needs is None:
         raise ValueError(
-            f"{name} with these options needs more than sums and squares: GammaNB logarithms, and "
-            'shrinkage="ledoit-wolf" fourth moments. Use fit.'
+            f"{name} with these options needs more than sums and squares: GammaNB needs "
+            'logarithms, and shrinkage="ledoit-wolf" needs fourth moments. Use fit.'
         )
     given = Given(rows, estimator._feature_names(), needs.squares == "pairs")
     seen = given.seen(missing)
@@ -126,8 +126,8 @@ def as_floats(name: str, given: Any) -> Array:
     if not np.isfinite(found).all():
         at = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
         raise ValueError(
-            f"{name} holds {found[at]} at {list(at)}. A sum is a finite number; without values it "
-            "is 0."
+            f"{name} holds {found[at]} at {list(at)}. Sums must be finite numbers. Use 0 where "
+            "there are no values."
         )
     return found
 
@@ -222,7 +222,7 @@ class Given:
             k, j = np.argwhere(few)[0].tolist()
             warn(
                 f"The variance of {self._named(moments, k, j)} is below the rounding error of its "
-                "squares, unless the column is constant. Add up squares about an origin near the "
+                "squares. If the column is not constant, add up squares about an origin near its "
                 "mean: origin=…"
             )
         try:

@@ -20,7 +20,7 @@ from genus.statistics import Array
 
 
 class PairClassifier(CategoryClassifier):
-    """A classifier that counts the values of each two columns by class."""
+    """A classifier that counts the values of each pair of columns by class."""
 
     alpha: float
     priors: Any
@@ -149,7 +149,7 @@ class TAN(PairClassifier):
 
     @property
     def information_(self) -> Array:
-        """The mutual information of each two columns given the class, (n, n), in nats."""
+        """The mutual information of each pair of columns given the class, (n, n), in nats."""
         return np.array(self._parameters.tree.information)
 
     def edges(self) -> Sequence[tuple[str, str, float]]:

@@ -72,7 +72,8 @@ class SingleRows(Fitting, Predicting):
         if not self.__sklearn_is_fitted__():
             if not x or not all(isinstance(name, str) for name in x):
                 raise ValueError(
-                    f"The first row must be a dictionary by column name, which is text; got {x!r}."
+                    "The first row must be a dictionary by column name, and names must be text; "
+                    f"got {x!r}."
                 )
             return tuple(x)
         named = getattr(self, "feature_names_in_", None)

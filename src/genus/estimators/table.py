@@ -374,7 +374,7 @@ class TableClassifier(GenerativeClassifier):
         return self._resolved(calibrate=False, dependence="tree")
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """Return log p(x, y), (m, K): log p(y|x), and log p(x) of `generative()`."""
+        """Return log p(x, y) = log p(y|x) + log p(x), (m, K); p(x) is that of `generative()`."""
         check_is_fitted(self)
         if not self._option("calibrate"):
             return super().predict_joint_log_proba(X)
@@ -586,7 +586,7 @@ def is_text(category: str) -> bool:
 
 
 def some_rows(table: Any, codes: Codes) -> tuple[Any, None, Codes]:
-    """Return the rows from which a table is planned, no target, and the codes of their labels.
+    """Return rows to plan a table from, None for the target, and the codes of their labels.
 
     Raise an error if there are no rows.
     """

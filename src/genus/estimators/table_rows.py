@@ -68,7 +68,7 @@ def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled
 
 
 def batches_of(table: Any, classes: Axis, codes: Codes, weight: Array | None) -> Iterator[Labelled]:
-    """Yield the rows of an Arrow table with labels and weights of their own, some at a time."""
+    """Yield the rows of an Arrow table in batches; labels and weights are given separately."""
     for start in range(0, table.num_rows, BATCH):
         part = slice(start, start + BATCH)
         own = None if weight is None else weight[part]
@@ -175,7 +175,7 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
 
 
 def refuse_many(classes: Axis, rows: int, name: str) -> None:
-    """Raise an error if so many classes must be numbers to predict, or identify rows."""
+    """Raise an error if there are so many classes that they must be quantities or identifiers."""
     many = len(classes)
     if classes.dtype.kind in "iu" and many > MOST_NUMBERS:
         raise TableError(

@@ -320,7 +320,7 @@ def out_of_fold(
         rows = matrix.take(folds.X, test)
         for estimator, probabilities in zip(estimators, found, strict=True):
             model = replace(estimator._with_current_options(rest), chosen=chosen)
-            with without(f"the {len(test)} rows of the fold that row {test[0]} is in"):
+            with without(f"the {len(test)} rows of the fold of row {test[0]}"):
                 estimator._solve(model)
             with estimator._named_errors(), matrix.numbered(test):
                 posterior = model.posterior(rows, test)

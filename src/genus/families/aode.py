@@ -1,4 +1,4 @@
-"""Averaged one-dependence estimators: a mean of models, each with one parent of all columns.
+"""Averaged one-dependence estimators: in each of n models, one column is the parent of the others.
 
     p(x|k) = 1/n Σ_i p(x_i|k) Π_{j≠i} p(x_j | x_i, k)        (Webb, Boughton and Wang 2005)
 

@@ -371,7 +371,7 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
     try:
         as_floats = np.array([np.nan if is_missing(item) else item for item in items], dtype=float)
     except OverflowError:
-        raise InvalidColumn(j, "holds a number beyond a float. Convert it to text.") from None
+        raise InvalidColumn(j, "holds a number too large for floats. Convert it to text.") from None
     except (TypeError, ValueError):
         odd = next(item for item in distinct if not isinstance(item, int | float))
         raise InvalidColumn(
@@ -424,7 +424,7 @@ def as_numbers(X: Matrix, j: int) -> Array:
         raise InvalidColumn(
             j,
             "holds text, dates or other values that are not numbers and cannot be cut into bins. "
-            "For categories, leave out bins; for bins, leave out the column.",
+            "Leave the column out, or use bins=None, which reads every column as categories.",
         ) from None
     if np.isinf(x).any():
         row = int(np.argmax(np.isinf(x)))

@@ -77,7 +77,7 @@ class KernelDensity:
         return np.unique(grid.values(grid.keys(even)))
 
     def smooth(self, binned: Array) -> Smoothed:
-        """Return the kernel sums of counts by class and bin (K, G), each with its best factor."""
+        """Smooth counts by class and bin (K, G), with the best leave-one-out bandwidth by class."""
         place = np.arange(binned.shape[1], dtype=np.float64)
         sums, centre = np.zeros_like(binned), np.ones(len(binned))
         for k, counts in enumerate(binned):

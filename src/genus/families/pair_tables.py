@@ -147,7 +147,7 @@ class PairTables:
 
 
 def count_values(X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Pairs:
-    """Return rows by class and values of every two columns."""
+    """Count rows by class and by the values of each pair of columns."""
     if X.shape[1] == 0:
         return Pairs()
     refuse_no_values(X)

@@ -151,7 +151,7 @@ class TreeAugmented:
 
 
 def information(tables: PairTables) -> tuple[Array, Array]:
-    """Return I(x_i; x_j | y) of every two columns, (n, n), in nats, and the rows that have both.
+    """Return I(x_i; x_j | y) of each pair of columns, (n, n), in nats, and the rows that have both.
 
     With n_uv rows by two values and N rows that have both columns, all by class,
     I = Σ (n_uv log n_uv - n_uv log n_u - n_uv log n_v + n_uv log N) / Σ N.

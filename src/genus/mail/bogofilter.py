@@ -96,7 +96,7 @@ def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesso
 
 
 def weights_of(total: int) -> list[int]:
-    """Return weights that add up to a total; some of them add up to any smaller number.
+    """Return weights that add up to a total; every smaller number is a sum of some of them.
 
     >>> weights_of(10)
     [4, 3, 2, 1]

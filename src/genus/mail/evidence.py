@@ -35,7 +35,7 @@ class Clue:
 
     @property
     def known(self) -> str:
-        """Return how many learned messages contain it, or that only the examples do.
+        """Return how many learned messages contain the token, or that only the examples do.
 
         >>> Clue("prize", "words", "part 1:1", 0.2, 0.0, 0.0).known
         'only in the examples'

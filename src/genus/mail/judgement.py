@@ -167,7 +167,7 @@ class Judgement:
         return float(min(share, 1.0))
 
     def caught(self, ham_loss: float = HAM_LOSS) -> float:
-        """Return the share of the newest spam above the threshold, by the lessons before it."""
+        """Return the share of the newest spam that earlier lessons score above the threshold."""
         below = np.interp(
             self.threshold(ham_loss), self.spam_scores, np.linspace(0, 1, len(self.spam_scores))
         )

@@ -34,7 +34,7 @@ class Rule:
     sender: str
 
     def decide(self, verdict: Verdict) -> Verdict:
-        """Return the verdict with that of the rule; probability and score stay as they are."""
+        """Return the rule's verdict, with the probability and the score of the given one."""
         word = "allows" if self.kind == ALLOW else "blocks"
         told = f"A rule {word} {self.sender}, whatever the evidence is."
         return replace(verdict, verdict=VERDICTS[self.kind], reason=told, rule=self.kind)

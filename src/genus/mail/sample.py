@@ -49,7 +49,7 @@ class Sample:
         return cls(spam, weight, sizes, totals, at, ids, counts)
 
     def without(self, block: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Return the evidence (m, groups) and shares of new tokens (m,), without a lesson's block.
+        """Score each lesson without its block: evidence (m, groups), and share of new tokens (m,).
 
         Counts leave out the block that a lesson is in. New tokens are those with no counts left.
         The rows of lessons in block -1 are zero.

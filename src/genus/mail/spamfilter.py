@@ -356,7 +356,7 @@ def saying_what_was_done(outcomes: list[str]) -> Iterator[None]:
         told = ", ".join(each for each in done if not each.startswith("0 "))
         if not told:
             raise
-        raise type(error)(f"{error} Before the error, of the given messages: {told}.") from error
+        raise type(error)(f"{error} Messages done before the error: {told}.") from error
 
 
 def unlearn(change: Change, lessons: Sequence[Lesson]) -> None:

@@ -34,7 +34,7 @@ class Start:
     spam: int
 
     def share(self, ham: float, spam: float) -> float:
-        """Return the weight f of an example after so many messages of ham and spam."""
+        """Return the weight f of an example, given the numbers of learned ham and spam."""
         examples = self.ham + self.spam
         return examples / (examples + 2 * min(ham, spam))
 

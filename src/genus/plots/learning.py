@@ -136,7 +136,9 @@ class NormalityDisplay:
 
     def __init__(self, comparison: Comparison) -> None:
         if not comparison.reasons.distances:
-            raise ValueError("Only rows of numbers without missing values have distances to draw.")
+            raise ValueError(
+                "Normality can be drawn only for rows of numbers without missing values."
+            )
         self.comparison = comparison
 
     @classmethod

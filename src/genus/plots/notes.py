@@ -228,7 +228,7 @@ def printed_digits(each: int = 60, seed: int = 0) -> tuple[Any, Any]:
 
 
 def digits_28() -> Any:
-    """Printed digits of 28 × 28 pixels: one of each, the shares of ink, and some of the model's."""
+    """Draw printed digits of 28 × 28 pixels: given ones, shares of ink, and ones from the model."""
     X, y = printed_digits()
     model = BernoulliNB().fit(X, y)
     made = [model.sample(1, y=digit, random_state=0)[0][0] for digit in range(10)]

@@ -137,7 +137,7 @@ class ClassScore:
 
 
 def by_class(outcome: CrossValidation, curves: list[Roc], found: Metrics) -> list[ClassScore]:
-    """Return the scores of each class; F1 and the precision-recall area are `found`."""
+    """Return the scores of each class; `found` has F1 and the precision-recall area."""
     cells = confusion(outcome)
     rows, taken, right = cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)
     area = {roc.k: roc.area for roc in curves}

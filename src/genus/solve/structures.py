@@ -115,8 +115,8 @@ def refuse_flat(spread: Array) -> Array:
     if not (spread > limit).all():
         raise SingularCovarianceError(
             "The rows of a class, or all rows, are constant in some direction, so the covariance "
-            "matrix is not full rank. Use a structure that shares more, such as "
-            '"EEE", shared=0.5, or leave out columns that repeat others.'
+            'matrix is not full rank. Use a structure that shares more, such as "EEE" or '
+            "shared=0.5, or leave out columns that repeat others."
         )
     return spread
 

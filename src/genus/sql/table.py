@@ -54,8 +54,8 @@ def of_table(
     """
     if parameters.tree is not None:
         raise ValueError(
-            'A model with dependence="tree" needs a table of probabilities for every two columns '
-            "that depend on each other, which is too much for one SQL statement. Use "
+            'A model with dependence="tree" needs a table of probabilities for each pair of '
+            "columns that depend on each other, which is too much for one SQL statement. Use "
             "resolve(dependence=False)."
         )
     plan = family.how.plan.used

@@ -53,8 +53,9 @@ class Folds:
             rest = self.everything.without(part)
             if len(rest.classes) == 0:
                 raise ValueError(
-                    f"Without the {len(test)} rows of the fold of row {test[0]}, no weight is left "
-                    "to learn from. Use more folds, or rows with a positive weight."
+                    f"All rows with a positive weight are in the fold of row {test[0]}, which has "
+                    f"{len(test)} rows, so no row is left to learn from. Use more folds, or "
+                    "give more rows a positive weight."
                 )
             yield test, rest
 

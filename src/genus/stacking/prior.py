@@ -109,7 +109,7 @@ class Prior:
         return Prior.of(start, precision, self.centre, constant_ridge=self.constant_ridge)
 
     def with_refinements(self, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the evidence to leave out with `out`: itself, and what refines it."""
+        """Return `out` together with the evidence that refines it."""
         return out | np.append(out, False)[self.refines]
 
     @property

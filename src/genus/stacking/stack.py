@@ -103,5 +103,5 @@ def doubted(own: Array, share: Array, weight: Array) -> float:
 
 
 def least_doubt(rows: float) -> float:
-    """Return the share of mislabelled rows if none seems to be."""
+    """Return the share of mislabelled rows to assume if no row seems to be mislabelled."""
     return float(0.5 / (rows + 1))

@@ -330,7 +330,7 @@ class Sample:
         return float(self.weights.sum())
 
     def smallest(self, most: int) -> Sample:
-        """Return the rows with the smallest hashes: at most `most` different ones, at most k."""
+        """Return the rows with the smallest hashes: at most `most` different rows, at most k."""
         different = np.cumsum(np.append(True, self.hashes[1:] != self.hashes[:-1])[: len(self)])
         within = different <= min(most, self.size)
         within &= np.cumsum(self._tokens()) <= max(MOST_TOKENS // 2, self._tokens()[:1].sum())

@@ -219,7 +219,7 @@ class Tally:
 
 
 def squared(table: Array) -> Array:
-    """Return the sums of squares of the rows of a table, (K,), repeated columns once.
+    """Return the sum of squares of each row of a table, (K,); a repeated column counts once.
 
     One pass without work space, and without threads of BLAS, which wait for each other.
     """
@@ -238,7 +238,7 @@ def slim(table: Array) -> Array:
 
 
 def wide(table: Array, width: int) -> Array:
-    """Return a table with its single column repeated, if there should be more."""
+    """Return a table of `width` columns; a single column is repeated."""
     return table if table.shape[1] == width else np.broadcast_to(table, (len(table), width))
 
 

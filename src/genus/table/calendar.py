@@ -1,4 +1,4 @@
-"""Parts of dates that come round again: the weekday, the month and the hour.
+"""Parts of dates that recur: the weekday, the month and the hour.
 
 Those that tell the classes apart become columns of categories beside the dates.
 """
@@ -21,7 +21,7 @@ HOURS = tuple(f"{hour:02d}" for hour in range(24))
 
 @dataclass(frozen=True)
 class Part:
-    """A part of dates: the `names` of its values, and the days after which they come round."""
+    """A part of dates: the `names` of its values, and the days after which they recur."""
 
     names: tuple[str, ...]
     period: float
@@ -31,7 +31,7 @@ PARTS = {"weekday": Part(DAYS, 7), "month": Part(MONTHS, 366), "hour": Part(HOUR
 
 
 def column_of(name: str, part: str) -> str:
-    """Return the name of the column with a part of the dates of another.
+    """Return the name of the column that holds a part of the dates in column `name`.
 
     >>> column_of("paid on", "weekday")
     'paid on (weekday)'
@@ -40,7 +40,7 @@ def column_of(name: str, part: str) -> str:
 
 
 def dates_of(name: str) -> str:
-    """Return the name of the column of dates, given that of a part of them; otherwise the name.
+    """Return the column of dates that a part was computed from; for other columns, the name itself.
 
     >>> dates_of("paid on (weekday)"), dates_of("price (net)")
     ('paid on', 'price (net)')
@@ -69,7 +69,7 @@ def codes_of(days: Array, part: str) -> NDArray[np.int64]:
 
 
 def telling(days: Array, y: NDArray[np.int64]) -> Iterator[str]:
-    """Yield the parts of dates that come round again within them, and tell the classes apart.
+    """Yield the parts that recur within these dates and tell the classes apart.
 
     Within one period, the date itself says as much as its part. `y` are the codes of the classes.
     """

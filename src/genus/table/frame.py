@@ -127,7 +127,7 @@ def converted(values: Any, column: Column) -> Any:
 
 
 def part_of(days: NDArray[np.float64], part: str) -> Values:
-    """Return the weekday, month or hour of dates; only the names that occur, as elsewhere."""
+    """Return the weekday, month or hour of dates, with only the names that occur."""
     codes = calendar.codes_of(days, part)
     used, place = np.unique(codes[codes >= 0], return_inverse=True)
     names = np.array([*calendar.PARTS[part].names, None], dtype=object)[used]

@@ -88,12 +88,12 @@ class Column:
             return other if self.kind else self
         if self.kind != other.kind:
             raise ValueError(
-                f"Column {self.name!r} is a {self.kind} on one side and a {other.kind} on the "
+                f"Column {self.name!r} is a {self.kind} in one model and a {other.kind} in the "
                 "other. Fit one model with the plan of the other (like=)."
             )
         if self.part != other.part:
             raise ValueError(
-                f"Column {self.name!r} is in the table on one side, and computed from dates on "
+                f"Column {self.name!r} is in the table of one model, and computed from dates in "
                 "the other. Rename it, or leave it out (ignore=)."
             )
         if (self.runs, self.bits) != (other.runs, other.bits):
@@ -169,16 +169,16 @@ class Plan:
             )
 
     def common(self, other: Plan) -> Plan:
-        """Return the plan by which the counts of both can be added; their order does not matter.
+        """Return a plan by which the counts of both plans can be added; a + b and b + a agree.
 
-        If only one of them has a column, it counts as missing in the rows of the other.
+        A column that only one of them has counts as missing in the rows of the other.
         """
         mine, theirs = ({c.name: c for c in plan.columns} for plan in (self, other))
         both = {c.name for c in self.used} & {c.name for c in other.used}
         if not both:
             raise ValueError(
-                f"The two models have no column in common: {listed(self)} on one side, "
-                f"{listed(other)} on the other. Merge models of the same table."
+                f"The two models have no column in common: one has {listed(self)}, the "
+                f"other {listed(other)}. Merge models of the same table."
             )
         # The order must not depend on which plan comes first: keep a common one, else sort by name.
         names = list(mine) if list(mine) == list(theirs) else sorted({*mine, *theirs})

@@ -44,7 +44,7 @@ class WordPlan:
         return hash_words(in_small_letters(text).encode("utf-8", "replace"), *self.key, False)
 
     def places(self, text: bytes) -> Ids:
-        """Return the ids of the tokens in UTF-8 with the start and end of each, (n, 3)."""
+        """Return the id, start and end of each token of a text in UTF-8, (n, 3)."""
         return hash_words(text, *self.key, True)
 
     @cached_property

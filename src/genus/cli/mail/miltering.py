@@ -20,10 +20,10 @@ from genus.cli.mail import options, servers
     "if there is one.",
 )
 @servers.limits(
-    size="Read at most so many bytes of a message.",
-    clients="Serve at most so many connections at once in each process; others wait.",
+    size="Read at most this many bytes of a message.",
+    clients="Serve at most this many connections at once in each process; others wait.",
     timeout=600,
-    waiting="Close the connection to a mail server that is silent for so long.",
+    waiting="Close the connection to a mail server that is silent for this long.",
 )
 @servers.logging
 @options.store
@@ -50,8 +50,8 @@ def milter(
     """Add verdicts to mail for Postfix or Sendmail before they accept it.
 
     The header is X-Genus: spam; probability=0.998; score=6.21. It replaces any X-Genus header that
-    the message already has. If anything fails, the message passes unchanged. No mail is rejected;
-    let Sieve or the mail program file it by the header.
+    the message already has. If anything fails, the message passes unchanged. No mail is rejected.
+    Use Sieve or the mail program to sort mail by the header.
 
     The milter logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
     messages in progress; SIGHUP opens the stores again.

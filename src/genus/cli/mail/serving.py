@@ -41,21 +41,21 @@ PORT = 783
     default=10_000,
     show_default=True,
     metavar="N",
-    help="With --users: create at most so many stores.",
+    help="With --users: create at most this many stores.",
 )
 @click.option(
     "--rate",
     type=click.IntRange(1),
     metavar="N",
-    help="Answer at most so many requests a minute from a peer that is not trusted."
+    help="Answer at most this many requests a minute from a peer that is not trusted."
     "  [default: 600 with --users, else no bound]",
 )
 @servers.limits(
     size="Refuse larger messages.",
-    clients="Serve at most so many clients at once in each process; if more connect, drop the "
+    clients="Serve at most this many clients at once in each process; if more connect, drop the "
     "slowest.",
     timeout=60,
-    waiting="Allow so long for a request to arrive, and for its answer to be read.",
+    waiting="Allow this long for a request to arrive, and for its answer to be read.",
 )
 @servers.logging
 @options.store

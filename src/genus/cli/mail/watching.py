@@ -59,14 +59,14 @@ class Server(click.ParamType[tuple[str, int | None]]):
 @click.option(
     "--junk",
     metavar="FOLDER",
-    help="Move spam here; created if missing.  [default: the server's Junk folder, or one with "
-    "such a name]",
+    help="Move spam here; created if missing.  [default: the server's Junk folder, or a folder "
+    "with a usual name, such as Spam]",
 )
 @click.option(
     "--trash",
     metavar="FOLDER",
-    help="Do not learn from mail moved here.  [default: the server's Trash folder, and those with "
-    "such a name]",
+    help="Do not learn from mail moved here.  [default: the server's Trash folder, and folders "
+    "with a usual name, such as Deleted Items]",
 )
 @click.option(
     "--every",
@@ -88,7 +88,7 @@ class Server(click.ParamType[tuple[str, int | None]]):
     default=3,
     show_default=True,
     metavar="DAYS",
-    help="Learn mail as ham if it was read and has stayed in the inbox for so long.",
+    help="Learn mail as ham if it was read and has stayed in the inbox for this long.",
 )
 @click.option("--no-learn-inbox", is_flag=True, help="Learn only from mail that the user moves.")
 @options.store

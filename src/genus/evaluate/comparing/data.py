@@ -119,9 +119,7 @@ def read(
         raise ValueError("The labels are missing. Give y, or the name of their column: target=…")
     is_matrix = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim == 2
     if target is None and ignore and (scipy.sparse.issparse(X) or is_texts(X) or is_matrix):
-        raise ValueError(
-            "ignore names columns of a table, but these rows have no column names. Leave it out."
-        )
+        raise ValueError("ignore= needs column names, but these rows have none. Leave it out.")
     if target is None and scipy.sparse.issparse(X):
         return X.tocsr(), y, None, []
     if target is None and is_texts(X):

@@ -59,7 +59,7 @@ class Posterior:
 
 
 def bent(X: Array, y: NDArray[Any]) -> Bend | None:
-    """Compare logistic regression with and without squares and products, or squares alone."""
+    """Return the gain of logistic regression by squares and products, or by squares alone."""
     if len(y) > MOST_ROWS:
         some = np.sort(np.random.default_rng(0).choice(len(y), MOST_ROWS, replace=False))
         X, y = X[some], y[some]

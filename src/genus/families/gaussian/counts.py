@@ -217,7 +217,7 @@ def some_rows(y: Codes, n_classes: int, size: int) -> NDArray[np.intp] | slice:
 
 
 def sample_rows(width: int) -> int:
-    """Return from how many rows of this many columns the first origin is computed."""
+    """Return how many rows of `width` columns to compute the first origin from."""
     return max(FEWEST_ROWS, min(SAMPLE_ROWS, matrix.CHUNK_BYTES // (8 * max(width, 1))))
 
 

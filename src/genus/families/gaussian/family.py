@@ -187,7 +187,7 @@ class Gaussian:
         return count_moments(self.structure, self.quartic, X, y, classes, weight)
 
     def _limit(self, width: int) -> int:
-        """Return how many rows are kept: as long as they take less room than sums over them."""
+        """Return the number of rows up to which rows take less room than sums over them."""
         if "rows" in self.counting:
             return int(np.iinfo(np.int64).max)
         return width if self.structure != "diagonal" and width >= self.wide else 0
@@ -286,7 +286,7 @@ class Gaussian:
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether Σ is more than scatter plus a share of its trace, so without a closed form."""
+        """Whether Σ is not just scatter plus a share of its trace; then no closed form exists."""
         rule = isinstance(self.shrinkage, str) or self.identity
         rule = rule or self.averaged is not None or self.estimator is not None
         return rule or bool(self.code) or self.rank is not None
@@ -614,9 +614,10 @@ def within(
     divisor: float,
     pooled: float = 0.0,
 ) -> Covariance:
-    """Return the covariance within class k, or within all classes if None, from rows or scatter.
+    """Return the covariance within class k, or within all classes if k is None.
 
-    That of a class has a share `pooled` of the scatter within all classes.
+    It is computed from the kept rows, or from the scatter. The covariance of a class includes a
+    share `pooled` of the scatter within all classes.
     """
     if isinstance(statistics, Points):
         spread = statistics.spread(k)

@@ -235,10 +235,10 @@ class Principal:
         share: float,
         scale: Array | None,
     ) -> Principal:
-        """Return the principal axes of class k's scatter mixed with a `share` of all, or of all.
+        """Return the principal axes of the pooled scatter, or of class k's scatter.
 
-        `scatter` is that of the statistics, or None if they are rows. Without a `scale`, the
-        columns' own is taken.
+        A `share` of the pooled scatter is mixed into that of class k. `scatter` is that of the
+        statistics, or None if they are rows. Without a `scale`, the columns' own is taken.
         """
         if isinstance(statistics, Points):
             rows = statistics.spread(k)

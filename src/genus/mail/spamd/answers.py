@@ -130,7 +130,7 @@ def spam_header(verdict: Verdict) -> str:
 
 
 def symbols(why: Why) -> list[str]:
-    """Return GENUS_SPAM, say, and the strongest tokens as names of letters, digits and _."""
+    """Return a verdict such as GENUS_SPAM and the strongest tokens, in letters, digits and _."""
     strongest = sorted(why.evidence, key=lambda each: -abs(each.weight))[: 3 * WITNESSES]
     names = (re.sub(r"[^A-Z0-9]+", "_", each.token.upper()).strip("_") for each in strongest)
     found = dict.fromkeys(name[:40] for name in names if name)

@@ -48,7 +48,7 @@ class Refusal(Exception):
 
     @property
     def line(self) -> bytes:
-        """Return the whole answer: spamc would take one with an empty line for success."""
+        """Return the answer: one line, because spamc reads an empty line after it as success."""
         reason = " ".join(self.reason.split())[:500]
         return f"SPAMD/1.0 {self.code:d} {self.code.name}: {reason}\r\n".encode("ascii", "replace")
 

@@ -96,7 +96,7 @@ class Family:
         self.children: dict[int, Child] = {}
 
     def keep(self, workers: int, close: Callable[[], None]) -> None:
-        """Keep so many workers and a teacher running until a signal ends them."""
+        """Keep this many workers and a teacher running until a signal ends them."""
         ending = False
         while self.children or not ending:
             if not ending:

@@ -78,7 +78,7 @@ class Lesson:
 
 
 def sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts]:
-    """Return the tokens of lessons, ascending, and their changes of ham and spam, (n, 2).
+    """Return the tokens of lessons, ascending, and what they add to counts of ham and spam, (n, 2).
 
     >>> tokens = np.array([3, 5], dtype=np.uint32)
     >>> sums([Lesson(b"a", True, 0, tokens), Lesson(b"b", False, 0, tokens[:1])])[1].tolist()

@@ -50,7 +50,7 @@ class Inbox:
         return moved
 
     def settle_moves(self) -> None:
-        """Treat a message that left the inbox, in a move that a crash interrupted, as gone."""
+        """Note messages that left the inbox in a move that a crash interrupted."""
         present = set(self.session.connection.uids()) if self.notes.moving else set()
         for name, moving in list(self.notes.moving.items()):
             for uid in set(moving.uids) - present:
@@ -73,7 +73,7 @@ class Inbox:
         return place
 
     def renumber(self, place: Place, validity: int) -> Place:
-        """Recognise messages that the server has renumbered; others are new if they are newer."""
+        """Recognise messages that the server has renumbered; later ones it cannot match are new."""
         present = self.session.connection.uids()
         before = Counter(met.stamp for met in self.notes.inbox.values())
         here = Counter(each.stamp for each in self.session.connection.heads(present[-MOST:]))

@@ -81,7 +81,10 @@ class Watcher:
         self.junk.seen = None
 
     def rest(self) -> bool:
-        """Wait until all folders are due, look if the inbox changes, and return whether to end."""
+        """Wait until all folders are due, and return whether the watcher was asked to end.
+
+        If the inbox changes meanwhile, look at it at once.
+        """
         deadline = time.monotonic() + self.session.plan.every
         while not self.session.ending.came and (left := deadline - time.monotonic()) > 0:
             self.session.connection.examine(self.session.plan.inbox)

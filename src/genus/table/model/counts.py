@@ -5,7 +5,7 @@ By class (`Compound`):
     rows     number of rows
     cells    rows by cell of each column: cells of the fine grid for numbers, values for categories
     numbers  Σx and Σx² of each column of numbers
-    pairs    rows by the coarser cells of every two columns
+    pairs    rows by the coarser cells of each pair of columns
     text/…   words of each column of texts
     joint/…  Σxxᵀ of numbers that are modelled jointly on request
     sample   some encoded rows, from which the weights of experts are learned
@@ -266,7 +266,7 @@ class Counting:
         return replace(self, plan=plan, sample=sample, belief=belief)
 
     def moved(self, statistics: Compound, to: Counting) -> Compound:
-        """Convert counts to the coarser cells of `to`, as if the rows had been counted so."""
+        """Convert counts to the coarser cells of `to`, as if the rows had been counted by these."""
         if len(statistics["rows"].classes) == 0:
             return to.zero()
         parts: dict[str, Any] = {name: statistics[name] for name in ("rows", *self.blocks)}
@@ -415,7 +415,7 @@ def count_cells(columns: list[Coded], y: Codes, classes: Axis, weight: Array | N
 
 
 def count_pairs(columns: list[Coded], y: Codes, classes: Axis, weight: Array | None) -> Pairs:
-    """Count rows by class and cells of every two columns; the first cell of each is for missing."""
+    """Count rows by class and cells of each pair of columns; the first cell is for no value."""
     if not columns:
         return Pairs()
     assert max(len(column.axis) for column in columns) < np.iinfo(np.uint16).max

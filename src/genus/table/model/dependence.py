@@ -275,7 +275,8 @@ def dependence(parameters: Any, names: Sequence[str], classes: NDArray[Any]) -> 
             raise ValueError(f"The model uses no column {name!r}. It uses {known}.")
         if used[places[name]].kind == "text":
             raise ValueError(
-                f"Column {name!r} holds texts. `explain` shows the contributions of words."
+                f"Column {name!r} holds texts, for which there is no such curve. Use `explain`, "
+                "which shows the contribution of each word."
             )
     most = MOST if len(names) == 1 else MOST_OF_TWO
     own = []

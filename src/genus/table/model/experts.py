@@ -186,7 +186,7 @@ def solve(
     cell_means: list[Array | None],
     shrinkage: Shrinkage,
 ) -> Experts:
-    """Solve all experts from counts of pairs of cells and their bins."""
+    """Solve all experts from the counts of pairs, by cell (`counted`) and by bin (`binned`)."""
     basis = Basis(binned, counted, classes, tuple(cell_means), shrinkage)
     every, few = basis.features(True), basis.features(False)
     shares = log_shares(binned)
@@ -213,7 +213,7 @@ class Basis:
 
     @property
     def priors(self) -> tuple[float, float]:
-        """How many rows of pooled covariance shrink that of a class, without bins and with."""
+        """The weight of the pooled covariance in a class's, in rows: without bins, and with."""
         return self.shrinkage.own, self.shrinkage.own_of_bins
 
     def features(self, every_bin: bool) -> Features:
@@ -256,7 +256,7 @@ def parents(binned: Binned, shares: Array) -> Parents:
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """What each column contributes by its dependence on the others: 2/n Σ_j of a table.
+    """The contributions of dependence: column i adds 2/n Σ_j table[bin of i, bin of j].
 
     table[u, v] = log p(u,v|k) / p(u|k)p(v|k), (B + 1, B + 1, K); `column` (B,) is the column of
     each bin.

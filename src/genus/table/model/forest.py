@@ -113,7 +113,7 @@ class Forest:
         """Raise unless the trees fit this number of columns, whose cells end at `unknown`."""
         if len(self.seen) != unknown + 1 or int(self.nodes[:, 0].max(initial=0)) >= columns:
             raise ValueError(
-                f"The trees of this model do not match its {columns} columns in pairs: its "
+                f"The trees of this model do not match its {columns} paired columns: its "
                 "file is damaged. Restore it from a copy, or fit again."
             )
 

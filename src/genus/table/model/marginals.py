@@ -494,7 +494,7 @@ def leave_one_out(
 
 
 def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
-    """Return log p(there|k) and log p(missing|k), or zeros, (2, K), their gain, missing shares."""
+    """Return log p(there|k) and log p(missing|k), or zeros, (2, K), their gain, and shares."""
     absent, share = np.maximum(counted.weights - counted.there, 0.0), missing_share(counted)
     if absent.sum() < 0.5:
         return np.zeros((2, len(absent))), 0.0, share

@@ -347,10 +347,12 @@ class Mixed:
     # Scoring
 
     def evidence(self, parameters: MixedParameters, X: Frame) -> tuple[Array, Array]:
-        """Return log p_g(k|x) by expert (m, K, G), and log p(x_j|k) and t_j by column (m, K, 2n).
+        """Return log p_g(k|x) by expert (m, K, G), and the evidence of columns (m, K, 2n).
 
         The experts are the product of families, the experts of pairs, and every column of texts.
-        Columns without pairs contribute the same to all experts of pairs.
+        Columns without pairs contribute the same to all experts of pairs. The evidence of columns
+        is log p(x_j|k) of each, and then the contribution of each one's dependence on the others
+        (`experts.Together`), both centred over the classes.
         """
         p = parameters
         by_column = np.ascontiguousarray(self._by_column(p, X).transpose(0, 2, 1))

@@ -191,7 +191,7 @@ def solve(plan: Plan, statistics: Compound, classes: Axis) -> Tree | None:
 def spanning_tree(
     binned: Binned, p: Array, first: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the parents of columns, and an order from the root: the tree of most information."""
+    """Return the tree of most information: each column's parent, and an order from the root."""
     n = binned.columns
     joint = binned.pairs + 1e-9
     weights = np.maximum(binned.weights, 1e-300)

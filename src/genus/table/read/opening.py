@@ -45,7 +45,10 @@ def readable_files(
     given = [data] if isinstance(data, str | os.PathLike) else list(data)
     for one in given:
         if isinstance(one, str) and is_query(one):
-            raise TableError("A query reads its files itself. Give paths, folders or globs.")
+            raise TableError(
+                "Unreadable files cannot be skipped in a query, which reads its files itself. Give "
+                "paths, folders or globs."
+            )
     sound = []
     for path in (path for one in given for path in files_of(os.fspath(one))):
         try:

@@ -283,7 +283,7 @@ class Words:
 def with_empty_word(
     X: Documents, y: Codes, weight: Array | None, n_classes: int
 ) -> tuple[Vocabulary, Array, Array]:
-    """Return the counts of a tokenizer: the empty word first, once in every document."""
+    """Return a tokenizer's counts. The first word is empty; every document has it once."""
     words = X.words.with_empty()
     occurrences, documents = (np.zeros((n_classes, 1 + X.width)) for _ in range(2))
     occurrences[:, 1:], documents[:, 1:] = X.count(y, weight, n_classes)
