@@ -94,7 +94,8 @@ nb::object average_trees(const CellMatrix& cells, const Nodes& nodes, const Vect
                          std::size_t threads) {
     const Trees trees = trees_of(nodes, share, values, starts, unknown, cells.shape(0));
     const Cells own{cells.data(), cells.shape(1)};
-    auto out = without_gil([&] { return genus::average_trees(trees, own, threads); });
+    auto out =
+        without_gil([&] { return genus::average_trees(trees, own, cells.shape(0), threads); });
     return give(std::move(out), {own.rows, trees.K});
 }
 

@@ -259,18 +259,89 @@ inline void add_leaves(const Trees& trees, const Cells& cells, std::size_t row, 
     }
 }
 
+// A node in 8 bytes. A leaf leads to itself: its column is one more, in which every cell is 0.
+struct Step {
+    std::uint16_t column, cut;
+    std::int32_t next;
+};
+
+inline std::vector<Step> steps(const Trees& trees, std::size_t columns) {
+    std::vector<Step> found(static_cast<std::size_t>(trees.starts[trees.count]));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const Node own = trees.nodes[i];
+        found[i] = own.child < 0
+                       ? Step{static_cast<std::uint16_t>(columns), 1, static_cast<std::int32_t>(i)}
+                       : Step{static_cast<std::uint16_t>(own.column),
+                              static_cast<std::uint16_t>(std::clamp(own.cut, 0, 65535)), own.child};
+    }
+    return found;
+}
+
+// Several rows that go down a tree side by side, so that none waits for the memory that another
+// reads. `cells` (count, width) are theirs.
+struct Descent {
+    static constexpr std::size_t count = 8;
+    static constexpr int at_once = 4;  // steps until it is asked whether all rows are done
+    std::int32_t node[count];
+    unsigned lost[count];  // whether an unknown cell was met
+
+    void go_down(const Step* steps, std::int32_t root, const Cell* cells, std::size_t width,
+                 Cell unknown) {
+        std::fill_n(node, count, root);
+        std::fill_n(lost, count, 0u);
+        for (std::int32_t moved = 1; moved != 0;) {
+            for (int i = 0; i < at_once; ++i) {
+                moved = 0;
+                for (std::size_t l = 0; l < count; ++l) {
+                    const Step own = steps[node[l]];
+                    const Cell cell = cells[l * width + own.column];
+                    const std::int32_t next = own.next + (cell >= own.cut);
+                    lost[l] |= cell >= unknown;
+                    moved |= next ^ node[l];
+                    node[l] = next;
+                }
+            }
+        }
+    }
+};
+
 // The mean over trees of the shares of classes, (rows, K).
-inline Buffer<double> average_trees(const Trees& trees, const Cells& cells, std::size_t threads) {
+inline Buffer<double> average_trees(const Trees& trees, const Cells& cells, std::size_t columns,
+                                    std::size_t threads) {
     constexpr std::size_t block = 256;  // rows whose cells stay in cache for all trees
     auto out = zeros<double>(cells.rows * trees.K);
     const double weight = 1.0 / static_cast<double>(std::max(trees.count, std::size_t{1}));
     const std::size_t parts = ranges(cells.rows * trees.count * 8, threads);
-    parallel_for(cells.rows, parts, [&](std::size_t, std::size_t begin, std::size_t end) {
-        for (; begin < end; begin += block)
-            for (std::size_t t = 0; t < trees.count; ++t)
-                for (std::size_t row = begin; row < std::min(begin + block, end); ++row)
-                    add_leaves(trees, cells, row, static_cast<std::size_t>(trees.starts[t]), weight,
-                               out.get() + row * trees.K);
+    const bool few = cells.rows < block || columns > 65534;  // too few to prepare steps for
+    const std::size_t width = columns + 1;
+    const std::vector<Step> nodes = few ? std::vector<Step>() : steps(trees, columns);
+    std::vector<Cell> copies(few ? 0 : parts * block * width);
+    parallel_for(cells.rows, parts, [&](std::size_t part, std::size_t begin, std::size_t end) {
+        Cell* own = copies.data() + part * block * width;  // row by row
+        for (; begin < end; begin += block) {
+            const std::size_t size = std::min(block, end - begin);
+            const std::size_t side_by_side = few ? 0 : size - size % Descent::count;
+            for (std::size_t j = 0; j < columns; ++j)
+                for (std::size_t r = 0; r < side_by_side; ++r)
+                    own[r * width + j] = cells(j)[begin + r];
+            for (std::size_t t = 0; t < trees.count; ++t) {
+                const auto root = static_cast<std::size_t>(trees.starts[t]);
+                for (std::size_t r = 0; r < side_by_side; r += Descent::count) {
+                    Descent rows;
+                    rows.go_down(nodes.data(), static_cast<std::int32_t>(root), own + r * width,
+                                 width, trees.unknown);
+                    for (std::size_t l = 0; l < Descent::count; ++l) {
+                        const std::size_t row = begin + r + l;
+                        const auto node = static_cast<std::size_t>(rows.node[l]);
+                        add_leaves(trees, cells, row, rows.lost[l] != 0 ? root : node, weight,
+                                   out.get() + row * trees.K);
+                    }
+                }
+                for (std::size_t r = side_by_side; r < size; ++r)
+                    add_leaves(trees, cells, begin + r, root, weight,
+                               out.get() + (begin + r) * trees.K);
+            }
+        }
     });
     return out;
 }
