@@ -86,10 +86,11 @@ def studio(
         journal, number = free_journal(stack, known, fresh)
         model = None if path is None else checked(read(path), path, data)
         session = Session(
-            name=", ".join(map(name_of, given)),
+            name=", ".join(map(name_of, data if path is None else [path])),
             model=model,
             options=options,
             path=path or (data[0] if len(data) == 1 else list(data)),
+            files=data,
             encoding=encoding,
             mail=None if mail is None else MailStore(None if mail == "-" else mail, write),
             journal=journal,
@@ -105,20 +106,20 @@ def studio(
         if port and here != port:
             say(f"Note: port {port} is in use, so the studio takes port {here}.")
         journal.listen(here)
+        changes = journal.changes(session.identifier)
         if data:
             source = stack.enter_context(opened(data, encoding))
             if target is not None and model is None:
                 source.require(target)
-            chosen = target if model is not None else journal.target or target
-            session.open(source, session.name, chosen)
-        elif session.version is not None and journal.changes:
+            session.open(source, ", ".join(map(name_of, data)), target)
+        elif session.version is not None and changes:
             session.resume()
         said = address(host, here, journal.token)
         say(f"The studio is at {said}")
         if number > 1:
             say("Another studio was started with the same command. The two do not share changes.")
-        if journal.changes:
-            say(f"It resumes where you were, with changes: {journal.changes}. --fresh starts over.")
+        if changes:
+            say(f"It resumes where you were, with changes: {changes}. --fresh starts over.")
         say("Press Ctrl-C to stop.")
         if not no_browser:
             webbrowser.open(said)

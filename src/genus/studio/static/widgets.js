@@ -22,8 +22,8 @@ export const swatch = (state, k) => html("span", { class: `swatch ${colourOf(sta
 export const label = (state, k) =>
   html("span", { class: "label" }, swatch(state, k), name(nameOf(state, k)));
 
-export const button = (text, press, more = {}) =>
-  html("button", { type: "button", class: "button", onclick: press, ...more }, text);
+export const button = (content, press, more = {}) =>
+  html("button", { type: "button", class: "button", onclick: press, ...more }, content);
 
 export const card = (title, ...children) =>
   html("section", { class: "card" }, title ? html("h2", {}, ...[title].flat()) : null, ...children);
