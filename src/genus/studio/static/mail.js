@@ -34,46 +34,34 @@ export function screen(app, root) {
   pasted.value = sessionStorage.getItem("pasted") ?? "";
   pasted.addEventListener("input", () => sessionStorage.setItem("pasted", pasted.value.slice(0, MOST_KEPT)));
 
-  const ask = async (work) => {
+  // Ask about a message of some bytes. The last question counts, whichever is answered last.
+  let questions = 0;
+  const ask = async (bytes, number, { lists = true, change = "" } = {}) => {
+    const own = ++questions;
     try {
-      told = "";
-      await work();
+      if (change) await send("mail", { do: change, number }, bytes);
+      const list = lists ? await send("mail", { do: "list" }, bytes) : { messages: listed, more };
+      const reasons = await send("mail", { do: "why", number }, bytes);
+      if (change) stats = await get("stats");
+      if (own !== questions) return;
+      ({ messages: listed, more } = list);
+      [raw, chosen, why, told] = [bytes, number, reasons, ""];
+      keep(app, raw, chosen);
     } catch (error) {
-      told = error.message;
+      if (own === questions) told = error.message;
     }
     draw();
   };
-  const list = async () => {
-    ({ messages: listed, more } = await send("mail", { do: "list" }, raw));
-  };
-  const open = (bytes, number = 0) => ask(async () => {
-    raw = bytes;
-    chosen = number;
-    await list();
-    why = await send("mail", { do: "why", number }, raw);
-    keep(app, raw, number);
-  });
-  const pick = (i) => ask(async () => {
-    chosen = i;
-    why = await send("mail", { do: "why", number: i }, raw);
-    keep(app, raw, i);
-  });
-  const correct = (what) => ask(async () => {
-    await send("mail", { do: what, number: chosen }, raw);
-    await list();
-    why = await send("mail", { do: "why", number: chosen }, raw);
-    stats = await get("stats");
-  });
+  const open = (bytes) => ask(bytes, 0);
+  const pick = (i) => ask(raw, i, { lists: false });
+  const correct = (change) => ask(raw, chosen, { change });
 
   function clues() {
-    const [count, others] = why.others;
-    const rest = count ? [{ token: `(${count} more tokens)`, weight: others }] : [];
-    const all = [...why.clues, ...rest];
-    const most = Math.max(1e-9, ...all.map((c) => Math.abs(c.weight)));
+    const most = Math.max(1e-9, ...why.clues.map((c) => Math.abs(c.weight)));
     return html("div", { class: "evidence mail-clues" },
       html("p", { class: "sides" }, html("span", {}, "← for ham"), html("span", {}, "for spam →")),
-      html("ul", {}, ...all.map((c) => html("li", {},
-        html("span", { class: "what" }, name(c.token), c.where === undefined ? null : [" ", html("span", { class: "value" }, `${c.where}, ${c.known}`)]),
+      html("ul", {}, ...why.clues.map((c) => html("li", {},
+        html("span", { class: "what" }, name(c.token), " ", html("span", { class: "value" }, `${c.where}, ${c.known}`)),
         svg("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", class: "diverging", "aria-hidden": "true" }, svg("path", { d: "M50 0V12", class: "axis" }),
           svg("rect", { x: c.weight >= 0 ? 50 : 50 + (49 * c.weight) / most, width: Math.max((49 * Math.abs(c.weight)) / most, 0.3), y: 2, height: 8, class: c.weight >= 0 ? "c1" : "c0" })),
         html("span", { class: "figure" }, signedOdds(c.weight))))));
@@ -104,14 +92,14 @@ export function screen(app, root) {
         why.learned ? html("p", {}, `The filter has learned it as ${why.learned}.`) : null,
         stats?.writes ? html("p", { class: "buttons" }, button("It is spam", () => correct("spam"), { "data-key": "is-spam" }), button("It is ham", () => correct("ham"), { "data-key": "is-ham" }), why.learned ? button("Forget it", () => correct("forget"), { class: "button quiet", "data-key": "forget-mail" }) : null)
           : note("Start the studio with --write to correct it."),
-        clues(), note(`${why.unknown} tokens are new to the filter, so they do not count.`)) : null);
+        clues(), note(why.others[0] ? `${why.others[0]} more tokens together: ${signedOdds(why.others[1])}. ` : "", `${why.unknown} tokens are new to the filter, so they do not count.`)) : null);
   }
   return {
     dropped: async (file) => open(await file.arrayBuffer()),
     async refresh() {
       stats = await get("stats");
       const before = raw ? null : kept(app);
-      if (before) await open(before.raw, before.chosen);
+      if (before) await ask(before.raw, before.chosen);
       else draw();
     },
   };
