@@ -161,9 +161,14 @@ def test_requests_of_other_pages_are_refused(client: Client) -> None:
 def test_every_answer_has_a_strict_policy(client: Client) -> None:
     for path in ("/", "/static/main.js", "/api/state", "/api/nothing", "/palette.css"):
         _, headers, _ = client.ask("GET", path)
-        policy = headers["content-security-policy"]
-        assert "default-src 'none'" in policy
-        assert "unsafe" not in policy
+        policy = dict(one.split(" ", 1) for one in headers["content-security-policy"].split("; "))
+        for what in ("default-src", "base-uri", "form-action", "frame-ancestors"):
+            assert policy.pop(what) == "'none'"
+        assert policy.pop("img-src") == "'self' data:"
+        assert policy == dict.fromkeys(("script-src", "style-src", "connect-src"), "'self'")
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["cross-origin-opener-policy"] == "same-origin"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["cache-control"] == "no-store"
         assert headers["referrer-policy"] == "no-referrer"
