@@ -1188,7 +1188,6 @@ def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch, rows: int) ->
         assert state["scores"]["rows"] == most
         assert f"{most:,} of {rows:,} rows" in client.get("/api/scores")["how"]
         found = client.get("/api/rows?class=1")
-        assert found["judged"] == most
         assert found["matching"] == int(yes.sum())
         assert len(client.ask("GET", "/api/rows")[2]) < 50_000
         below = {"class": "1", "column": "0", "how": "contains", "value": "-"}

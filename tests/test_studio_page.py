@@ -535,6 +535,17 @@ def test_drop_a_table(watched: Any, tmp_path: Path) -> None:
         assert "50 rows" in page.text("main")
 
 
+def test_screens_say_that_they_show_a_sample(watched: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("genus.studio.data.MOST_JUDGED", 60)
+    with served(opened(visitors(160), "churned")) as client:
+        page = Page(watched, client)
+        page.scheme("light", 1280)
+        page.open("table")
+        for place in ("scores", "rows", "rows/3", "edit", "compare"):
+            page.go(place)
+            page.until(lambda: "60 of 158 rows, drawn at random." in page.text("main"), place)
+
+
 DROP = """const given = new DataTransfer();
 given.items.add(new File([arguments[1]], arguments[0]));
 const event = {dataTransfer: given, bubbles: true, cancelable: true};

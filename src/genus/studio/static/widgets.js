@@ -30,6 +30,13 @@ export const card = (title, ...children) =>
 
 export const note = (...children) => html("p", { class: "note" }, ...children);
 
+// What a screen says if it shows a sample of the rows; null if it shows all of them.
+export function sampled({ own, rows, total, scores }, more = "") {
+  const all = own ? rows : total;
+  if (!scores || all === null || scores.rows >= all) return null;
+  return note(`These are from ${scores.rows.toLocaleString("en")} of ${all.toLocaleString("en")} rows, drawn at random.${more}`);
+}
+
 export function select(labelled, options, value, change, more = {}) {
   const made = html(
     "select",
