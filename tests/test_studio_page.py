@@ -574,6 +574,10 @@ def test_another_table_is_dropped(watched: Any, tmp_path: Path, width: int) -> N
         page.run(DROP, "sizes.csv", sizes)
         page.press(page.key("confirm"))
         page.until(lambda: page.text("h1") == "What do you want to predict?")
+        page.press(page.key("open-file"))  # it was the wrong one
+        page.until(lambda: page.text("h1") == "Open another table")
+        page.browser.back()
+        page.until(lambda: page.text("h1") == "What do you want to predict?")
         page.press(page.key("target-1"))
         page.until(lambda: "50 rows; 1 columns predict label." in page.text("main .lead"))
         page.go("rows")

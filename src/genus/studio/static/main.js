@@ -130,7 +130,7 @@ function drawSide() {
     html("div", { class: "brand" }, html("strong", {}, "genus"), " studio"),
     html("p", { class: "file" },
       state.name ? name(state.name) : null,
-      state.opens && state.screens[0] !== "open" ? html("a", { href: "#open/file", "data-key": "open-file" }, state.name ? "Open another" : "Open a table") : null),
+      state.opens && (state.targets || state.screens[0] !== "open") ? html("a", { href: "#open/file", "data-key": "open-file" }, state.name ? "Open another" : "Open a table") : null),
     html("nav", { "aria-label": "Screens" }, html("ul", {}, ...links)),
     headline(state),
   );

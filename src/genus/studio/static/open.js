@@ -64,7 +64,7 @@ export function screen(app, root, rest) {
     area.addEventListener("dragover", () => area.classList.add("over"));
     area.addEventListener("dragleave", () => area.classList.remove("over"));
     return [
-      html("h1", {}, state.screens[0] === "open" ? "Explore a table" : "Open another table"),
+      html("h1", {}, state.targets || state.screens[0] !== "open" ? "Open another table" : "Explore a table"),
       isSending ? html("p", { class: "lead", role: "status" }, "Sending ", name(titleOf(wanted)), " …") : wanted !== null ? confirmation() : area,
       state.named && wanted === null && !state.job ? html("p", {}, button(["Open ", name(state.named), " again"], () => open(""), { "data-key": "reopen" })) : null,
       state.dropped.length && wanted === null
@@ -75,7 +75,7 @@ export function screen(app, root, rest) {
   };
   const targets = (found) => [
     html("h1", {}, "What do you want to predict?"),
-    html("p", { class: "lead" }, "Choose the column with the classes. All other columns are used to predict it.",
+    html("p", { class: "lead" }, found.length ? "Choose the column with the classes. All other columns are used to predict it." : "No column of this table holds classes.",
       app.state.target ? [" Now it is ", name(app.state.target), ". If you choose it again later, your changes come back."] : null),
     html(
       "ul",
