@@ -1120,6 +1120,28 @@ def test_a_restart_has_the_same_address(
     assert said[0] == said[1]
 
 
+def test_the_command_ends_although_a_fit_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GENUS_HOME", str(tmp_path))
+    monkeypatch.setattr("genus.cli.studio.PATIENCE", 0.1)
+    ends: list[int] = []
+    monkeypatch.setattr("os._exit", ends.append)
+    go = threading.Event()
+
+    def serve(session: Session, token: str, bound: Any, host: str) -> None:
+        bound.close()
+        session.worker.run("Solving", lambda job: go.wait(20) and None)
+
+    monkeypatch.setattr("genus.studio.server.serve", serve)
+    assert CliRunner().invoke(cli, ["studio", "--no-browser"]).exit_code == 0
+    assert ends == [0]
+    go.set()
+    monkeypatch.setattr("genus.studio.server.serve", lambda *given: given[2].close())
+    assert CliRunner().invoke(cli, ["studio", "--no-browser"]).exit_code == 0
+    assert ends == [0]
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "{", "[]", '{"tables": 3}', '{"tables": [{"edits": [{}]}]}', '{"token": 5}', "\x00"],

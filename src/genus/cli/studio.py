@@ -10,6 +10,7 @@ from genus.cli import arguments
 from genus.cli.arguments import File
 
 LOOPBACK = "127.0.0.1"
+PATIENCE = 1.0  # seconds to wait for stopped work in the end
 
 
 @click.command()
@@ -60,6 +61,8 @@ def studio(
       genus studio --mail ~/.local/share/genus/mail.sqlite
     """
     require_packages()
+    import os
+    import sys
     import webbrowser
     from contextlib import ExitStack
 
@@ -124,6 +127,10 @@ def studio(
         if not no_browser:
             webbrowser.open(said)
         serve(session, journal.token, bound, host)
+    if not session.close(PATIENCE):
+        # Python would abort at its end, because a thread is in compiled code.
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def free_journal(stack: Any, known: list[str], fresh: bool) -> tuple[Any, int]:

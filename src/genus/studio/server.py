@@ -335,4 +335,3 @@ def serve(session: Session, token: str, bound: socket.socket, host: str) -> None
     """Serve until Ctrl-C."""
     with suppress(KeyboardInterrupt):
         server(session, token, bound, host).run(sockets=[bound])
-    session.close()

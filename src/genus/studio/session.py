@@ -253,10 +253,11 @@ class Session:
         """Drop the model and its rows."""
         self.versions, self.edits, self.solved, self.data, self.first = [], [], [], None, None
 
-    def close(self) -> None:
-        """Stop the work under way."""
+    def close(self, seconds: float = 0) -> bool:
+        """Stop the work under way, wait some seconds for it, and return whether all has ended."""
         self.worker.stop()
         self.aside.stop()
+        return self.worker.ended(seconds) & self.aside.ended(seconds)
 
     @property
     def shown(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -73,6 +74,7 @@ class Worker:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
         self.job: Job | None = None
         self.error = ""
 
@@ -83,7 +85,9 @@ class Worker:
                 raise BusyError(f"Wait until this job is done, or stop it: {self.job.title}.")
             self.job, self.error = Job(title, work), ""
             job = self.job
-        threading.Thread(target=self._finish, args=(job,), daemon=True).start()
+            thread = threading.Thread(target=self._finish, args=(job,), daemon=True)
+            self._threads = [*(one for one in self._threads if one.is_alive()), thread]
+            thread.start()
         return job
 
     def _finish(self, job: Job) -> None:
@@ -112,6 +116,13 @@ class Worker:
             job.stop()
             self.job, self.error = None, f"Stopped: {job.title}."
         self._changed()
+
+    def ended(self, seconds: float) -> bool:
+        """Wait until all threads have ended, also those of stopped jobs, or for some seconds."""
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(end - time.monotonic(), 0))
+        return not any(thread.is_alive() for thread in self._threads)
 
 
 def sentence(error: BaseException) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import io
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.csv
 
 from genus import TableClassifier
-from genus.report import write
+from genus.report.page import page
 from genus.studio.script import script, stem
 from genus.studio.session import Session
 from genus.studio.work import Job
@@ -65,17 +63,15 @@ def start_report(session: Session) -> None:
 
     def work(job: Job) -> None:
         job.start(0, "Writing the report")
-        with tempfile.TemporaryDirectory(prefix="genus-studio-") as folder:
-            path = Path(folder) / "report.html"
-            if data is None:
-                write(version.model, None, None, path)
-            elif is_own:
-                rows = data.rows(np.flatnonzero(version.active), version.codes, labels)
-                options = version.model.get_params(deep=False)
-                write(TableClassifier(**options), rows, data.target, path)
-            else:
-                write(version.model, data.table, data.target, path)
-            with job.keeping():
-                version.kept["report"] = path.read_bytes()
+        if data is None:
+            text = page(version.model, None, None)
+        elif is_own:
+            rows = data.rows(np.flatnonzero(version.active), version.codes, labels)
+            options = version.model.get_params(deep=False)
+            text = page(TableClassifier(**options), rows, data.target)
+        else:
+            text = page(version.model, data.table, data.target)
+        with job.keeping():
+            version.kept["report"] = text.encode()
 
     session.aside.run("Writing the report", work)
