@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import os
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+import chromium
 from scope import EVERYTHING, SANITIZED
 
 ROOT = Path(__file__).parents[1]
@@ -142,21 +142,8 @@ def same_random_numbers(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Return Chromium, driven by selenium."""
-    if SANITIZED:
-        pytest.skip("a browser does not start with the sanitizer loaded")
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("chromium or chromedriver is not installed: run scripts/install-chromium")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage"):
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(driver)
-    made = webdriver.Chrome(options=options, service=service)
-    yield made
-    made.quit()
+    with chromium.started() as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

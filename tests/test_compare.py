@@ -35,6 +35,7 @@ from genus.cli import cli
 from genus.cli.comparing import as_object
 from genus.cli.results import plain as plain_object
 from genus.evaluate.comparing import fitting
+from genus.evaluate.comparing.counting import blocks_of, fit_alone, nested, posterior, solve
 from genus.evaluate.comparing.curves import Curves, curves
 from genus.evaluate.comparing.data import material
 from genus.evaluate.comparing.dependence import conditional_information, pairs
@@ -516,7 +517,18 @@ def test_any_classifier_may_be_compared():
     assert "PoissonNB" in compare(X, y, model=PoissonNB(), repeats=10).lines
     assert "GDA(shared=False)" in compare(X, y, model=GDA(shared=False), repeats=10).lines
     with pytest.raises(ValueError, match="calibrate=False"):
-        compare(table(100), target="pays", model=TableClassifier())
+        compare(["good day", "bad night"] * 10, [0, 1] * 10, model=TextClassifier("auto"))
+
+
+@nightly
+def test_weights_of_a_table_are_learned_at_each_point_of_its_curve():
+    given = material(table(60), None, "pays", TableClassifier())
+    at, deal = sizes_for(60, 2, 10), next(deals(given.y, 10, 1, 0))
+    X, _ = given.take(deal.test)
+    sums = nested(given, at, deal, blocks_of(given, deal))
+    for (size, blocks), model in zip(at, sums, strict=True):
+        again = posterior(given, fit_alone(given, deal.rows(size, blocks)), X)
+        assert np.allclose(posterior(given, solve(given, model), X), again)
 
 
 @pytest.mark.parametrize(

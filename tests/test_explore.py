@@ -22,6 +22,7 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import LogisticRegression, Perceptron
 
+import chromium
 from genus import (
     GDA,
     BernoulliNB,
@@ -34,11 +35,10 @@ from genus import (
     cross_validate,
 )
 from genus.display.palette import DARK, LIGHT
-from scope import EVERYTHING, at_night, nightly
+from scope import at_night, nightly
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "explore"
-AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 NAMES = [
     "normal",
     "bayes",
@@ -172,32 +172,13 @@ class Page:
         """Drag an element by some pixels, with the mouse or a finger."""
         x, y = self.middle(self.find(name, selector))
         path = [(x + right * s, y + down * s) for s in (0, 0.3, 0.7, 1)]
-        for i, (px, py) in enumerate(path):
-            if touch:
-                kind = "touchMove" if i else "touchStart"
-                given = {"type": kind, "touchPoints": [{"x": px, "y": py}]}
-                self.browser.execute_cdp_cmd("Input.dispatchTouchEvent", given)
-            else:
-                kind = "mouseMoved" if i else "mousePressed"
-                given = {"type": kind, "x": px, "y": py, "button": "left", "buttons": 1}
-                self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", {**given, "clickCount": 1})
-        if touch:
-            end = {"type": "touchEnd", "touchPoints": []}
-            self.browser.execute_cdp_cmd("Input.dispatchTouchEvent", end)
-        else:
-            end = {"type": "mouseReleased", "x": px, "y": py, "button": "left", "clickCount": 1}
-            self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", end)
+        chromium.drag(self.browser, path, touch)
 
     def press(self, name: str, selector: str, *keys: str) -> None:
         """Focus an element and press keys."""
         element = self.find(name, selector)
         self.run("arguments[0].focus()", element)
-        for key in keys:
-            for kind in ("keyDown", "keyUp"):
-                code = {"key": key, "code": key, "type": kind}
-                if key == " ":
-                    code |= {"code": "Space", "text": " "} if kind == "keyDown" else {}
-                self.browser.execute_cdp_cmd("Input.dispatchKeyEvent", code)
+        chromium.press(self.browser, *keys)
 
 
 def plain(value: Any) -> Any:
@@ -208,19 +189,15 @@ def plain(value: Any) -> Any:
 @pytest.fixture(scope="module")
 def page(browser: Any, address: str) -> Iterator[Page]:
     """Return the page, loaded; nothing may have been said on the console in the end."""
-    features = [{"name": "prefers-reduced-motion", "value": "reduce"}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
+    chromium.emulate(browser)
     browser.set_window_size(1280, 900)
     browser.get_log("browser")
     made = Page(browser, address)
     made.open()
     yield made
     assert browser.get_log("browser") == []
-    sent = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [
-        s["params"]["request"]["url"] for s in sent if s["method"] == "Network.requestWillBeSent"
-    ]
     own = address.rpartition("/")[0]
+    asked = chromium.requested(browser)
     assert [url for url in asked if not url.startswith((own, "data:,"))] == []
 
 
@@ -658,15 +635,7 @@ def test_drag_add_and_delete_points(page: Page, touch: bool) -> None:
     assert moved[1:] == points[1:]
     plot = page.find("gda", ".ex-plot .ex-axis line")
     x, y = page.middle(plot)  # the left edge of the plot
-    for kind in "mousePressed", "mouseReleased":
-        given = {
-            "type": kind,
-            "x": x + 2 * step,
-            "y": y - 3 * step,
-            "button": "left",
-            "clickCount": 1,
-        }
-        page.browser.execute_cdp_cmd("Input.dispatchMouseEvent", given)
+    chromium.drag(page.browser, [(x + 2 * step, y - 3 * step)])  # a click
     added = page.panel("gda")["state"]["points"]
     assert len(added) == len(points) + 1
     assert added[-1] == pytest.approx([-2, 3, 0], abs=0.11)
@@ -918,76 +887,43 @@ def test_two_panels_keep_the_state_of_each_other(page: Page) -> None:
 # Everybody
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"),
-    [
-        (1280, "light"),
-        *(
-            pytest.param(w, s, marks=nightly)
-            for w, s in [(390, "dark"), (390, "light"), (1280, "dark")]
-        ),
-    ],
-)
+@pytest.mark.parametrize(("width", "scheme"), chromium.LOOKS)
 def test_axe_finds_nothing(page: Page, width: int, scheme: str) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed: run scripts/install-axe, which needs npm")
-    features = [
-        {"name": "prefers-reduced-motion", "value": "reduce"},
-        {"name": "prefers-color-scheme", "value": scheme},
-    ]
-    send = page.browser.execute_cdp_cmd
-    send("Emulation.setEmulatedMedia", {"media": "", "features": features})
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    send("Emulation.setDeviceMetricsOverride", metrics)
+    chromium.emulate(page.browser, width, scheme)
     page.open()
     page.run("document.querySelector('#explore-gda .ex-answers button').click()")
-    page.run(AXE.read_text(encoding="utf-8"))
     time.sleep(0.5)  # after which panels have settled
-    found = page.browser.execute_async_script(
-        """const done = arguments[1];
-        const said = ({id, help, nodes}) => [id, help, nodes.map((n) => n.html.slice(0, 200))];
-        const rules = {'color-contrast': {enabled: arguments[0]}};
-        axe.run('main', {resultTypes: ['violations'], preload: false, rules})
-            .then(({violations}) => done(violations.map(said)))""",
-        EVERYTHING,  # contrasts take as long as all other rules
-    )
-    wide = page.run(
-        """return [...document.querySelectorAll('.explorable *')].filter((e) =>
-            e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1 &&
-            !e.closest('.ex-offscreen, pre, .ex-scroll, .ex-formula, svg'))
-            .map((e) => e.outerHTML.slice(0, 80))"""
-    )
-    send("Emulation.clearDeviceMetricsOverride", {})
-    assert found == []
-    assert wide == []
+    try:
+        assert chromium.violations(page.browser, "main") == []
+        but = ".ex-offscreen, pre, .ex-scroll, .ex-formula, svg"
+        assert chromium.wider_than_the_page(page.browser, ".explorable", but) == []
+    finally:
+        chromium.emulate(page.browser)
 
 
 def test_motion_only_for_those_who_want_it(page: Page) -> None:
     page.open()
     glide = "const p = genusExplore.panels.get('normal'); p.glide({mx: 2}); return p.state.mx"
     assert page.run(glide) == 2
-    features = [{"name": "prefers-reduced-motion", "value": "no-preference"}]
-    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
+    chromium.emulate(page.browser, motion="no-preference")
     page.open()
     assert page.run(glide) == 0
     moved = page.browser.execute_async_script(
         "setTimeout(() => arguments[0](genusExplore.panels.get('normal').state.mx), 900)"
     )
-    features = [{"name": "prefers-reduced-motion", "value": "reduce"}]
-    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
+    chromium.emulate(page.browser)
     assert moved == 2
 
 
 def test_print_leaves_out_what_cannot_be_pressed(page: Page) -> None:
     page.open()
-    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
+    chromium.emulate(page.browser, media="print")
     seen = page.run(
         """const shown = (s) => [...document.querySelectorAll(`.explorable ${s}`)]
             .filter((e) => e.checkVisibility()).length;
         return [shown('.ex-controls'), shown('.ex-presets'), shown('.ex-plot'), shown('pre')]"""
     )
-    features = [{"name": "prefers-reduced-motion", "value": "reduce"}]
-    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
+    chromium.emulate(page.browser)
     assert seen[:2] == [0, 0]
     assert seen[2] > 6
     assert seen[3] == len(NAMES)

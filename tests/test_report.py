@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import datetime
-import json
 import re
 import time
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
+import chromium
 from genus import TableClassifier, compare, load
 from genus.display import palette
 from genus.display import text as shown
@@ -526,12 +526,7 @@ def page_path(
 
 
 def shows(browser: Any, path: Path, width: int, scheme: str = "light", media: str = "") -> None:
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
+    chromium.emulate(browser, width, scheme, media=media)
     browser.get_log("performance")
     browser.get_log("browser")
     browser.get(path.as_uri())
@@ -564,12 +559,7 @@ def test_browser_shows_it(browser: Any, page_path: Path, width: int, scheme: str
 
 def test_browser_loads_nothing_else(browser: Any, page_path: Path) -> None:
     shows(browser, page_path, 1200)
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [
-        event["params"]["request"]["url"]
-        for event in events
-        if event["method"] == "Network.requestWillBeSent"
-    ]
+    asked = chromium.requested(browser)
     assert {url for url in asked if not url.startswith("data:")} == {page_path.as_uri()}
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
 

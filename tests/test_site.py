@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import chromium
 import genus
 from scope import nightly
 
@@ -233,12 +234,7 @@ document.fonts.ready.then(() => {
     ],
 )
 def test_browser_shows_it(browser: Any, site: Path, width: int, scheme: str) -> None:
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
+    chromium.emulate(browser, width, scheme)
     paths = [*site.glob("notes/*.html"), site / "index.html", site / "api" / "genus.GDA.html"]
     if (width, scheme) in ((400, "light"), (1280, "dark")):  # the others would take as long again
         paths += site.glob("*.html")

@@ -20,17 +20,18 @@ import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 
+import chromium
 from genus.cli import cli
 from genus.cli.demo import write as write_customers
 from genus.studio.journal import Journal
 from genus.studio.session import Session
 from genus.studio.views.mail import MailStore
 from scope import EVERYTHING, at_night, nightly
-from studios import FOLDS, TOKEN, Client, hostile_table, opened, served, visitors
+from studios import FOLDS, OWN, TOKEN, Client, hostile_table, opened, served, visitors
 
 ROOT = Path(__file__).parents[1]
-AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 SCREENS = ["table", "scores", "rows", "rows/3", "edit", "compare", "text", "mail", "export"]
+SCREENS += ["open", "open/file"]
 PATIENCE = 60
 
 
@@ -119,25 +120,12 @@ class Page:
         )
         x, y, left, right = box
         end = left + 8 + to * (right - left - 16)
-        steps = [x + (end - x) * s for s in (0, 0.2, 0.4, 0.6, 0.8, 1)]
-        for i, at in enumerate(steps):
-            kind = "mouseMoved" if i else "mousePressed"
-            given = {"type": kind, "x": at, "y": y, "button": "left", "buttons": 1, "clickCount": 1}
-            self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", given)
-            self.browser.execute_async_script("setTimeout(arguments[0], 120)")
-        given = {"type": "mouseReleased", "x": end, "y": y, "button": "left", "clickCount": 1}
-        self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", given)
+        path = [(x + (end - x) * s, y) for s in (0, 0.2, 0.4, 0.6, 0.8, 1)]
+        chromium.drag(self.browser, path, pause=120)
 
     def scheme(self, scheme: str, width: int) -> None:
         """Show the page in light or dark, as wide as this."""
-        features = [
-            {"name": "prefers-reduced-motion", "value": "reduce"},
-            {"name": "prefers-color-scheme", "value": scheme},
-        ]
-        send = self.browser.execute_cdp_cmd
-        send("Emulation.setEmulatedMedia", {"media": "", "features": features})
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        send("Emulation.setDeviceMetricsOverride", metrics)
+        chromium.emulate(self.browser, width, scheme)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -188,14 +176,11 @@ def watched(browser: Any) -> Iterator[Any]:
         "ERR_CONNECTION_RESET",
         "ERR_EMPTY_RESPONSE",
         "status of 400",
+        "status of 409",
     )
     assert [one for one in said if not any(why in one for why in meant)] == []
-    sent = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    urls = [
-        s["params"]["request"]["url"] for s in sent if s["method"] == "Network.requestWillBeSent"
-    ]
     own = ("http://127.0.0.1:", "data:,", "about:blank")
-    assert [url for url in urls if not url.startswith(own)] == []
+    assert [url for url in chromium.requested(browser) if not url.startswith(own)] == []
 
 
 @pytest.fixture
@@ -288,14 +273,7 @@ def test_arrow_keys_move_sliders(page: Page) -> None:
     page.go("scores")
     page.do("e.focus()", page.key("threshold"))
     for _ in range(3):
-        for kind in ("rawKeyDown", "keyUp"):
-            code = {
-                "type": kind,
-                "key": "ArrowRight",
-                "code": "ArrowRight",
-                "windowsVirtualKeyCode": 39,
-            }
-            page.browser.execute_cdp_cmd("Input.dispatchKeyEvent", code)
+        chromium.press(page.browser, "ArrowRight")
         page.browser.execute_async_script("setTimeout(arguments[0], 250)")
     page.until(lambda: page.client.get("/api/scores")["decided"]["threshold"] == 0.53)
     assert page.run("return document.activeElement.dataset.key") == "threshold"
@@ -452,6 +430,24 @@ def test_mail(page: Page) -> None:
     page.press(page.key("forget-mail"))
     page.until(lambda: "has learned it" not in page.text("main"))
     assert page.client.get("/api/stats")["spam"] == known
+    subject = page.text(".card:last-child h2")
+    page.browser.refresh()
+    page.settle()
+    page.until(lambda: page.text(".card:last-child h2") == subject, "the same after a reload")
+    assert page.run("return document.querySelectorAll('.message').length") > 2
+    page.run(DROP, "one.eml", "From: a@b.example\nSubject: One <b>message</b>\n\nHello\n")
+    page.until(lambda: page.text(".card:last-child h2") == "One <b>message</b>")
+
+
+def test_clues_of_a_message_add_up(page: Page) -> None:
+    raw = (ROOT / "examples" / "mail" / "new.mbox").read_bytes()
+    path = "/api/mail?do=why&number=1"
+    status, _, body = page.client.ask("POST", path, raw, **OWN)
+    assert status == 200
+    found = json.loads(body)
+    shown = sum(clue["weight"] for clue in found["clues"]) + found["others"][1]
+    assert found["others"][0] > 0
+    assert found["constant"] + shown == pytest.approx(found["score"], abs=1e-3)
 
 
 def test_export_shows_the_script(page: Page) -> None:
@@ -470,23 +466,10 @@ def test_errors_are_shown(page: Page) -> None:
     page.until(lambda: "two classes" in page.text(".banner"))
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"),
-    [
-        (1280, "light"),
-        *(
-            pytest.param(w, s, marks=nightly)
-            for w, s in [(390, "dark"), (390, "light"), (1280, "dark")]
-        ),
-    ],
-)
+@pytest.mark.parametrize(("width", "scheme"), chromium.LOOKS)
 def test_axe_finds_nothing(page: Page, width: int, scheme: str) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed: run scripts/install-axe, which needs npm")
-    axe = AXE.read_text(encoding="utf-8")
     page.scheme(scheme, width)
     page.open("table")
-    page.run(axe)
     found: dict[str, Any] = {}
     for place in SCREENS if EVERYTHING else ["table", "scores", "rows", "rows/3", "text"]:
         page.go(place)
@@ -496,15 +479,7 @@ def test_axe_finds_nothing(page: Page, width: int, scheme: str) -> None:
         if place == "text":
             page.put("#message", "wrong bill")
             page.until(lambda: page.text(".verdict"))
-        violations = page.browser.execute_async_script(
-            """const done = arguments[1];
-            const said = ({id, nodes}) => [id, nodes.map((n) => n.html.slice(0, 200))];
-            const rules = {'color-contrast': {enabled: arguments[0]}};
-            axe.run(document, {resultTypes: ['violations'], preload: false, rules})
-                .then(({violations}) => done(violations.map(said)))""",
-            EVERYTHING,  # contrasts take as long as all other rules
-        )
-        if violations:
+        if violations := chromium.violations(page.browser):
             found[place] = violations
     assert found == {}
 
@@ -514,13 +489,8 @@ def test_nothing_is_wider_than_the_page(page: Page, width: int) -> None:
     page.scheme("light", width)
     for place in SCREENS:
         page.go(place)
-        wide = page.run(
-            """return [...document.querySelectorAll('body *')].filter((e) =>
-                e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1 &&
-                !e.closest('.offscreen, pre, .scroll, nav, svg'))
-                .map((e) => e.outerHTML.slice(0, 120))"""
-        )
-        assert wide == [], place
+        but = ".offscreen, pre, .scroll, nav, svg"
+        assert chromium.wider_than_the_page(page.browser, "body", but) == [], place
         assert page.run("return document.documentElement.scrollWidth <= innerWidth"), place
 
 
@@ -563,6 +533,73 @@ def test_drop_a_table(watched: Any, tmp_path: Path) -> None:
         page.press(page.key("target-1"))
         page.until(lambda: page.text("h1") == "Table")
         assert "50 rows" in page.text("main")
+
+
+def test_screens_say_that_they_show_a_sample(watched: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("genus.studio.data.MOST_JUDGED", 60)
+    with served(opened(visitors(160), "churned")) as client:
+        page = Page(watched, client)
+        page.scheme("light", 1280)
+        page.open("table")
+        for place in ("scores", "rows", "rows/3", "edit", "compare"):
+            page.go(place)
+            page.until(lambda: "60 of 158 rows, drawn at random." in page.text("main"), place)
+
+
+DROP = """const given = new DataTransfer();
+given.items.add(new File([arguments[1]], arguments[0]));
+const event = {dataTransfer: given, bubbles: true, cancelable: true};
+return !document.querySelector('main').dispatchEvent(new DragEvent('drop', event));"""
+
+
+@pytest.mark.parametrize("width", at_night([390, 1280], 1280))
+def test_another_table_is_dropped(watched: Any, tmp_path: Path, width: int) -> None:
+    sizes = "size,label\n" + "".join(f"{i % 7},{'xy'[i % 7 > 3]}\n" for i in range(50))
+    session = opened(visitors(60), "churned", journal=Journal(tmp_path / "session.json"))
+    with served(session) as client:
+        page = Page(watched, client)
+        page.scheme("light", width)
+        client.do("forget", rows=[5])
+        page.open("rows")
+        page.do("e.click()", "tbody input")
+        assert "1 selected" in page.text(".picks")
+        page.go("rows/3")
+        assert page.run(DROP, "sizes.csv", sizes)  # else the browser would leave the page
+        page.until(lambda: "This ends your changes of visitors.csv:" in page.text("main"))
+        assert "1 row forgotten" in page.text("main .edits")
+        assert page.run("return document.activeElement.dataset.key") == "confirm"
+        page.press(page.key("cancel"))
+        page.until(lambda: "Drop a table here" in page.text("main"))
+        assert session.name == "visitors.csv"
+        page.run(DROP, "sizes.csv", sizes)
+        page.press(page.key("confirm"))
+        page.until(lambda: page.text("h1") == "What do you want to predict?")
+        page.press(page.key("open-file"))  # it was the wrong one
+        page.until(lambda: page.text("h1") == "Open another table")
+        page.browser.back()
+        page.until(lambda: page.text("h1") == "What do you want to predict?")
+        page.press(page.key("target-1"))
+        page.until(lambda: "50 rows; 1 columns predict label." in page.text("main .lead"))
+        page.go("rows")
+        assert "selected" not in page.text(".picks")  # these are other rows
+        page.press(page.key("open-file"))
+        page.press(page.key("reopen"))
+        page.until(lambda: "columns predict churned." in page.text("main .lead"), "the first one")
+        page.until(lambda: "1 change" in page.text(".headline"), "with its changes")
+        page.settle()
+
+
+def test_a_change_in_another_tab_is_not_lost_by_a_drop(watched: Any) -> None:
+    with served(opened(visitors(60), "churned")) as client:
+        page = Page(watched, client)
+        page.scheme("light", 1280)
+        page.open("open/file")
+        client.do("forget", rows=[5])
+        page.run("genusStudio.state.unsaved = []")  # as if this page had not heard of it yet
+        page.run(DROP, "sizes.csv", "size,label\n1,a\n2,b\n")
+        page.until(lambda: "ends 1 change of visitors.csv" in page.text(".banner"))
+        page.until(lambda: "They cannot be restored." in page.text("main"))
+        assert client.settled()["edits"] == ["1 row forgotten"]
 
 
 def test_the_target_is_changed(watched: Any) -> None:

@@ -130,7 +130,7 @@ define({
       const wide = 110;
       const bars = svg(
         "svg",
-        { viewBox: "0 0 300 92", class: "ex-bars", role: "img", "aria-label": `p(dog|x) is ${percent(posterior[0])}, p(elephant|x) ${percent(posterior[1])}` },
+        { viewBox: "0 0 300 96", class: "ex-bars", role: "img", "aria-label": `p(dog|x) is ${percent(posterior[0])}, p(elephant|x) ${percent(posterior[1])}` },
         ...[0, 1].map((k) =>
           svg("g", {},
             svg("rect", { x: 0, y: k * 16, height: 12, width: Math.max(0, (joint[k] / high) * wide), class: `ex-fill ex-c${k}` }),

@@ -10,6 +10,7 @@ from genus.cli import arguments
 from genus.cli.arguments import File
 
 LOOPBACK = "127.0.0.1"
+PATIENCE = 1.0  # seconds to wait for stopped work in the end
 
 
 @click.command()
@@ -60,13 +61,14 @@ def studio(
       genus studio --mail ~/.local/share/genus/mail.sqlite
     """
     require_packages()
+    import os
+    import sys
     import webbrowser
     from contextlib import ExitStack
 
     from genus.cli.data import opened
     from genus.cli.errors import say
     from genus.cli.models import is_model, read
-    from genus.display.text import count
     from genus.studio.security import is_loopback
     from genus.studio.server import address, listen, serve
     from genus.studio.session import Session
@@ -88,10 +90,11 @@ def studio(
         journal, number = free_journal(stack, known, fresh)
         model = None if path is None else checked(read(path), path, data)
         session = Session(
-            name=", ".join(map(name_of, given)),
+            name=", ".join(map(name_of, data if path is None else [path])),
             model=model,
             options=options,
             path=path or (data[0] if len(data) == 1 else list(data)),
+            files=data,
             encoding=encoding,
             mail=None if mail is None else MailStore(None if mail == "-" else mail, write),
             journal=journal,
@@ -109,27 +112,28 @@ def studio(
         if port and here != port:
             say(f"Note: port {port} is in use, so the studio uses port {here}.")
         journal.listen(here)
+        changes = journal.changes(session.identifier)
         if data:
             source = stack.enter_context(opened(data, encoding))
             if target is not None and model is None:
                 source.require(target)
-            chosen = target if model is not None else journal.target or target
-            session.open(source, session.name, chosen)
-        elif session.version is not None and journal.changes:
+            session.open(source, ", ".join(map(name_of, data)), target)
+        elif session.version is not None and changes:
             session.resume()
         said = address(host, here, journal.token)
         say(f"The studio is at {said}")
         if number > 1:
             say("Another studio was started with the same command. The two do not share changes.")
-        if journal.changes:
-            say(
-                f"It resumes the last session, with {count(journal.changes, 'change')}. --fresh "
-                "starts over."
-            )
+        if changes:
+            say(f"It resumes the last session, with changes: {changes}. --fresh starts over.")
         say("Press Ctrl-C to stop.")
         if not no_browser:
             webbrowser.open(said)
         serve(session, journal.token, bound, host)
+    if not session.close(PATIENCE):
+        # Python would abort at its end, because a thread is in compiled code.
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def free_journal(stack: Any, known: list[str], fresh: bool) -> tuple[Any, int]:

@@ -18,7 +18,7 @@ from genus.display import text as shown
 from genus.registry import FAMILIES
 from genus.table import Column, Frame, Values
 from genus.table.model import marginals
-from genus.table.model.marginals import Bins, Distribution, Marginal, of_columns
+from genus.table.model.marginals import Bins, Counted, Distribution, Marginal, of_columns
 
 Array = NDArray[np.float64]
 POINTS = 160
@@ -118,10 +118,16 @@ def holds_dates(column: Column) -> bool:
 
 def counted(model: Any, j: int) -> Observed:
     """Return what the model has counted of a column."""
-    own = of_columns(model.plan_, model.model_.statistics, model.classes_, model.class_count_)[j]
+    own = counts_of(model, j)
+    return Observed(np.asarray(own.values), own.counts.sum(axis=0))
+
+
+def counts_of(model: Any, j: int) -> Counted:
+    """Return the counts of a column that holds no texts."""
+    statistics = model.model_.statistics
+    (own,) = of_columns(model.plan_, statistics, model.classes_, model.class_count_, [j])
     assert own is not None
-    values = own.values
-    return Observed(np.asarray(values), own.counts.sum(axis=0))
+    return own
 
 
 def given(values: Any) -> Observed:
@@ -181,8 +187,7 @@ def of_zeros_and_ones(
     model: Any, j: int, column: Column, marginal: Marginal, seen: Observed
 ) -> Shares:
     """Return a column of 0 and 1, as the shares that were counted in each class."""
-    own = of_columns(model.plan_, model.model_.statistics, model.classes_, model.class_count_)[j]
-    assert own is not None
+    own = counts_of(model, j)
     counts = np.zeros((2, len(model.classes_)))
     counts[np.asarray(own.values, dtype=int)] = own.counts.T
     total = counts.sum(axis=0)

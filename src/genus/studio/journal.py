@@ -1,7 +1,7 @@
 """Keep the changes of a session in a file, so that the same command resumes them.
 
 The file is in the user's state folder and readable only by that user. It holds the address of the
-server, and edits: row numbers and column names, but no cells.
+server, the names of dropped files, and edits: row numbers and column names, but no cells.
 """
 
 from __future__ import annotations
@@ -18,19 +18,26 @@ from typing import Any
 from genus.studio.edits import Edit
 
 MOST = 64 << 20  # bytes of a journal
+MOST_TABLES = 40  # tables and targets whose changes are kept
 
 
 class Journal:
-    """The journal of one command."""
+    """The journal of one command.
+
+    A table is known by an identifier (see `identifier` and `Session`), so that the changes of one
+    table are never repeated with another one.
+    """
 
     def __init__(self, path: Path, is_fresh: bool = False) -> None:
         self.path = path
-        self._found = {} if is_fresh else read(path)
-        self.token = str(self._found.get("token") or secrets.token_urlsafe(24))
-        self.port = self._found.get("port") if isinstance(self._found.get("port"), int) else None
-        self._written = self._found.get("session", {})
-        others = self._found.get("others")
-        self._others: dict[str, Any] = others if isinstance(others, dict) else {}
+        found = {} if is_fresh else read(path)
+        self.token = str(found.get("token") or secrets.token_urlsafe(24))
+        self.port = found.get("port") if isinstance(found.get("port"), int) else None
+        written = found.get("tables")
+        # What was done with each table and target, the last one at the end.
+        self._written: list[dict[str, Any]] = (
+            [one for one in written if is_entry(one)] if isinstance(written, list) else []
+        )
 
     @classmethod
     def of(cls, what: Sequence[str], is_fresh: bool = False, number: int = 1) -> Journal:
@@ -38,12 +45,7 @@ class Journal:
 
         Servers that run the same command at the same time have journals with different numbers.
         """
-        known = [os.getcwd(), *what]
-        for one in what:
-            with suppress(OSError, ValueError):
-                status = os.stat(one)
-                known.append(f"{status.st_size} {status.st_mtime_ns}")
-        name = hashlib.sha256("\0".join(known).encode("utf-8", "surrogateescape")).hexdigest()
+        name = identifier([os.getcwd(), *what])
         ending = "" if number == 1 else f"-{number}"
         return cls(state_folder() / f"{name[:24]}{ending}.json", is_fresh)
 
@@ -52,9 +54,9 @@ class Journal:
         """The file that a server locks while it uses this journal."""
         return self.path.with_suffix(".lock")
 
-    def edits(self, target: str, rows: int) -> list[Edit]:
+    def edits(self, table: str, target: str, rows: int) -> list[Edit]:
         """Return the edits of the model for this target and these rows; none for another model."""
-        found = self._of_target(target)
+        found = self._entry(table, target)
         if found.get("rows") != rows:
             return []
         try:
@@ -62,41 +64,54 @@ class Journal:
         except (KeyError, TypeError, ValueError):
             return []
 
-    @property
-    def changes(self) -> int:
-        """The number of recorded changes."""
-        found = self._written.get("edits") if isinstance(self._written, dict) else None
-        return len(found) if isinstance(found, list) else 0
+    def changes(self, table: str) -> int:
+        """Return the number of recorded changes for the last target of a table."""
+        return len(self._entry(table).get("edits", []))
 
-    @property
-    def target(self) -> str | None:
-        """The chosen target."""
-        found = self._written.get("target") if isinstance(self._written, dict) else None
-        return found if isinstance(found, str) else None
+    def target(self, table: str) -> str | None:
+        """Return the target that was chosen last for a table."""
+        return self._entry(table).get("target")
 
-    def decision(self, target: str) -> dict[str, Any]:
-        """Return the decision rule that was set for this target."""
-        found = self._of_target(target).get("decision")
+    def decision(self, table: str, target: str) -> dict[str, Any]:
+        """Return the decision rule that was set for this table and target."""
+        found = self._entry(table, target).get("decision")
         return found if isinstance(found, dict) else {}
 
-    def _of_target(self, target: str) -> dict[str, Any]:
-        """Return what was written for a target: the present one, or an earlier one."""
-        present = self._written if isinstance(self._written, dict) else {}
-        if present.get("target") == target:
-            return present
-        found = self._others.get(target)
-        return found if isinstance(found, dict) else {}
+    def dropped(self, table: str) -> dict[str, int]:
+        """Return the names of other tables that have changes, and their numbers of changes."""
+        found = {}
+        for one in self._written:
+            if one["table"] != table and one["name"] and one["edits"]:
+                found[one["name"]] = len(one["edits"])
+        return found
+
+    def _entry(self, table: str, target: str | None = None) -> dict[str, Any]:
+        """Return what was written last for a table; {} if nothing was."""
+        for one in reversed(self._written):
+            if one["table"] == table and target in (None, one["target"]):
+                return one
+        return {}
 
     def write(
-        self, target: str, rows: int, edits: Sequence[Edit], decision: Mapping[str, Any]
+        self,
+        table: str,
+        name: str,
+        target: str,
+        rows: int,
+        edits: Sequence[Edit],
+        decision: Mapping[str, Any],
     ) -> None:
-        """Write the changes so far."""
-        listed = [edit.as_json() for edit in edits]
-        found = {"target": target, "rows": rows, "edits": listed, "decision": dict(decision)}
-        before = self.target
-        if before is not None and before != target:
-            self._others[before] = self._written
-        self._written = found
+        """Write the changes so far; `name` is that of a dropped file, which has to come again."""
+        rest = [one for one in self._written if (one["table"], one["target"]) != (table, target)]
+        entry = {
+            "table": table,
+            "name": name,
+            "target": target,
+            "rows": rows,
+            "edits": [edit.as_json() for edit in edits],
+            "decision": dict(decision),
+        }
+        self._written = [*rest, entry][-MOST_TABLES:]
         self.save()
 
     def listen(self, port: int) -> None:
@@ -106,12 +121,7 @@ class Journal:
 
     def save(self) -> None:
         """Write the file; if the folder cannot be written to, continue without."""
-        found = {
-            "token": self.token,
-            "port": self.port,
-            "session": self._written,
-            "others": self._others,
-        }
+        found = {"token": self.token, "port": self.port, "tables": self._written}
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             beside = self.path.with_suffix(f".{secrets.token_hex(4)}")
@@ -119,6 +129,22 @@ class Journal:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump(found, file)
             os.replace(beside, self.path)
+
+
+def identifier(what: Sequence[str]) -> str:
+    """Return a hash of some names, and of the sizes and times of those that are files."""
+    known = list(what)
+    for one in what:
+        with suppress(OSError, ValueError):
+            status = os.stat(one)
+            known.append(f"{status.st_size} {status.st_mtime_ns}")
+    return hashlib.sha256("\0".join(known).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def is_entry(found: Any) -> bool:
+    """Return whether something in a journal is what `write` writes."""
+    kinds = {"table": str, "name": str, "target": str, "rows": int, "edits": list}
+    return isinstance(found, dict) and all(isinstance(found.get(k), t) for k, t in kinds.items())
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -68,7 +68,13 @@ def of_itself(model: Any) -> Scores | None:
 
 
 def out_of_fold(
-    model: Any, table: Any, y: NDArray[Any], rows: NDArray[np.intp], total: int, job: Job
+    model: Any,
+    density: Any,
+    table: Any,
+    y: NDArray[Any],
+    rows: NDArray[np.intp],
+    total: int,
+    job: Job,
 ) -> Scores:
     """Score rows of the table that a model was fitted to, each without its fold.
 
@@ -89,7 +95,7 @@ def out_of_fold(
     if len(y) < total:
         how += f" These are {len(y):,} of {total:,} rows, drawn at random."
     job.check()
-    found = Scores(outcome, how, rows, np.asarray(model.log_density(table), dtype=np.float64))
+    found = Scores(outcome, how, rows, np.asarray(density.log_density(table), dtype=np.float64))
     _ = found.metrics
     return found
 
@@ -101,7 +107,9 @@ def same_splits(rows: NDArray[np.intp], folds: int) -> list[tuple[NDArray[Any], 
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)]
 
 
-def of_new_rows(model: Any, data: Any, rows: NDArray[np.intp], table: Any, total: int) -> Scores:
+def of_new_rows(
+    model: Any, density: Any, data: Any, rows: NDArray[np.intp], table: Any, total: int
+) -> Scores:
     """Score rows that are new to a model; rows of classes that it does not have are left out."""
     codes = data.codes(model.classes_)[rows]
     there = codes >= 0
@@ -114,5 +122,5 @@ def of_new_rows(model: Any, data: Any, rows: NDArray[np.intp], table: Any, total
         how += f" These are {len(y):,} of {total:,} rows, drawn at random."
     if not there.all():
         how += f" {int((~there).sum()):,} rows of classes that are new to the model are left out."
-    density = np.asarray(model.log_density(table), dtype=np.float64)
-    return Scores(CrossValidation(p, model.classes_, y, ones, fold), how, rows, density)
+    logs = np.asarray(density.log_density(table), dtype=np.float64)
+    return Scores(CrossValidation(p, model.classes_, y, ones, fold), how, rows, logs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import socket
@@ -23,7 +24,7 @@ from genus.display import palette
 from genus.studio import changes
 from genus.studio.script import script, stem
 from genus.studio.security import Guard, Refused
-from genus.studio.session import Session
+from genus.studio.session import Session, UnsavedError
 from genus.studio.views import compare, export, mail, row, rows, scores, state, table, text
 from genus.studio.work import BusyError, sentence
 
@@ -81,20 +82,23 @@ def refused(error: Exception) -> Response:
     """Return an error as a response with one sentence."""
     if isinstance(error, Refused):
         return answered({"error": str(error)}, error.status)
-    statuses = {BusyError: 409, PermissionError: 403, ValueError: 400, OSError: 400}
+    if isinstance(error, BusyError | UnsavedError):
+        return answered({"error": str(error)}, 409)
+    statuses = {PermissionError: 403, ValueError: 400, OSError: 400}
     status = next((code for kind, code in statuses.items() if isinstance(error, kind)), 500)
-    told = str(error) if isinstance(error, BusyError) else sentence(error)
-    return answered({"error": told}, status)
+    return answered({"error": sentence(error)}, status)
 
 
 def reading(session: Session, view: View) -> Callable[[Request], Awaitable[Response]]:
     """Return an endpoint that sends the result of a view."""
 
     async def endpoint(request: Request) -> Response:
+        before = session.shown
         try:
             return answered(await run_in_threadpool(view, session, request))
         except Exception as error:
-            return refused(error)
+            is_same = session.shown == before
+            return refused(error if is_same else BusyError("Another table was opened meanwhile."))
 
     return endpoint
 
@@ -148,26 +152,35 @@ def uploading(session: Session) -> Callable[[Request], Awaitable[Response]]:
 
     async def endpoint(request: Request) -> Response:
         try:
-            if session.given is not None or session.path:
-                raise ValueError(
-                    "A file was already given on the command line. Start `genus studio` without "
-                    "one."
-                )
+            if session.text is not None:
+                raise ValueError("A model of texts is shown without a table.")
             name = request.query_params.get("name", "table.csv")
-            path = Path(tempfile.mkdtemp(prefix="genus-studio-")) / f"table{suffix_of(name)}"
+            ending = suffix_of(name)
+            lost = rows.whole(request.query_params.get("lost"), 0)
+            session.refuse_to_lose(lost)
+            path = Path(tempfile.mkdtemp(prefix="genus-studio-")) / f"table{ending}"
+            content = hashlib.sha256()
             try:
                 with path.open("wb") as file:
                     async for block in request.stream():
                         await run_in_threadpool(file.write, block)
-                session.open_upload(path, name)
+                        content.update(block)
+                session.refuse_to_lose(lost)  # there may be more by now
+                session.open_upload(path, name, content.hexdigest())
             except BaseException:  # too large, disk full, or disconnected: remove all of it
                 shutil.rmtree(path.parent, ignore_errors=True)
                 raise
             return answered({"serial": session.serial})
-        except (ValueError, OSError, BusyError, Refused) as error:
+        except (ValueError, OSError, BusyError, UnsavedError, Refused) as error:
             return refused(error)
 
     return endpoint
+
+
+def reopen(session: Session, body: dict[str, Any]) -> None:
+    """Open the table that the command named again, after another one was dropped."""
+    session.refuse_to_lose(rows.whole(body.get("lost"), 0))
+    session.reopen()
 
 
 def suffix_of(name: str) -> str:
@@ -200,7 +213,7 @@ def mailing(session: Session) -> Callable[[Request], Awaitable[Response]]:
 def mail_action(session: Session, do: str, raw: bytes, number: int) -> Any:
     store = mailbox(session)
     if do == "list":
-        return {"messages": mail.messages(store, raw)}
+        return mail.messages(store, raw)
     if do == "why":
         return mail.why(store, raw, number)
     done = mail.correct(store, raw, number, do)
@@ -255,6 +268,7 @@ WRITES: dict[str, Callable[[Session, dict[str, Any]], Any]] = {
     ).stop(),
     "/api/judge": nothing(lambda session: session.judge()),
     "/api/target": changes.choose,
+    "/api/reopen": reopen,
     "/api/decide": lambda session, body: scores.decide(
         session, body.get("threshold"), body.get("costs"), body.get("positive")
     ),
@@ -321,4 +335,3 @@ def serve(session: Session, token: str, bound: socket.socket, host: str) -> None
     """Serve until Ctrl-C."""
     with suppress(KeyboardInterrupt):
         server(session, token, bound, host).run(sockets=[bound])
-    session.close()

@@ -7,9 +7,12 @@ whenever anything changes.
 from __future__ import annotations
 
 import copy
+import hashlib
 import shutil
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,7 @@ from genus.studio import edits as edits_of
 from genus.studio import judging
 from genus.studio.data import Data
 from genus.studio.edits import Edit
-from genus.studio.journal import Journal
+from genus.studio.journal import Journal, identifier
 from genus.studio.judging import Scores
 from genus.studio.work import Job, Worker
 from genus.table import Source, open_table
@@ -42,9 +45,41 @@ class Version:
         self.curves: Any = None
         self.kept: dict[Any, Any] = {}  # results of views
 
+    @cached_property
+    def density(self) -> Any:
+        """The same counts as a density of rows, solved once for all rows that are looked at."""
+        return self.model.generative()
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A table that was opened: its rows, its name, its path, and its identifier for the journal.
+
+    The identifier of a dropped file is a hash of its content.
+    """
+
+    table: Any
+    name: str
+    path: Any
+    identifier: str
+    is_dropped: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """The table that the command named, and the target that it named."""
+
+    source: Any
+    name: str
+    path: Any
+    target: str | None
+
 
 class Session:
-    """The state of the studio; `mail` is the store of a spam filter, if one was named."""
+    """The state of the studio; `mail` is the store of a spam filter, if one was named.
+
+    `files` are the tables that the command named. A script opens `path`, a table or a model.
+    """
 
     def __init__(
         self,
@@ -53,17 +88,24 @@ class Session:
         model: Any = None,
         options: dict[str, Any] | None = None,
         path: Any = "",
+        files: Sequence[str] = (),
         encoding: str = "utf-8",
         mail: Any = None,
         journal: Journal | None = None,
     ) -> None:
         self.name, self.path, self.encoding, self.mail = name, path, encoding, mail
-        self.options = options or {}
+        self.model_name = name
+        self.files = files
+        self.named: Named | None = None
+        self._asked = options or {}
+        self.options = self._asked  # those for columns of the table that is shown
         self.journal = journal
+        self.identifier = identifier(files)  # of the table that is shown
+        self.is_dropped = False
         self.serial = 1
         self._lock = threading.Lock()
         self.worker = Worker(self.bump)
-        self.aside = Worker(self.bump, abandons=True)  # for jobs that do not change the model
+        self.aside = Worker(self.bump)  # for jobs that do not change the model
         self.table: Any = None  # all rows, before a target is chosen
         self.targets: Any = None  # possible targets, once the page has asked
         self.data: Data | None = None
@@ -130,44 +172,115 @@ class Session:
     # Opening
 
     def open(self, source: Any, name: str, target: str | None) -> Job:
-        """Read a table, and fit a model to it if the target is known."""
+        """Read the table that the command named, and fit a model if the target is known."""
+        self.named = Named(source, name, self.path, target)
+        return self.reopen()
+
+    def reopen(self) -> Job:
+        """Read the table that the command named, at first or after another one was dropped."""
+        named = self.named
+        if named is None:
+            raise ValueError("The command named no table. Drop one on the page.")
 
         def work(job: Job) -> None:
-            job.start(0, f"Reading {shown.name(name)}")
-            table = read(source, job)
-            self.name, self.table = name, table
-            self.bump()
-            known = target or (None if self.given is None else self.given.plan_.target)
-            if known is not None:
-                self._start(known, job)
+            found = identifier(self.files)
+            table = read(named.source, job)
+            self._show(Opened(table, named.name, named.path, found, False), named.target, job)
 
-        return self.worker.run("Reading", work)
+        return self.run(f"Reading {shown.name(named.name)}", work)
 
-    def open_upload(self, path: Path, name: str) -> Job:
-        """Open a file that was dropped on the page; it is removed once it is read."""
+    def open_upload(self, path: Path, name: str, content: str) -> Job:
+        """Open a file that was dropped on the page; it is removed once it is read.
+
+        `content` is a hash of its content.
+        """
 
         def work(job: Job) -> None:
             try:
-                table = read(str(path), job)
+                table = read(open_table(str(path), self.encoding), job)
             except ValueError as error:
                 raise TableError(str(error).replace(str(path), shown.name(name))) from None
             finally:
                 shutil.rmtree(path.parent, ignore_errors=True)
-            self._clear()
-            self.decision = {}
-            self.name, self.table = name, table
-            self.bump()
+            self._show(Opened(table, name, name, content, True), None, job)
 
         return self.run(f"Reading {shown.name(name)}", work)
+
+    def _show(self, opened: Opened, target: str | None, job: Job) -> None:
+        """Show a table instead of the one before, and its model if the target is known."""
+        if self.given is not None:
+            self._show_new_rows(opened, target or self.given.plan_.target, job)
+            return
+        if self.journal is not None:
+            target = self.journal.target(opened.identifier) or target
+        with job.keeping():
+            self.aside.stop()
+            self._clear()
+            self.decision = {}
+            self._keep(opened)
+            self.bump()
+        if target is not None:
+            self._start(target, job)
+
+    def _show_new_rows(self, opened: Opened, target: str, job: Job) -> None:
+        """Score a given model, with its changes, by the rows of a table."""
+        data = Data.of(opened.table, target, opened.name)
+        everything, codes = np.ones(len(data), bool), data.codes(self.classes)
+        with job.keeping():
+            self.aside.stop()
+            self._keep(opened)
+            self.data = data
+            assert self.first is not None
+            self.first = Version(self.first.model, everything, codes)
+            rest = [Version(one.model, everything, codes) for one in self.versions]
+            self.versions = [self.first, *rest[1:]] if len(self.edits) < MOST_KEPT else rest
+            self.bump()
+        if self.edits:
+            self._judge(job)
+        else:
+            self._resume(job)
+
+    def _keep(self, opened: Opened) -> None:
+        self.table, self.identifier = opened.table, opened.identifier
+        self.is_dropped = opened.is_dropped
+        if self.given is None:
+            self.name, self.path = opened.name, opened.path
+            self.options = options_for(self._asked, opened.table.column_names)
+        else:
+            self.name = f"{self.model_name}, {opened.name}"
 
     def _clear(self) -> None:
         """Drop the model and its rows."""
         self.versions, self.edits, self.solved, self.data, self.first = [], [], [], None, None
 
-    def close(self) -> None:
-        """Stop the work under way."""
+    def close(self, seconds: float = 0) -> bool:
+        """Stop the work under way, wait some seconds for it, and return whether all has ended."""
         self.worker.stop()
         self.aside.stop()
+        return self.worker.ended(seconds) & self.aside.ended(seconds)
+
+    @property
+    def shown(self) -> str:
+        """What tells the rows on the page apart from those of another table or target."""
+        if self.data is None:
+            return ""
+        known = f"{self.identifier} {len(self.data)} {self.data.target}"
+        return hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+    def unsaved(self) -> list[str]:
+        """Return the changes that end if another table is opened."""
+        if not self.is_own:
+            return []  # changes to a given model stay
+        return [edit.told(self.class_names()) for edit in self.edits]
+
+    def refuse_to_lose(self, known: int) -> None:
+        """Raise an error unless the user knows how many changes end with this table."""
+        found = self.unsaved()
+        if len(found) != known:
+            raise UnsavedError(
+                f"Opening another table ends {shown.count(len(found), 'change')} of "
+                f"{shown.name(self.name)}: {'; '.join(found[:10])}. Confirm it first."
+            )
 
     def choose(self, target: str) -> Job:
         """Fit a model that predicts a column."""
@@ -184,19 +297,12 @@ class Session:
 
     def _start(self, target: str, job: Job) -> None:
         data = Data.of(self.table, target, self.name)
-        if self.given is not None:
-            self.data = data
-            version = self.now
-            version.active, version.codes = np.ones(len(data), bool), data.codes(self.classes)
-            version.scores = None
-            version.kept.clear()
-            self._resume(job)
-            return
         model = fitted(self.options, data.table, target, job)
-        self._clear()
-        self.data, self.classes = data, model.classes_
-        everything = np.ones(len(data), dtype=bool)
-        self._add(Version(model, everything, data.codes(model.classes_)))
+        with job.keeping():
+            self._clear()
+            self.data, self.classes = data, model.classes_
+            everything = np.ones(len(data), dtype=bool)
+            self._add(Version(model, everything, data.codes(model.classes_)))
         self._resume(job)
 
     def resume(self) -> Job:
@@ -205,9 +311,13 @@ class Session:
 
     def _resume(self, job: Job) -> None:
         """Repeat the changes in the journal, and score the model."""
-        journal, key = self.journal, self._journal_key
-        done = [] if journal is None else journal.edits(*key)
-        self.decision = {} if journal is None else journal.decision(key[0])
+        done: list[Edit] = []
+        decision: dict[str, Any] = {}
+        if self.journal is not None:
+            table, target, rows = self._journal_key
+            done = self.journal.edits(table, target, rows)
+            decision = self.journal.decision(table, target)
+        self.decision = decision
         for edit in done:
             self._apply(edit, job)
         self._write_journal()
@@ -219,8 +329,7 @@ class Session:
         """Start a job; a running job that only computes scores is stopped first."""
         running = self.worker.job
         if running is not None and running.makes_way:
-            running.is_stopped = True
-            running.finished.wait(60)
+            self.worker.stop()
         return self.worker.run(title, work)
 
     def do(self, edit: Edit) -> Job:
@@ -241,13 +350,13 @@ class Session:
 
         def work(job: Job) -> None:
             rest = self.edits[:-1]
-            if len(self.versions) > 1:
-                self.versions = self.versions[:-1]
-                self.edits, self.solved = rest, self.solved[:-1]
-            else:  # too many changes ago to be kept
-                self._replay(rest, job)
-            self._write_journal()
-            self.bump()
+            versions, solved = self.versions[:-1], self.solved[:-1]
+            if not versions:  # too many changes ago to be kept
+                versions, solved = self._replayed(rest, job)
+            with job.keeping():
+                self.versions, self.edits, self.solved = versions, rest, solved
+                self._write_journal()
+                self.bump()
             self._judge(job)
 
         return self.run("Undoing", work)
@@ -256,8 +365,9 @@ class Session:
         """Compute missing scores, such as after a stop."""
         return self.run("Scoring", self._judge)
 
-    def check(self, edit: Edit) -> None:
-        """Raise an error if an edit is not possible."""
+    def check(self, edit: Edit, before: Version | None = None) -> None:
+        """Raise an error if an edit is not possible, by default of the version that is shown."""
+        before = before or self.now
         if edit.is_of_rows:
             if not self.is_own:
                 raise ValueError(
@@ -272,7 +382,7 @@ class Session:
                 raise ValueError("This table has no such row. Reload the page.")
             if edit.kind == edits_of.RELABEL and not 0 <= edit.label < len(self.classes):
                 raise ValueError("The model has no such class. Reload the page.")
-            active, codes = self.now.active.copy(), self.now.codes.copy()
+            active, codes = before.active.copy(), before.codes.copy()
             if not active[at].all():
                 raise ValueError("Some of these rows are already forgotten. Select other rows.")
             if edit.kind == edits_of.FORGET:
@@ -292,9 +402,19 @@ class Session:
             )
 
     def _apply(self, edit: Edit, job: Job) -> None:
-        self.check(edit)
+        version, is_solved = self._applied(self.now, self.edits, edit, job)
+        with job.keeping():
+            self.edits = [*self.edits, edit]
+            self.solved = [*self.solved, is_solved]
+            self._add(version)
+            self.bump()
+
+    def _applied(
+        self, before: Version, done: Sequence[Edit], edit: Edit, job: Job
+    ) -> tuple[Version, bool]:
+        """Return the version after one more edit, and whether that needed no rows."""
+        self.check(edit, before)
         job.start(0, told(edit))
-        before = self.now
         active, codes = before.active, before.codes
         is_solved = False
         if edit.is_of_rows:
@@ -302,14 +422,10 @@ class Session:
             active &= before.active
             model = self._without(edit, before, codes)
         else:
-            options = edits_of.options_after([*self.edits, edit], self._start_options())
+            options = edits_of.options_after([*done, edit], self._start_options())
             model, is_solved = self._with_options(options, before, edit, job)
         model.summary()  # solves the model
-        job.check()
-        self.edits = [*self.edits, edit]
-        self.solved = [*self.solved, is_solved]
-        self._add(Version(model, active, codes))
-        self.bump()
+        return Version(model, active, codes), is_solved
 
     def _start_options(self) -> dict[str, Any]:
         if self.given is None:
@@ -344,13 +460,15 @@ class Session:
         rows = data.rows(at, before.codes, data.label_values(self.classes))
         return fitted(options, rows, data.target, job), False
 
-    def _replay(self, edits: Sequence[Edit], job: Job) -> None:
-        first = self.first
-        assert first is not None
-        self.versions, self.edits, self.solved = [], [], []
-        self._add(first)
-        for edit in edits:
-            self._apply(edit, job)
+    def _replayed(self, edits: Sequence[Edit], job: Job) -> tuple[list[Version], list[bool]]:
+        """Return the versions after some edits, and whether each edit needed no rows."""
+        assert self.first is not None
+        versions, solved = [self.first], []
+        for i, edit in enumerate(edits):
+            version, is_solved = self._applied(versions[-1], edits[:i], edit, job)
+            versions.append(version)
+            solved.append(is_solved)
+        return versions[-MOST_KEPT:], solved
 
     def _add(self, version: Version) -> None:
         if not self.versions:
@@ -365,8 +483,10 @@ class Session:
             versions.append(self.first)
         for version in versions:
             if version.scores is None:
-                version.scores = self._scores_of(version, job)
-                self.bump()
+                found = self._scores_of(version, job)
+                with job.keeping():
+                    version.scores = found
+                    self.bump()
 
     def _scores_of(self, version: Version, job: Job) -> Scores | None:
         data = self.data
@@ -377,9 +497,9 @@ class Session:
         total = int(version.active.sum())
         if not self.is_own:
             job.start(0, "Scoring the rows")
-            return judging.of_new_rows(version.model, data, at, table, total)
+            return judging.of_new_rows(version.model, version.density, data, at, table, total)
         y = self.classes[version.codes[at]]
-        return judging.out_of_fold(version.model, table, y, at, total, job)
+        return judging.out_of_fold(version.model, version.density, table, y, at, total, job)
 
     def decide(self, decision: dict[str, Any]) -> None:
         """Set the decision rule."""
@@ -388,13 +508,35 @@ class Session:
         self.bump()
 
     @property
-    def _journal_key(self) -> tuple[str, int]:
-        """The target and the number of rows, by which the journal tells models apart."""
-        return ("", 0) if self.data is None else (self.data.target, len(self.data))
+    def _journal_key(self) -> tuple[str, str, int]:
+        """The table, the target and the number of rows, by which the journal tells models apart."""
+        if self.data is None or not self.is_own:  # changes of a given model are not of its rows
+            return identifier(self.files), "", 0
+        return self.identifier, self.data.target, len(self.data)
 
     def _write_journal(self) -> None:
         if self.journal is not None and self.version is not None:
-            self.journal.write(*self._journal_key, self.edits, self.decision)
+            table, target, rows = self._journal_key
+            name = self.name if self.is_dropped and self.is_own else ""
+            self.journal.write(table, name, target, rows, self.edits, self.decision)
+
+
+class UnsavedError(RuntimeError):
+    """Opening another table would end changes that the user does not know of."""
+
+
+def options_for(options: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    """Return the options of the command that are for columns of this table.
+
+    >>> options_for({"ignore": ["id", "key"], "families": {"age": "poisson"}}, ["id", "sex"])
+    {'ignore': ['id'], 'families': {}}
+    """
+    found = dict(options)
+    if "ignore" in found:
+        found["ignore"] = [name for name in found["ignore"] if name in columns]
+    if isinstance(found.get("families"), dict):
+        found["families"] = {k: v for k, v in found["families"].items() if k in columns}
+    return found
 
 
 def told(edit: Edit) -> str:
@@ -432,8 +574,14 @@ def read(source: Any, job: Job) -> Any:
 
 def fitted(options: dict[str, Any], rows: Any, target: str, job: Job) -> TableClassifier:
     """Fit a classifier to a table with its target."""
-    job.start(rows.num_rows, "Fitting")
-    model = TableClassifier(**options).fit(rows, target=target, progress=job.step)
+    job.start(rows.num_rows, "Counting rows")
+
+    def progress(rows: int, total: int | None = None) -> None:
+        job.step(rows, total)
+        if job.total and job.done >= job.total:
+            job.start(0, "Learning weights from a sample of rows")
+
+    model = TableClassifier(**options).fit(rows, target=target, progress=progress)
     job.check()
     model.summary()
     return model

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 LONGEST = 400  # characters of an error
@@ -26,6 +28,7 @@ class Job:
         self.is_stopped = False
         self.makes_way = False  # for other jobs, because scores can be computed later
         self.finished = threading.Event()
+        self._lock = threading.Lock()
 
     def start(self, total: int, title: str = "") -> None:
         """Begin a part of the work with `total` steps; 0 if their number is unknown."""
@@ -44,26 +47,34 @@ class Job:
         if self.is_stopped:
             raise Stopped
 
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Let the job store what it has computed; raise if it should stop."""
+        with self._lock:
+            self.check()
+            yield
+
+    def stop(self) -> None:
+        """Let the job store nothing from now on, and end at its next step."""
+        with self._lock:
+            self.is_stopped = True
+
     def shown(self) -> dict[str, Any]:
         """Return the job as the page shows it."""
-        return {
-            "title": self.title,
-            "done": min(self.done, self.total),
-            "total": self.total,
-            "stopping": self.is_stopped,
-        }
+        return {"title": self.title, "done": min(self.done, self.total), "total": self.total}
 
 
 class Worker:
     """Runs one job at a time; `changed` is called whenever one ends.
 
-    If `abandons`, a stopped job counts as ended at once: its thread ends at its next step, and
-    what it computed is dropped. Jobs that change the model have to be waited for.
+    A stopped job counts as ended at once. Its thread ends at its next step, and what it computes
+    until then is dropped, because jobs store their results in `Job.keeping` only.
     """
 
-    def __init__(self, changed: Callable[[], None], abandons: bool = False) -> None:
-        self._changed, self._abandons = changed, abandons
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
         self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
         self.job: Job | None = None
         self.error = ""
 
@@ -76,7 +87,9 @@ class Worker:
                 )
             self.job, self.error = Job(title, work), ""
             job = self.job
-        threading.Thread(target=self._finish, args=(job,), daemon=True).start()
+            thread = threading.Thread(target=self._finish, args=(job,), daemon=True)
+            self._threads = [*(one for one in self._threads if one.is_alive()), thread]
+            thread.start()
         return job
 
     def _finish(self, job: Job) -> None:
@@ -102,11 +115,16 @@ class Worker:
             job = self.job
             if job is None:
                 return
-            job.is_stopped = True
-            if not self._abandons:
-                return
+            job.stop()
             self.job, self.error = None, f"Stopped: {job.title}."
         self._changed()
+
+    def ended(self, seconds: float) -> bool:
+        """Wait until all threads have ended, also those of stopped jobs, or for some seconds."""
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(end - time.monotonic(), 0))
+        return not any(thread.is_alive() for thread in self._threads)
 
 
 def sentence(error: BaseException) -> str:

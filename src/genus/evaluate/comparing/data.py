@@ -84,8 +84,8 @@ def material(
         model = usual(rows, plan, ignore)
     elif getattr(model, "_chooses", False):
         raise ValueError(
-            f"{model} learns weights out of fold, so its curve cannot be computed from sums. "
-            "Use calibrate=False, or see genus report."
+            f"{model} chooses its words and weights from all texts, so its curve cannot be "
+            "computed from sums. Name an event model and use calibrate=False, or see genus report."
         )
     if isinstance(model, CategoricalNB):
         rows = categories(rows, plan)

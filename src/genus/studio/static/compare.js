@@ -3,7 +3,7 @@
 import { html, number } from "./dom.js";
 import { chart } from "./charts.js";
 import { get, post } from "./server.js";
-import { button, card, note, replace, score } from "./widgets.js";
+import { button, card, note, replace, sampled, score } from "./widgets.js";
 
 const KINDS = ["c0", "c1", "c2"];
 
@@ -41,6 +41,7 @@ export function screen(app, root) {
           ? html("table", { class: "plain" }, html("thead", {}, html("tr", {}, html("td", {}), html("th", { scope: "col" }, "accuracy"), html("th", { scope: "col" }, "log loss"))),
               html("tbody", {}, ...found.lines.map((l) => html("tr", {}, html("th", { scope: "row" }, l.name), html("td", {}, score(l.accuracy, 4)), html("td", {}, score(l.loss, 4))))))
           : null,
+        sampled(state),
         found.possible && !found.told && !state.aside && state.error ? html("p", { class: "buttons" }, button("Compare", () => app.ask("compare"), { "data-key": "compare" })) : null,
         card("Learning curves",
           c ? [html("p", {}, c.told),

@@ -2,7 +2,7 @@
 
 import { html, number, percent } from "./dom.js";
 import { get } from "./server.js";
-import { button, card, label, name, nameOf, note, replace, score } from "./widgets.js";
+import { button, card, label, name, nameOf, note, replace, sampled, score } from "./widgets.js";
 
 export function screen(app, root) {
   const act = (body) => app.ask("act", body);
@@ -49,7 +49,7 @@ export function screen(app, root) {
         card("Labels that may be wrong",
           found.note ? html("p", { class: "waiting" }, "The rows are being scored.")
             : found.rows.length ? html("ul", { class: "suspects" }, ...found.rows.slice(0, 12).map((row) => suspect(row, found.columns))) : html("p", {}, "No row seems to have a wrong label."),
-          note("Rows whose own class is least probable by models that have not seen them. That is a reason to check them, not yet to change them.")));
+          note("Rows whose own class is least probable by models that have not seen them. That is a reason to check them, not yet to change them."), sampled(state)));
     },
   };
 }

@@ -40,10 +40,12 @@ const app = {
   shown: null,
   lost: "",
   refused: "",
+  data: "", // the table and target whose rows were shown last
+  dropped: null, // a file to open
   // What was selected in the list of rows; it outlives a reload of this tab.
-  selected: new Set(JSON.parse(sessionStorage.getItem("selected") ?? "[]")),
+  selected: new Set(),
   keepSelection() {
-    sessionStorage.setItem("selected", JSON.stringify([...app.selected]));
+    sessionStorage.setItem("selected", JSON.stringify([app.data, [...app.selected]]));
   },
   // Ask for a change; what the server does not accept is shown as a sentence.
   async ask(path, body) {
@@ -61,12 +63,26 @@ const app = {
   go(hash) {
     location.hash = hash;
   },
+  poll: () => poll(),
 };
 
-// The screen of the address, or the first one. The target can be changed on a screen that is not in the list.
+// The screen of the address, or the first one. A table is opened, and the target changed, on a screen that is not in the list.
 function wantedAt(at) {
-  const { screens, own } = app.state;
-  return screens.includes(at.screen) || (at.screen === "open" && own) ? at.screen : screens[0];
+  const { screens, own, opens } = app.state;
+  const isOpening = at.screen === "open" && (at.rest === "file" ? opens : own);
+  return screens.includes(at.screen) || isOpening ? at.screen : screens[0];
+}
+
+// Rows are known by their places in a table: those of another table or target are forgotten.
+function follow() {
+  const { shown } = app.state;
+  if (!shown || shown === app.data) return false;
+  const [data, rows] = JSON.parse(sessionStorage.getItem("selected") ?? '["", []]');
+  const isOther = app.data !== "" || (data && data !== shown);
+  app.data = shown;
+  app.selected = new Set(isOther ? [] : rows);
+  app.keepSelection();
+  return isOther;
 }
 
 async function show() {
@@ -93,6 +109,7 @@ async function refresh() {
     await shown.refresh();
   } catch (error) {
     if (app.shown !== shown) return;
+    if (error.status === 409) return; // another table was opened, and the next state shows it
     if (error.status) {
       app.refused = error.message;
       drawBanner();
@@ -101,7 +118,7 @@ async function refresh() {
   }
 }
 
-const titleOf = (key) => (key === "open" && (app.state.targets || app.state.own) ? "Choose the target" : SCREENS[key][0]);
+const titleOf = (key) => (key === "open" && place().rest !== "file" && (app.state.targets || app.state.own) ? "Choose the target" : SCREENS[key][0]);
 
 function drawSide() {
   const { state } = app;
@@ -111,7 +128,9 @@ function drawSide() {
   replace(
     side,
     html("div", { class: "brand" }, html("strong", {}, "genus"), " studio"),
-    state.name ? html("p", { class: "file" }, name(state.name)) : null,
+    html("p", { class: "file" },
+      state.name ? name(state.name) : null,
+      state.opens && (state.targets || state.screens[0] !== "open") ? html("a", { href: "#open/file", "data-key": "open-file" }, state.name ? "Open another" : "Open a table") : null),
     html("nav", { "aria-label": "Screens" }, html("ul", {}, ...links)),
     headline(state),
   );
@@ -161,11 +180,11 @@ function drawBanner() {
   else
     for (const [which, job] of [["job", state?.job], ["aside", state?.aside]]) {
       if (!job) continue;
-      const { title, done, total, stopping } = job;
+      const { title, done, total } = job;
       const bar = total ? html("progress", { max: total, value: done, "aria-label": title }) : html("progress", { "aria-label": title });
       found.push(
-        html("p", { class: "job" }, html("span", {}, stopping ? "Stopping" : title), bar,
-          button("Stop", () => app.ask("stop", { aside: which === "aside" }), { class: "button small", disabled: stopping, "data-key": `stop-${which}` })),
+        html("p", { class: "job" }, html("span", {}, title), bar,
+          button("Stop", () => app.ask("stop", { aside: which === "aside" }), { class: "button small", "data-key": `stop-${which}` })),
       );
     }
   if (app.refused)
@@ -197,6 +216,11 @@ async function poll() {
       drawBanner();
       const isNew = !before || before.serial !== app.state.serial || wasLost;
       if (isNew) {
+        const isOther = follow();
+        if (isOther && place().screen !== "open") {
+          app.shown = null;
+          if (place().rest || location.hash.includes("?")) history.replaceState(null, "", `#${place().screen}`);
+        }
         if (app.shown?.name === wantedAt(place())) {
           drawSide();
           await refresh();
@@ -226,6 +250,18 @@ async function watch() {
 // The token has done its work; it need not stay in the address, nor in the history.
 if (location.search) history.replaceState(null, "", `/${location.hash}`);
 addEventListener("hashchange", show);
+// A file may be dropped on any screen; without this, the browser would show it instead of the page.
+addEventListener("dragover", (event) => event.preventDefault());
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  const file = event.dataTransfer?.files[0];
+  if (!file || !app.state) return;
+  if (app.shown?.dropped) app.shown.dropped(file);
+  else if (app.state.opens) {
+    app.dropped = file;
+    app.go("open/file");
+  }
+});
 addEventListener("resize", showTab);
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();

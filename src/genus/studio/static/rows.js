@@ -4,7 +4,7 @@ import { html, number, percent } from "./dom.js";
 import { chart, dash } from "./charts.js";
 import { replaceGiven } from "./place.js";
 import { get, post, resting } from "./server.js";
-import { button, card, colourOf, evidence, label, name, nameOf, note, probabilities, replace, select, signedOdds, slider } from "./widgets.js";
+import { button, card, colourOf, evidence, label, name, nameOf, note, probabilities, replace, sampled, select, signedOdds, slider } from "./widgets.js";
 
 const SORTS = [["error", "Most wrong"], ["doubt", "Most uncertain"], ["unusual", "Most unusual"], ["number", "By number"]];
 
@@ -124,14 +124,13 @@ function list(app, root, given) {
       replace(root, html("h1", {}, "Rows"), html("p", { class: "lead waiting" }, state.job ? "The rows are being scored." : "The rows were not scored."));
       return;
     }
-    const sampled = found.judged < found.active;
     const pages = html("p", { class: "pages" },
       button("←", () => change({ page: found.page - 1 }), { class: "button small", disabled: found.page <= 0, "aria-label": "Page before", "data-key": "back" }),
       html("span", {}, `page ${found.pages ? found.page + 1 : 0} of ${found.pages}`),
       button("→", () => change({ page: found.page + 1 }), { class: "button small", disabled: found.page >= found.pages - 1, "aria-label": "Next page", "data-key": "next" }));
     replace(root, html("h1", {}, "Rows"),
       html("p", { class: "lead" }, "Every row is predicted by models that have not seen it. Open one to see why."),
-      sampled ? note(`A sample: ${found.judged.toLocaleString("en")} of ${found.active.toLocaleString("en")} rows were scored, drawn at random. Filters apply to all rows.`) : null,
+      sampled(state, " Filters apply to all rows."),
       filters(), picks(),
       html("div", { class: "scroll", "data-scroll": "rows", tabindex: "0", role: "region", "aria-label": "List of rows" },
         html("table", { class: "rows" },
@@ -268,7 +267,7 @@ function one(app, root, at, given) {
       start.neighbours.length ? card("The nearest rows of another class",
         html("ul", { class: "plain-list" }, ...start.neighbours.map((n) =>
           html("li", {}, html("span", {}, html("a", { href: `#rows/${n.row}` }, `Row ${n.number}`), " ", label(state, n.truth)),
-            html("span", { class: "muted" }, n.differs.length ? "differs in " : "has the same values", ...n.differs.flatMap((d, i) => [i ? ", " : "", name(d.name), ": ", name(d.here ?? "missing"), " → ", name(d.there ?? "missing")]))))))
+            html("span", { class: "muted" }, n.differs.length ? "differs in " : "has the same values", ...n.differs.flatMap((d, i) => [i ? ", " : "", name(d.name), ": ", name(d.here ?? "missing"), " → ", name(d.there ?? "missing")]))))), sampled(state))
         : null);
     drawJudgement();
   }

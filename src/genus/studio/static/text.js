@@ -20,6 +20,7 @@ export function screen(app, root) {
     try {
       const said = await post("message", { text: message.value, column });
       const rows = said.terms.map(([word, term]) => ({ name: word, term }));
+      if (said.others[0]) rows.push({ name: `(${said.others[0]} more words)`, term: said.others[1] });
       if (Math.abs(said.rest) > 0.005) rows.push({ name: "(not due to any word)", term: said.rest });
       replace(verdict, probabilities(app.state, said.p),
         html("p", {}, label(app.state, said.first), " rather than ", label(app.state, said.second), `; ${signedOdds(said.baseline)} without any word.`),
@@ -48,7 +49,7 @@ export function screen(app, root) {
           found.columns.length > 1 ? select("Column", found.columns.map((c, i) => [i, c.name]), column, (v) => { column = Number(v); judge(); }, { "data-key": "text-column" }) : null),
         verdict,
         ...found.columns.map((c) => card(c.name ? [" ", "Words of ", name(c.name)] : "Words", words(c))),
-        note("The most typical words of each class: their log-odds against the other classes."));
+        note("The most typical words of each class, with their log-odds against the other classes. A word comes first if its log-odds are high and many texts of the class contain it."));
       judge();
     },
   };

@@ -22,13 +22,20 @@ export const swatch = (state, k) => html("span", { class: `swatch ${colourOf(sta
 export const label = (state, k) =>
   html("span", { class: "label" }, swatch(state, k), name(nameOf(state, k)));
 
-export const button = (text, press, more = {}) =>
-  html("button", { type: "button", class: "button", onclick: press, ...more }, text);
+export const button = (content, press, more = {}) =>
+  html("button", { type: "button", class: "button", onclick: press, ...more }, content);
 
 export const card = (title, ...children) =>
   html("section", { class: "card" }, title ? html("h2", {}, ...[title].flat()) : null, ...children);
 
 export const note = (...children) => html("p", { class: "note" }, ...children);
+
+// What a screen says if it shows a sample of the rows; null if it shows all of them.
+export function sampled({ own, rows, total, scores }, more = "") {
+  const all = own ? rows : total;
+  if (!scores || all === null || scores.rows >= all) return null;
+  return note(`These are from ${scores.rows.toLocaleString("en")} of ${all.toLocaleString("en")} rows, drawn at random.${more}`);
+}
 
 export function select(labelled, options, value, change, more = {}) {
   const made = html(

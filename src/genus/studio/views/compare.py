@@ -49,15 +49,15 @@ def judged_rows(session: Session) -> Rows:
 def start(session: Session) -> None:
     """Compare with logistic regression on the same rows and folds."""
     rows, version = judged_rows(session), session.now
-    scores = version.scores
+    scores, is_own = version.scores, session.is_own
     assert scores is not None
 
     def work(job: Job) -> None:
         job.start(0, "Fitting logistic regressions")
-        judged = Judged(version.model, rows, scores.outcome, scores.how, session.is_own, np.nan)
+        judged = Judged(version.model, rows, scores.outcome, scores.how, is_own, np.nan)
         found = compared(judged, job.step)
-        job.check()
-        version.comparison = found
+        with job.keeping():
+            version.comparison = found
 
     session.aside.run("Comparing", work)
 
@@ -76,8 +76,8 @@ def start_curves(session: Session) -> None:
             some.table, some.y, ignore=ignored, repeats=REPEATS, patience=PATIENCE,
             progress=job.step,
         )  # fmt: skip
-        job.check()
-        version.curves = found
+        with job.keeping():
+            version.curves = found
 
     session.aside.run("Comparing", work)
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import io
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.csv
 
 from genus import TableClassifier
-from genus.report import write
+from genus.report.page import page
 from genus.studio.script import script, stem
 from genus.studio.session import Session
 from genus.studio.work import Job
@@ -41,17 +39,13 @@ def rows(session: Session) -> bytes:
     """Return the remaining rows as CSV, with their current labels."""
     if not session.is_own:
         raise ValueError("The studio did not fit this model, so it has no rows to export.")
-    buffer = io.BytesIO()
-    pyarrow.csv.write_csv(corrected(session), buffer)
-    return buffer.getvalue()
-
-
-def corrected(session: Session) -> Any:
-    """Return the remaining rows, with their current labels."""
     data, version = session.data, session.now
     assert data is not None
     at = np.flatnonzero(version.active)
-    return data.rows(at, version.codes, data.label_values(session.classes))
+    buffer = io.BytesIO()
+    labels = data.label_values(session.classes)
+    pyarrow.csv.write_csv(data.rows(at, version.codes, labels), buffer)
+    return buffer.getvalue()
 
 
 def report(session: Session) -> bytes:
@@ -64,23 +58,20 @@ def report(session: Session) -> bytes:
 
 def start_report(session: Session) -> None:
     """Write a report on the current model."""
-    version = session.now
+    version, data, is_own = session.now, session.data, session.is_own
+    labels = data.label_values(session.classes) if data is not None and is_own else None
 
     def work(job: Job) -> None:
         job.start(0, "Writing the report")
-        with tempfile.TemporaryDirectory(prefix="genus-studio-") as folder:
-            path = Path(folder) / "report.html"
-            if session.is_own:
-                options = version.model.get_params(deep=False)
-                assert session.data is not None
-                target = session.data.target
-                write(TableClassifier(**options), corrected(session), target, path)
-            elif session.data is not None:
-                data = session.data
-                write(version.model, data.table, data.target, path)
-            else:
-                write(version.model, None, None, path)
-            job.check()
-            version.kept["report"] = path.read_bytes()
+        if data is None:
+            text = page(version.model, None, None)
+        elif is_own:
+            rows = data.rows(np.flatnonzero(version.active), version.codes, labels)
+            options = version.model.get_params(deep=False)
+            text = page(TableClassifier(**options), rows, data.target)
+        else:
+            text = page(version.model, data.table, data.target)
+        with job.keeping():
+            version.kept["report"] = text.encode()
 
     session.aside.run("Writing the report", work)

@@ -17,7 +17,8 @@ from genus.mail.spamfilter import SpamFilter
 from genus.mail.stats import numbers_of
 
 MOST_MESSAGES = 200  # of an mbox
-MOST_CLUES = 20
+MOST_CLUES = 20  # on each side
+LEAST_WEIGHT = 0.005  # of a token that is listed
 HEADERS = ("From", "Subject", "Date")
 
 
@@ -45,9 +46,10 @@ def stats(mail: MailStore) -> dict[str, Any]:
     return {**found, "store": shown.name(found["store"], 120), "writes": mail.writes}
 
 
-def messages(mail: MailStore, raw: bytes) -> list[dict[str, Any]]:
-    """Return the verdict on each message of a file: one message, or an mbox."""
-    named = list(islice(divided("message", io.BytesIO(raw)), MOST_MESSAGES))
+def messages(mail: MailStore, raw: bytes) -> dict[str, Any]:
+    """Return the verdict on each message of a file, and whether it contains more messages."""
+    divisions = divided("message", io.BytesIO(raw))
+    named = list(islice(divisions, MOST_MESSAGES))
     if not named:
         raise ValueError("There is no message in this file.")
     found = []
@@ -63,7 +65,7 @@ def messages(mail: MailStore, raw: bytes) -> list[dict[str, Any]]:
                     "learned": spam_filter.label(message),
                 }
             )
-    return found
+    return {"messages": found, "more": next(divisions, None) is not None}
 
 
 def message_of(raw: bytes, number: int) -> bytes:
@@ -79,9 +81,12 @@ def why(mail: MailStore, raw: bytes, number: int) -> dict[str, Any]:
     with mail.open() as spam_filter:
         found = spam_filter.why(message)
         learned = spam_filter.label(message)
-    sides = [
-        [clue for clue in found.evidence if clue.weight * sign > 0][:MOST_CLUES] for sign in (1, -1)
+    clues = [
+        clue
+        for sign in (1, -1)
+        for clue in [c for c in found.evidence if c.weight * sign >= LEAST_WEIGHT][:MOST_CLUES]
     ]
+    others = found.verdict.score - found.constant - sum(clue.weight for clue in clues)
     return {
         **headers(message),
         "verdict": found.verdict.verdict,
@@ -90,6 +95,7 @@ def why(mail: MailStore, raw: bytes, number: int) -> dict[str, Any]:
         "reason": found.verdict.reason,
         "constant": found.constant,
         "unknown": found.unknown,
+        "others": [len(found.evidence) - len(clues), others],
         "learned": learned,
         "clues": [
             {
@@ -99,8 +105,7 @@ def why(mail: MailStore, raw: bytes, number: int) -> dict[str, Any]:
                 "weight": clue.weight,
                 "known": clue.known,
             }
-            for side in sides
-            for clue in side
+            for clue in clues
         ],
     }
 

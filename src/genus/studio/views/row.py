@@ -31,7 +31,6 @@ def detail(session: Session, row: int) -> dict[str, Any]:
     if data is None or not 0 <= row < len(data):
         raise ValueError("This table has no such row. Reload the page.")
     one = data.table.slice(row, 1)
-    model = version.model
     result: dict[str, Any] = {
         "row": row,
         "number": int(data.numbers[row]),
@@ -50,7 +49,7 @@ def detail(session: Session, row: int) -> dict[str, Any]:
             result["outOfFold"] = spread(
                 session, found.outcome.classes, found.outcome.probabilities[place]
             )
-        density = float(model.log_density(one)[0])
+        density = float(version.density.log_density(one)[0])
         assert found.density is not None
         less = float((found.density < density).mean())
         result["unusual"] = {"share": less, "is": less < UNUSUAL}

@@ -68,8 +68,6 @@ def listed(session: Session, query: Mapping[str, str]) -> dict[str, Any]:
         "pages": pages,
         "total": len(order),
         "matching": matching,
-        "judged": len(found.rows),
-        "active": int(version.active.sum()),
         "note": "",
     }
 

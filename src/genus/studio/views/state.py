@@ -25,6 +25,10 @@ def state(session: Session) -> dict[str, Any]:
         "aside": None if session.aside.job is None else session.aside.job.shown(),
         "error": session.worker.error or session.aside.error,
         "screens": screens(session),
+        "opens": session.text is None,
+        "shown": session.shown,
+        "unsaved": session.unsaved(),
+        **files(session),
         "mail": session.mail is not None,
         "writes": session.mail is not None and session.mail.writes,
     }
@@ -58,6 +62,18 @@ def state(session: Session) -> dict[str, Any]:
         "before": headline(session.first.scores) if session.edits and session.first else None,
     }
     return found
+
+
+def files(session: Session) -> dict[str, Any]:
+    """Return the other tables that can be opened: that of the command, and those dropped before."""
+    named, journal = session.named, session.journal
+    is_other = session.is_dropped or session.table is None
+    dropped = {} if journal is None else journal.dropped(session.identifier)
+    return {
+        "named": shown.name(named.name) if named is not None and is_other else None,
+        "dropped": [[shown.name(name), changes] for name, changes in dropped.items()],
+        "comesBack": journal is not None,
+    }
 
 
 def screens(session: Session) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def judge(session: Session, message: str, column: int) -> dict[str, Any]:
         "first": session.place(first),
         "second": session.place(second),
         "baseline": float(explained.log_odds(first, second)[0].sum() - column_term),
-        "terms": [[shown.name(word, 40), term] for word, term in terms[:MOST_TERMS]],
+        **strongest(terms),
         "rest": rest,
         "unknown": [],
     }
@@ -90,7 +91,16 @@ def by_text_model(session: Session, message: str) -> dict[str, Any]:
         "first": session.place(first),
         "second": session.place(second),
         "baseline": float(odds[-1]),
-        "terms": [[shown.name(word, 40), term] for word, term in terms[:MOST_TERMS]],
-        "rest": float(sum(term for _, term in terms[MOST_TERMS:])),
+        **strongest(terms),
+        "rest": 0.0,
         "unknown": [shown.name(word, 40) for word in strange[:MOST_TERMS]],
+    }
+
+
+def strongest(terms: Sequence[tuple[str, float]]) -> dict[str, Any]:
+    """Return the words that contribute most, and the number and sum of all others."""
+    others = [float(term) for _, term in terms[MOST_TERMS:]]
+    return {
+        "terms": [[shown.name(word, 40), term] for word, term in terms[:MOST_TERMS]],
+        "others": [len(others), sum(others)],
     }

@@ -16,7 +16,7 @@ Symbols: K classes, V cells, P pairs of a class and a cell that have rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
@@ -316,26 +316,33 @@ class Counted:
 
 
 def of_columns(
-    plan: Plan, statistics: Compound, classes: Axis, rows: Array
+    plan: Plan,
+    statistics: Compound,
+    classes: Axis,
+    rows: Array,
+    some: Collection[int] | None = None,
 ) -> list[Counted | None]:
-    """Return the counts of each column in use; None for texts."""
+    """Return the counts of each column in use, or of those at some positions; None for texts."""
     tally, numbers = statistics["cells"], statistics.parts.get("numbers")
     plain = [column for column in plan.used if column.kind != "text"]
     axes = iter(tally.keys or (labels.empty_axis(),) * len(plain))
     counts = tally.align(classes, 0)["rows"]
     found: list[Counted | None] = []
     start = at = 0
-    for column in plan.used:
+    for j, column in enumerate(plan.used):
+        is_asked = some is None or j in some
         if column.kind == "text":
-            found.append(None)
+            found += [None] * is_asked
             continue
-        axis, moments = next(axes), None
-        if column.kind == "number":
-            moments = None if numbers is None else numbers.of_columns(np.array([at]))
-            at += 1
-        own = counts[:, start : start + len(axis)]
-        start += len(axis)
-        found.append(Counted(column.kind, axis, own, classes, rows, column.grid, moments))
+        axis = next(axes)
+        place = slice(start, start + len(axis))
+        if is_asked:
+            moments = None
+            if column.kind == "number" and numbers is not None:
+                moments = numbers.of_columns(np.array([at]))
+            own = counts[:, place]
+            found.append(Counted(column.kind, axis, own, classes, rows, column.grid, moments))
+        start, at = place.stop, at + (column.kind == "number")
     return found
 
 
