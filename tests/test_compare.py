@@ -553,7 +553,7 @@ def test_what_contradicts_itself_gets_a_sentence():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="not both"):
         compare({"a": [1, 2], "b": [0, 1]}, [0, 1], target="b")
-    with pytest.raises(ValueError, match="no column names"):
+    with pytest.raises(ValueError, match="needs column names"):
         compare(X, y, ignore=["x0"])
     for patience in (0, -1, np.nan):
         with pytest.raises(ValueError, match="patience must be a number"):

@@ -1285,10 +1285,10 @@ def test_parts_of_dates_are_columns_of_the_model_and_not_of_the_rows() -> None:
         weekday = found["when (weekday)"]["column"]
         assert client.get(f"/api/column?column={weekday}")["name"] == "when (weekday)"
         rows = client.get("/api/rows")
-        assert rows["columns"] == ["when", "x"]
+        assert sorted(rows["columns"]) == ["when", "x"]
         assert [name for _, name in rows["columnNames"]] == ["when", "x"]
         row = client.get("/api/row?row=3")
-        assert [own["name"] for own in row["inputs"]] == ["when", "x"]
+        assert sorted(own["name"] for own in row["inputs"]) == ["when", "x"]
         assert "when (weekday)" in [own["name"] for own in row["evidence"]]
         saturday = client.post("/api/what-if", {"row": 3, "given": {"0": "2023-01-07"}})
         assert saturday["p"][1] > 0.5
