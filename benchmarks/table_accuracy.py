@@ -258,10 +258,20 @@ def measure(side: Side, table: Table) -> tuple[float, float, float]:
     return wrong / tested, loss / tested, seconds
 
 
+def measured(side: Side, table: Table) -> tuple[float, float, float]:
+    """The same; NaN if a peer refuses the table, such as for a class of one row."""
+    try:
+        return measure(side, table)
+    except ValueError:
+        if side.make is TableClassifier:
+            raise
+        return np.nan, np.nan, np.nan
+
+
 def cells(scores: NDArray[np.float64]) -> list[str]:
     """Error and log loss of each side, (sides, 2), the best of either in bold."""
     shown = [[f"{error:.3f}", f"{loss:.3f}"] for error, loss in scores]
-    best = [min(column) for column in zip(*shown, strict=True)]
+    best = [min(column) for column in zip(*shown, strict=True)]  # "nan" comes after digits
     return [
         " / ".join(f"**{n}**" if n == least else n for n, least in zip(pair, best, strict=True))
         for pair in shown
@@ -288,13 +298,14 @@ def lines_of(
     scores: dict[str, NDArray[np.float64]] = {}
     for name in names:
         table = read(name)
-        scores[name] = np.array([measure(side, table) for side in sides.values()])
+        scores[name] = np.array([measured(side, table) for side in sides.values()])
         yield line(f"{name}, {len(table.y):,}", cells(scores[name][:, :2]))
     uci = [scores[name][:, :2] for name in names if name in UCI]
+    uci = [found for found in uci if not np.isnan(found).any()]
     if len(uci) > 1:
         whole = "the 20" if len(uci) == len(UCI) else f"{len(uci)} of the 20"
         yield line(f"mean of {whole} of UCI", cells(np.mean(uci, axis=0)))
-    total = np.sum([found[:, 2] for found in scores.values()], axis=0)
+    total = np.nansum([found[:, 2] for found in scores.values()], axis=0)
     yield line("CPU seconds in all", [f"{seconds:.1f}" for seconds in total])
 
 
