@@ -28,9 +28,9 @@ EVERY = slice(None)
 class LinearTable:
     """A table whose parts (V, K) the function `of` computes; -inf means that x_j must be 0.
 
-    Rows with few nonzero columns, such as sparse ones, need only the part for those columns. Who
-    keeps the table must not be who owns `of`: they would hold each other, and a stream of models
-    would fill the memory until the garbage collector runs.
+    Rows with few nonzero columns, such as sparse ones, need only the part for those columns. The
+    object that keeps the table must not own `of`: they would hold each other, and a stream of
+    models would fill the memory until the garbage collector runs.
     """
 
     of: Callable[[Columns], Array]

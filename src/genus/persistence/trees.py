@@ -105,7 +105,7 @@ def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
 
 
 def half_as_long(value: Any) -> Any:
-    """Return an array of float64 as float32, if its numbers have no more digits."""
+    """Return an array of float64 as float32, if no digit is lost."""
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
         short = value.astype(np.float32)
         return short if (short == value).all() else value
