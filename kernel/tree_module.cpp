@@ -1,5 +1,6 @@
-// The binding of trees: cells and classes in, nodes out; cells and nodes in, shares of classes out.
+// The binding of trees: cells and classes in, trees out; cells and trees in, scores out.
 #include "binding.hpp"
+#include "boosting.hpp"
 #include "trees.hpp"
 
 namespace nb = nanobind;
@@ -10,29 +11,35 @@ namespace genus::binding {
 namespace {
 
 using CellMatrix = nb::ndarray<const Cell, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Nodes = nb::ndarray<const std::int32_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-static_assert(sizeof(Node) == 3 * sizeof(std::int32_t));
 
-template <class T> Buffer<T> copied(const std::vector<T>& values) {
-    auto out = zeros<T>(values.size());
-    std::copy(values.begin(), values.end(), out.get());
-    return out;
+// An array of all folds, side by side.
+template <class T>
+nb::object joined(const std::vector<Boosting>& folds, std::vector<T> Boosting::* part,
+                  std::initializer_list<std::size_t> shape) {
+    const std::size_t size = (folds[0].*part).size();
+    auto out = zeros<T>(folds.size() * size);
+    for (std::size_t f = 0; f < folds.size(); ++f)
+        std::copy_n((folds[f].*part).begin(), size, out.get() + f * size);
+    return give(std::move(out), shape);
 }
 
 nb::tuple grow_trees(const CellMatrix& cells, const Integers& offsets, const Integers& y,
                      const Vector& weight, const Integers& fold, const Vector& share,
-                     const Keys& keys, std::size_t folds, std::size_t trees, std::size_t leaves,
-                     std::size_t tried, std::size_t threads) {
+                     const Keys& keys, std::size_t folds, std::size_t rounds, std::size_t patience,
+                     std::size_t questions, std::size_t tried, double rate, double ridge,
+                     std::size_t threads) {
     const std::size_t n = cells.shape(0), m = cells.shape(1), K = share.shape(0);
     const Labels labels = labels_of(y, weight, m, K);
     require(n > 0 && offsets.shape(0) == n + 1 && offsets.data()[0] == 0,
             "offsets must begin with 0 and have one more entry than there are columns.");
     require(fold.shape(0) == m, "fold must have one number per row.");
-    require(K > 0 && leaves > 0 && trees > 0 && tried > 0,
-            "there must be classes, leaves, trees and columns to try.");
-    require(m < (std::size_t{1} << 31) && trees * folds * leaves < (std::size_t{1} << 30),
-            "there must be fewer rows than 2^31 and fewer leaves than 2^30.");
+    require(K > 0 && folds > 0 && rounds > 0 && patience > 0 && tried > 0,
+            "there must be classes, folds, rounds and columns to try.");
+    require(questions > 0 && questions <= most_questions, "a tree has 1 to 8 questions.");
+    require(rate > 0 && ridge > 0 && m < (std::size_t{1} << 32) && rounds < (std::size_t{1} << 32),
+            "rate and ridge must be positive, and there must be fewer rows and rounds than 2^32.");
     const Layout layout{offsets.data(), n};
     for (std::size_t j = 0; j < n; ++j)
         require(offsets.data()[j] <= offsets.data()[j + 1] && offsets.data()[j + 1] < 65536,
@@ -48,81 +55,67 @@ nb::tuple grow_trees(const CellMatrix& cells, const Integers& offsets, const Int
         return !outside;
     });
     require(inside, "cells must be below the size of their column.");
-    const auto forest = without_gil(
-        [&] { return genus::grow_trees(rows, {trees, leaves, tried}, folds, threads); });
-    auto nodes = zeros<std::int32_t>(forest.nodes.size() * 3);
-    for (std::size_t i = 0; i < forest.nodes.size(); ++i) {
-        const Node own = forest.nodes[i];
-        nodes[3 * i] = own.column, nodes[3 * i + 1] = own.cut, nodes[3 * i + 2] = own.child;
-    }
-    return nb::make_tuple(give(std::move(nodes), {forest.nodes.size(), 3}),
-                          give(copied(forest.share), {forest.share.size()}),
-                          give(copied(forest.values), {forest.values.size() / K, K}),
-                          give(copied(forest.starts), {forest.starts.size()}));
+    const auto found = without_gil([&] {
+        return genus::grow_trees(rows, {rounds, patience, questions, tried, rate, ridge}, folds,
+                                 threads);
+    });
+    const std::size_t T = found[0].losses.size(), L = std::size_t{1} << questions;
+    return nb::make_tuple(joined(found, &Boosting::columns, {folds, T, questions}),
+                          joined(found, &Boosting::cuts, {folds, T, questions}),
+                          joined(found, &Boosting::values, {folds, T, L, K}),
+                          joined(found, &Boosting::weights, {folds, T, L}),
+                          joined(found, &Boosting::losses, {folds, T}));
 }
 
-// Valid trees: every child comes after its parent and is in the same tree.
-Trees trees_of(const Nodes& nodes, const Vector& share, const Matrix& values,
-               const Integers& starts, std::size_t unknown, std::size_t columns) {
-    const std::size_t N = nodes.shape(0), L = values.shape(0), T = starts.shape(0);
-    require(share.shape(0) == N && T > 0 && unknown < 65536, "there must be one share per node.");
-    const auto* node = reinterpret_cast<const Node*>(nodes.data());
-    const std::int64_t* first = starts.data();
-    bool sound = first[0] >= 0 && static_cast<std::uint64_t>(first[T - 1]) <= N;
-    for (std::size_t t = 0; sound && t + 1 < T; ++t) {
-        sound = first[t] < first[t + 1] && static_cast<std::uint64_t>(first[t + 1]) <= N;
-        for (std::int64_t i = first[t]; sound && i < first[t + 1]; ++i) {
-            const Node own = node[i];
-            sound = own.child < 0
-                        ? static_cast<std::size_t>(-1 - own.child) < L
-                        : own.child > i && own.child + 1 < first[t + 1] && own.column >= 0 &&
-                              static_cast<std::size_t>(own.column) < columns;
-        }
-    }
-    require(sound, "nodes must form trees in which children follow their parents.");
-    return {node,
-            share.data(),
+Trees trees_of(const CellMatrix& columns, const CellMatrix& cuts, const Cube& values,
+               const Matrix& weights, std::size_t unknown, std::size_t n) {
+    const std::size_t T = columns.shape(0), D = columns.shape(1), L = std::size_t{1} << D;
+    require(D > 0 && D <= most_questions && unknown < 65536, "a tree has 1 to 8 questions.");
+    require(cuts.shape(0) == T && cuts.shape(1) == D && values.shape(0) == T &&
+                values.shape(1) == L && weights.shape(0) == T && weights.shape(1) == L,
+            "trees must have the same number of questions and leaves.");
+    bool inside = true;
+    for (std::size_t i = 0; i < T * D; ++i) inside &= columns.data()[i] < n;
+    require(inside, "trees must ask for columns that there are.");
+    return {columns.data(),
+            cuts.data(),
             values.data(),
-            first,
-            T - 1,
-            values.shape(1),
+            weights.data(),
+            T,
+            D,
+            values.shape(2),
             static_cast<Cell>(unknown)};
 }
 
-nb::object average_trees(const CellMatrix& cells, const Nodes& nodes, const Vector& share,
-                         const Matrix& values, const Integers& starts, std::size_t unknown,
-                         std::size_t threads) {
-    const Trees trees = trees_of(nodes, share, values, starts, unknown, cells.shape(0));
+nb::object sum_trees(const CellMatrix& cells, const CellMatrix& columns, const CellMatrix& cuts,
+                     const Cube& values, const Matrix& weights, std::size_t unknown,
+                     std::size_t threads) {
+    const Trees trees = trees_of(columns, cuts, values, weights, unknown, cells.shape(0));
     const Cells own{cells.data(), cells.shape(1)};
-    auto out =
-        without_gil([&] { return genus::average_trees(trees, own, cells.shape(0), threads); });
+    auto out = without_gil([&] { return genus::sum_trees(trees, own, threads); });
     return give(std::move(out), {own.rows, trees.K});
 }
 
-nb::object average_trees_in_order(const CellMatrix& cells, const Nodes& nodes, const Vector& share,
-                                  const Matrix& values, const Integers& starts, std::size_t unknown,
-                                  const Integers& rank, std::size_t steps, double least,
-                                  std::size_t threads) {
-    const Trees trees = trees_of(nodes, share, values, starts, unknown, cells.shape(0));
+nb::object explain_trees(const CellMatrix& cells, const CellMatrix& columns, const CellMatrix& cuts,
+                         const Cube& values, const Matrix& weights, std::size_t unknown,
+                         std::size_t threads) {
+    const std::size_t n = cells.shape(0);
+    const Trees trees = trees_of(columns, cuts, values, weights, unknown, n);
     const Cells own{cells.data(), cells.shape(1)};
-    require(rank.shape(0) == cells.shape(0), "rank must have one number per column.");
-    for (std::size_t j = 0; j < rank.shape(0); ++j)
-        require(rank.data()[j] >= 0, "ranks must not be negative.");
-    auto out = without_gil([&] {
-        return genus::average_trees_in_order(trees, own, rank.data(), steps, least, threads);
-    });
-    return give(std::move(out), {steps, own.rows, trees.K});
+    auto out = without_gil([&] { return genus::explain_trees(trees, own, n, threads); });
+    return give(std::move(out), {n, own.rows, trees.K});
 }
 
 }  // namespace
 
 void bind_trees(nb::module_& m) {
     m.def("grow_trees", &grow_trees, "cells"_a, "offsets"_a, "y"_a, "weight"_a, "fold"_a, "share"_a,
-          "keys"_a, "folds"_a, "trees"_a, "leaves"_a, "tried"_a, "threads"_a);
-    m.def("average_trees", &average_trees, "cells"_a, "nodes"_a, "share"_a, "values"_a, "starts"_a,
+          "keys"_a, "folds"_a, "rounds"_a, "patience"_a, "questions"_a, "tried"_a, "rate"_a,
+          "ridge"_a, "threads"_a);
+    m.def("explain_trees", &explain_trees, "cells"_a, "columns"_a, "cuts"_a, "values"_a,
+          "weights"_a, "unknown"_a, "threads"_a);
+    m.def("sum_trees", &sum_trees, "cells"_a, "columns"_a, "cuts"_a, "values"_a, "weights"_a,
           "unknown"_a, "threads"_a);
-    m.def("average_trees_in_order", &average_trees_in_order, "cells"_a, "nodes"_a, "share"_a,
-          "values"_a, "starts"_a, "unknown"_a, "rank"_a, "steps"_a, "least"_a, "threads"_a);
 }
 
 }  // namespace genus::binding

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +21,7 @@ from genus import TableClassifier, _kernel, cross_validate, from_bytes, load
 from genus.persistence import files
 from genus.persistence.trees import to_tree
 from genus.table import Frame
-from genus.table.model.forest import Forest
+from genus.table.model.boosting import BoostedTrees
 
 FOLDS = 2
 
@@ -45,54 +47,76 @@ def table(seed: int, m: int, n: int, K: int) -> dict[str, Any]:
     seed=st.integers(0, 999),
     m=st.integers(0, 40),
     n=st.integers(1, 5),
-    K=st.integers(1, 4),
-    leaves=st.integers(1, 9),
+    K=st.integers(1, 7),
+    questions=st.integers(1, 4),
     tried=st.integers(1, 4),
 )
-def test_trees_grow_and_speak_as_their_twins_do(
-    seed: int, m: int, n: int, K: int, leaves: int, tried: int
+def test_trees_grow_and_score_as_their_twins_do(
+    seed: int, m: int, n: int, K: int, questions: int, tried: int
 ) -> None:
     rows = table(seed, m, n, K)
-    trees = _kernel.grow_trees(**rows, folds=FOLDS, trees=2, leaves=leaves, tried=tried, threads=2)
-    nodes, share, values, starts = trees
-    assert len(starts) == 2 * FOLDS + 1
+    limits = named(3, 2, questions, tried, 0.2, 3.0)
+    *trees, losses = _kernel.grow_trees(**rows, **limits, folds=FOLDS, threads=2)
     grown = []
-    for t in range(2 * FOLDS):
-        weight = np.where(rows["fold"] == t // 2, 0.0, rows["weight"])
-        own = {name: rows[name] for name in ("cells", "y", "share", "keys")}
-        tree = twins.grow_tree(weight=weight, limits=(leaves, tried), number=t, **own)
-        grown.append(tree)
-        found = nodes[starts[t] : starts[t + 1]]
-        assert len(found) == len(tree)
-        for (column, cut, child), one, node in zip(found, share[starts[t] :], tree, strict=False):
-            if child < 0:
-                assert node["child"] < 0
-                assert_allclose(values[-1 - child], node["p"], rtol=1e-12)
-            else:
-                got = column, cut, child - starts[t]
-                assert got == (node["column"], node["cut"], node["child"])
-                assert_allclose(one, node["share"])
+    for f in range(FOLDS):
+        own, lost = twins.boost_trees(rows, f, losses.shape[1], questions, tried)
+        assert_allclose(losses[f], lost, rtol=1e-5, atol=1e-9)
+        for t, tree in enumerate(own):
+            names = "columns", "cuts", "values", "weights"
+            got = {name: part[f, t] for name, part in zip(names, trees, strict=True)}
+            assert_array_equal(got["columns"], tree["columns"])
+            assert_array_equal(got["cuts"], tree["cuts"])
+            assert_allclose(got["values"], tree["values"], rtol=1e-4, atol=1e-6)
+            assert_allclose(got["weights"], tree["weights"])
+            grown.append(got)
     unknown = int(rows["offsets"][-1])
     rng = np.random.default_rng(seed)
     cells = np.where(rng.random((n, m)) < 0.2, unknown, rows["cells"]).astype(np.uint16)
-    said = _kernel.average_trees(cells, *trees, unknown, 2)
-    for row, p in zip(cells.T, said, strict=True):
-        assert_allclose(p, np.mean([twins.of_tree(t, row, row < unknown) for t in grown], axis=0))
-    rank = rng.permutation(n)
-    steps = _kernel.average_trees_in_order(cells, *trees, unknown, rank, n, 0.0, 2)
-    assert_allclose(steps[-1], said, rtol=1e-12)
-    for s, at in enumerate(steps):
-        for row, p in zip(cells.T, at, strict=True):
-            known = (row < unknown) & (rank <= s)
-            assert_allclose(p, np.mean([twins.of_tree(t, row, known) for t in grown], axis=0))
-    faint = _kernel.average_trees_in_order(cells, *trees, unknown, rank, n, 0.3, 2)
-    assert_allclose(faint[-1], said, rtol=1e-12)  # all that is known is exact
-    assert_allclose(faint.sum(axis=2), 1)
+    flat = [np.ascontiguousarray(a.reshape(-1, *a.shape[2:])) for a in trees]
+    scores = _kernel.sum_trees(cells, *flat, unknown, 2)
+    terms = _kernel.explain_trees(cells, *flat, unknown, 2)
+    assert terms.shape == (n, m, K)
+
+    def worth(row: Any, known: Any) -> Any:
+        return np.sum([twins.of_tree(t, row, known) for t in grown], axis=0)
+
+    for i, row in enumerate(cells.T[:4]):
+        known = row < unknown
+        assert_allclose(scores[i], worth(row, known), atol=1e-12)
+        value = {
+            some: worth(row, known & np.isin(np.arange(n), some))
+            for size in range(n + 1)
+            for some in itertools.combinations(range(n), size)
+        }
+        for j in range(n):
+            expected = sum(
+                (value[tuple(sorted((*some, j)))] - before) / (n * math.comb(n - 1, len(some)))
+                for some, before in value.items()
+                if j not in some
+            )
+            assert_allclose(terms[j, i], expected, atol=1e-12)
+
+
+def named(
+    rounds: int, patience: int, questions: int, tried: int, rate: float, ridge: float
+) -> dict[str, Any]:
+    """The limits of boosting, by name."""
+    return dict(locals())
+
+
+def test_boosting_ends_when_it_gains_nothing() -> None:
+    rows = table(0, 400, 4, 2)  # the class is noise
+    limits = named(200, 10, 4, 4, 0.2, 3.0)
+    *trees, losses = _kernel.grow_trees(**rows, **limits, folds=FOLDS, threads=1)
+    total = losses.sum(axis=0)
+    assert len(total) < 60
+    assert total.argmin() <= len(total) - 10
+    assert {a.shape[1] for a in trees} == {len(total)}
 
 
 def test_any_number_of_threads_grows_the_same_trees() -> None:
     rows = table(0, 3000, 8, 3)
-    limits: dict[str, Any] = {"folds": FOLDS, "trees": 5, "leaves": 64, "tried": 3}
+    limits = named(5, 5, 6, 3, 0.2, 3.0) | {"folds": FOLDS}
     one, *others = [_kernel.grow_trees(**rows, **limits, threads=t) for t in (1, 2, 3)]
     for other in others:
         for a, b in zip(one, other, strict=True):
@@ -108,27 +132,37 @@ def test_any_number_of_threads_grows_the_same_trees() -> None:
         ({"offsets": np.array([0, 3])}, "one more entry"),
         ({"fold": np.zeros(2, dtype=np.int64)}, "fold must have"),
         ({"keys": np.zeros(2, dtype=np.uint64)}, "keys must have"),
-        ({"leaves": 0}, "leaves, trees and columns"),
-        ({"trees": 1 << 40}, "fewer leaves"),
+        ({"rounds": 0}, "rounds and columns"),
+        ({"questions": 9}, "1 to 8 questions"),
+        ({"rounds": 1 << 40}, "fewer rows and rounds"),
+        ({"ridge": 0.0}, "must be positive"),
     ],
 )
 def test_rows_that_make_no_sense_are_refused(change: dict[str, Any], message: str) -> None:
-    limits: dict[str, Any] = {"folds": FOLDS, "trees": 2, "leaves": 4, "tried": 2, "threads": 1}
+    limits = named(2, 2, 4, 2, 0.2, 3.0) | {"folds": FOLDS, "threads": 1}
     with pytest.raises(ValueError, match=message):
         _kernel.grow_trees(**{**table(1, 9, 3, 2), **limits, **change})
 
 
 @pytest.mark.parametrize(
-    ("node", "change"), [(0, (9, 1, 1)), (0, (0, 1, 0)), (0, (0, 1, 99)), (1, (0, 0, -99))]
+    ("place", "change"),
+    [
+        (0, np.full((1, 2), 9)),
+        (0, np.zeros((1, 9))),
+        (1, np.zeros((2, 2))),
+        (2, np.zeros((1, 3, 2))),
+        (3, np.zeros((2, 4))),
+    ],
 )
-def test_nodes_that_make_no_tree_are_refused(node: int, change: tuple[int, int, int]) -> None:
+def test_questions_that_make_no_tree_are_refused(place: int, change: Any) -> None:
     cells = np.zeros((2, 4), dtype=np.uint16)
-    nodes = np.array([[0, 1, 1], [0, 0, -1], [0, 0, -2]], dtype=np.int32)
-    rest = np.full(3, 0.5), np.full((2, 2), 0.5), np.array([0, 3]), 2, 1
-    assert_allclose(_kernel.average_trees(cells, nodes, *rest), 0.5)
-    nodes[node] = change
-    with pytest.raises(ValueError, match="children follow"):
-        _kernel.average_trees(cells, nodes, *rest)
+    trees: list[Any] = [np.zeros((1, 2), dtype=np.uint16), np.zeros((1, 2), dtype=np.uint16)]
+    trees += [np.full((1, 4, 2), 0.5), np.ones((1, 4))]
+    assert_allclose(_kernel.sum_trees(cells, *trees, 2, 1), 0.5)
+    trees[place] = change.astype(trees[place].dtype)
+    for function in (_kernel.sum_trees, _kernel.explain_trees):
+        with pytest.raises(ValueError, match="tree"):
+            function(cells, *trees, 2, 1)
 
 
 def parity(m: int, columns: int, seed: int = 0) -> tuple[pd.DataFrame, Any]:
@@ -162,14 +196,14 @@ def test_trees_of_the_rest_judge_a_row_that_is_left_out(folds: Any) -> None:
     X, y = noise(120)
     model = TableClassifier().fit(X, y)
     weighing = model.weighing_
-    assert weighing.forest is not None
+    assert weighing.trees is not None
     bold = replace(weighing.weights, experts=np.array(weighing.weights.experts))
-    bold.experts[bold.names.index("trees")] = 1.0
+    bold.experts[bold.names.index("boosted trees")] = 1.0
     chosen = replace(weighing, weights=bold)
     seen = replace(model.model_, chosen=chosen).posterior(
         Frame.of(pa.Table.from_pandas(X), model.plan_)
     )
-    assert np.mean(seen.argmax(axis=1) == y) > 0.9
+    assert np.mean(seen.argmax(axis=1) == y) > 0.75
     if folds == "loo":
         kept = replace(model.model_, chosen=chosen)
         p = kept.leave_one_out(Frame.of(pa.Table.from_pandas(X), model.plan_), y, None)
@@ -183,9 +217,9 @@ def test_a_file_has_the_trees(tmp_path: Any) -> None:
     model = TableClassifier().fit(X, y)
     model.save(tmp_path / "model.genus")
     again: Any = load(tmp_path / "model.genus")
-    forest = model.weighing_.forest
-    assert forest is not None
-    assert_array_equal(again.weighing_.forest.nodes, forest.nodes)
+    trees = model.weighing_.trees
+    assert trees is not None
+    assert_array_equal(again.weighing_.trees.values, trees.values)
     assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
@@ -195,20 +229,23 @@ def test_a_file_has_the_trees(tmp_path: Any) -> None:
         ("seen", lambda a: a[:3]),
         ("seen", lambda a: np.append(a, a)),
         ("seen", lambda a: a.astype(np.int64)),
-        ("nodes", lambda a: np.where(np.arange(3) == 0, 99, a).astype(np.int32)),
-        ("nodes", lambda a: a.astype(float)),
+        ("columns", lambda a: a + 99),
+        ("columns", lambda a: a.astype(float)),
+        ("cuts", lambda a: a[:, :3]),
         ("starts", lambda a: a - 5),
         ("starts", lambda a: a[:0]),
+        ("starts", lambda a: a[:-1]),
         ("values", lambda a: a * np.nan),
-        ("share", lambda a: a[:, None]),
-        ("folds", lambda _: 0),
+        ("weights", lambda a: a - 1e6),
+        ("weights", lambda a: a[:, None]),
+        ("origin", lambda _: 0),
     ],
 )
 def test_trees_that_make_no_sense_are_said_to_be_damaged(name: str, change: Any) -> None:
     X, y = parity(60, 4)
     tree = to_tree(TableClassifier().fit(X, y))
-    forest = tree["weighing"]["forest"]
-    forest[name] = change(forest[name])
+    trees = tree["weighing"]["trees"]
+    trees[name] = change(trees[name])
     with pytest.raises(ValueError, match="damaged"):
         from_bytes(files.to_bytes(tree)).predict_proba(X)
 
@@ -217,8 +254,9 @@ def test_a_cell_that_was_never_seen_is_summed_out() -> None:
     rows = table(3, 60, 3, 2)
     some = {"cells": rows["cells"], "starts": rows["offsets"], "names": ["a", "b", "c"]}
     some |= {name: rows[name] for name in ("y", "weight", "fold")}
-    forest = Forest.grown(**some, classes=2, folds=FOLDS, origin="")
+    trees = BoostedTrees.grown(**some, classes=2, folds=FOLDS, origin="")
     unknown = np.full((3, 1), int(rows["offsets"][-1]), dtype=np.uint16)
-    assert_allclose(forest.score(unknown), 0, atol=1e-12)
-    blind = forest.without(np.arange(len(forest.seen)))
+    assert_allclose(trees.score(unknown), 0, atol=1e-12)
+    assert_allclose(trees.contributions(rows["cells"]).sum(axis=0), trees.score(rows["cells"]))
+    blind = trees.without(np.arange(len(trees.seen)))
     assert_allclose(blind.score(rows["cells"]), 0, atol=1e-12)

@@ -157,41 +157,41 @@ def grow_trees(
     share: Floats,
     keys: NDArray[np.uint64],
     folds: int,
-    trees: int,
-    leaves: int,
+    rounds: int,
+    patience: int,
+    questions: int,
     tried: int,
+    rate: float,
+    ridge: float,
     threads: int,
-) -> tuple[NDArray[np.int32], Floats, Floats, Integers]:
-    """Return nodes[N, 3], share[N], values[leaves, K] and starts[T + 1] of `trees` trees for each
-    fold, from the rows of the others, cells (n, m); each has at most so many leaves, and a node
-    chooses between `tried` columns, which depend on their keys."""
+) -> tuple[Cells, Cells, Floats, Floats, Floats]:
+    """Return columns[F, T, D], cuts[F, T, D], values[F, T, 2^D, K] and weights[F, T, 2^D] of trees
+    for each of F folds, boosted on the rows of the others, and losses[F, T] of the fold's own rows.
+    Boosting ends after T = `rounds` trees, or if the losses do not fall for `patience` trees. A
+    question chooses between `tried` columns, which depend on their keys."""
 
-def average_trees(
+def sum_trees(
     cells: Cells,
-    nodes: NDArray[np.int32],
-    share: Floats,
+    columns: Cells,
+    cuts: Cells,
     values: Floats,
-    starts: Integers,
+    weights: Floats,
     unknown: int,
     threads: int,
 ) -> Floats:
-    """Return shares[m, K]: the mean over trees of the values of leaves; a row goes both ways where
-    its cell is not below `unknown`."""
+    """Return scores[m, K]: the sum over trees of the values of leaves; if a cell is not below
+    `unknown`, the mean over both answers."""
 
-def average_trees_in_order(
+def explain_trees(
     cells: Cells,
-    nodes: NDArray[np.int32],
-    share: Floats,
+    columns: Cells,
+    cuts: Cells,
     values: Floats,
-    starts: Integers,
+    weights: Floats,
     unknown: int,
-    rank: Integers,
-    steps: int,
-    least: float,
     threads: int,
 ) -> Floats:
-    """Return shares[s, m, K]: the same if only columns with a rank below s are known; what weighs
-    less than `least` in a tree is worth its mean."""
+    """Return terms[n, m, K]: the Shapley values of columns in `sum_trees`."""
 
 def gather_scores(
     X: Numbers, table: Floats, offsets: Integers, threads: int

@@ -22,10 +22,10 @@ from genus.statistics import Bags, Belief, Compound, Moments, Pairs, Points, Sam
 from genus.statistics.group import GATHERED
 from genus.statistics.sample import EVERY, MISSING
 from genus.table import Column, Plan
+from genus.table.model.boosting import NAME as BOOSTED
+from genus.table.model.boosting import BoostedTrees
 from genus.table.model.counts import TEXT, name_keys
 from genus.table.model.experts import NAMES
-from genus.table.model.forest import NAME as TREES
-from genus.table.model.forest import Forest
 from genus.table.model.weighing import Weighing, Weights
 from genus.text.model.choosing import Choice
 from genus.text.model.combination import FAMILIES, TOKENS, WEIGHTINGS, Combination, Evidence
@@ -125,39 +125,38 @@ def weighing_from_tree(tree: dict[str, Any], width: int) -> Weighing:
         2 * width,
     )
     fits &= 0 <= weights.doubt < 1 and shrinkage.shape == (3,) and bool((shrinkage >= 0).all())
-    known = ("families", *NAMES, TREES)
+    known = ("families", *NAMES, BOOSTED)
     fits &= all(n in known or n.startswith(TEXT) for n in weights.names)
     fits &= bool((np.abs(np.concatenate([weights.experts, weights.columns])) < MOST_WEIGHT).all())
     numbers = (weights.experts, weights.columns, weights.constant, shrinkage)
     if not (fits and all(np.isfinite(array).all() for array in numbers)):
         raise ValueError("the weights of its experts are invalid")
     combinations = {n: combination_from_tree(c) for n, c in tree["combinations"].items()}
-    forest = forest_from_tree(tree.get("forest"), len(weights.classes))
-    return Weighing(weights, combinations, tree["losses"], tree["worth"], forest=forest)
+    trees = boosted_from_tree(tree.get("trees"), len(weights.classes))
+    return Weighing(weights, combinations, tree["losses"], tree["worth"], trees=trees)
 
 
-def forest_from_tree(tree: dict[str, Any] | None, classes: int) -> Forest | None:
+def boosted_from_tree(tree: dict[str, Any] | None, classes: int) -> BoostedTrees | None:
     """Restore the trees over a sample; files of earlier versions have none."""
     if tree is None:
         return None
     short = {n: a.astype(np.float64) for n, a in tree.items() if getattr(a, "dtype", 0) == "f4"}
-    forest = Forest(**tree | short)
-    fits = forest.values.ndim == 2 and forest.values.shape[1] == classes
-    fits &= bool((forest.values > 0).all() and (forest.values <= 1).all())
-    fits &= bool((forest.share >= 0).all() and (forest.share <= 1).all())
-    fits &= forest.seen.ndim == 1 and isinstance(forest.folds, int) and forest.folds > 0
-    fits &= isinstance(forest.origin, str)
-    arrays = (forest.nodes, forest.share, forest.values, forest.starts, forest.seen)
-    fits &= [a.dtype.name for a in arrays] == ["int32", "float64", "float64", "int64", "bool"]
+    trees = BoostedTrees(**tree | short)
+    arrays = trees.columns, trees.cuts, trees.values, trees.weights, trees.starts, trees.seen
+    kinds = ["uint16", "uint16", "float64", "float64", "int64", "bool"]
+    fits = [a.dtype.name for a in arrays] == kinds and isinstance(trees.origin, str)
+    fits = fits and trees.values.ndim == 3 and trees.values.shape[2] == classes
+    fits = fits and trees.seen.ndim == trees.starts.ndim == 1 and trees.folds > 0
+    fits = fits and bool((np.diff(trees.starts, prepend=0) >= 0).all())
+    fits = fits and trees.starts[-1] == len(trees.columns) and bool((trees.weights >= 0).all())
+    fits = fits and all(bool(np.isfinite(a).all()) for a in (trees.values, trees.weights))
     if not fits:
         raise ValueError("its trees are invalid")
     try:
-        finite = np.isfinite(forest.log_prior).all()
-    except (TypeError, ValueError) as error:
+        trees.score(np.zeros((int(trees.columns.max(initial=0)) + 1, 1), dtype=np.uint16))
+    except (IndexError, TypeError, ValueError) as error:
         raise ValueError("its trees are invalid") from error
-    if not finite:
-        raise ValueError("its trees are invalid")
-    return forest
+    return trees
 
 
 def restored(value: Any) -> Any:

@@ -92,11 +92,11 @@ def plan_to_tree(plan: Plan) -> dict[str, Any]:
 def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
     """Convert the weights of experts and their scores, without the rows that they come from."""
     weights = weighing.weights
-    forest = weighing.forest
+    trees = weighing.trees
     return {
-        "forest": None
-        if forest is None
-        else {f.name: half_as_long(getattr(forest, f.name)) for f in fields(forest)},
+        "trees": None
+        if trees is None
+        else {f.name: half_as_long(getattr(trees, f.name)) for f in fields(trees)},
         "weights": {f.name: getattr(weights, f.name) for f in fields(weights)},
         "combinations": {n: combination_to_tree(c) for n, c in weighing.combinations.items()},
         "losses": weighing.losses,

@@ -2,7 +2,8 @@
 
 Version 2 kept no sample of rows, so the weights of such a model stay as they are. It counted
 numbers in cells about an origin; each cell is assigned to the cell of today's grid in which it
-begins.
+begins. Version 4 had a forest where this version has boosted trees; the weights of experts are
+learned again from the sample.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ def current(tree: dict[str, Any]) -> dict[str, Any]:
     if version > 2:
         if version < 4 and tree["estimator"] == "TableClassifier":
             tree["counting"]["belief"] = "belief" in tree["statistics"]["parts"]
+        if tree.get("weighing", {}).get("forest") is not None:
+            del tree["weighing"]
         return tree
     if tree["estimator"] == "TextClassifier":
         parts = {"words": tree["statistics"], "sample": statistics_to_tree(Sample(0))}

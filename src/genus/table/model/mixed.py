@@ -28,11 +28,11 @@ from genus.arrays.matrix import Codes
 from genus.registry import FAMILIES
 from genus.statistics import Array, Compound
 from genus.table import Frame, Plan
-from genus.table.model import experts, forest, marginals, tree
+from genus.table.model import boosting, experts, marginals, tree
 from genus.table.model.binning import merged
+from genus.table.model.boosting import BoostedTrees
 from genus.table.model.counts import TEXT, TOGETHER, Counting
 from genus.table.model.experts import LEAST, NAMES, Expert, Experts, Shrinkage
-from genus.table.model.forest import Forest
 from genus.table.model.marginals import Counted, Marginal, of_columns
 from genus.table.model.scorer import Scorer
 from genus.table.model.screening import screened
@@ -40,7 +40,7 @@ from genus.table.model.shapley import Contributions, Shapley
 from genus.table.model.slots import Slots, cell_means
 from genus.table.model.submodels import Submodels
 from genus.table.model.tree import Tree
-from genus.table.model.weighing import Weighing, Weights, believed_of, forest_for, weigh
+from genus.table.model.weighing import Weighing, Weights, believed_of, trees_for, weigh
 from genus.text.model.combination import Combination
 from genus.text.model.words import WordParameters, Words
 
@@ -75,7 +75,7 @@ class MixedParameters:
 
     `marginals` has None for texts, whose words are in `texts` by column. `blocks` are numbers that
     are modelled jointly. `plan` has the cells with which the experts were solved. Without
-    `weighing`, which also holds the `forest`, the product of families decides. `solved_by` is the
+    `weighing`, which also holds the `trees`, the product of families decides. `solved_by` is the
     family, and `solved_from` its counts.
     """
 
@@ -103,12 +103,12 @@ class MixedParameters:
         """The experts of pairs, and the trees."""
         if self.experts is None:
             return ()
-        return self.experts.listed + (() if self.forest is None else (self.forest,))
+        return self.experts.listed + (() if self.trees is None else (self.trees,))
 
     @property
-    def forest(self) -> Forest | None:
+    def trees(self) -> BoostedTrees | None:
         """The trees, if rows were kept from which they could grow."""
-        return None if self.weighing is None else self.weighing.forest
+        return None if self.weighing is None else self.weighing.trees
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -177,7 +177,7 @@ class Mixed:
         return (
             *(("families",) if plain else ()),
             *(NAMES if paired else ()),
-            *((forest.NAME,) if paired and self.grows and not self.how.belief else ()),
+            *((boosting.NAME,) if paired and self.grows and not self.how.belief else ()),
             *(TEXT + name for name in self.how.texts),
         )
 
@@ -255,8 +255,8 @@ class Mixed:
             solved = replace(solved, tree=tree.solve(family.how.plan, statistics, classes))
         if weighing is None or not self.calibrate:
             return solved
-        grown = forest_for(weighing.forest, family, statistics, classes)
-        weighing = replace(weighing, forest=grown)
+        grown = trees_for(weighing.trees, family, statistics, classes)
+        weighing = replace(weighing, trees=grown)
         return replace(solved, weighing=weighing, constant=weighing.weights.of(classes))
 
     def recut(self, statistics: Compound, classes: Axis) -> tuple[Mixed, Compound]:

@@ -30,9 +30,9 @@ from genus._kernel import gather_scores, sum_pairs, weigh_experts
 from genus.arrays.matrix import threads
 from genus.statistics import Array
 from genus.table import Frame
+from genus.table.model.boosting import BoostedTrees
 from genus.table.model.codes import CodedColumn, Codes, NameCodes
 from genus.table.model.experts import LEAST, Experts
-from genus.table.model.forest import Forest
 
 if TYPE_CHECKING:
     from genus.table.model.mixed import Block, MixedParameters
@@ -86,13 +86,13 @@ class Scorer:
 
     `weights` (G,) are those of experts, and `alone` (n,) those of columns by themselves. `together`
     is the table of pairs of bins, with the weights of columns, if there are `experts` of pairs. The
-    `forest` comes after them.
+    `trees` come after them.
     """
 
     columns: tuple[CodedColumn, ...]
     blocks: tuple[Block, ...]
     experts: Experts | None
-    forest: Forest | None
+    trees: BoostedTrees | None
     together: Array
     weights: Array
     alone: Array
@@ -116,7 +116,7 @@ class Scorer:
         if p.experts is not None:
             together = p.experts.together.weighed(w.columns[n:][list(p.slots.columns)])
         alone, constant = w.columns[:n], p.constant
-        pairs = p.experts, p.forest, together
+        pairs = p.experts, p.trees, together
         return cls(columns, p.blocks, *pairs, weights, alone, constant, p.log_share)
 
     def read(self, X: Frame) -> Frame:
@@ -179,8 +179,8 @@ class Scorer:
         evidence[:, PARENTS * K : LINEAR * K] = experts.parents.of_bins(bins)
         evidence[:, CURVED * K : TREES * K] = experts.curved.score(cells)
         evidence[:, LINEAR * K : TREES * K] *= evidence[:, -1:] / len(cells)
-        if self.forest is not None:
-            evidence[:, TREES * K : G * K] = self.forest.score(cells)
+        if self.trees is not None:
+            evidence[:, TREES * K : G * K] = self.trees.score(cells)
         evidence[:, G * K : (G + 1) * K] += sum_pairs(bins, self.together, threads())
         if self._unpaired:
             evidence[:, K : G * K] += np.tile(evidence[:, (G + 1) * K : (G + 2) * K], G - 1)

@@ -5,9 +5,9 @@ this by summing the others out. The family of an unknown column is left out of t
 mean of one-dependence estimators, an unknown child is left out, too. An unknown parent stands for
 the product of the columns by themselves, so that a parent without information changes nothing when
 it becomes known. (Summing out its values would take twenty times as long.) In a tree that asks for
-an unknown column, a row follows both branches; the contributions of columns to the trees are
-averaged over a few orders, and used in all orders, because the trees of one order take as long as
-everything else. A Gaussian of some columns has their means and their part of Σ:
+an unknown column, both answers are possible; the contributions of columns to the trees' score are
+its exact Shapley values, used in all orders. A Gaussian of some columns has their means and their
+part of Σ:
 
     log N(x_S; μ_S, Σ_SS) = -½ Σ_i (z_i² + log L_ii²) over S,   z = L⁻¹(x - μ),   Σ = LLᵀ
 
@@ -44,7 +44,7 @@ from genus.table.model.experts import (
     Features,
     factorised,
 )
-from genus.table.model.orders import Order, orders
+from genus.table.model.orders import Order
 
 if TYPE_CHECKING:
     from genus.table.model.mixed import Mixed, MixedParameters
@@ -231,14 +231,11 @@ class Submodels:
         )
 
     def _trees(self, cells: Cells) -> Array:
-        """Return the columns' Shapley values in the trees' score, (p, m, K), by a few orders."""
-        terms = np.zeros((*cells.shape, len(self.parameters.log_share)))
-        forest, few = self.parameters.forest, orders(len(cells), 1)[0]
-        if forest is None:
-            return terms
-        for order in few:
-            terms[order] += np.diff(forest.in_order(cells, order), axis=0)
-        return terms / len(few)
+        """Return the columns' Shapley values in the trees' score, (p, m, K)."""
+        trees = self.parameters.trees
+        if trees is None:
+            return np.zeros((*cells.shape, len(self.parameters.log_share)))
+        return trees.contributions(cells)
 
     @cached_property
     def _together(self) -> Array:
@@ -292,7 +289,7 @@ class Submodels:
             found = own.scores(φ)[first]
             found *= rows.share[:, None, None]
             said[:, :, [LINEAR + i, CURVED + i]] += found
-        if self.parameters.forest is not None:
+        if self.parameters.trees is not None:
             said[:, :, TREES] += summed(rows.trees[place])[first]
 
     def _alone(self, rows: Evidence, order: Order) -> Array:

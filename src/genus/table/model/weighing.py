@@ -26,10 +26,10 @@ from genus.stacking.stack import least_doubt, shares, stack
 from genus.statistics import Array, Belief, Compound
 from genus.table.frame import Frame
 from genus.table.model.binning import tells_absence
+from genus.table.model.boosting import NAME as BOOSTED
+from genus.table.model.boosting import BoostedTrees, origin
 from genus.table.model.counts import TEXT
 from genus.table.model.experts import LEAST, Cells
-from genus.table.model.forest import NAME as TREES
-from genus.table.model.forest import Forest, origin
 from genus.table.model.slots import Slots
 from genus.text.model import Combination, Selection
 from genus.text.model.choosing import candidates, choose, teaching_weights
@@ -91,7 +91,7 @@ class Weighing:
 
     `losses` (G,) are the log losses of single experts, and `worth` has the scores of all experts
     together. `outcome` has the probabilities of the rows, unless the model was loaded from a file,
-    and `forest` the trees that grew from them.
+    and `trees` are those that grew from them.
     """
 
     weights: Weights
@@ -99,7 +99,7 @@ class Weighing:
     losses: Array
     worth: Mapping[str, float]
     outcome: CrossValidation | None = None
-    forest: Forest | None = None
+    trees: BoostedTrees | None = None
 
 
 def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
@@ -129,7 +129,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
     w = np.zeros(G + 2 * n)
     w[rows.kept] = found.weights
     weights = Weights(names, w[:G], w[G:], classes, found.constant, found.doubt, shrinkage)
-    return Weighing(weights, rows.combinations, rows.losses(names), worth, outcome, rows.forest)
+    return Weighing(weights, rows.combinations, rows.losses(names), worth, outcome, rows.trees)
 
 
 def weight_names(family: Mixed, classes: Axis) -> list[str]:
@@ -163,7 +163,7 @@ class OutOfFold:
     `kept` are the numbers of experts (G) and columns (2n) with weights of their own. `weight` is
     what a row counts in learning, and `given` the weight it came with. The weights are learned from
     the rows marked in `taught`, with a `prior`. `combinations` are how texts are scored, and the
-    `forest` grew from the rows.
+    `trees` grew from the rows.
     """
 
     F: Array
@@ -175,7 +175,7 @@ class OutOfFold:
     prior: Prior
     combinations: Mapping[str, Combination]
     kept: NDArray[np.intp]
-    forest: Forest | None
+    trees: BoostedTrees | None
 
     def losses(self, names: Sequence[str]) -> Array:
         """Return the log losses of single experts, (G,); texts are scored with the class shares."""
@@ -311,40 +311,41 @@ def compared(statistics: Compound) -> Compound:
 
 def grown(
     family: Mixed, statistics: Compound, classes: Axis, drawn: Drawn
-) -> tuple[Forest, Cells] | None:
+) -> tuple[BoostedTrees, Cells] | None:
     """Grow the trees of a sample, with the cells of its rows; None if there are no values."""
     slots = Slots.of(family.how.plan, statistics["pairs"])
-    if TREES not in family.names or slots.unknown == len(slots.columns):  # no value is known
+    if BOOSTED not in family.names or slots.unknown == len(slots.columns):  # no value is known
         return None
     cells = slots.place(drawn.X)
     names = [family.how.plan.used[j].name for j in slots.columns]
     rows = cells, slots.starts, names, drawn.y, drawn.weight, drawn.fold
-    forest = Forest.grown(*rows, len(classes), FOLDS, origin(statistics["sample"], slots.starts))
+    known = origin(statistics["sample"], slots.starts)
+    trees = BoostedTrees.grown(*rows, len(classes), FOLDS, known)
     silent = ~tells_absence(statistics["pairs"], classes)
-    return forest.without(slots.starts[:-1][silent]), cells
+    return trees.without(slots.starts[:-1][silent]), cells
 
 
-def forest_for(
-    forest: Forest | None, family: Mixed, statistics: Compound, classes: Axis
-) -> Forest | None:
-    """Return the forest if it grew from these statistics, else a new one: trees depend on rows."""
-    if forest is None:
+def trees_for(
+    trees: BoostedTrees | None, family: Mixed, statistics: Compound, classes: Axis
+) -> BoostedTrees | None:
+    """Return the trees if they grew from these statistics, else new ones from their rows."""
+    if trees is None:
         return None
     slots = Slots.of(family.how.plan, statistics["pairs"])
     sample = statistics["sample"]
-    if sample.is_dropped or forest.origin == origin(sample, slots.starts):
-        forest.check(len(slots.columns), slots.unknown)
-        return forest
+    if sample.is_dropped or trees.origin == origin(sample, slots.starts):
+        trees.check(len(slots.columns), slots.unknown)
+        return trees
     drawn = Drawn.of(family, statistics, classes)
-    trees = None if drawn is None else grown(family, statistics, classes, drawn)
-    return None if trees is None else trees[0]
+    found = None if drawn is None else grown(family, statistics, classes, drawn)
+    return None if found is None else found[0]
 
 
 def evidence(
     family: Mixed,
     dealt: Dealt,
     combinations: Mapping[str, Combination],
-    trees: tuple[Forest, Cells] | None,
+    trees: tuple[BoostedTrees, Cells] | None,
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Return all out-of-fold evidence of experts and columns, and which rows' classes are known."""
     y, classes = dealt.y, dealt.classes
@@ -364,10 +365,12 @@ def evidence(
             F[np.ix_(test, np.arange(len(classes)), at)] = said
             F[test, :, len(family.names) :] = by_column
             if trees is not None:
-                forest, cells = trees
-                own = forest.of_fold(f).score(np.ascontiguousarray(cells[:, test]))
+                boosted, cells = trees
+                own = boosted.of_fold(f).score(np.ascontiguousarray(cells[:, test]))
                 own += by_column[:, :, unpaired].sum(axis=2) + parameters.log_share
-                F[test, :, family.names.index(TREES)] = np.maximum(log_softmax(own, axis=1), LEAST)
+                F[test, :, family.names.index(BOOSTED)] = np.maximum(
+                    log_softmax(own, axis=1), LEAST
+                )
 
     matrix.in_threads(judge, list(enumerate(dealt.left_out())))
     return F, known

@@ -1,0 +1,172 @@
+"""Boosted trees over the cells of a table: the expert for interactions of three and more columns.
+
+Counts of pairs hold no information about three columns, but the sample of rows does. A tree asks a
+row six questions, the same for all rows: is the cell of this column below that cut? Each of the 64
+answers has a value for each class, which is added to the log-odds. Trees are grown one after
+another. Each takes a step towards the classes of the rows, where those before it are wrong
+(gradient boosting; Friedman 2001; the kernel's `boosting.hpp` has the formulas).
+
+**Out-of-fold scores come for free.** The trees are grown once for each fold, without its rows, and
+score these rows when the weights of experts are learned. The expert is the mean over the folds.
+How many trees a fold keeps is decided by the rows of the other folds, out of fold too.
+
+**Unknown values are summed out.** If a value is unknown, both answers are possible, in proportion
+to the rows that were counted. The same sum gives the score for a subset of the columns, and with it
+the exact Shapley values of columns, which explanations need. While a tree grows, missing values
+sort below all others.
+
+The trees depend only on the sample, which merges and forgets, and on a fixed seed, so the laws
+hold. Unlike weights, trees contain information about single rows. So statistics without some rows
+(a fold, or one row left out) are solved with trees of their own, even where the weights of all rows
+are kept.
+
+Symbols: m rows, n columns, K classes, V slots, T trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from hashlib import blake2b
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from genus._kernel import explain_trees, grow_trees, sum_trees
+from genus.arrays import hashes
+from genus.arrays.matrix import Codes, threads
+from genus.stacking.stack import shares
+from genus.statistics import Array
+from genus.statistics.sample import Sample
+from genus.table.model.experts import Cells
+
+NAME = "boosted trees"
+QUESTIONS = 6  # of a tree
+FEWEST_ROUNDS, MOST_ROUNDS = 20, 200  # trees of a fold
+MOST_VALUES = 1 << 22  # of all trees, unless there are too many classes even for few rounds
+PATIENCE = 20  # rounds without a gain after which boosting ends
+RATE = 0.2  # the part of a Newton step that is taken
+RIDGE = 3.0  # rows of no class that are added to each leaf
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedTrees:
+    """The trees of all folds, one after another; those of a fold begin at `starts` (folds + 1,).
+
+    `columns` and `cuts` (T, 6) are the questions, `values` (T, 64, K) those of the leaves, and
+    `weights` (T, 64) the rows in them. `seen` (V + 1,) marks the cells that count as known: those
+    of the sample, without missing values that do not depend on the class. `origin` identifies the
+    rows and cells from which the trees grew.
+    """
+
+    columns: NDArray[np.uint16]
+    cuts: NDArray[np.uint16]
+    values: Array
+    weights: Array
+    starts: NDArray[np.int64]
+    seen: NDArray[np.bool_]
+    origin: str
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def folds(self) -> int:
+        return len(self.starts) - 1
+
+    @classmethod
+    def grown(
+        cls,
+        cells: Cells,
+        starts: NDArray[np.int64],
+        names: Sequence[str],
+        y: Codes,
+        weight: Array,
+        fold: Codes,
+        classes: int,
+        folds: int,
+        origin: str,
+    ) -> BoostedTrees:
+        """Grow trees from rows of a sample; the cells of columns begin at `starts`, (n + 1,).
+
+        The columns that a question chooses from depend on their names, not on their order.
+        """
+        unknown = int(starts[-1])
+        cells = np.where(cells < unknown, cells, starts[:-1, None]).astype(np.uint16)
+        share = shares(y, weight, classes)
+        rows = cells, starts, y, weight, fold, share, hashes.of_names(names)
+        rounds = MOST_VALUES // (folds * classes << QUESTIONS)
+        rounds = int(np.clip(rounds, FEWEST_ROUNDS, MOST_ROUNDS))
+        limits = rounds, PATIENCE, QUESTIONS, tried(len(cells)), RATE, RIDGE
+        found = grow_trees(*rows, folds, *limits, threads())
+        losses = found[4]
+        kept = (losses.sum(axis=0) - losses).argmin(axis=1) + 1
+        each = np.arange(losses.shape[1]) < kept[:, None]
+        columns, cuts, values, weights = (part[each] for part in found[:4])
+        seen = np.bincount(cells.reshape(-1), minlength=unknown + 1) > 0
+        ends = np.append(0, np.cumsum(kept)).astype(np.int64)
+        return cls(columns, cuts, values, weights, ends, seen, origin)
+
+    def check(self, columns: int, unknown: int) -> None:
+        """Raise unless the trees fit this number of columns, whose cells end at `unknown`."""
+        if len(self.seen) != unknown + 1 or int(self.columns.max(initial=0)) >= columns:
+            raise ValueError(
+                f"The trees of this model do not match its {columns} paired columns: its "
+                "file is damaged. Restore it from a copy, or fit again."
+            )
+
+    def without(self, cells: NDArray[Any]) -> BoostedTrees:
+        """Return the same trees, with some cells treated as unknown."""
+        seen = self.seen.copy()
+        seen[cells] = False
+        return replace(self, seen=seen)
+
+    def of_fold(self, f: int) -> BoostedTrees:
+        """Return the trees that were grown without a fold."""
+        own = slice(*self.starts[f : f + 2].tolist())
+        parts = {name: getattr(self, name)[own] for name in TREES}
+        return replace(self, **parts, starts=np.array([0, own.stop - own.start]))
+
+    @cached_property
+    def constant(self) -> Array:
+        """The trees' score of a row with no known value, (K,)."""
+        columns = int(self.columns.max(initial=0)) + 1
+        return sum_trees(np.full((columns, 1), self._unknown), *self._trees)[0] / self.folds
+
+    def score(self, cells: Cells) -> Array:
+        """Return the trees' estimate of log p(k|x) / p(k) up to a constant, (m, K)."""
+        return sum_trees(self._known(cells), *self._trees) / self.folds - self.constant
+
+    def contributions(self, cells: Cells) -> Array:
+        """Return the Shapley values of columns in the score, (n, m, K); they sum to it."""
+        return explain_trees(self._known(cells), *self._trees) / self.folds
+
+    @property
+    def _unknown(self) -> np.uint16:
+        return np.uint16(len(self.seen) - 1)
+
+    @property
+    def _trees(self) -> tuple[Any, ...]:
+        return *(getattr(self, name) for name in TREES), int(self._unknown), threads()
+
+    def _known(self, cells: Cells) -> Cells:
+        """Replace cells that the trees have never seen by the one for unknown values."""
+        return np.where(self.seen[cells], cells, self._unknown)
+
+
+TREES = tuple(field.name for field in fields(BoostedTrees))[:4]
+
+
+def origin(sample: Sample, starts: NDArray[np.int64]) -> str:
+    """Return a digest of the rows of a sample and the starts of their cells."""
+    arrays = sample.hashes, sample.codes, sample.weights, starts
+    return blake2b(b"".join(a.tobytes() for a in arrays), digest_size=16).hexdigest()
+
+
+def tried(columns: int) -> int:
+    """Return how many columns a question chooses from: half of them, or fewer if there are many."""
+    return min(ceil(columns / 2), ceil(2 * sqrt(columns)))
