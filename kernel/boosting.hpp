@@ -39,6 +39,8 @@ struct Rows {
     const std::int64_t* fold;
     const double* share;        // (K,), with which boosting begins
     const std::uint64_t* keys;  // (columns,), which identify columns in random draws
+    const std::int64_t* asked;  // (count,), the columns that questions choose from
+    std::size_t count;
 };
 
 struct Limits {
@@ -59,7 +61,7 @@ public:
           m_(rows.cells.rows),
           K_(rows.labels.classes),
           sums_(K_ <= 2 ? 1 : std::min(K_, most_sums)),
-          order_(rows.layout.columns),
+          order_(rows.count),
           F_(m_ * K_),
           g_(m_ * K_),
           u_(m_ * (sums_ + 1)),
@@ -129,7 +131,10 @@ private:
     // Question l: the best cut of some columns, or of the first that can be cut at all.
     void ask(std::size_t l, std::uint64_t seed) {
         const std::size_t n = order_.size(), leaves = std::size_t{1} << l;
-        for (std::size_t j = 0; j < n; ++j) order_[j] = {mixed(seed ^ in_.keys[j]), j};
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto j = static_cast<std::size_t>(in_.asked[i]);
+            order_[i] = {mixed(seed ^ in_.keys[j]), j};
+        }
         std::sort(order_.begin(), order_.end());
         double best = 0;
         std::size_t column = 0, cut = 0;  // all rows answer yes

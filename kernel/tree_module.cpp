@@ -27,9 +27,9 @@ nb::object joined(const std::vector<Boosting>& folds, std::vector<T> Boosting::*
 
 nb::tuple grow_trees(const CellMatrix& cells, const Integers& offsets, const Integers& y,
                      const Vector& weight, const Integers& fold, const Vector& share,
-                     const Keys& keys, std::size_t folds, std::size_t rounds, std::size_t patience,
-                     std::size_t questions, std::size_t tried, double rate, double ridge,
-                     std::size_t threads) {
+                     const Keys& keys, const Integers& asked, std::size_t folds, std::size_t rounds,
+                     std::size_t patience, std::size_t questions, std::size_t tried, double rate,
+                     double ridge, std::size_t threads) {
     const std::size_t n = cells.shape(0), m = cells.shape(1), K = share.shape(0);
     const Labels labels = labels_of(y, weight, m, K);
     require(n > 0 && offsets.shape(0) == n + 1 && offsets.data()[0] == 0,
@@ -45,7 +45,10 @@ nb::tuple grow_trees(const CellMatrix& cells, const Integers& offsets, const Int
         require(offsets.data()[j] <= offsets.data()[j + 1] && offsets.data()[j + 1] < 65536,
                 "offsets must ascend and be below 65536.");
     require(keys.shape(0) == n, "keys must have one number per column.");
-    const Rows rows{{cells.data(), m}, layout, labels, fold.data(), share.data(), keys.data()};
+    for (std::size_t i = 0; i < asked.shape(0); ++i)
+        require(static_cast<std::uint64_t>(asked.data()[i]) < n, "asked must be columns.");
+    const Rows rows{{cells.data(), m}, layout,      labels,       fold.data(),
+                    share.data(),      keys.data(), asked.data(), asked.shape(0)};
     const bool inside = without_gil([&] {
         bool outside = false;
         for (std::size_t j = 0; j < n; ++j)
@@ -110,8 +113,8 @@ nb::object explain_trees(const CellMatrix& cells, const CellMatrix& columns, con
 
 void bind_trees(nb::module_& m) {
     m.def("grow_trees", &grow_trees, "cells"_a, "offsets"_a, "y"_a, "weight"_a, "fold"_a, "share"_a,
-          "keys"_a, "folds"_a, "rounds"_a, "patience"_a, "questions"_a, "tried"_a, "rate"_a,
-          "ridge"_a, "threads"_a);
+          "keys"_a, "asked"_a, "folds"_a, "rounds"_a, "patience"_a, "questions"_a, "tried"_a,
+          "rate"_a, "ridge"_a, "threads"_a);
     m.def("explain_trees", &explain_trees, "cells"_a, "columns"_a, "cuts"_a, "values"_a,
           "weights"_a, "unknown"_a, "threads"_a);
     m.def("sum_trees", &sum_trees, "cells"_a, "columns"_a, "cuts"_a, "values"_a, "weights"_a,

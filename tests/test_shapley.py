@@ -316,7 +316,7 @@ def test_curves_of_many_classes_dates_rare_values_and_cells_without_rows() -> No
     assert since.values[0].startswith("2024-01-0")
     assert "of each class against the mean of the others" in str(since)
     first, last = since.log_odds(0).mean, since.log_odds(2).mean
-    assert first[0] > 1 > -0.5 > first[-1]
+    assert first[0] > 1 > -0.4 > first[-1]
     assert last[-1] > 1 > -0.5 > last[0]
     assert model.dependence_on("gain").values[0] == "0"
     assert len(model.dependence_on("city").values) == 16

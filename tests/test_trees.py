@@ -40,6 +40,7 @@ def table(seed: int, m: int, n: int, K: int) -> dict[str, Any]:
         "fold": np.arange(m) % FOLDS,
         "share": np.full(K, 1 / K),
         "keys": rng.integers(0, 2**63, n).astype(np.uint64),
+        "asked": np.flatnonzero(np.arange(n) != rng.integers(1, 9)),
     }
 
 
@@ -132,6 +133,7 @@ def test_any_number_of_threads_grows_the_same_trees() -> None:
         ({"offsets": np.array([0, 3])}, "one more entry"),
         ({"fold": np.zeros(2, dtype=np.int64)}, "fold must have"),
         ({"keys": np.zeros(2, dtype=np.uint64)}, "keys must have"),
+        ({"asked": np.array([3])}, "must be columns"),
         ({"rounds": 0}, "rounds and columns"),
         ({"questions": 9}, "1 to 8 questions"),
         ({"rounds": 1 << 40}, "fewer rows and rounds"),
@@ -232,6 +234,8 @@ def test_a_file_has_the_trees(tmp_path: Any) -> None:
         ("columns", lambda a: a + 99),
         ("columns", lambda a: a.astype(float)),
         ("cuts", lambda a: a[:, :3]),
+        ("same", lambda a: a[:2]),
+        ("same", lambda a: a + 9),
         ("starts", lambda a: a - 5),
         ("starts", lambda a: a[:0]),
         ("starts", lambda a: a[:-1]),

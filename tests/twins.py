@@ -684,7 +684,7 @@ def boost_trees(
         for level in range(questions):
             own = splitmix((seed + level) % 2**64)
             best, column, cut = 0.0, 0, 0
-            order = sorted(range(len(cells)), key=lambda j: splitmix(own ^ int(keys[j])))
+            order = sorted(rows["asked"].tolist(), key=lambda j: splitmix(own ^ int(keys[j])))
             for i, j in enumerate(order):
                 if i >= tried and cut > 0:
                     break

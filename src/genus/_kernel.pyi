@@ -156,6 +156,7 @@ def grow_trees(
     fold: Integers,
     share: Floats,
     keys: NDArray[np.uint64],
+    asked: Integers,
     folds: int,
     rounds: int,
     patience: int,
@@ -168,7 +169,7 @@ def grow_trees(
     """Return columns[F, T, D], cuts[F, T, D], values[F, T, 2^D, K] and weights[F, T, 2^D] of trees
     for each of F folds, boosted on the rows of the others, and losses[F, T] of the fold's own rows.
     Boosting ends after T = `rounds` trees, or if the losses do not fall for `patience` trees. A
-    question chooses between `tried` columns, which depend on their keys."""
+    question chooses between `tried` of the columns in `asked`, which depend on their keys."""
 
 def sum_trees(
     cells: Cells,

@@ -5,6 +5,7 @@ This works without the scikit-learn surface, so that commands that predict need 
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -142,18 +143,19 @@ def boosted_from_tree(tree: dict[str, Any] | None, classes: int) -> BoostedTrees
         return None
     short = {n: a.astype(np.float64) for n, a in tree.items() if getattr(a, "dtype", 0) == "f4"}
     trees = BoostedTrees(**tree | short)
-    arrays = trees.columns, trees.cuts, trees.values, trees.weights, trees.starts, trees.seen
-    kinds = ["uint16", "uint16", "float64", "float64", "int64", "bool"]
+    arrays = [getattr(trees, f.name) for f in fields(trees)[:-1]]
+    kinds = ["uint16", "uint16", "float64", "float64", "int64", "bool", "int64"]
     fits = [a.dtype.name for a in arrays] == kinds and isinstance(trees.origin, str)
     fits = fits and trees.values.ndim == 3 and trees.values.shape[2] == classes
-    fits = fits and trees.seen.ndim == trees.starts.ndim == 1 and trees.folds > 0
+    fits = fits and trees.seen.ndim == trees.starts.ndim == trees.same.ndim == 1 and trees.folds > 0
+    fits = fits and bool(((trees.same >= 0) & (trees.same < len(trees.same))).all())
     fits = fits and bool((np.diff(trees.starts, prepend=0) >= 0).all())
     fits = fits and trees.starts[-1] == len(trees.columns) and bool((trees.weights >= 0).all())
     fits = fits and all(bool(np.isfinite(a).all()) for a in (trees.values, trees.weights))
     if not fits:
         raise ValueError("its trees are invalid")
     try:
-        trees.score(np.zeros((int(trees.columns.max(initial=0)) + 1, 1), dtype=np.uint16))
+        trees.score(np.zeros((len(trees.same), 1), dtype=np.uint16))
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError("its trees are invalid") from error
     return trees

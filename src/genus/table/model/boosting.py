@@ -58,8 +58,9 @@ class BoostedTrees:
 
     `columns` and `cuts` (T, 6) are the questions, `values` (T, 64, K) those of the leaves, and
     `weights` (T, 64) the rows in them. `seen` (V + 1,) marks the cells that count as known: those
-    of the sample, without missing values that do not depend on the class. `origin` identifies the
-    rows and cells from which the trees grew.
+    of the sample, without missing values that do not depend on the class. `same` (n,) is the column
+    that trees ask for instead of this one, if both have the same cells in all rows, else this one.
+    `origin` identifies the rows and cells from which the trees grew.
     """
 
     columns: NDArray[np.uint16]
@@ -68,6 +69,7 @@ class BoostedTrees:
     weights: Array
     starts: NDArray[np.int64]
     seen: NDArray[np.bool_]
+    same: NDArray[np.int64]
     origin: str
 
     @property
@@ -98,10 +100,13 @@ class BoostedTrees:
         unknown = int(starts[-1])
         cells = np.where(cells < unknown, cells, starts[:-1, None]).astype(np.uint16)
         share = shares(y, weight, classes)
-        rows = cells, starts, y, weight, fold, share, hashes.of_names(names)
+        keys = hashes.of_names(names)
+        same = alike(cells - starts[:-1, None], keys)
+        asked = np.unique(same)
+        rows = cells, starts, y, weight, fold, share, keys, asked
         rounds = MOST_VALUES // (folds * classes << QUESTIONS)
         rounds = int(np.clip(rounds, FEWEST_ROUNDS, MOST_ROUNDS))
-        limits = rounds, PATIENCE, QUESTIONS, tried(len(cells)), RATE, RIDGE
+        limits = rounds, PATIENCE, QUESTIONS, tried(len(asked)), RATE, RIDGE
         found = grow_trees(*rows, folds, *limits, threads())
         losses = found[4]
         kept = (losses.sum(axis=0) - losses).argmin(axis=1) + 1
@@ -109,11 +114,11 @@ class BoostedTrees:
         columns, cuts, values, weights = (part[each] for part in found[:4])
         seen = np.bincount(cells.reshape(-1), minlength=unknown + 1) > 0
         ends = np.append(0, np.cumsum(kept)).astype(np.int64)
-        return cls(columns, cuts, values, weights, ends, seen, origin)
+        return cls(columns, cuts, values, weights, ends, seen, same, origin)
 
     def check(self, columns: int, unknown: int) -> None:
         """Raise unless the trees fit this number of columns, whose cells end at `unknown`."""
-        if len(self.seen) != unknown + 1 or int(self.columns.max(initial=0)) >= columns:
+        if len(self.seen) != unknown + 1 or len(self.same) != columns:
             raise ValueError(
                 f"The trees of this model do not match its {columns} paired columns: its "
                 "file is damaged. Restore it from a copy, or fit again."
@@ -142,8 +147,12 @@ class BoostedTrees:
         return sum_trees(self._known(cells), *self._trees) / self.folds - self.constant
 
     def contributions(self, cells: Cells) -> Array:
-        """Return the Shapley values of columns in the score, (n, m, K); they sum to it."""
-        return explain_trees(self._known(cells), *self._trees) / self.folds
+        """Return the Shapley values of columns in the score, (n, m, K), which sum to it.
+
+        Columns with the same cells share them equally.
+        """
+        terms = explain_trees(self._known(cells), *self._trees) / self.folds
+        return terms[self.same] / np.bincount(self.same)[self.same, None, None]
 
     @property
     def _unknown(self) -> np.uint16:
@@ -165,6 +174,20 @@ def origin(sample: Sample, starts: NDArray[np.int64]) -> str:
     """Return a digest of the rows of a sample and the starts of their cells."""
     arrays = sample.hashes, sample.codes, sample.weights, starts
     return blake2b(b"".join(a.tobytes() for a in arrays), digest_size=16).hexdigest()
+
+
+def alike(cells: NDArray[Any], keys: hashes.Hashes) -> NDArray[np.int64]:
+    """Return for each column (n, m) the one with the same cells that has the smallest key.
+
+    >>> alike(np.array([[0, 1], [1, 1], [0, 1]]), np.array([9, 1, 5], dtype=np.uint64)).tolist()
+    [2, 1, 2]
+    """
+    order = np.argsort(keys)
+    known: dict[bytes, int] = {}
+    found = [known.setdefault(cells[j].tobytes(), int(j)) for j in order]
+    same = np.empty(len(cells), dtype=np.int64)
+    same[order] = found
+    return same
 
 
 def tried(columns: int) -> int:
