@@ -95,7 +95,7 @@ nb::object sum_trees(const CellMatrix& cells, const CellMatrix& columns, const C
                      std::size_t threads) {
     const Trees trees = trees_of(columns, cuts, values, weights, unknown, cells.shape(0));
     const Cells own{cells.data(), cells.shape(1)};
-    auto out = without_gil([&] { return genus::sum_trees(trees, own, threads); });
+    auto out = without_gil([&] { return genus::sum_trees(trees, own, cells.shape(0), threads); });
     return give(std::move(out), {own.rows, trees.K});
 }
 

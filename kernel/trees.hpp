@@ -105,53 +105,87 @@ private:
     std::vector<double> share_;  // by 2^l + node: of the rows at a node, the part that answers no
 };
 
-// The answers of some rows to the questions of tree t, and in `lost` those that are not known;
-// whether there are any of these.
-GENUS_CLONES inline bool answer(const Trees& trees, const Cells& cells, std::size_t t,
-                                std::size_t begin, std::size_t size, std::uint16_t* __restrict bits,
-                                std::uint16_t* __restrict lost) {
-    std::fill_n(bits, size, std::uint16_t{0});
-    std::fill_n(lost, size, std::uint16_t{0});
-    for (std::size_t l = 0; l < trees.questions; ++l) {
-        const Cell* __restrict cell = cells(trees.columns[t * trees.questions + l]) + begin;
-        const Cell cut = trees.cuts[t * trees.questions + l], unknown = trees.unknown;
-        const auto bit = static_cast<std::uint16_t>(1u << l);
-        for (std::size_t r = 0; r < size; ++r) {
-            bits[r] |= cell[r] >= cut ? bit : std::uint16_t{0};
-            lost[r] |= cell[r] >= unknown ? bit : std::uint16_t{0};
-        }
-    }
-    std::uint16_t any = 0;
-    for (std::size_t r = 0; r < size; ++r) any |= lost[r];
-    return any != 0;
-}
-
 constexpr std::size_t answered = 512;  // rows whose cells stay in cache for all trees
 
+// Set a bit where a cell is not below `least`.
+GENUS_CLONES inline void mark(const Cell* __restrict cells, Cell least, std::uint16_t bit,
+                              std::size_t size, std::uint16_t* __restrict bits) {
+    for (std::size_t r = 0; r < size; ++r) bits[r] |= cells[r] >= least ? bit : std::uint16_t{0};
+}
+
+// Which questions of tree t some rows answer with yes, in `bits`, or cannot answer, in `lost`.
+struct Answers {
+    std::uint16_t bits[answered], lost[answered];
+
+    void read(const Trees& trees, const Cells& cells, std::size_t t, std::size_t begin,
+              std::size_t size) {
+        std::fill_n(bits, size, std::uint16_t{0});
+        for (std::size_t l = 0; l < trees.questions; ++l)
+            mark(cells(trees.columns[t * trees.questions + l]) + begin,
+                 trees.cuts[t * trees.questions + l], static_cast<std::uint16_t>(1u << l), size,
+                 bits);
+    }
+
+    void miss(const Trees& trees, const Cells& cells, std::size_t t, std::size_t begin,
+              std::size_t size) {
+        std::fill_n(lost, size, std::uint16_t{0});
+        for (std::size_t l = 0; l < trees.questions; ++l)
+            mark(cells(trees.columns[t * trees.questions + l]) + begin, trees.unknown,
+                 static_cast<std::uint16_t>(1u << l), size, lost);
+    }
+};
+
+// Whether all of some cells are known.
+GENUS_CLONES inline bool is_complete(const Cell* cells, std::size_t size, Cell unknown) {
+    unsigned any = 0;
+    for (std::size_t r = 0; r < size; ++r) any |= cells[r] >= unknown;
+    return any == 0;
+}
+
+// Add the values of leaves.
+GENUS_CLONES inline void add_leaves(const std::uint16_t* __restrict bits, std::size_t size,
+                                    const double* __restrict values, std::size_t K,
+                                    double* __restrict sum) {
+    if (K == 2) {  // the compiler knows how long the loop is
+        for (std::size_t r = 0; r < size; ++r)
+            for (std::size_t k = 0; k < 2; ++k) sum[r * 2 + k] += values[bits[r] * 2u + k];
+    } else {
+        for (std::size_t r = 0; r < size; ++r)
+            for (std::size_t k = 0; k < K; ++k) sum[r * K + k] += values[bits[r] * K + k];
+    }
+}
+
 // The sum over trees of the values of a row's leaves, (m, K).
-inline Buffer<double> sum_trees(const Trees& trees, const Cells& cells, std::size_t threads) {
+inline Buffer<double> sum_trees(const Trees& trees, const Cells& cells, std::size_t columns,
+                                std::size_t threads) {
     auto out = zeros<double>(cells.rows * trees.K);
     const std::size_t parts = ranges(cells.rows * trees.count * 2, threads);
     const std::size_t K = trees.K, L = trees.leaves();
     std::vector<Expected> expected(parts, Expected(trees));
+    std::vector<unsigned char> known(parts * columns);  // columns whose cells are all known
     parallel_for(cells.rows, parts, [&](std::size_t part, std::size_t begin, std::size_t end) {
-        std::uint16_t bits[answered], lost[answered];
+        Answers rows;
         for (; begin < end; begin += answered) {
             const std::size_t size = std::min(answered, end - begin);
+            unsigned char* own = known.data() + part * columns;
+            for (std::size_t j = 0; j < columns; ++j)
+                own[j] = is_complete(cells(j) + begin, size, trees.unknown);
             for (std::size_t t = 0; t < trees.count; ++t) {
                 const double* values = trees.values + t * L * K;
                 double* sum = out.get() + begin * K;
-                if (!answer(trees, cells, t, begin, size, bits, lost)) {
-                    for (std::size_t r = 0; r < size; ++r, sum += K)
-                        for (std::size_t k = 0; k < K; ++k) sum[k] += values[bits[r] * K + k];
+                rows.read(trees, cells, t, begin, size);
+                const std::uint16_t* asked = trees.columns + t * trees.questions;
+                if (std::all_of(asked, asked + trees.questions, [&](auto j) { return own[j]; })) {
+                    add_leaves(rows.bits, size, values, K, sum);
                     continue;
                 }
+                rows.miss(trees, cells, t, begin, size);
                 expected[part].read(t);
                 for (std::size_t r = 0; r < size; ++r, sum += K) {
-                    if (lost[r] != 0)
-                        expected[part].add(bits[r], lost[r], sum);
+                    if (rows.lost[r] != 0)
+                        expected[part].add(rows.bits[r], rows.lost[r], sum);
                     else
-                        for (std::size_t k = 0; k < K; ++k) sum[k] += values[bits[r] * K + k];
+                        add_leaves(rows.bits + r, 1, values, K, sum);
                 }
             }
         }
@@ -185,14 +219,15 @@ public:
         const std::vector<double> table = expected_.table();
         std::fill(known_.begin(), known_.end(), 0);
         terms_.clear();
-        std::uint16_t bits[answered], lost[answered];
+        Answers rows;
         for (; begin < end; begin += answered) {
             const std::size_t size = std::min(answered, end - begin);
-            answer(trees_, cells_, t, begin, size, bits, lost);
+            rows.read(trees_, cells_, t, begin, size);
+            rows.miss(trees_, cells_, t, begin, size);
             for (std::size_t r = 0; r < size; ++r) {
-                const std::size_t b = bits[r] & ~lost[r];
-                std::size_t& at = known_[b * trees_.leaves() + lost[r]];
-                if (at == 0) solve(table, b, lost[r]), at = terms_.size() / (D * K);
+                const std::size_t lost = rows.lost[r], bits = rows.bits[r] & ~lost;
+                std::size_t& at = known_[bits * trees_.leaves() + lost];
+                if (at == 0) solve(table, bits, lost), at = terms_.size() / (D * K);
                 const double* term = terms_.data() + (at - 1) * D * K;
                 for (std::size_t i = 0; i < players_.size(); ++i) {
                     double* sum = out_ + (players_[i] * cells_.rows + begin + r) * K;
