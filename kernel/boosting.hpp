@@ -200,7 +200,7 @@ private:
         }
     }
 
-    // The values of leaves have half of the digits, which are more than the rows determine.
+    // Values are rounded to 2^-12, finer than the rows determine, so that files are small.
     void add_values() {
         const std::size_t L = std::size_t{1} << limits_.questions;
         std::vector<double> value(L * K_), curvature(L * K_), weight(L);
@@ -221,7 +221,7 @@ private:
                 mean += x / static_cast<double>(K_);
             }
             for (std::size_t k = 0; k < K_; ++k)
-                value[v * K_ + k] = static_cast<float>(value[v * K_ + k] - mean);
+                value[v * K_ + k] = std::round((value[v * K_ + k] - mean) * 4096) / 4096;
             weight[v] = static_cast<float>(weight[v]);
         }
         for (std::size_t i = 0; i < m_; ++i)

@@ -61,13 +61,13 @@ def test_trees_grow_and_score_as_their_twins_do(
     grown = []
     for f in range(FOLDS):
         own, lost = twins.boost_trees(rows, f, losses.shape[1], questions, tried)
-        assert_allclose(losses[f], lost, rtol=1e-5, atol=1e-9)
+        assert_allclose(losses[f], lost, rtol=1e-12)
         for t, tree in enumerate(own):
             names = "columns", "cuts", "values", "weights"
             got = {name: part[f, t] for name, part in zip(names, trees, strict=True)}
             assert_array_equal(got["columns"], tree["columns"])
             assert_array_equal(got["cuts"], tree["cuts"])
-            assert_allclose(got["values"], tree["values"], rtol=1e-4, atol=1e-6)
+            assert_allclose(got["values"], tree["values"], atol=1e-12)
             assert_allclose(got["weights"], tree["weights"])
             grown.append(got)
     unknown = int(rows["offsets"][-1])

@@ -704,7 +704,7 @@ def boost_trees(
             weights[v] = w[some].sum()
             curvature = w[some] @ (p[some] * (1 - p[some]))
             values[v] = 0.2 * (w[some] @ g[some]) / (curvature + 3)
-        values -= values.mean(axis=1, keepdims=True)
+        values = np.round((values - values.mean(axis=1, keepdims=True)) * 4096) / 4096
         F += values[leaf]
         log_p = F[left_out] - logsumexp(F[left_out], axis=1, keepdims=True)
         losses.append(-float(w[left_out] @ log_p[np.arange(len(left_out)), y[left_out]]))

@@ -49,7 +49,7 @@ FEWEST_ROUNDS, MOST_ROUNDS = 20, 200  # trees of a fold
 MOST_VALUES = 1 << 22  # of all trees, unless there are too many classes even for few rounds
 PATIENCE = 20  # rounds without a gain after which boosting ends
 RATE = 0.2  # the part of a Newton step that is taken
-RIDGE = 3.0  # rows of no class that are added to each leaf
+RIDGE = 1.0  # rows of no class that are added to each leaf
 
 
 @dataclass(frozen=True, eq=False)
