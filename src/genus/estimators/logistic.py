@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_linear(estimator: Any) -> bool:
-    """Return whether it has this form; raise an AttributeError that says why not."""
+    """Return whether a model has this form; raise an AttributeError that says why not."""
     return bool(estimator._is_linear())
 
 

@@ -1,4 +1,4 @@
-"""Options and arguments that several mail commands have."""
+"""Options and arguments that several mail commands share."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ PORT = 783
     "--trust",
     multiple=True,
     metavar="NAME",
-    help="With --users: let this user act for other users, as a mail server must. Repeatable.",
+    help="With --users: let this user act for other users, as a mail server must. May be repeated.",
 )
 @click.option(
     "--secret-file",
@@ -47,7 +47,7 @@ PORT = 783
     "--rate",
     type=click.IntRange(1),
     metavar="N",
-    help="Answer at most this many requests a minute from a peer that is not trusted."
+    help="Answer at most this many requests a minute from a client that is not trusted."
     "  [default: 600 with --users, else no bound]",
 )
 @servers.limits(

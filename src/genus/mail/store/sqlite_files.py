@@ -36,7 +36,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def remove_log(path: Path, log: tuple[int, int] | None) -> None:
-    """Remove the log of a file that is no longer at the path; `log` identifies it.
+    """Remove the log, identified by `log`, of a file that is no longer at the path.
 
     SQLite leaves it there when it closes such a file, and would write what is in it into the file
     that has come.
@@ -47,7 +47,7 @@ def remove_log(path: Path, log: tuple[int, int] | None) -> None:
 
 
 def frozen(path: Path) -> tuple[int, ...] | None:
-    """Return what shows a change of a read-only file, or None if it can be written.
+    """Return a value that changes with a read-only file, or None if the file can be written.
 
     A site's store may be in a folder where its users must not write, and SQLite would need to, for
     the files that it has beside one while somebody uses it. If they are not there, nobody does.
@@ -174,7 +174,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Switch to WAL mode; wait for others here, because SQLite does not."""
+    """Switch to WAL mode; wait for other processes, because SQLite does not."""
     end = time.monotonic() + PATIENCE
     while True:
         try:

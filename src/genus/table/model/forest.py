@@ -1,4 +1,4 @@
-"""Trees over the cells of a table: the expert for interactions of three and more columns.
+"""Trees over the cells of a table: the expert for interactions of three or more columns.
 
 Counts of pairs hold no information about three columns, but the sample of rows does. A tree divides
 the sample by one cell after another. p(k|x) is the share of class k in the leaf, shrunk towards the
@@ -51,7 +51,7 @@ LEAVES = 40  # for each class, within these limits
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees for each of several `folds`, in one array.
+    """The trees of several folds, in one array.
 
     `nodes` (N, 3) are column, cut and child: a row goes to the child if its cell is below the cut,
     else to the node after the child. A leaf has -1 minus its number as child. `share` (N,) is the
@@ -86,7 +86,7 @@ class Forest:
         folds: int,
         origin: str,
     ) -> Forest:
-        """Grow trees from rows of a sample; the cells of columns begin at `starts`, (n + 1,).
+        """Grow trees from the rows of a sample; the cells of column j begin at starts[j].
 
         The columns that a node may choose from depend on their names, not on their order.
         """
@@ -104,13 +104,13 @@ class Forest:
 
     @cached_property
     def log_prior(self) -> Array:
-        """The trees' estimate of log p(k) for a row with no known value, (K,)."""
+        """The trees' estimate of log p(k) for a row without any value, (K,)."""
         columns = int(self.nodes[:, 0].max(initial=0)) + 1
         nothing = np.full((columns, 1), len(self.seen) - 1, dtype=np.uint16)
         return np.log(self._mean(nothing)[0])
 
     def check(self, columns: int, unknown: int) -> None:
-        """Raise unless the trees fit this number of columns, whose cells end at `unknown`."""
+        """Raise an error unless the trees have this many columns, whose cells end at `unknown`."""
         if len(self.seen) != unknown + 1 or int(self.nodes[:, 0].max(initial=0)) >= columns:
             raise ValueError(
                 f"The trees of this model do not match its {columns} paired columns: its "
@@ -133,7 +133,7 @@ class Forest:
         return np.log(self._mean(self._known(cells))) - self.log_prior
 
     def in_order(self, cells: Cells, order: NDArray[np.intp]) -> Array:
-        """Return the scores when only the first columns of an order are known, (s + 1, m, K)."""
+        """Return the scores given the first s columns of an order, for each s, (s + 1, m, K)."""
         rank = np.full(len(cells), len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         rows = self._known(cells), *self._trees, rank, len(order), FAINT, threads()
@@ -153,7 +153,7 @@ class Forest:
 
 
 def origin(sample: Sample, starts: NDArray[np.int64]) -> str:
-    """Return a digest of the rows of a sample and the starts of their cells."""
+    """Return a digest of a sample's rows and of the positions where cells begin."""
     arrays = sample.hashes, sample.codes, sample.weights, starts
     return blake2b(b"".join(a.tobytes() for a in arrays), digest_size=16).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Orders in which columns become known; explanations are averaged over them.
+"""Choose the orders of columns over which explanations are averaged.
 
 An order together with its reverse gives the exact average for terms of one or two columns: the term
 of a pair falls to one column in the one order, and to the other column in the reverse.
