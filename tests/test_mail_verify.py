@@ -87,8 +87,11 @@ def test_a_flipped_bit_in_a_pack_or_a_bucket_is_found(lessons, data):
         flipped = bytearray(whole)
         flipped[at // 8] ^= 1 << at % 8
         if whole == packed(lessons):
-            with pytest.raises(NoLesson):
-                unpacked(bytes(flipped))
+            try:  # a bit that pads the last byte of the compressed data has no meaning
+                found = unpacked(bytes(flipped))
+            except NoLesson:
+                continue
+            assert all(map(np.array_equal, found, lessons))
         else:
             number = next(
                 n for n, content in shifted([], lessons[0], ones(lessons[0])) if content == whole

@@ -877,7 +877,7 @@ def test_passwords_come_from_files_and_commands(dovecot, store, tmp_path):
     file.write_text("\n")
     assert "empty" in once(dovecot, store, "--password-file", file, code=1)
     both = ["--password-file", file, "--password-command", "true"]
-    assert "exclude" in once(dovecot, store, *both, code=2)
+    assert "Give only one" in once(dovecot, store, *both, code=2)
 
 
 @pytest.mark.parametrize("password", ['pass word\\"%', "größ e"])

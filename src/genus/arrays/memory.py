@@ -1,4 +1,4 @@
-"""Measure free memory, and the memory that values take, to stop before the system runs out."""
+"""Measure free memory and the size of values, to stop before the system runs out of memory."""
 
 from __future__ import annotations
 

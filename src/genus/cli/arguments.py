@@ -171,8 +171,8 @@ def decision_of(threshold: Any, costs: Any) -> Any:
 threshold = click.option(
     "--threshold",
     type=Threshold(),
-    help="Choose CLASS if its probability is at least P. If CLASS= is left out, it is the second "
-    "of two classes.",
+    help="Choose CLASS if its probability is at least P. By default, CLASS is the second of two "
+    "classes.",
 )
 costs = click.option(
     "--costs",

@@ -139,7 +139,7 @@ def studio(
 def free_journal(stack: Any, known: list[str], fresh: bool) -> tuple[Any, int]:
     """Return a command's first journal that no other server uses, and its number.
 
-    The stack holds its lock.
+    `stack` keeps the journal's lock until it is closed.
     """
     from itertools import count
 

@@ -381,7 +381,7 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
 
 
 def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything: bool) -> None:
-    """Decide how columns are read, from some rows of every partition or from all rows."""
+    """Decide how columns are read, from the first rows of every partition or from rows all over."""
     import pyarrow as pa
 
     reading.require(Source(engine.name, engine.schema, lambda: ()))

@@ -78,9 +78,9 @@ def less(model: Model, other: Model) -> Model:
     except ImpossibleError as error:
         if error.of_other_rows:
             raise ValueError(
-                "Some of these rows were never learned: without them, the sums would be impossible. "
-                "Forget only rows that were learned, with the same labels, weights and "
-                "columns. If models with different plans were added, subtract a whole model "
+                "Some of these rows were never learned: without them, the sums would be "
+                "impossible. Forget only rows that were learned, with the same labels, weights "
+                "and columns. If models with different plans were added, subtract a whole model "
                 "instead: a - b. The model is unchanged."
             ) from None
         rest = model.weights - other.weights

@@ -586,7 +586,7 @@ def is_text(category: str) -> bool:
 
 
 def some_rows(table: Any, codes: Codes) -> tuple[Any, None, Codes]:
-    """Return rows to plan a table from, without the target, and the codes of their labels.
+    """Return rows to plan a table from, None in place of the target, and codes of labels.
 
     Raise an error if there are no rows.
     """

@@ -53,7 +53,7 @@ def characters(data: bytes, charset: str) -> str:
 def text_of(data: bytes, kind: str, charset: str, most: int) -> tuple[str, Page | None, int]:
     """Return the visible text, the page if it is HTML, and how many characters were left out.
 
-    It is longer than `most` only if it still is when long runs of blanks are left out.
+    If the text is longer than `most`, long runs of blanks are shortened, and nothing else.
     """
     short = len(data) <= PIECE
     start = characters(data if short else data[:PIECE], charset)

@@ -345,8 +345,8 @@ def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
 def is_likely(scores: Array, spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which lessons are ham and were probably not spam learned by mistake.
 
-    Half of the spam that was learned as ham should score above the median of spam. So twice as many
-    lessons of ham are dropped as score above it: those nearest to quantiles of the scores of spam.
+    Half of the spam that was learned as ham should score above the median of spam. So if n lessons
+    of ham do, 2n lessons of ham are dropped: those nearest to quantiles of the scores of spam.
     """
     ham = np.flatnonzero(~spam)
     of_ham, of_spam = scores[ham], scores[spam]

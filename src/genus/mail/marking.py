@@ -59,7 +59,7 @@ def line_end(envelope: bytes, rest: bytes) -> bytes:
 
 
 def on_top(headers: Sequence[str], raw: bytes, end: bytes) -> bytes:
-    """Put headers before those of a message; `end` is the line ending."""
+    """Put headers before those of a message, kept apart; `end` is the line ending."""
     top = b"".join(each.encode("ascii") + end for each in headers)
     if raw.startswith((b" ", b"\t")):
         top += FIRST_LINE + end

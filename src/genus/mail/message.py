@@ -300,7 +300,7 @@ def encoding_of(about: About) -> str:
 
 
 def transfer_decoded(about: About, body: bytes) -> bytes:
-    """Decode the transfer encoding of a body up to the first error."""
+    """Decode the transfer encoding of a body, and skip what is invalid."""
     encoding = encoding_of(about)
     if encoding == "base64":
         return from_base64(body)

@@ -29,7 +29,7 @@ MEASURES = {"error": "wrong", "log_loss": "log loss"}
 
 
 def picture(comparison: Comparison, format: str = "svg", dark: bool = False) -> bytes:
-    """Return a picture of the curves and, for rows of numbers, of how normal the classes are."""
+    """Return a picture of the curves and, for numbers, of how normal the classes are."""
     with style(dark), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about letters that the font lacks
         normal = bool(comparison.reasons.distances)
@@ -42,7 +42,7 @@ def picture(comparison: Comparison, format: str = "svg", dark: bool = False) -> 
 
 
 class LearningCurveDisplay:
-    """Error and log loss by the number of rows, with a band over repeats for each model.
+    """Error and log loss by number of rows; each model has a band over repeats.
 
     Bands contain 80 % of the repeats. A vertical line marks where two curves cross, and a shaded
     range its uncertainty.
@@ -118,7 +118,7 @@ class LearningCurveDisplay:
 
 
 class NormalityDisplay:
-    """Distances of rows from the mean of their class, against those of a normal distribution.
+    """Distances of rows from their class mean, against those of a normal distribution.
 
     If the classes are normal with one Σ, d² = (x - μ)ᵀ Σ⁻¹ (x - μ) with the pooled Σ follows a χ²
     distribution with one degree of freedom for each column, and all points lie on the line. Points

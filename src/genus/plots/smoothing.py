@@ -1,4 +1,4 @@
-"""The effect of pseudo-counts on a share: (heads + λ) / (tosses + 2λ)."""
+"""Draw the effect of pseudo-counts on a share: (heads + λ) / (tosses + 2λ)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ POINTS = 201
 
 
 class SmoothingDisplay:
-    """The estimate of a coin's φ for some numbers of heads, by the pseudo-count λ.
+    """The estimated share φ of heads, by the pseudo-count λ, for some numbers of heads.
 
     At λ = 0 it is maximum likelihood, which may be 0 or 1; at λ = 1 it is Laplace's rule.
 
@@ -51,7 +51,7 @@ class SmoothingDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw a coin tossed several times, for some or all numbers of heads; λ is 0 to `most`."""
+        """Draw the estimates for some numbers of heads, by default all, for λ up to `most`."""
         heads = range(tosses + 1) if heads is None else heads
         if tosses < 1 or not all(0 <= one <= tosses for one in heads):
             raise ValueError(

@@ -178,7 +178,7 @@ def start(
 ) -> None:
     """Open the sockets, switch from root to the user, and serve until a signal ends it.
 
-    `service` returns what that many processes share. It is called after the switch.
+    `service` makes what a number of processes share. It is called after the switch.
     """
     from genus.cli.errors import say
     from genus.mail.judgement import too_little

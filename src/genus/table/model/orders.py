@@ -19,7 +19,7 @@ SEED = 0
 def orders(n: int, quartets: int) -> list[list[Order]]:
     """Return groups of orders of n columns: quartets, or all orders in one group if n is small.
 
-    A quartet is a random order, the same from its middle on, and both backwards.
+    A quartet is a random order, the same order begun at its middle, and the reverse of both.
     """
     if n <= FEW:
         return [[np.array(order, dtype=np.intp) for order in permutations(range(n))]]
