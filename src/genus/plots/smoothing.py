@@ -75,10 +75,10 @@ class SmoothingDisplay:
         rule = {"color": colours()["axis"], "linewidth": 0.6, "linestyle": ":"}
         self.ax_.axhline(0.5, **rule)
         self.ax_.axvline(1, **rule)
-        self.ax_.annotate("Laplace", (1, 1), color=colours()["muted"], **beside)
+        self.ax_.annotate("λ = 1: Laplace's rule", (1, 1), color=colours()["muted"], **beside)
         self.ax_.set(
             xlabel="pseudo-count λ",
-            ylabel=f"estimate of φ from {count(self.tosses, 'toss', 'tosses')}",
+            ylabel=f"estimated φ, {count(self.tosses, 'toss', 'tosses')}",
             xlim=(0, self.pseudo_counts[-1]),
             ylim=(-0.02, 1.02),
         )
