@@ -268,18 +268,18 @@ class Session:
         return hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
     def unsaved(self) -> list[str]:
-        """Return the changes that would be lost if another table were opened."""
+        """Return the changes that end if another table is opened."""
         if not self.is_own:
             return []  # changes to a given model stay
         return [edit.told(self.class_names()) for edit in self.edits]
 
     def refuse_to_lose(self, known: int) -> None:
-        """Raise an error unless the user knows how many changes would be lost."""
+        """Raise an error unless the user knows how many changes end with this table."""
         found = self.unsaved()
         if len(found) != known:
             raise UnsavedError(
-                f"Opening another table discards {shown.count(len(found), 'change')} to "
-                f"{shown.name(self.name)}: {'; '.join(found[:10])}. Confirm it first."
+                f"Opening another table closes {shown.name(self.name)}, which has "
+                f"{shown.count(len(found), 'change')}: {'; '.join(found[:10])}. Confirm it first."
             )
 
     def choose(self, target: str) -> Job:
@@ -522,7 +522,7 @@ class Session:
 
 
 class UnsavedError(RuntimeError):
-    """Opening another table would discard changes without the user's consent."""
+    """Opening another table would close one with changes that the user does not know of."""
 
 
 def options_for(options: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
