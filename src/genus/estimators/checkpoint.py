@@ -68,7 +68,7 @@ class Checkpoint:
             yield cls(path, grouped(source.partitions))
 
     def plan(self, estimator: Any) -> Any:
-        """Return the classifier whose plan the parts were counted by; None if the folder is new."""
+        """Return the classifier with the plan of the parts; None if the folder is new."""
         path = self.folder / PLAN
         if not path.exists():
             if any(self.folder.glob(f"*{PART}")):

@@ -349,8 +349,8 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
     """Count the partitions of an engine inside the engine, and add up the parts."""
     if reading.checkpoint is not None:
         raise ValueError(
-            f"checkpoint= works only for files that genus reads itself. {engine.name} reads the "
-            "rows here, and repeats lost work by itself. Leave checkpoint= out."
+            f"checkpoint= works only for files that genus reads itself, not for {engine.name}, "
+            "whose engine repeats lost work by itself. Leave checkpoint= out."
         )
     if first:
         look_elsewhere(estimator, engine, reading, everything=False)
@@ -381,7 +381,7 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
 
 
 def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything: bool) -> None:
-    """Decide how columns are read, from the first rows of every partition or from rows all over."""
+    """Decide how columns are read, from the first rows of each partition or from all of them."""
     import pyarrow as pa
 
     reading.require(Source(engine.name, engine.schema, lambda: ()))
@@ -500,7 +500,7 @@ def received(part: bytes) -> tuple[Passed, Any]:
 
 
 def content(part: bytes) -> bytes:
-    """Return what a partition has sent; raise the error if it is one."""
+    """Return what a partition has sent; raise an error if it has sent one."""
     if part[:1] == REFUSED:
         raise TableError(part[1:].decode())
     return part[1:]

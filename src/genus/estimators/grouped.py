@@ -105,7 +105,7 @@ def count_values(
 
 
 def passed(groups: Groups, there: NDArray[np.bool_]) -> Passed:
-    """Return the number of rows of all groups, and of those without a label."""
+    """Return the number of rows in all groups, and of rows without a label."""
     return Passed(int(groups.rows.sum()), int(groups.rows[~there].sum()))
 
 

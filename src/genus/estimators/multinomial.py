@@ -1,4 +1,4 @@
-"""Naive Bayes over counts, such as those of the words of a text."""
+"""Naive Bayes over counts, such as counts of words."""
 
 from __future__ import annotations
 

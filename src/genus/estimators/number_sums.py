@@ -78,7 +78,7 @@ def follow(estimator: Any, names: list[str] | None, size: int) -> None:
 
 
 def names_of(sums: Any, columns: Sequence[str] | None, size: int) -> list[str] | None:
-    """Return the names of the columns: those given, or those of a data frame."""
+    """Return the names of the columns, as given or from a data frame."""
     own = list(map(str, sums.columns)) if hasattr(sums, "columns") else None
     if columns is None and own is None:
         return None

@@ -48,7 +48,7 @@ class Labelled:
 
 
 class Passed(NamedTuple):
-    """The number of rows read, and of those without a label."""
+    """The number of rows that were read, and of rows without a label."""
 
     rows: int = 0
     unlabelled: int = 0

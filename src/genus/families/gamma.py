@@ -58,7 +58,7 @@ class GammaParameters:
 
     @cached_property
     def form(self) -> tuple[Array, Array, Array, Array]:
-        """c (n,), and log p(x|k) = Σ_j log t_j A_jk + (t_j - 1) B_jk + C_jk as A, B, C, (n, K).
+        """c (n,) and A, B, C (n, K) of log p(x|k) = Σ_j log t_j A_jk + (t_j - 1) B_jk + C_jk.
 
         A = a - 1, B = -a r, C = a (1 - r + log r) + g(a) - log c. Terms in log t and t - 1 stay
         small if a is large; because r is at most 1, they do not cancel if a is small.

@@ -154,7 +154,7 @@ def messages_of_file(path: str, gone_is_fine: bool = False) -> Iterator[Named]:
 
 
 def divided(name: str, file: BinaryIO) -> Iterator[Named]:
-    """Yield one message, or those of an mbox: each begins with "From " after an empty line."""
+    """Yield one message, or the messages of an mbox, which begin with "From "."""
     first = file.readline(MOST)
     if not first.startswith(b"From "):
         raw = first + rest_of(file)

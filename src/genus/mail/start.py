@@ -1,4 +1,4 @@
-"""Provide the counts that a filter starts with: those of the project's example messages.
+"""Provide the counts that a filter starts with, from the project's example messages.
 
 The examples in `examples/mail` are made up and general: offers, prizes, threats, letters, invoices
 and lists. After N_h and N_s messages of ham and spam, each of the E examples has the weight

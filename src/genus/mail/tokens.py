@@ -77,7 +77,7 @@ class Stretch:
 
 @dataclass
 class Pieces:
-    """Tokens, one on each line after the letter of its group, and texts that contain more."""
+    """Tokens, one on each line after the letter of its group, and texts to split into more."""
 
     lines: list[bytes] = field(default_factory=list)
     texts: list[Stretch] = field(default_factory=list)
@@ -188,7 +188,7 @@ def of_subject(value: str, pieces: Pieces) -> None:
 
 
 def of_part(part: Part, pieces: Pieces) -> None:
-    """Add tokens of what a part declares about itself."""
+    """Add tokens for the properties that a part declares."""
     for name, value in (
         ("type", part.type),
         ("charset", part.charset),

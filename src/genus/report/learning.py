@@ -19,7 +19,7 @@ FEWEST, MOST = 50, 2000  # rows
 PATIENCE = 10.0
 HIGHEST = 2.0  # log loss above which a curve is cut off
 COLOURS = Colours(range(3, 0, -1))  # of the lines
-NAMES = {"error": "share of rows wrong", "log_loss": "log loss"}
+NAMES = {"error": "error", "log_loss": "log loss"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,7 +104,7 @@ class Roc:
 
 
 def rocs(outcome: CrossValidation) -> list[Roc]:
-    """Return the ROC curve of the second of two classes, or of each of several, if defined."""
+    """Return the ROC curve of the second of two classes, or one for each of several classes."""
     classes = [1] if len(outcome.classes) == 2 else range(len(outcome.classes))
     found = []
     for k in classes:

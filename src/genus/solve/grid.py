@@ -232,7 +232,7 @@ def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
 
 
 def dyadic_edges(x: Array, share: float, weight: Array | None = None) -> Array:
-    """Return edges of cells with at most a `share` of the numbers each, and a few edges beyond.
+    """Return edges of cells that hold at most a `share` of the numbers, and a few edges beyond.
 
     Cells are halved until they contain no more than that, or a single value. So edges have few
     binary digits, reveal little about single numbers, and are mostly the same for similar rows.

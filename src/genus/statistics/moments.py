@@ -83,7 +83,7 @@ class Moments:
         third: Array | None = None,
         fourth: Array | None = None,
     ) -> Moments:
-        """Return sums that were computed from rows; their error is that of a sum."""
+        """Return sums that were computed from rows, with the rounding error of a sum."""
         second = squares if structure == "diagonal" else diagonal(squares)
         noise = ROUNDING * second
         return cls(structure, classes, origin, weights, sums, squares, noise, third, fourth)

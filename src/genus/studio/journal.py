@@ -101,7 +101,7 @@ class Journal:
         edits: Sequence[Edit],
         decision: Mapping[str, Any],
     ) -> None:
-        """Write the changes so far; `name` is a dropped file's, which must be dropped again."""
+        """Write the changes so far; `name` is the name of a file that was dropped on the page."""
         rest = [one for one in self._written if (one["table"], one["target"]) != (table, target)]
         entry = {
             "table": table,
@@ -132,7 +132,7 @@ class Journal:
 
 
 def identifier(what: Sequence[str]) -> str:
-    """Return a hash of some names, and of the sizes and times of those that are files."""
+    """Return a hash of names and, for names of files, of their sizes and times."""
     known = list(what)
     for one in what:
         with suppress(OSError, ValueError):

@@ -30,7 +30,7 @@ TOLD = 3  # examples that a message lists
 
 @dataclass(frozen=True)
 class Drift:
-    """The drift of some rows against a model: its columns, those that changed most first.
+    """The drift of some rows against a model: its columns, sorted by how far they moved.
 
     `unlike` is the share of new rows that are less likely than nearly all of the model's own rows;
     `expected` is the share of its own rows that are. Both are NaN if the model keeps no sample.

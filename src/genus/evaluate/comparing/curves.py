@@ -104,7 +104,7 @@ def curves(
 
 
 def repeats_to_times(repeats: int | None, rows: int, blocks: int) -> int:
-    """Convert the number of repeats to how often rows are dealt into blocks."""
+    """Return how often to deal the rows into blocks for this number of repeats."""
     if repeats is None:
         return 3 if rows <= MANY_ROWS else 1
     if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:

@@ -71,7 +71,7 @@ def blocks_for(y: NDArray[Any]) -> int:
 
 
 def sizes_for(rows: int, classes: int, blocks: int) -> Sizes:
-    """Return ascending sizes with their number of whole blocks (0 for a part of the first)."""
+    """Return ascending sizes with their number of whole blocks; 0 if below one block."""
     block = rows / blocks
     least = max(classes, 4)
     parts = []

@@ -595,7 +595,7 @@ class Gaussian:
 
 
 def sums_of(statistics: Moments | Points | Compound) -> Moments | Points:
-    """Return the sums; if rows are kept beside them, without the rows."""
+    """Return the sums without the rows that may be kept beside them."""
     if not isinstance(statistics, Compound):
         return statistics
     sums: Moments | Points = statistics["sums"]

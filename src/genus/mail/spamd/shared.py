@@ -65,7 +65,7 @@ class Rates:
 
 
 class Tallies:
-    """Counters of events, one row for each process; `row` is that of this process."""
+    """Counters of events, one row for each process; this process has the row `row`."""
 
     def __init__(self, processes: int) -> None:
         self._sums = anonymous(processes, len(COLUMNS))

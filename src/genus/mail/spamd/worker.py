@@ -33,7 +33,7 @@ LINGER = 5.0  # seconds that a client has to close the connection after its answ
 
 @dataclass(frozen=True)
 class Limits:
-    """The most bytes of a message, clients of a process, and seconds for a request or an answer."""
+    """The largest message in bytes, the most clients of a process, and the time limits."""
 
     size: int = 10_000_000
     clients: int = 100

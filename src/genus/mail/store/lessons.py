@@ -1,4 +1,4 @@
-"""Define lessons, which are what is kept of learned messages: hashes, and none of the text."""
+"""Define lessons: the hashes that are kept of learned messages, without their text."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Totals:
 
 
 class Change(Protocol):
-    """A transaction: it happens completely or not at all, and never beside another."""
+    """A transaction: it happens completely or not at all, and only one runs at a time."""
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
         """Return the known lessons among these digests, by digest."""

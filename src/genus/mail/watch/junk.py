@@ -27,7 +27,7 @@ class Junk:
         return self.session.junk
 
     def look(self, anyway: bool = False) -> None:
-        """Note arrivals and departures; if `anyway`, even if the status has not changed.
+        """Note arrivals and departures; if `anyway`, look even if the status has not changed.
 
         A message that is marked as deleted does not change the status.
         """
@@ -143,7 +143,7 @@ class Junk:
         return next((met for met in found if met.own == letter.uid), found[0] if found else None)
 
     def left(self, letter: Head, name: str) -> list[str]:
-        """Return the keys of the same message among those that left Junk, unfinished ones first."""
+        """Return the keys of the same message among those that left Junk, open searches first."""
         found = [key for key, gone in self.notes.gone.items() if is_same(gone, letter, name)]
         return sorted(found, key=lambda key: self.notes.gone[key].done)
 

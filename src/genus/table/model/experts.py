@@ -272,7 +272,7 @@ class Together:
         return sums * (2 / max(len(cells), 1))
 
     def weighed(self, weights: Array) -> Array:
-        """Return a table (B + 1, B + 1, K) whose sum over pairs is Σ_j weights_j by_column_j.
+        """Return a table (B + 1, B + 1, K); summed over pairs it is Σ_j weights_j by_column_j.
 
         The table is symmetric, so that each pair has the weights of both its columns.
         """

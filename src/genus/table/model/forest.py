@@ -148,7 +148,7 @@ class Forest:
         return average_trees(cells, *self._trees, threads())
 
     def _known(self, cells: Cells) -> Cells:
-        """Replace cells that the trees have never seen by the one for unknown values."""
+        """Replace cells that the trees have never seen by the cell for unknown values."""
         return np.where(self.seen[cells], cells, len(self.seen) - 1).astype(np.uint16)
 
 

@@ -111,7 +111,7 @@ class Bins(Numbers):
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Values by their positions on an axis; numbers by those of their cells."""
+    """Values by their positions on an axis; numbers are found by their cells."""
 
     axis: Axis
     family: Any

@@ -133,7 +133,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
 
 
 def weight_names(family: Mixed, classes: Axis) -> list[str]:
-    """Return a name for each weight: of experts, of columns alone and together, and of classes."""
+    """Return the names of all weights: experts, columns alone and together, classes."""
     columns = [column.name for column in family.how.plan.used]
     return [
         *(f"expert {name}" for name in family.names),

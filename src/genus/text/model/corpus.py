@@ -1,4 +1,4 @@
-"""Count texts: words and, to choose an event model, a sample of texts.
+"""Count the words of texts, and keep a sample of texts to choose an event model by.
 
 What "auto" and calibration choose (the event model, the words, weights) is solved from these like
 everything else, so it is chosen again when models are merged or texts forgotten.

@@ -41,7 +41,7 @@ class Leaving:
         return scores
 
     def complement(self, counted: Array) -> Array:
-        """Return the same for the counts of all other classes, with the opposite sign."""
+        """Return the same from the counts of all other classes, with the opposite sign."""
         scores = np.empty((self.entries.rows, len(counted)))
         for k, N in enumerate(counted.sum(axis=0) - counted):
             scores[:, k] = -self._log_likelihood(N, self.y != k)
