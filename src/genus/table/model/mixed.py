@@ -207,8 +207,8 @@ class Mixed:
         sample, belief = int(counting["sample"]), bool(counting["belief"])
         if self.how.belief and not belief:
             raise ValueError(
-                "calibrate=True learns weights while it counts, which this model has not "
-                "done. Fit again with calibrate=True."
+                "This model was counted without calibrate=True, which learns weights while it "
+                "counts. Fit again with calibrate=True."
             )
         how = replace(self.how, words=words, sample=sample, belief=belief)
         changed = [k for k, v in how.options.items() if counting.get(k) != v]
