@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks.data import short
 from benchmarks.report import Result
-
-# Okabe and Ito's colours differ for every kind of colour vision; the shapes do in print, too.
-STYLES = (("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"))
+from genus.plots.style import WIDE, as_file, colours, look, marker, sheet, style
 
 
 def curves(results: Sequence[Result]) -> dict[str, tuple[list[int], list[float]]]:
@@ -50,31 +49,31 @@ def table(results: Sequence[Result]) -> str:
 
 
 def picture(results: Sequence[Result], path: Path) -> None:
-    """Seconds against rows, both on logarithmic axes: slope 1 is linear growth."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "genus"
-    import matplotlib.pyplot as plt
-
+    """Draw seconds against rows for light pages, and beside it as NAME-dark for dark ones."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     found = curves(results)
-    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    for (label, curve), (colour, marker) in zip(found.items(), STYLES, strict=False):
+    for dark in (False, True):
+        with style(dark):
+            place = path.with_stem(f"{path.stem}-dark") if dark else path
+            place.write_bytes(as_file(drawn(found), path.suffix.removeprefix(".")))
+
+
+def drawn(found: dict[str, tuple[list[int], list[float]]]) -> Any:
+    """Draw seconds against rows, both on logarithmic axes: slope 1 is linear growth."""
+    figure = sheet(WIDE, 3.2)
+    axes = figure.subplots()
+    for k, (label, curve) in enumerate(found.items()):
         name = f"{label}: rows$^{{{exponent(*curve):.2f}}}$"
-        axes.loglog(*curve, color=colour, marker=marker, markersize=6, label=name)
+        axes.loglog(*curve, marker=marker(k), markersize=4, label=name, **look(k))
     ends = np.array(axes.get_xlim())
     slowest = max(times[0] / rows[0] for rows, times in found.values())
-    axes.loglog(ends, 2 * slowest * ends, color="0.4", linestyle="--", label="linear growth")
+    rule = {"color": colours()["axis"], "linestyle": "--", "linewidth": 0.9}
+    axes.loglog(ends, 2 * slowest * ends, label="linear growth", **rule)
     axes.set_xlim(*ends)
     sizes = sorted({size for rows, _ in found.values() for size in rows})
     axes.set_xticks(sizes, labels=[short(size) for size in sizes])
     axes.xaxis.minorticks_off()
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel("rows")
-    axes.set_ylabel("seconds of a fit, 20 columns")
-    axes.grid(which="major", color="0.9")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-    plt.close(figure)
+    axes.set(xlabel="rows", ylabel="seconds of a fit, 20 columns")
+    axes.legend(handlelength=3)
+    return figure

@@ -148,7 +148,7 @@ def efficiencies(found: Sequence[Efficiency]) -> str:
 def beyond(found: Simulated) -> str:
     """What is wrong, and the log loss, beyond the optimum, at some sizes."""
     heads = [
-        "beyond the optimum: error in %, log loss",
+        "above the optimum: error in %, log loss",
         *(f"{SIZES[s]:,} rows" for s in TABLED),
     ]
     rows = []

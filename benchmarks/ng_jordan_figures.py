@@ -40,7 +40,7 @@ def panels(pairs: Sequence[Pair]) -> Any:
     for place, pair in zip(places.flat, pairs, strict=False):
         panel(place, pair)
     for place in places[:, 0]:
-        place.set_ylabel("wrong")
+        place.set_ylabel("error")
     for place in places[-1]:
         place.set_xlabel("rows learned from")
     handles, names = places[0, 0].get_legend_handles_labels()
@@ -88,19 +88,20 @@ def simulated(
             ax.plot(sizes, values[measure].mean(axis=1), label=name, **drawn)
         ax.set(xscale="log", yscale="log", xlabel="rows learned from")
         ax.xaxis.set_major_formatter(short)
-        ax.legend(handlelength=2.6, labelspacing=0.3)
     second.yaxis.set_major_formatter("{x:g}")
-    second.set(title="Poisson columns", ylabel="log loss beyond the optimum")
+    second.set(title="Poisson columns", ylabel="log loss above the optimum")
+    second.legend(handlelength=2.6, labelspacing=0.3)
     third.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
-    third.set(title="normal columns, one Σ", ylabel="wrong beyond the optimum")
+    third.set(title="normal columns, one Σ", ylabel="error above the optimum")
+    third.legend(handlelength=2.6, labelspacing=0.3, loc="upper right", bbox_to_anchor=(1, 0.9))
     return figure
 
 
 def saved(ax: Any, efficiencies: Sequence[Efficiency], shown: Sequence[int]) -> None:
-    """Rows that GDA needs for one of logistic regression, by distance."""
+    """Draw the rows that GDA needs, relative to logistic regression, by distance."""
     distances = np.linspace(0.5, LARGEST_DISTANCE, 60)
     limit = [efron(distance) for distance in distances]
-    ax.plot(distances, limit, color=colours()["axis"], label="in the limit (Efron)")
+    ax.plot(distances, limit, color=colours()["axis"], label="limit (Efron 1975)")
     for k, m in enumerate(shown):
         at = [one.distance + 0.06 * (k - 1) for one in efficiencies]
         ratios = [one.ratio(m) for one in efficiencies]
@@ -109,6 +110,6 @@ def saved(ax: Any, efficiencies: Sequence[Efficiency], shown: Sequence[int]) -> 
         ax.errorbar(
             at, ratios, spreads, linestyle="none", elinewidth=0.8, label=f"{m:,} rows", **drawn
         )
-    ax.set(xlabel="distance Δ of the means", ylim=(0, 1.15), title="rows saved by GDA")
-    ax.set_ylabel("rows of GDA for one of\nlogistic regression")
+    ax.set(xlabel="distance Δ between the means", ylim=(0, 1.15), title="rows that GDA needs")
+    ax.set_ylabel("relative to logistic regression")
     ax.legend(loc="lower left")

@@ -26,6 +26,7 @@ from genus import GDA, BernoulliNB, GaussianNB, MultinomialNB
 
 try:
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 except ImportError:
     sys.exit("digits.py draws with matplotlib, which is not here: pip install matplotlib")
 
@@ -305,6 +306,7 @@ DPI = 200
 WIDTH = 1800  # pixels of every picture: twice the width of a page, for sharp screens
 MARGIN = 20
 LINE = 48  # the height of a line of text
+DARK = "#14171b"  # the colour of dark pages
 ORANGE = (0.835, 0.369, 0.0)  # of Okabe and Ito's colours, which differ for all kinds of sight
 SMALL, LARGE = 168, 504  # sides of an image, ten or three in a row; both are n × 28 and n × 8
 
@@ -344,8 +346,27 @@ class Sheet:
         bar.outline.set(color="0.8", linewidth=0.5)
 
     def save(self, path: Path) -> None:
+        """Write the picture, and a second one for dark pages as NAME-dark."""
         self.figure.savefig(path, metadata={"Software": None})
+        self._darken()
+        self.figure.savefig(path.with_stem(f"{path.stem}-dark"), metadata={"Software": None})
         print(f"wrote {path}", file=sys.stderr)
+
+    def _darken(self) -> None:
+        self.figure.set_facecolor(DARK)
+        for text in self.figure.findobj(Text):
+            text.set_color("0.85")
+        for axes in self.figure.axes:
+            axes.tick_params(color="0.85", labelcolor="0.85")
+            for edge in axes.spines.values():
+                edge.set_color("0.35")
+            for image in axes.images:
+                pixels = np.asarray(image.get_array())
+                if pixels.ndim == 3:  # red, green and blue; only shades of grey are inverted
+                    is_grey = (pixels == pixels[:, :, :1]).all(axis=2, keepdims=True)
+                    image.set_data(np.where(is_grey, 1 - pixels, pixels))
+                else:
+                    image.set_cmap({"gray_r": "gray"}.get(image.get_cmap().name, "berlin_r"))
 
     def _axes(self, left: int, top: int, width: int, height: int) -> Any:
         bottom = self.height - top - height

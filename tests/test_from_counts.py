@@ -428,7 +428,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a number, not classes": (
         CategoricalNB(),
         {"rows": TWO, "counts": {"k": {"x": 3}}},
-        "needs {class: count} there",
+        "must have {class: count} for",
     ),
     "a class that rows has not": (
         CategoricalNB(),

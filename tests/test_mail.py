@@ -138,7 +138,7 @@ def test_with_too_little_learned_the_answer_is_unsure_and_says_so(empty, hams, s
     for each in (ham(99), spam(99), b""):
         verdict = empty.check(each)
         assert verdict.verdict == "unsure"
-        assert "Too little is learned" in verdict.reason
+        assert "has not learned enough mail" in verdict.reason
         assert 0 < verdict.probability < 1
 
 
@@ -539,7 +539,7 @@ def test_unsure_is_an_exit_code_too(tmp_path, empty):
     empty.learn([spam(1)], True)
     code, out, err = genus("check", stdin=spam(2), home=tmp_path)
     assert (code, out[:6]) == (2, b"unsure")
-    assert "Too little is learned" in err
+    assert "has not learned enough mail" in err
     _, out, _ = genus("filter", stdin=spam(2), home=tmp_path)
     assert re.match(rb"X-Genus: unsure; .*; reason=too-little-learned\n", out)
 

@@ -1172,7 +1172,7 @@ def test_secrets_that_others_can_read_are_refused(tmp_path):
     path = tmp_path / "secret"
     path.write_text("0123456789abcdef\n")
     path.chmod(0o640)
-    with pytest.raises(ValueError, match=r"has mode 640.*chmod 600"):
+    with pytest.raises(ValueError, match=r"mode 640.*chmod 600"):
         secret_in(path)
     path.chmod(0o600)
     assert secret_in(path) == "0123456789abcdef"

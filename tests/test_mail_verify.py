@@ -87,8 +87,11 @@ def test_a_flipped_bit_in_a_pack_or_a_bucket_is_found(lessons, data):
         flipped = bytearray(whole)
         flipped[at // 8] ^= 1 << at % 8
         if whole == packed(lessons):
-            with pytest.raises(NoLesson):
-                unpacked(bytes(flipped))
+            try:  # a bit that pads the last byte of the compressed data has no meaning
+                found = unpacked(bytes(flipped))
+            except NoLesson:
+                continue
+            assert all(map(np.array_equal, found, lessons))
         else:
             number = next(
                 n for n, content in shifted([], lessons[0], ones(lessons[0])) if content == whole
@@ -315,7 +318,7 @@ def test_a_store_in_postgresql_is_verified(database):
         assert faults_in(spam_filter.store) == []
         spam_filter.store._connection.execute("UPDATE genus_mail.tokens SET ham = 3 WHERE ham = 0")
         (told,) = faults_in(spam_filter.store)
-        assert "are not those of the lessons" in told
+        assert "differ from the sums of the lessons" in told
 
 
 def test_stats_as_json(store):
@@ -337,8 +340,8 @@ def test_stores_that_others_can_read_are_told(store):
     told = " ".join(
         CliRunner().invoke(cli, ["mail", "stats", "--store", str(store)]).stderr.split()
     )
-    assert "mail.sqlite has mode 644: others can access what was learned" in told
-    assert "mail.sqlite.backup has mode 640" in told
+    assert "mail.sqlite (mode 644)" in told
+    assert "mail.sqlite.backup (mode 640)" in told
 
 
 def test_a_lesson_is_a_value(store):

@@ -724,7 +724,7 @@ def test_another_file_is_dropped_and_the_first_one_comes_back(tmp_path: Path) ->
         assert (before["named"], before["opens"], before["unsaved"]) == (None, True, [])
         named = client.do("forget", rows=[3])
         told = drop(client, "first.csv", first, status=409)["error"]
-        assert "ends 1 change of visitors.csv: 1 row forgotten." in told
+        assert "closes visitors.csv, which has 1 change: 1 row forgotten." in told
         told = client.post("/api/reopen", {}, status=409)["error"]
         assert "Confirm it first." in told
         state = drop(client, "first.csv", first, lost=1)

@@ -565,7 +565,7 @@ def test_another_table_is_dropped(watched: Any, tmp_path: Path, width: int) -> N
         assert "1 selected" in page.text(".picks")
         page.go("rows/3")
         assert page.run(DROP, "sizes.csv", sizes)  # else the browser would leave the page
-        page.until(lambda: "This ends your changes of visitors.csv:" in page.text("main"))
+        page.until(lambda: "This closes visitors.csv, with your changes:" in page.text("main"))
         assert "1 row forgotten" in page.text("main .edits")
         assert page.run("return document.activeElement.dataset.key") == "confirm"
         page.press(page.key("cancel"))
@@ -597,7 +597,7 @@ def test_a_change_in_another_tab_is_not_lost_by_a_drop(watched: Any) -> None:
         client.do("forget", rows=[5])
         page.run("genusStudio.state.unsaved = []")  # as if this page had not heard of it yet
         page.run(DROP, "sizes.csv", "size,label\n1,a\n2,b\n")
-        page.until(lambda: "ends 1 change of visitors.csv" in page.text(".banner"))
+        page.until(lambda: "closes visitors.csv, which has 1 change" in page.text(".banner"))
         page.until(lambda: "They cannot be restored." in page.text("main"))
         assert client.settled()["edits"] == ["1 row forgotten"]
 

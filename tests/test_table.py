@@ -1294,7 +1294,7 @@ def test_pairs_of_words_that_are_too_many_are_left_out(monkeypatch: pytest.Monke
     assert not words.runs.any()
     (column,) = (c for c in fewer.summary().columns if c.name == "text")
     assert "too many" in column.note
-    with pytest.raises(ValueError, match="counted in two ways"):
+    with pytest.raises(ValueError, match="count the texts of column"):
         whole + fewer
 
 

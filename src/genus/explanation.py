@@ -67,7 +67,7 @@ class Explanation:
     def _told(
         self, row: int, most: int, label: Any = None, against: Any = None
     ) -> tuple[str, list[tuple[str, float]]]:
-        """Return a title, and the names and values of the largest contributions of a row."""
+        """Return a title, and names and values of a row's largest contributions."""
         order = np.argsort(-self.joint[row], kind="stable")
         if len(order) < 2:
             return f"Only one class is known: {self.classes[order[0]]}.", []
@@ -91,7 +91,7 @@ class Explanation:
         return title, lines
 
     def _within(self, j: int, row: int, label: Any, against: Any) -> list[tuple[str, float]]:
-        """Return the lines that belong below a column's line."""
+        """Return the lines to show below a column's line."""
         return []
 
     def _name(self, j: int, row: int) -> str:
@@ -172,7 +172,7 @@ class TableExplanation(Explanation):
     def strongest_words(
         self, column: str, row: int, label: Any, against: Any
     ) -> list[tuple[str, float]]:
-        """Return a column's strongest words and the rest, which add up to its contribution."""
+        """Return a column's strongest words and a rest, which add up to its contribution."""
         found = self.word_log_odds(column, row, label, against)
         lines = [(visible(word), odds) for word, odds in found[:MOST_WORDS]]
         if len(found) > MOST_WORDS:

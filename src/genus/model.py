@@ -1,4 +1,4 @@
-"""A model is its statistics: the number of rows of each class, and the sums of a family.
+"""A model holds its statistics: the number of rows of each class, and the sums of a family.
 
     p(y|x) = p(x|y) p(y) / Σ_k p(x|k) p(k)
 
@@ -60,7 +60,7 @@ class Model:
 
     @np.errstate(over="ignore", invalid="ignore")
     def count(self, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Model:
-        """Return the model of these rows alone, whose classes are classes[y]."""
+        """Return the model of these rows alone, which have the classes classes[y]."""
         rows = matrix.class_weights(y, weight, len(classes))
         statistics = self.family.count(X, y, classes, weight)
         return self._with(statistics, Tally.of(classes, None, {"rows": rows}))
@@ -71,13 +71,13 @@ class Model:
 
     @property
     def _kept_choice(self) -> Any:
-        """The choice to keep when rows change, because without a sample it cannot be made again."""
+        """The choice to keep when rows change, because it cannot be made again without a sample."""
         return self.chosen if getattr(self.family, "keeps_choice", False) else None
 
     def count_groups(
         self, X: Matrix, y: Codes, classes: Axis, weight: Array | None, group: Codes, size: int
     ) -> list[Model]:
-        """Return one model for each group 0 … size - 1, of the rows of that group.
+        """Return a model of each group's rows, for groups 0 … size - 1.
 
         If the statistics can be separated by class and are not too many, one pass over X counts
         every pair of group and class as a class. Otherwise each group takes a pass.
@@ -128,7 +128,7 @@ class Model:
     __hash__ = None  # type: ignore[assignment]
 
     def forget(self, other: Model) -> Model:
-        """Return this model without some of its rows, and without rounding errors they would leave.
+        """Return this model without some of its rows, and without rounding errors.
 
         Raise ImpossibleError if the model has counted less than that. A family whose sums depend on
         each other removes rounding errors itself, in `settled`.
@@ -148,12 +148,12 @@ class Model:
         return replace(rest, statistics=statistics, weights=weights, declared=declared)
 
     def without(self, part: Model) -> Model:
-        """Return this model minus a part of it, without classes that have no weight left."""
+        """Return this model minus a part of it; classes without weight are dropped."""
         rest = self - part
         return replace(rest, statistics=of_classes(rest.statistics, rest.weights))
 
     def with_family(self, family: Family) -> Model:
-        """Return the same statistics with another family, which solves them with its options."""
+        """Return the same statistics with another family, which will solve them."""
         family = counting_as(family, self.family.counting)
         return replace(self, family=family)._with(self.statistics, self.weights)
 
@@ -207,7 +207,7 @@ class Model:
 
     @cached_property
     def choice(self) -> Any:
-        """What the family chose from the statistics before solving; None if it chooses nothing."""
+        """What the family chose from the statistics before solving; None if there is no choice."""
         self._refuse_empty()
         if self.chosen is not None or not hasattr(self.family, "choose"):
             return self.chosen
@@ -215,7 +215,7 @@ class Model:
 
     @property
     def known_choice(self) -> Any:
-        """The choice if it was already made, otherwise None."""
+        """The choice if it was already made, or else None."""
         return vars(self).get("choice", self.chosen)
 
     @cached_property
@@ -276,7 +276,7 @@ class Model:
         row_numbers: matrix.RowNumbers | None = None,
         logarithm: bool = True,
     ) -> Array:
-        """Turn log p(x, y) into log p(y|x) or p(y|x), in place; impossible rows get the priors."""
+        """Convert log p(x, y) to log p(y|x) or p(y|x), in place; impossible rows get the priors."""
         largest, _ = row_maxima(joint, matrix.threads())
         lost = largest == -np.inf
         if lost.any():
@@ -319,7 +319,7 @@ class Model:
     def sample(
         self, n: int, chosen: Codes | None, rng: np.random.Generator
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Draw n rows and their labels, of the classes `chosen`, or by p(y) if that is None."""
+        """Draw n rows and their labels, of the classes `chosen` or, if None, according to p(y)."""
         k = rng.choice(len(self.classes), size=n, p=self.prior) if chosen is None else chosen
         drawn = {
             int(one): self.family.sample(self.parameters, int(one), int((k == one).sum()), rng)
@@ -420,7 +420,7 @@ def first_of(rows: NDArray[np.bool_], row_numbers: matrix.RowNumbers | None) -> 
 
 @contextmanager
 def without(what: str) -> Iterator[None]:
-    """Say in errors of solving which rows were left out."""
+    """Say in errors which rows were left out before solving."""
     try:
         yield
     except NoSolutionError as error:
@@ -429,7 +429,7 @@ def without(what: str) -> Iterator[None]:
 
 
 def with_choices_of(family: Any, parameters: Any) -> Family:
-    """Return the family with the pseudo-count that "auto" chose, or the rule for a singular Σ."""
+    """Return the family with the choices that solving made: alpha, or the shrinkage."""
     if getattr(parameters, "singular", None) is not None:
         return replace(family, shrinkage="oas")
     alpha = getattr(parameters, "alpha", None)
@@ -437,7 +437,7 @@ def with_choices_of(family: Any, parameters: Any) -> Family:
 
 
 def counting_as(family: Family, counting: Mapping[str, Any]) -> Family:
-    """Return the family for statistics counted with these options; raise an error if impossible."""
+    """Return the family for statistics counted with these options, or raise an error."""
     if family.counting == counting:
         return family
     recast: Callable[[Mapping[str, Any]], Family] | None = getattr(family, "counted_as", None)
@@ -454,7 +454,7 @@ def counting_as(family: Family, counting: Mapping[str, Any]) -> Family:
 def describe(
     counting: Mapping[str, Any], width: int, other: Mapping[str, Any], other_width: int
 ) -> str:
-    """Describe what a model counts, for errors; for equal families, only what differs."""
+    """Describe what a model counts, for errors; if families are equal, only the difference."""
     if counting["family"] == other["family"] and width == other_width:
         return ", ".join(f"{k}={v}" for k, v in counting.items() if other.get(k) != v)
     options = "".join(f", {k}={v}" for k, v in counting.items() if k != "family")

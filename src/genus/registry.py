@@ -1,4 +1,4 @@
-"""The names of classifiers and of column families, and the modules that define them.
+"""List the names of classifiers and column families, and the modules that define them.
 
 This module imports nothing large, so that the command line can list the names quickly.
 """
@@ -53,7 +53,7 @@ class ColumnFamily:
 
 
 def by_name(made: str, **options: Any) -> ColumnFamily:
-    """Return a family for numbers that is used only if it is requested by name."""
+    """Return a family for numbers that is used only when it is requested by name."""
     path = f"genus.families.curves.{made}"
     return ColumnFamily("number", path, suits=lambda x: False, **options)
 
@@ -112,7 +112,7 @@ KINDS = tuple(dict.fromkeys(family.kind for family in FAMILIES.values()))
 
 
 def is_few_numbers(x: Any) -> bool:
-    """Return whether a column holds few and small whole numbers, which may be codes."""
+    """Return whether a column holds a few small whole numbers, which may be codes."""
     return bool(x.whole and x.distinct <= FEW and x.least > -EXACT and x.largest < EXACT)
 
 

@@ -1,4 +1,4 @@
-"""A stage for Spark's ML pipelines that wraps any classifier: `genus.spark.Classifier`.
+"""A stage for Spark's ML pipelines, `genus.spark.Classifier`, which wraps any classifier.
 
     Pipeline(stages=[…, Classifier(TableClassifier(), labelCol="churned")]).fit(frame)
 
@@ -42,7 +42,7 @@ METADATA = "genus"
 
 
 class Stage(HasLabelCol, HasPredictionCol, HasProbabilityCol):  # type: ignore[misc]
-    """The parameters that both stages have: names of columns."""
+    """The parameters of both stages: names of columns."""
 
     featuresCol: Any = Param(
         Params._dummy(),
@@ -59,7 +59,7 @@ class Stage(HasLabelCol, HasPredictionCol, HasProbabilityCol):  # type: ignore[m
 
 
 class Classifier(Estimator, Stage, MLReadable, MLWritable):  # type: ignore[misc]
-    """Fit a genus classifier to a Spark frame, as a stage of a pipeline."""
+    """A pipeline stage that fits a genus classifier to a Spark frame."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Classifier(Estimator, Stage, MLReadable, MLWritable):  # type: ignore[misc
 
 
 class ClassifierModel(Model, Stage, MLReadable, MLWritable):  # type: ignore[misc]
-    """A fitted classifier as a stage: adds the most probable class, and a vector of probabilities.
+    """A pipeline stage that adds the most probable class and a vector of probabilities.
 
     `model` is the genus classifier; the vector has the order of `model.classes_`.
     """
@@ -143,7 +143,7 @@ def quoted(name: str) -> str:
 
 
 class Writer(MLWriter):  # type: ignore[misc]
-    """Write a stage: Spark's metadata, and the genus file of a fitted stage."""
+    """Writes a stage: Spark's metadata, and the genus file of a fitted stage."""
 
     def __init__(self, stage: Any) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class Writer(MLWriter):  # type: ignore[misc]
 
 
 class Reader(MLReader):  # type: ignore[misc]
-    """Read a saved stage."""
+    """Reads a saved stage."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()

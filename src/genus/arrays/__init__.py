@@ -1,1 +1,1 @@
-"""Arrays and the labels of their axes: labels, vocabularies, matrices by layout, options."""
+"""Arrays and the labels of their axes: labels, vocabularies, matrices, options."""

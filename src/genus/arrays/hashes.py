@@ -1,4 +1,4 @@
-"""Hashes of 64 bits that are the same on every machine and identify rows."""
+"""Compute 64-bit hashes that identify rows and are the same on every machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def of_names(names: Iterable[str]) -> Hashes:
 
 
 def of_numbers(x: NDArray[np.float64]) -> Hashes:
-    """Return the hash of each number, (m,); 0 where it is missing.
+    """Return the hash of each number, (m,); 0 if it is missing.
 
     Numbers with the same hash share the cell of every grid. Cells include their lower end, so the
     magnitude of a negative number is taken just below it, as in `Grid.keys`.

@@ -1,4 +1,4 @@
-"""Sorted axes of labels (classes, categories, words) and how to align two of them.
+"""Keep sorted axes of labels (classes, categories, words), and align them.
 
 An axis is a one-dimensional array of distinct labels in ascending order, or a vocabulary. Numbers
 align with numbers and text with text; anything else is an error rather than a silent conversion.
@@ -43,7 +43,7 @@ def is_missing(item: Any) -> bool:
 
 
 def kind(axis: Axis) -> str:
-    """Return what the labels of an axis are: 'number', 'text' or, for anything else, 'object'.
+    """Return the kind of an axis's labels: 'number', 'text' or, for anything else, 'object'.
 
     >>> kind(np.array([True, False])), kind(np.array(["a"])), kind(np.array(["a"], dtype=object))
     ('number', 'text', 'text')
@@ -67,7 +67,7 @@ def is_same(a: Keys, b: Keys) -> bool:
 
 
 def needs_care(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Return whether NumPy would compare whole numbers as floats and so confuse some."""
+    """Return whether NumPy would compare whole numbers as floats, and confuse some of them."""
     if a.dtype == b.dtype or a.dtype.kind not in "iuf" or b.dtype.kind not in "iuf":
         return False
     if np.promote_types(a.dtype, b.dtype).kind != "f":
@@ -165,7 +165,7 @@ def union(a: Axis, b: Axis, what: str) -> Axis:
 
 
 def positions(labels: Axis, axis: Axis) -> NDArray[np.intp]:
-    """Return the position of each of `labels` on `axis`, which has all of them."""
+    """Return the positions of `labels` on `axis`, which must contain them all."""
     if is_same(labels, axis):
         return np.arange(len(axis))
     return find(labels, axis) if needs_care(labels, axis) else np.searchsorted(axis, labels)
@@ -185,7 +185,7 @@ def merge(a: Keys, b: Keys, what: str) -> tuple[Keys, NDArray[np.intp], NDArray[
 
 
 def find(labels: NDArray[Any], axis: Axis) -> NDArray[np.intp]:
-    """Return the position of each of `labels` on `axis`; -1 for those not on it.
+    """Return the positions of `labels` on `axis`; -1 for labels that are not on it.
 
     >>> find(np.array([7, 5, 6]), np.array([5, 7]))
     array([ 1,  0, -1])

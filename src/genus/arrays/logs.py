@@ -1,4 +1,4 @@
-"""Functions in log space that every prediction needs.
+"""Compute sums of exponentials in log space, as every prediction needs them.
 
 SciPy has them, too, but importing `scipy.special` takes a quarter of a second, as long as the rest
 of `genus predict` on one row.
@@ -28,7 +28,7 @@ def logsumexp(x: Array, axis: int, keepdims: bool = False) -> Array:
 
 
 def log_softmax(x: Array, axis: int) -> Array:
-    """Return x - log Σ exp x along an axis: logarithms of probabilities."""
+    """Return x - log Σ exp x along an axis, which are logarithms of probabilities."""
     return x - logsumexp(x, axis, keepdims=True)
 
 

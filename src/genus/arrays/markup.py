@@ -1,4 +1,4 @@
-"""Results as HTML tables for notebooks; every text of a user is escaped."""
+"""Format results as HTML tables for notebooks; all text from users is escaped."""
 
 from __future__ import annotations
 

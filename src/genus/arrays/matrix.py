@@ -86,7 +86,7 @@ class SparseRows:
 
     @classmethod
     def of(cls, X: Matrix) -> SparseRows:
-        """Return all rows of a CSR matrix; the three arrays of indices get one type."""
+        """Return all rows of a CSR matrix; the three index arrays get the same type."""
         if isinstance(X, SparseRows):
             return X
         indices, indptr = X.indices, X.indptr
@@ -133,18 +133,18 @@ def is_sparse(X: Matrix) -> bool:
 
 
 def chunks(rows: int, width: int, size: int = CHUNK_BYTES) -> Iterator[slice]:
-    """Yield slices of rows that take `size` bytes as float64, at least 256 rows each."""
+    """Yield slices of rows that take `size` bytes as float64, with at least 256 rows each."""
     step = max(256, size // (8 * max(width, 1)))
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
 def product_rows(width: int) -> int:
-    """Return how many rows to multiply at a time, so that adding the (n, n) result costs little."""
+    """Return how many rows to multiply at a time to make adding the (n, n) results cheap."""
     return max(min(CHUNK_BYTES // (8 * max(width, 1)), 8 * PRODUCT_ROWS), PRODUCT_ROWS)
 
 
 def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) -> list[Result]:
-    """Divide tasks into contiguous runs, one for each thread; return the runs' results in order.
+    """Divide tasks into contiguous runs, one per thread; return the runs' results in order.
 
     This is for work in NumPy, which releases the interpreter's lock. BLAS gets one thread for each
     of ours: its own threads would wait for each other at every chunk, on a busy machine almost
@@ -162,7 +162,7 @@ def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) 
 
 
 def in_order(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-    """Yield the results of work on tasks, in order; a few tasks run at once."""
+    """Yield the results of work on tasks, in order; a few tasks run at a time."""
     count, tasks = threads(), iter(tasks)
     first = list(islice(tasks, 2))
     if count == 1 or len(first) < 2:  # a single task gets all threads
@@ -183,7 +183,7 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
 
 
 def sharing(count: int) -> ThreadPoolExecutor:
-    """Return a pool of threads, each with its share of the threads that the caller may use."""
+    """Return a pool of threads that share the threads that the caller may use."""
     share = max(1, threads() // count)
     return ThreadPoolExecutor(count, initializer=setattr, initargs=(SHARE, "size", share))
 
@@ -200,7 +200,7 @@ def alone() -> Iterator[None]:
 
 
 class OneBlasThread:
-    """A context in which BLAS has one thread: the first to enter sets it, the last to leave resets.
+    """A context with one BLAS thread; the first to enter sets it, the last to leave resets it.
 
     If threads set and reset limits independently, overlapping ones would leave a limit behind.
     """
@@ -305,7 +305,7 @@ def score_above(X: Matrix, threshold: float, on: Array, missing: Array | None) -
 
 
 def touched_columns(X: Matrix) -> tuple[NDArray[np.intp], SparseRows] | None:
-    """Return the columns with entries in sparse rows, and the rows with only these columns.
+    """Return the columns that have entries in sparse rows, and the rows with these columns.
 
     Return None if there are too many of them to save time.
     """
@@ -324,7 +324,7 @@ def touched_columns(X: Matrix) -> tuple[NDArray[np.intp], SparseRows] | None:
 
 @contextmanager
 def column_numbers(columns: NDArray[np.intp]) -> Iterator[None]:
-    """Correct the column numbers in errors about a matrix that has only these columns."""
+    """Correct the column numbers in errors about a matrix with only these columns."""
     try:
         yield
     except InvalidValue as error:
@@ -411,7 +411,7 @@ def refuse_outside(X: Matrix, least: float) -> None:
 
 
 def value_range(values: NDArray[Any]) -> tuple[float, float]:
-    """Return the smallest and largest of the values that are present (∞ and -∞ if none is)."""
+    """Return the smallest and largest value that is not missing (∞ and -∞ if there is none)."""
     if len(values) == 0:
         return np.inf, -np.inf
     with np.errstate(invalid="ignore"):
@@ -428,7 +428,7 @@ class InvalidValue(ValueError):
 
 @contextmanager
 def numbered(row_numbers: RowNumbers) -> Iterator[None]:
-    """Correct the row numbers in errors, if a function was given only a part of a matrix."""
+    """Correct the row numbers in errors about a part of a matrix."""
     try:
         yield
     except InvalidValue as error:

@@ -1,4 +1,4 @@
-"""Measure free memory, and the memory that values take, to stop before the system runs out."""
+"""Measure free memory and the size of values, to stop before the system runs out of memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def free_of_machine() -> int | None:
 
 
 def free_of_group() -> int | None:
-    """Return the memory that the limit of a container leaves."""
+    """Return the free memory within the limit of a container."""
     try:
         most = (CGROUP / "memory.max").read_text().strip()
         used = (CGROUP / "memory.current").read_text().strip()

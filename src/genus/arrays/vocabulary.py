@@ -1,4 +1,4 @@
-"""Many words as one axis: distinct texts, ascending, in one array of UTF-8.
+"""Keep many words as one axis: distinct texts, ascending, in one array of UTF-8.
 
 Python needs 50 bytes for each string, and NumPy the length of the longest for every one; here a
 word needs its own bytes and a number.
@@ -37,7 +37,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Vocabulary:
-        """Make a vocabulary from words."""
+        """Return the vocabulary of some words."""
         encoded = [encode(word) for word in sorted(set(words))]
         ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), ends)
@@ -50,7 +50,7 @@ class Vocabulary:
         return (decode(content[start:end]) for start, end in zip([0, *ends], ends, strict=False))
 
     def __getitem__(self, chosen: Any) -> Vocabulary:
-        """Return the words that a mask, a slice or ascending numbers select."""
+        """Return the words selected by a mask, a slice or ascending positions."""
         starts, ends = self.starts[chosen], self.ends[chosen]
         places = np.concatenate([[0], np.cumsum(ends - starts)]).astype(np.int64)
         text = np.empty(places[-1], dtype=np.uint8)
@@ -62,16 +62,16 @@ class Vocabulary:
         return np.concatenate([[0], self.ends[:-1]]).astype(np.int64)[: len(self)]
 
     def with_empty(self) -> Vocabulary:
-        """Return the same words after the empty word, which comes first."""
+        """Return the vocabulary with the empty word added as the first."""
         return Vocabulary(self.text, np.concatenate([[0], self.ends]))
 
     @cached_property
     def rest(self) -> Vocabulary:
-        """All words except the first; cached, so that `find` recognises it."""
+        """All words except the first; cached, so that `find` recognises the object."""
         return self[1:]
 
     def word(self, i: int) -> str:
-        """Return one word, by its number."""
+        """Return one word, by its position."""
         start = self.ends[i - 1] if i else 0
         return decode(self.text[start : self.ends[i]].tobytes())
 
@@ -90,7 +90,7 @@ class Vocabulary:
 
     @cached_property
     def tokens(self) -> NDArray[np.uint32]:
-        """32 bits of the hashes, (V,), of which the lowest marks a run of words."""
+        """32 bits of each hash, (V,); the lowest bit marks runs of words."""
         high = (self.hashes >> np.uint64(32)).astype(np.uint32)
         return (high & ~np.uint32(1)) | self.runs.astype(np.uint32)
 
@@ -106,7 +106,7 @@ class Vocabulary:
         return np.array_equal(self.ends, other.ends) and np.array_equal(self.text, other.text)
 
     def pieces(self, longest: int) -> tuple[NDArray[np.bytes_], Integers]:
-        """Split runs of words into words of up to `longest` bytes; also return the run of each.
+        """Split runs into words of up to `longest` bytes; return the words and the run of each.
 
         A longer word is cut after `longest` + 1 bytes.
         """
@@ -125,7 +125,7 @@ class Vocabulary:
         return Vocabulary(*words), left, right
 
     def find(self, other: Vocabulary) -> Integers:
-        """Return the position of each of these words in another vocabulary; -1 if not in it."""
+        """Return the positions of these words in another vocabulary; -1 for those not in it."""
         known, places = FOUND.get(self, (None, NOWHERE))
         if known is None or known() is not other:
             both, mine, theirs = self.merge(other)
@@ -137,12 +137,12 @@ class Vocabulary:
 
     @cached_property
     def index(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Bytes]:
-        """What the kernel needs to look up words: slots by hash, keys, and the text."""
+        """The kernel's index for looking up words: slots by hash, keys, and the text."""
         return *index_words(self.text, self.ends), self.text
 
     @property
     def is_sound(self) -> bool:
-        """Whether this can have been made from words: ascending UTF-8."""
+        """Whether the vocabulary is valid: ascending words in UTF-8."""
         last = self.ends[-1] if len(self.ends) else 0
         if last != len(self.text) or (np.diff(self.ends, prepend=0) < 0).any():
             return False
@@ -162,7 +162,7 @@ NOWHERE = np.zeros(0, dtype=np.int64)
 
 
 def encode(word: str) -> bytes:
-    """Encode as UTF-8; halves of surrogate pairs, which Python strings may contain, are kept."""
+    """Encode as UTF-8; unpaired surrogates, which Python strings may contain, are kept."""
     return word.encode("utf-8", "surrogatepass")
 
 

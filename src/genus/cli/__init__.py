@@ -1,4 +1,4 @@
-"""The command line of genus; `genus --help` is its manual."""
+"""The command line of genus; `genus --help` documents it."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from genus.registry import FAMILIES
 
 
 class File(click.ParamType[str]):
-    """A file name that shells complete; whether the file exists is checked later."""
+    """A file name that shells complete; commands check later whether the file exists."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -39,7 +39,7 @@ class Column(click.ParamType[str]):
 
 
 class Family(click.ParamType[tuple[str, str]]):
-    """COL=NAME: a column and its family."""
+    """A column and its family, in the form COL=NAME."""
 
     name = "COL=NAME"
 
@@ -123,7 +123,7 @@ ignore = click.option(
 
 
 class Costs(click.ParamType[dict[tuple[str, str], float]]):
-    """TRUE:DECIDED=COST, or several of these separated by commas."""
+    """Costs in the form TRUE:DECIDED=COST; commas separate several of them."""
 
     name = "TRUE:DECIDED=COST,…"
 
@@ -144,7 +144,7 @@ class Costs(click.ParamType[dict[tuple[str, str], float]]):
 
 
 class Threshold(click.ParamType[Any]):
-    """A probability, or CLASS=P."""
+    """A threshold in the form P or CLASS=P."""
 
     name = "[CLASS=]P"
 
@@ -162,7 +162,7 @@ class Threshold(click.ParamType[Any]):
 
 
 def decision_of(threshold: Any, costs: Any) -> Any:
-    """Return the decision rule that the options ask for."""
+    """Return the decision rule given by the options."""
     if threshold is not None and costs is not None:
         raise click.UsageError("--threshold and --costs are two ways to decide. Give only one.")
     return costs if threshold is None else threshold
@@ -171,8 +171,8 @@ def decision_of(threshold: Any, costs: Any) -> Any:
 threshold = click.option(
     "--threshold",
     type=Threshold(),
-    help="Choose CLASS if its probability is at least P. If CLASS= is left out, it is the second "
-    "of two classes.",
+    help="Choose CLASS if its probability is at least P. By default, CLASS is the second of two "
+    "classes.",
 )
 costs = click.option(
     "--costs",

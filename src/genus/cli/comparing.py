@@ -113,7 +113,7 @@ def as_object(found: Any) -> dict[str, Any]:
 
 
 def format_of(output: str) -> str:
-    """Return the format of a picture by its name; raise if it cannot be drawn."""
+    """Return the format of a picture by its suffix; raise an error if it cannot be drawn."""
     from pathlib import Path
 
     from genus.plots.style import FORMATS, library

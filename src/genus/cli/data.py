@@ -1,4 +1,4 @@
-"""Open DATA of a command: a path, a glob, a query or stdin."""
+"""Open a command's DATA: a path, a glob, a query or stdin."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def as_given(text: str, names: Mapping[str, str]) -> str:
 
 
 def spool(folder: str) -> str:
-    """Copy stdin to a file, because types are found by reading all of it."""
+    """Copy stdin to a file, because finding the column types takes a pass over all of it."""
     path = os.path.join(folder, "stdin")
     with open(path, "wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
@@ -93,7 +93,7 @@ def recoded(path: str, encoding: str, folder: str) -> str:
 
 
 def refuse_model(path: str, name: str) -> None:
-    """Raise if a model is given where data is expected."""
+    """Raise an error if a model is given instead of data."""
     from genus.cli.models import is_model
     from genus.table import TableError
 
@@ -103,7 +103,7 @@ def refuse_model(path: str, name: str) -> None:
 
 
 def stem(data: Sequence[str]) -> str:
-    """Return the default name of a model of DATA."""
+    """Return the default name of a model fitted to DATA."""
     from genus.table.read.formats import suffixless
 
     if len(data) > 1 or not os.path.exists(data[0]):
@@ -112,7 +112,7 @@ def stem(data: Sequence[str]) -> str:
 
 
 def columns_of(data: Sequence[str]) -> list[str]:
-    """Return the columns of the first table, for completion in shells; none if in doubt."""
+    """Return the columns of the first table, for completion in shells; none after an error."""
     from genus.cli.models import is_model
     from genus.table import open_table
 

@@ -86,7 +86,7 @@ def run(root: click.Context, arguments: list[str]) -> None:
 
 @contextmanager
 def inside(folder: str) -> Iterator[None]:
-    """Change to a folder, and back at the end."""
+    """Change to a folder inside the `with` block."""
     before = os.getcwd()
     os.chdir(folder)
     try:
@@ -96,7 +96,7 @@ def inside(folder: str) -> Iterator[None]:
 
 
 def show(command: str, path: Path, lines: int, left_out: slice | None = None) -> None:
-    """Print the first lines of a file, without some columns."""
+    """Print the first lines of a file, leaving out some columns."""
     from genus.cli.scores import bold
 
     click.echo(bold(f"$ {command}"))

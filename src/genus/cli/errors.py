@@ -41,7 +41,7 @@ class Commands(click.Group):
 
 @contextmanager
 def sentences(ctx: click.Context) -> Iterator[None]:
-    """Turn errors into click's errors; a closed pipe is not an error."""
+    """Turn errors into click's errors; ignore a closed pipe."""
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -86,7 +86,7 @@ def interrupted(ctx: click.Context) -> NoReturn:
 
 
 def flush_or_close_stdout() -> None:
-    """Write out what stdout still holds; if that fails, discard it."""
+    """Flush stdout; if that fails, discard what it holds."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -94,7 +94,7 @@ def flush_or_close_stdout() -> None:
 
 
 def close_stdout() -> None:
-    """Redirect stdout to nowhere, so that Python can flush it at exit."""
+    """Redirect stdout to the null device, so that Python can flush it at exit."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -130,7 +130,7 @@ class Interruption:
 
 
 def keep_streams() -> None:
-    """Open streams that the caller has closed, so that no other file gets their numbers.
+    """Open standard streams that the caller has closed, so that no other file takes their place.
 
     They cannot be read from. Writing to stdout is then an error, but messages to stderr are
     discarded.

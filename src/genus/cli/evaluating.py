@@ -20,17 +20,18 @@ MANY = 200  # rows from which leave-one-out is slow
     "--folds",
     type=FoldsOrLoo(),
     metavar="K|loo",
-    help="Without a model: the number of folds, or loo to leave out each row.  [default: 10]",
+    help="Without MODEL: the number of folds, or loo to leave out one row at a time."
+    "  [default: 10]",
 )
 @click.option(
     "--group",
     type=Column(),
-    help="Keep rows with the same value of this column in one fold; do not learn from it.",
+    help="Keep rows with the same value of this column in one fold, and leave the column out.",
 )
 @click.option(
     "--time",
     type=Column(),
-    help="Predict each fold from earlier rows only, by the time in this column.",
+    help="Order rows by the time in this column, and predict each fold from earlier rows only.",
 )
 @arguments.threshold
 @arguments.costs

@@ -30,7 +30,7 @@ MOST_NUMBERS = 1 << 21  # rows times columns times classes
     "--all", "every", is_flag=True, help="Write the contributions of all rows as a table."
 )
 @click.option("--class", "label", metavar="NAME", help="Explain the log-odds of this class.")
-@click.option("--against", metavar="NAME", help="Explain the log-odds against this class.")
+@click.option("--against", metavar="NAME", help="Compare with this class.")
 @arguments.as_json
 @arguments.table_out
 @arguments.encoding
@@ -97,7 +97,7 @@ def explain(
 
 
 def known_class(model: Any, name: str) -> Any:
-    """Return the class with a name; raise if there is none."""
+    """Return the class with a name; raise an error if there is none."""
     for label in model.classes_.tolist():
         if str(label) == name:
             return label
@@ -138,7 +138,7 @@ def write_all(model: Any, source: Any, output: str, label: Any, against: Any) ->
 
 
 def contributions(model: Any, rows: Any, before: int, label: Any, against: Any) -> Any:
-    """Return an Arrow table of contributions; `before` rows came before these."""
+    """Return an Arrow table of contributions; the first row has the number `before` + 1."""
     import numpy as np
     import pyarrow as pa
 
@@ -224,7 +224,7 @@ class Why:
 
     @classmethod
     def of(cls, model: Any, one: Any, label: Any = None, against: Any = None) -> Why:
-        """Explain the only row of a table for a class against another."""
+        """Explain a table's only row for one class against another."""
         import numpy as np
 
         explanation = model.explain(one)
@@ -270,7 +270,7 @@ def as_object(why: Why, number: int) -> dict[str, Any]:
 
 
 def told(why: Why, number: int) -> str:
-    """Return the prediction for a row, and the contributions for it and against it."""
+    """Return lines with the prediction for a row and the contributions for and against it."""
     import numpy as np
 
     from genus.cli.scores import bold, short

@@ -112,7 +112,7 @@ def fit(
 
 
 def judged_anew(model: Any, source: Any, target: str) -> list[str]:
-    """Return lines of out-of-fold scores, with those of the most frequent class beside them.
+    """Return lines that compare out-of-fold scores with those of the most frequent class.
 
     If rows are few, everything is refitted for each fold, because the summary's own scores are
     optimistic then. Otherwise the model has already scored its sample.

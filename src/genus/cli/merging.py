@@ -48,7 +48,7 @@ def add(models: tuple[str, ...], output: str) -> None:
 
 
 def lost(parts: list[Any], merged: Any) -> list[str]:
-    """Return lines about what was lost because the models were fitted with different plans."""
+    """Return lines that say what was lost because the models have different plans."""
     plan = getattr(merged, "plan_", None)
     if plan is None or all(part.plan_ == parts[0].plan_ for part in parts):
         return []

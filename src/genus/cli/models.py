@@ -1,4 +1,4 @@
-"""Read and write MODEL of a command."""
+"""Read and write a command's MODEL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SUFFIX = ".genus"
 
 
 def is_model(path: str) -> bool:
-    """Return whether a file is meant to be a model, by its suffix or its first bytes.
+    """Return whether a file seems to be a model, by its suffix or its first bytes.
 
     A safetensors file begins with the length of its header, eight bytes, and an opening brace.
     """
@@ -78,7 +78,7 @@ def read_predictor(path: str) -> Any:
 
 
 def no_table_model(path: str, name: str) -> ValueError:
-    """Return the error for a model that is not of a table."""
+    """Return the error for a model that was not fitted to a table."""
     return ValueError(
         f"{path} is a {name}. This command needs a model of a table, which `genus fit` "
         "writes. Use this model from Python."
@@ -109,7 +109,7 @@ def target_of(model: Any, path: str, given: str | None = None) -> str:
 
 
 def refuse_out(out: str, *data: str) -> None:
-    """Raise, before any work, if the output cannot be written or would replace the data."""
+    """Raise an error, before any work, if the output cannot be written or would replace DATA."""
     folder = os.path.dirname(os.path.realpath(out))
     if out != STDIO and not os.path.isdir(folder):
         raise ValueError(

@@ -11,9 +11,10 @@ from genus.cli.commands import cli
 WIDTH = 88  # columns of the help
 INTRODUCTION = """# The command line
 
-`genus` learns to predict a column of a table, measures how well, explains, and predicts. Data goes
-to stdout and messages to stderr; `-` is stdin or stdout; a file's suffix tells its format. This
-page is generated from the program's own help: `python -m genus.cli.page > docs/cli.md`.
+`genus` learns to predict a column of a table, measures how good the predictions are, and explains
+them. Data goes to stdout and messages to stderr. `-` is stdin or stdout, and a file's suffix
+decides its format. This page is generated from the program's own help:
+`python -m genus.cli.page > docs/cli.md`.
 """
 
 
@@ -28,7 +29,7 @@ def commands(group: click.Group = cli, path: str = "genus") -> Iterator[str]:
 
 
 def help_of(path: str) -> str:
-    """Return the help of a command with this full name."""
+    """Return the help of a command, given its full name."""
     top, *names = path.split()
     command: click.Command = cli
     context = click.Context(

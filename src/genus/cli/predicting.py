@@ -52,7 +52,7 @@ def predicted(
     force: bool = False,
     decision: Any = None,
 ) -> None:
-    """Write a table with a model's predictions."""
+    """Write a table with a model's predictions to a file."""
     import pyarrow as pa
 
     from genus.cli.data import opened, tell_extra
@@ -88,7 +88,7 @@ def predicted(
 
 
 def refuse_new(source: Any, model: Any, force: bool) -> None:
-    """Raise if half of a column's values are unseen categories; only warn with `force`."""
+    """Raise an error if half of a column's values are unseen; only warn if `force` is true."""
     from genus.cli.errors import say
     from genus.table import Frame, TableError
     from genus.table.drift import ENOUGH, HALF, of_frame
@@ -121,7 +121,7 @@ def lines_for(output: str, source: Any) -> Any:
 
 
 def scored(rows: Any, model: Any, rule: Any = None) -> Any:
-    """Return an Arrow table of rows with predictions; `rule` chooses the class."""
+    """Return rows with their predictions as an Arrow table; `rule` chooses the class."""
     import numpy as np
 
     from genus.table.predictions import with_predictions

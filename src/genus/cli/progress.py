@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @contextmanager
 def rows_passing(what: str, of: Any) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar; yields a function to call with the number of rows of each batch.
+    """Show a progress bar; yield a function that takes the number of rows of each batch.
 
     `of` is the source of the rows, or their number. The bar shows the rows, the time left and, for
     files, the bytes. They are estimates if the number of rows is.
@@ -40,7 +40,7 @@ def rows_passing(what: str, of: Any) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def points_passing(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar; yields a function to call with the points done and their total."""
+    """Show a progress bar; yield a function that takes the points done and their total."""
     if not sys.stderr.isatty():
         yield lambda points, total: None
         return
@@ -56,7 +56,7 @@ def points_passing(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def passing(what: str, items: Iterable[T], unit: str) -> Iterator[T]:
-    """Yield the items, with a progress bar."""
+    """Yield the items, and show a progress bar."""
     if not sys.stderr.isatty():
         yield from items
         return

@@ -11,12 +11,12 @@ WIDEST = 14  # characters of a label
 
 
 def told(outcome: Any) -> str:
-    """Return the scores, the scores by class and the confusion matrix of a CrossValidation."""
+    """Return a CrossValidation's scores, its scores by class and its confusion matrix, as text."""
     return f"{scores(outcome)}\n\n{by_class(outcome)}\n\n{confusion(outcome)}"
 
 
 def scores(outcome: Any) -> str:
-    """Return the scores, one per line, with 95 % intervals and the scores of the baseline."""
+    """Return one line per score, with its 95 % interval and the baseline's score."""
     found = outcome.metrics()
     always = f"always {short(found.commonest)}"
     lines = [
@@ -35,7 +35,7 @@ def scores(outcome: Any) -> str:
 
 
 def by_class(outcome: Any) -> str:
-    """Return recall, precision and more by class; if there are many, of the most frequent ones."""
+    """Return recall, precision and more by class; only the most frequent of many classes."""
     found = sorted(outcome.metrics().by_class, key=lambda one: -one.rows)
     listed = found[:MOST_CLASSES]
     width = max(len("class"), *(len(short(one.label)) for one in listed))
@@ -51,7 +51,7 @@ def by_class(outcome: Any) -> str:
 
 
 def share(value: float) -> str:
-    """Return a score of a class, or a dash if it is undefined."""
+    """Format a score of a class; a dash if it is undefined."""
     return "-" if value != value else f"{value:.4f}"
 
 
@@ -98,13 +98,13 @@ def mistakes(cells: Any, names: list[str]) -> str:
     found = confused(cells, MOST_CLASSES)
     if not found:
         return "No row was misclassified."
-    lines = [bold("Most frequent mistakes:"), f"{'rows':>8}  {'true class':{WIDEST}}  taken for"]
+    lines = [bold("Most frequent mistakes:"), f"{'rows':>8}  {'true class':{WIDEST}}  predicted as"]
     lines += [f"{n:8,}  {names[i]:{WIDEST}}  {names[j]}" for i, j, n in found]
     return "\n".join(lines)
 
 
 def short(label: Any) -> str:
-    """Return a label in few characters, without control characters."""
+    """Shorten a label, and remove control characters."""
     from genus.display.text import name
 
     return name(label, WIDEST)

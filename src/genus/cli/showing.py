@@ -108,12 +108,12 @@ def changed(model: Any) -> str:
 
 
 def listed(value: Any) -> Any:
-    """Convert a tuple to a list, as in a file."""
+    """Convert tuples to lists, as they are in a file."""
     return list(value) if isinstance(value, tuple) else value
 
 
 def plain(model: Any) -> str:
-    """Return the classes of a model with their rows, and its columns."""
+    """Return lines that list a model's classes with their rows, and its columns."""
     from genus.cli.scores import bold, short
 
     counts = dict(zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True))

@@ -31,7 +31,7 @@ PATIENCE = 1.0  # seconds to wait for stopped work in the end
     help="The port.  [default: a free one, and the same one after a restart]",
 )
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
-@click.option("--fresh", is_flag=True, help="Start over, instead of where the last session ended.")
+@click.option("--fresh", is_flag=True, help="Start over instead of resuming the last session.")
 @arguments.encoding
 def studio(
     given: tuple[str, ...],
@@ -137,9 +137,9 @@ def studio(
 
 
 def free_journal(stack: Any, known: list[str], fresh: bool) -> tuple[Any, int]:
-    """Return the first journal of a command that no other server uses, and its number.
+    """Return a command's first journal that no other server uses, and its number.
 
-    The stack holds its lock.
+    `stack` keeps the journal's lock until it is closed.
     """
     from itertools import count
 
@@ -171,7 +171,7 @@ def require_packages() -> None:
 
 
 def checked(model: Any, path: str, data: tuple[str, ...]) -> Any:
-    """Return a model that the studio can show; raise an error for others."""
+    """Return the model if the studio can show it, or else raise an error."""
     from genus.estimators.table import TableClassifier
     from genus.estimators.text import TextClassifier
 

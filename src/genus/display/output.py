@@ -35,7 +35,7 @@ Write = Callable[[Any], object]
 
 @contextmanager
 def rows_to(path: str, schema: Any) -> Iterator[Write]:
-    """Open a file or stdout for record batches of a schema; yields a function that writes them."""
+    """Open a file or stdout for record batches of a schema; yield a function that writes them."""
 
     kind = format_of(path)
     with binary(path) as file:
@@ -65,7 +65,7 @@ def rows_to(path: str, schema: Any) -> Iterator[Write]:
 
 @contextmanager
 def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
-    """Append added columns of record batches to their original lines; yields a write function."""
+    """Append columns to the original lines of record batches; yield a function that writes."""
     delimiter, given = lines.delimiter, lines.rows()
     first = lines.columns  # position of the first added column
 
@@ -91,7 +91,7 @@ def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
 
 
 def format_of(path: str) -> str:
-    """Return the format that a file name asks for."""
+    """Return the format that a file name stands for."""
     if path == STDOUT:
         return "csv"
     stem, suffix = os.path.splitext(path.lower())
@@ -132,7 +132,7 @@ def binary(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_writes(stream: BinaryIO) -> Iterator[BinaryIO]:
-    """Wrap a stream so that it writes all bytes or raises; unbuffered ones may write only some."""
+    """Make a stream write all bytes or raise an error; unbuffered streams may write only some."""
     if not isinstance(stream, io.RawIOBase):
         yield stream
         stream.flush()
@@ -161,7 +161,7 @@ class LeftOpen(io.RawIOBase):
 
 @contextmanager
 def packing(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
-    """Compress what is written to a file, if its name asks for it."""
+    """Compress what is written to a file, if its suffix says so."""
     how = os.path.splitext(path.lower())[1]
     if how not in PACKED:
         yield file
@@ -185,7 +185,7 @@ def packing(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Name the file in errors of writing as the user named it."""
+    """Put the name that the user gave into errors of writing."""
     try:
         yield
     except OSError as error:
@@ -240,7 +240,7 @@ def write_lines(batch: Any, file: BinaryIO) -> None:
 
 
 def plain(value: Any) -> str:
-    """Return a value as JSON; non-finite numbers become null, and unsupported types text."""
+    """Convert a value to JSON; non-finite numbers become null, and unsupported types text."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=written)
     except ValueError:

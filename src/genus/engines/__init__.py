@@ -1,4 +1,4 @@
-"""Engines that count rows: this process, or Spark, Dask, Ray or a database that holds them.
+"""Engines count rows: in this process, or in the Spark, Dask, Ray or database that holds them.
 
 An engine runs a function on every partition of a frame and collects the results. It is independent
 of classifiers: the functions that it runs decide what is counted and how parts are merged. A
@@ -43,7 +43,7 @@ Score = Callable[[Any], Any]  # takes an Arrow batch, and returns one with more 
 
 
 class Engine(Protocol):
-    """A partitioned frame in another program: its name in messages, and its columns."""
+    """A partitioned frame in another program: its columns, and its name in messages."""
 
     name: str
 
@@ -58,22 +58,22 @@ class Engine(Protocol):
         ...
 
     def beginnings(self, rows: int) -> Engine:
-        """Return at least this many of the first rows of every partition."""
+        """Return the first rows of every partition, at least this many."""
         ...
 
     def run(self, work: Work) -> Iterator[bytes]:
-        """Yield what `work` returns for every partition, in any order."""
+        """Yield the results of `work` for all partitions, in any order."""
         ...
 
     def total(self, work: Work, add: Add) -> bytes:
-        """Merge the results of `work` for all partitions, where the rows are.
+        """Merge the results of `work` for all partitions, inside the engine.
 
         `work` returns one part.
         """
         ...
 
     def totals(self, work: Work, add: Add, finish: Finish, shards: int) -> list[bytes]:
-        """Merge the first parts that `work` returns, the second parts, and so on.
+        """Merge the first parts that `work` returns, then the second parts, and so on.
 
         Every partition returns `shards` parts. `finish` runs on each sum where it was merged, so
         that only its result is sent here.
@@ -81,12 +81,12 @@ class Engine(Protocol):
         ...
 
     def map(self, score: Score, schema: Any) -> Any:
-        """Return a frame of the same kind, with the rows that `score` returns for every batch."""
+        """Return a frame of the same kind with the rows that `score` returns for each batch."""
         ...
 
 
 def open_rows(data: Any) -> Source | Engine:
-    """Open anything that holds a table: a source to be read here, or an engine with its rows.
+    """Open a table: return a source to read here, or an engine that holds the rows.
 
     `data` may also be a pair of an array and its labels, both held by an engine.
     """

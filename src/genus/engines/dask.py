@@ -1,4 +1,4 @@
-"""Count and score Dask data frames, arrays and bags, as tasks of Dask."""
+"""Count and score Dask data frames, arrays and bags with tasks of Dask."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DaskPartitions:
 
     @cached_property
     def schema(self) -> Any:
-        """The Arrow schema, from an empty frame, the first rows of an array, or a whole bag."""
+        """The Arrow schema, found from an empty frame, an array's first rows, or a whole bag."""
         import dask
         import pyarrow as pa
 
@@ -81,7 +81,7 @@ class DaskPartitions:
         return self
 
     def run(self, work: Work) -> Iterator[bytes]:
-        """Yield what `work` returns for every partition."""
+        """Yield the results of `work` for all partitions."""
         for parts in self._computed(*self._counted(work)):
             yield from parts
 
@@ -100,7 +100,7 @@ class DaskPartitions:
         return list(self._computed(*(dask.delayed(finish)(one) for one in sums)))
 
     def map(self, score: Score, schema: Any) -> Any:
-        """Return a frame of the rows that `score` returns; for an array, only the added columns."""
+        """Return a frame of the rows that `score` returns; for an array, only the new columns."""
         import dask
         import dask.dataframe
 
@@ -143,12 +143,12 @@ def added_up(parts: list[Any], add: Add) -> Any:
 
 
 def counted(part: Any, name: str, work: Work, schema: Any) -> list[bytes]:
-    """Run `work` on the batches of a partition; a schema, if given, decides its columns."""
+    """Run `work` on the batches of a partition; if a schema is given, it decides the columns."""
     return work(Rows(name, table_of(part, schema).to_batches()))
 
 
 def scored_frame(part: Any, score: Score, schema: Any = None) -> Any:
-    """Return a partition as a pandas frame with the columns that `score` adds, and its index."""
+    """Return a partition as a pandas frame, with its index and the columns that `score` adds."""
     scored = as_pandas(score(table_of(part, schema)))
     if hasattr(part, "index") and hasattr(part, "iloc"):
         scored.index = part.index
@@ -156,7 +156,7 @@ def scored_frame(part: Any, score: Score, schema: Any = None) -> Any:
 
 
 def added(X: Any, score: Score, schema: Any) -> Any:
-    """Return the columns that `score` adds to an array, as an array; a single one is (m,)."""
+    """Return the columns that `score` adds to an array, as an array; (m,) if there is one."""
     names = [name for name in schema.names if name != VECTOR]
     dtype = scored_block([], score, names, schema).dtype
     if len(names) == 1:
@@ -222,7 +222,7 @@ def schema_of(part: Any) -> Any:
 
 
 def zipped(X: Any, y: Any) -> list[Any]:
-    """Return the chunks of an array with those of its labels."""
+    """Return the chunks of an array, each with the chunk of its labels."""
     import dask
 
     if X.chunks[0] != y.chunks[0]:

@@ -1,4 +1,4 @@
-"""Sum the rows of a database table by class, with queries through Ibis.
+"""Let a database sum the rows of a table by class, with queries through Ibis.
 
 A result has a row for each class, and one for rows without a label. Numbers are read as float64;
 NULL and NaN are missing. Squares need three queries: one counts the rows of each class, one finds a
@@ -26,7 +26,7 @@ NEAR = 16.0  # standard deviations between mean and origin that cost few digits
 
 
 class Unsupported(Exception):
-    """A query that the database cannot run, so that the rows must be read."""
+    """The database cannot run a query, so the rows must be read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Groups:
 
     @classmethod
     def of(cls, found: Any) -> Groups:
-        """Read the result of a query."""
+        """Return the groups in the result of a query."""
         rows = vector(found, "rows")
         if "w" not in found.column_names:
             return cls(found["y"], rows, rows, np.zeros(0))
@@ -59,7 +59,7 @@ class Groups:
         return self.labels.to_pylist()
 
     def align(self, found: Any, values: Array, missing: float = 0.0) -> Array:
-        """Return values of another result in the order of these groups."""
+        """Return the values of another result in the order of these groups."""
         place = {one: k for k, one in enumerate(self.listed)}
         at = [place.get(one, -1) for one in found["y"].to_pylist()]
         if -1 in at:
@@ -71,14 +71,14 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Database:
-    """A table of Ibis, whose rows are summed by its database."""
+    """An Ibis table, whose database sums the rows."""
 
     table: Any
 
     def add_up(
         self, target: str, weights: str | None, columns: Sequence[str], needs: Needs
     ) -> tuple[Groups, Sums, tuple[Array, Array] | None]:
-        """Return labels and sums of numbers; also bounds of columns, if no squares are needed."""
+        """Return labels and sums of numbers; also bounds of columns if squares are not needed."""
         size = len(columns)
         cells = {f"x{j}": number(self.table[name]) for j, name in enumerate(columns)}
         rows = self._select(target, weights, cells)
@@ -99,7 +99,7 @@ class Database:
     def count_values(
         self, target: str, weights: str | None, columns: Sequence[str]
     ) -> tuple[Groups, Groups, Any]:
-        """Return groups by label, groups by label and value, and an Arrow table of these values.
+        """Return groups by label, groups by label and value, and an Arrow table of the values.
 
         Each row of the table holds a value of one column; all others are NULL.
         """
@@ -123,7 +123,7 @@ class Database:
         return labels, Groups.of(values), pa.table(listed, list(columns))
 
     def _select(self, target: str, weights: str | None, cells: dict[str, Any]) -> Any:
-        """Select labels, weights if there are any, and cells."""
+        """Select the labels, the weights if there are any, and the cells."""
         chosen = {"y": value(self.table[target]), **cells}
         if weights is not None:
             chosen["w"] = number(self.table[weights])
@@ -149,7 +149,7 @@ def number(column: Any) -> Any:
 
 
 def there(x: Any) -> Any:
-    """Return whether a number is present."""
+    """Return an expression for whether a number is present."""
     return x.notnull() & ~x.isnan()
 
 
@@ -232,7 +232,7 @@ def by_label(y: Any, groups: Groups, numbers: Array) -> Any:
 
 
 def origins(groups: Groups, found: Any, size: int) -> Array:
-    """Return a point near the mean of each class, (K, n); one point for all if it is near enough.
+    """Return a point near each class mean, (K, n); one point for all classes if it is near enough.
 
     Like every origin it is on a coarse grid, so that sums of whole numbers stay whole.
     """
@@ -279,7 +279,7 @@ def in_parallel(backend: Any, query: Any) -> Any:
 
 
 def explained(error: Exception) -> str:
-    """Return why a database failed, as a sentence."""
+    """Say in a sentence why a database failed."""
     (first, *_) = str(error).strip().splitlines() or [type(error).__name__]
     hint = ""
     if "out of range" in first.lower():
@@ -308,7 +308,7 @@ def matrix(found: Any, letter: str, size: int, missing: float = 0.0) -> Array:
 
 
 def vector(found: Any, name: str, missing: float = 0.0) -> Array:
-    """Return a column of a result as float64, (K,); in SQL, the sum of no rows is NULL."""
+    """Return a column of a result as float64, (K,); NULL, the sum of no rows, is `missing`."""
     import pyarrow as pa
 
     column = found[name].cast(pa.float64(), safe=False).fill_null(missing)

@@ -21,7 +21,7 @@ def opened(dataset: Any) -> RayDataset:
 
 
 class RayDataset:
-    """A Ray dataset; a lost block is computed again, and its part is still merged only once."""
+    """A Ray dataset; a lost block is computed again, but its part is merged only once."""
 
     name = "the Ray dataset"
 
@@ -54,7 +54,7 @@ class RayDataset:
         return self
 
     def run(self, work: Work) -> Iterator[bytes]:
-        """Yield what `work` returns for every block."""
+        """Yield the results of `work` for all blocks."""
         yield from parts_of(self._parts(work))
 
     def total(self, work: Work, add: Add) -> bytes:

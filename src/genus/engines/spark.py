@@ -75,7 +75,7 @@ class SparkFrame:
         return SparkFrame(self.frame.where(f"({number}) < {rows}"))
 
     def run(self, work: Work) -> Iterator[bytes]:
-        """Yield what `work` returns for every partition."""
+        """Yield the results of `work` for all partitions."""
         with explained():
             rows = self._parts(work).collect()
         yield from (bytes(row["part"]) for row in rows)
@@ -115,7 +115,7 @@ class SparkFrame:
 
     @cached_property
     def files(self) -> list[Piece]:
-        """The pieces of Parquet files, if the frame is just these files; otherwise none.
+        """The pieces of Parquet files, if the frame consists of them; otherwise none.
 
         Workers then read the files themselves, because sending rows to them takes Spark longer than
         counting.
@@ -135,7 +135,7 @@ SCHEMA = "id int, part binary"
 
 
 def is_bare_parquet(frame: Any) -> bool:
-    """Return whether a frame is just Parquet files, or some of their columns."""
+    """Return whether a frame consists of Parquet files, or some of their columns."""
     plan = frame._jdf.queryExecution().optimizedPlan()
     if plan.getClass().getSimpleName() == "Project":
         kept = plan.projectList()
@@ -156,7 +156,7 @@ def is_bare_parquet(frame: Any) -> bool:
 
 
 def is_plain(kind: Any) -> bool:
-    """Return whether Arrow and Spark read a type in the same way, whatever the settings."""
+    """Return whether Arrow and Spark always read a type in the same way."""
     import pyarrow.types as pt
 
     number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind)
@@ -176,7 +176,7 @@ def pieces_of(uris: list[str]) -> list[Piece]:
 
 
 def reading(pieces: list[Piece], schema: Any) -> Callable[[Iterable[Any]], Rows]:
-    """Return a function that reads the number of a piece from batches and returns its rows."""
+    """Return a function that reads a piece's number from batches, and returns its rows."""
 
     def rows_of(numbers: Iterable[Any]) -> Rows:
         # Spark reuses a worker only if it has read all of its input, so read all numbers.
@@ -189,7 +189,7 @@ def reading(pieces: list[Piece], schema: Any) -> Callable[[Iterable[Any]], Rows]
 
 @contextmanager
 def groups_of(piece: Piece) -> Iterator[tuple[Any, range]]:
-    """Open the Parquet file of a piece; yields it with the run of row groups of the piece."""
+    """Open the Parquet file of a piece; yield it with the row groups of the piece."""
     import pyarrow.parquet as pq
     from pyarrow import fs
 
@@ -201,7 +201,7 @@ def groups_of(piece: Piece) -> Iterator[tuple[Any, range]]:
 
 
 def rows_before(piece: Piece) -> int:
-    """Return the number of rows of the file before a piece."""
+    """Return the number of the file's rows before a piece."""
     if piece[1] == 0:
         return 0
     with groups_of(piece) as (file, groups):
@@ -222,7 +222,7 @@ def batches_of_piece(piece: Piece, schema: Any) -> Iterator[Any]:
 
 
 def of_partition(batches: Iterable[Any]) -> Rows:
-    """Return the rows that Spark hands to a worker."""
+    """Return the rows that Spark gives to a worker."""
     return Rows(f"partition {partition_number()} of {SparkFrame.name}", batches)
 
 
@@ -289,7 +289,7 @@ def row(number: int, part: bytes) -> Any:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Explain errors of Spark's workers."""
+    """Turn errors of Spark's workers into errors that say what to do."""
     try:
         yield
     except Exception as error:

@@ -12,4 +12,4 @@ from genus.estimators.single_rows import SingleRows
 
 
 class GenerativeClassifier(SingleRows, Group, Exporting):
-    """The base class: models p(x|y) and p(y) by counting, and predicts by Bayes' rule."""
+    """The base class: it models p(x|y) and p(y) by counting, and predicts by Bayes' rule."""

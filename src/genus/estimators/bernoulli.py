@@ -1,4 +1,4 @@
-"""Naive Bayes over features that occur or do not."""
+"""Naive Bayes over features that are present or absent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from genus.statistics import Array
 
 
 class BernoulliNB(LinearClassifier):
-    """Multivariate Bernoulli naive Bayes: does each feature occur? Absent ones contribute, too.
+    """Multivariate Bernoulli naive Bayes over which features occur; absent ones count, too.
 
     binarize : a feature occurs if it is above this; None if X holds 0 and 1 already. For all other
         parameters see `DiscreteClassifier`.
@@ -66,5 +66,5 @@ class BernoulliNB(LinearClassifier):
 
     @property
     def feature_log_prob_(self) -> Array:
-        """log φ: log p(x_j = 1|y), (K, n)."""
+        """log φ = log p(x_j = 1|y), (K, n)."""
         return self._parameters.log_on

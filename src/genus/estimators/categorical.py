@@ -21,12 +21,12 @@ MOST_CATEGORIES = 1 << 24
 
 
 def by_value(option: Any) -> bool:
-    """Return whether an option is given for each value of each column."""
+    """Return whether an option has a number for each value of each column."""
     return isinstance(option, list | tuple) and any(np.ndim(part) for part in option)
 
 
 def check_distribution(p: Array) -> Array:
-    """Check prior probabilities: not negative; their sum is checked against the values later."""
+    """Raise an error if prior probabilities are negative; their sum is checked later."""
     if (p < 0).any():
         raise ValueError(f"p must hold prior probabilities of 0 or more; got {p.tolist()}.")
     return p
@@ -144,7 +144,7 @@ class CategoricalNB(CategoryClassifier, DiscreteClassifier):
 
     @property
     def categories_(self) -> list[NDArray[Any]]:
-        """The values of each column; for bins their numbers from 1."""
+        """The values of each column; the numbers of bins, from 1, if there are bins."""
         return [c.values if c.edges is None else c.values + 1 for c in self._columns_solved]
 
     @property

@@ -1,4 +1,4 @@
-"""The base of classifiers of categories: how columns of values are read."""
+"""The base of classifiers of categories: it reads columns of values."""
 
 from __future__ import annotations
 

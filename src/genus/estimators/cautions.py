@@ -20,7 +20,7 @@ LISTED = 5
 
 
 def cautions(model: Any) -> list[str]:
-    """Return warnings for the analyst: leaks, identifiers, and copies of columns or rows."""
+    """Return warnings about leaks, identifiers, and repeated columns or rows."""
     rows = float(model.class_count_.sum())
     if rows < ENOUGH or len(model.classes_) < 2:
         return []
@@ -67,7 +67,7 @@ def identifiers(model: Any) -> Iterator[str]:
 
 
 def copied_columns(model: Any) -> Iterator[str]:
-    """Yield a warning for columns that differ only in names of values or units of numbers."""
+    """Yield a warning for columns that differ only in the names of values or in units."""
     sample = model.model_.statistics["sample"]
     if len(sample) < ENOUGH:
         return
@@ -105,7 +105,7 @@ def standardized(cells: Any) -> Any:
 
 
 def copied_rows(model: Any) -> Iterator[str]:
-    """Yield a warning if rows occur repeatedly although most values do not."""
+    """Yield a warning if rows are repeated although most values are not."""
     sample = model.model_.statistics["sample"]
     total = float(sample.weights.sum())
     if len(sample) < ENOUGH:

@@ -15,7 +15,7 @@ from genus.statistics import Array
 
 
 class NearestShrunkenCentroids(LogisticForm, GenerativeClassifier):
-    """Nearest shrunken centroids (PAM; Tibshirani and others 2002), which select columns.
+    """Nearest shrunken centroids (PAM; Tibshirani and others 2002), which also select columns.
 
     The difference of each class mean from the overall mean, in standard errors, is moved towards
     zero by the threshold. A column in which all differences become zero takes no part.
@@ -48,12 +48,12 @@ class NearestShrunkenCentroids(LogisticForm, GenerativeClassifier):
 
     @property
     def selected_(self) -> NDArray[np.bool_]:
-        """Whether the centroids of a column differ, (n,)."""
+        """Whether the centroids of the classes differ in a column, (n,)."""
         return np.asarray(np.ptp(self._parameters.mean, axis=0) > 0)
 
     @property
     def scale_(self) -> Array:
-        """The standard deviation within classes plus the median of all, (n,)."""
+        """The standard deviation within classes, plus the median over columns, (n,)."""
         return np.sqrt(self._parameters.variance[0])
 
     @property

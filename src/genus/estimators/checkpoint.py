@@ -1,4 +1,4 @@
-"""A folder of parts, so that an interrupted count can be continued.
+"""Keep the counted parts of a table in a folder, to continue an interrupted count.
 
     plan.genus          the classifier before it has counted anything: how columns are read
     job                 which columns of a table are read, as classes, weights and values
@@ -47,7 +47,7 @@ class Checkpoint:
     @classmethod
     @contextmanager
     def opened(cls, folder: str | os.PathLike[str], source: Source) -> Iterator[Checkpoint]:
-        """Open a folder, or make it; raise an error if another process uses it."""
+        """Open or create a folder; raise an error if another process uses it."""
         if source.divided is None:
             raise ValueError(
                 "A checkpoint needs files, so that a later run can recognise its parts. Got "
@@ -68,7 +68,7 @@ class Checkpoint:
             yield cls(path, grouped(source.partitions))
 
     def plan(self, estimator: Any) -> Any:
-        """Return the classifier whose plan the parts were counted by; None in a new folder."""
+        """Return the classifier with the plan of the parts; None if the folder is new."""
         path = self.folder / PLAN
         if not path.exists():
             if any(self.folder.glob(f"*{PART}")):
@@ -82,7 +82,7 @@ class Checkpoint:
         return kept
 
     def begin(self, empty: Any, reading: Any) -> None:
-        """Store the plan; raise an error if there is another one, or if parts are of other data."""
+        """Store the plan; raise an error if the folder has another plan or parts of other data."""
         path, job = self.folder / PLAN, self.folder / JOB
         own = {
             "target": reading.target,
@@ -119,7 +119,7 @@ class Checkpoint:
             )
 
     def _job(self) -> dict[str, Any]:
-        """Return what the parts were made with."""
+        """Return the settings that the parts were made with."""
         try:
             return dict(json.loads((self.folder / JOB).read_text(encoding="utf-8")))
         except (FileNotFoundError, TypeError, ValueError):
@@ -139,14 +139,14 @@ class Checkpoint:
             return None
 
     def keep(self, partition: Partition, part: Any, passed: Passed) -> None:
-        """Write the counts of a partition; its number of rows comes last and completes it."""
+        """Write the counts of a partition; its number of rows comes last, to mark it complete."""
         name = self._name(partition)
         write_whole(self.folder / (name + PART), part.to_bytes())
         told = f"{passed.rows} {passed.unlabelled}\n{partition.name}\n"
         write_whole(self.folder / (name + ROWS), told.encode())
 
     def clear(self) -> None:
-        """Remove the plan and all parts, to begin again with another plan."""
+        """Remove the plan and all parts, to start over with another plan."""
         plan = [self.folder / PLAN, self.folder / JOB]  # a plan always has a job
         for path in (*self._files(ROWS), *self._files(PART), *plan):
             path.unlink(missing_ok=True)
@@ -168,7 +168,7 @@ class Checkpoint:
 
 
 def grouped(partitions: Sequence[Partition]) -> Sequence[Partition]:
-    """Return the partitions; if there are very many, several are combined into one."""
+    """Return the partitions; if there are very many, combine several into one."""
     size = -(-len(partitions) // MOST_PARTS)
     if size <= 1:
         return partitions

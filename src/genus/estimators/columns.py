@@ -1,4 +1,4 @@
-"""The columns of a table that a classifier of numbers, categories or texts reads."""
+"""Choose and convert the columns that a classifier of numbers, categories or texts reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPARSE = 0  # the type of a sparse vector in Spark's structs
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that are read, by name, and what they become (`kind`).
+    """The names of the columns that are read, and what they are converted to (`kind`).
 
     "numbers" and "values" become one column of a matrix each. "vector" is one column with a vector
     of `width` numbers in every row, and "text" is one column of texts.
@@ -35,7 +35,7 @@ class Columns:
 
     @classmethod
     def of(cls, rows: Any, kind: str, target: str | None) -> Columns:
-        """Choose the columns of a table from some rows, which do not contain the target."""
+        """Choose the columns of a table, given some rows without the target."""
         schema = rows.schema
         names = list(schema.names)
         refuse_many_columns(names)
@@ -158,7 +158,7 @@ def is_number(kind: Any) -> bool:
 
 
 def as_floats(values: Any, name: str) -> NDArray[np.float64]:
-    """Return a column of numbers as float64, NaN where it is missing."""
+    """Return a column of numbers as float64, with NaN for missing values."""
     import pyarrow as pa
 
     try:
@@ -170,7 +170,7 @@ def as_floats(values: Any, name: str) -> NDArray[np.float64]:
 
 
 def texts_of(values: Any) -> Texts:
-    """Return a column of texts; a missing one becomes a text without words."""
+    """Return a column of texts, with an empty text for each missing one."""
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -181,7 +181,7 @@ def texts_of(values: Any) -> Texts:
 
 
 def vectors_of(values: Any, columns: Columns) -> Any:
-    """Return vectors as a matrix: dense, or CSR if they are Spark's and some are sparse."""
+    """Return vectors as a matrix: dense, or CSR if they are from Spark and some are sparse."""
     import pyarrow as pa
     import pyarrow.types as pt
 

@@ -1,4 +1,4 @@
-"""Complement naive Bayes, for classes of very different size."""
+"""Complement naive Bayes, for classes of very different sizes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ComplementNB(LinearClassifier):
 
     @property
     def class_log_prior_(self) -> Array:
-        """log p(y), (K,): given priors, or shares of rows; scores include only given priors."""
+        """log p(y), (K,): given priors or shares of rows; only given priors enter the scores."""
         if self._option("priors") is not None or self._option("class_prior") is not None:
             return super().class_log_prior_
         model = self._fitted()
@@ -78,7 +78,7 @@ class ComplementNB(LinearClassifier):
             return np.log(priors.solve(model.class_weights, model.classes))
 
     def generative(self) -> MultinomialNB:
-        """Return the multinomial model of the same counts; complement scores are not a density."""
+        """Return the multinomial model of the same counts; complement scores are no density."""
         check_is_fitted(self)
         known = MultinomialNB().get_params()
         options = {name: value for name, value in self._solved_with.items() if name in known}
@@ -89,18 +89,18 @@ class ComplementNB(LinearClassifier):
 
     @property
     def feature_count_(self) -> Array:
-        """The number of occurrences of each thing in each class, (K, n)."""
+        """The number of occurrences of each feature in each class, (K, n)."""
         model = self._fitted()
         return model.statistics.align(model.classes, self.n_features_in_)["count"]
 
     @property
     def feature_all_(self) -> Array:
-        """The number of occurrences of each thing in all classes, (n,)."""
+        """The number of occurrences of each feature in all classes, (n,)."""
         return self.feature_count_.sum(axis=0)
 
     @property
     def feature_log_prob_(self) -> Array:
-        """The weight of each thing for each class, (K, n)."""
+        """The weight of each feature for each class, (K, n)."""
         return self._parameters.weights
 
     def __sklearn_tags__(self) -> Any:

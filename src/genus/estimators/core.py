@@ -1,4 +1,4 @@
-"""The core of every classifier: a family, its model, and errors that name columns.
+"""The core of every classifier: a family, a model of it, and errors that name columns.
 
 A subclass declares its parameters (`__init__`) and makes a family from them (`_family`).
 """
@@ -74,7 +74,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tidy(X), y
 
     def _refuse_empty(self, X: Any, model: Model) -> None:
-        """Raise an error if there are no rows; X is None if they were read in parts."""
+        """Raise an error if there are no rows; X is None if it was read in parts."""
         if X is not None:
             refuse_empty_columns(X, self._named)
 
@@ -84,15 +84,15 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _ready(
         self, X: Matrix, codes: Codes, classes: NDArray[Any], weight: Array | None
     ) -> Matrix:
-        """Make any choices that precede counting; return X in the form that is counted fastest."""
+        """Make the choices that precede counting; return X in the form that is fastest to count."""
         return X
 
     def _for_rereading(self, X: Matrix, classes: int) -> Matrix:
-        """Return X, which is already checked, in the form that is fastest to read repeatedly."""
+        """Return the checked X in the form that is fastest to read repeatedly."""
         return X
 
     def _look(self, rows: Any, target: str | None, y: Codes, total: int | None) -> None:
-        """Decide from an Arrow table of some rows which columns of a table are read.
+        """Decide which columns of a table to read, from an Arrow table of some rows.
 
         `y` are the codes of their labels, and `total` is the number of all rows, if known.
         """
@@ -109,7 +109,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(columns.names, dtype=object)
 
     def _matrix(self, rows: Any) -> Matrix:
-        """Return the rows of an Arrow table or batch in the form in which they are counted."""
+        """Return the rows of an Arrow table or batch in the form that is counted."""
         X = matrix_of(rows, self._columns_known(rows))
         return tidy(X if self._accepts_sparse or not matrix.is_sparse(X) else X.toarray())
 
@@ -118,18 +118,18 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return False
 
     def _plan_options(self) -> dict[str, Any]:
-        """Return the parameters that decide how columns are read, in a form for JSON."""
+        """Return the parameters that decide how columns are read, as JSON values."""
         return {}
 
     def _refuse_stream(self) -> None:
         """Raise an error if options need all rows at once."""
 
     def _closed(self, model: Model) -> Model:
-        """Return the model of all rows, without what the options tell it to drop."""
+        """Return the model of all rows, without what the options leave out."""
         return model
 
     def _shards(self, partitions: int) -> int:
-        """Return the number of parts into which the sums of this many partitions are divided.
+        """Return the number of parts to divide the sums of this many partitions into.
 
         If there is more than one, `_divided`, `_reduced` and `_joined` define the parts.
         """
@@ -140,11 +140,11 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _reduced(self, model: Model) -> Model:
-        """Return one of the parts, without keys that the whole model cannot use."""
+        """Return one of the parts, without keys that the whole model does not use."""
         raise NotImplementedError
 
     def _joined(self, models: list[Model]) -> Model:
-        """Put sums that were divided into parts together again."""
+        """Join sums that were divided into parts."""
         (model,) = models
         return model
 
@@ -176,7 +176,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return vars(self).get("_solved_with", {}).get(name, getattr(self, name))
 
     def _fitted(self) -> Model:
-        """Return the model, or raise the AttributeError that hasattr() expects if not fitted."""
+        """Return the model; if there is none, raise the AttributeError that hasattr() expects."""
         if "model_" not in vars(self):
             raise AttributeError(
                 f"This {type(self).__name__} is not fitted yet; it has no fitted attributes."
@@ -267,7 +267,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _ = model.prior, model.parameters
 
     def _columns_known(self, rows: Any) -> Columns:
-        """Return the columns to read from the table `rows`: those that were fitted, by name."""
+        """Return the columns that were fitted, found by name in the table `rows`."""
         if "columns_" in vars(self):
             return self.columns_
         named = getattr(self, "feature_names_in_", None)
@@ -282,13 +282,13 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return columns
 
     def _copy(self, **options: Any) -> Self:
-        """Return a copy without a model, with other parameters or those of the last solve."""
+        """Return a copy without a model, with the given or the last solved parameters."""
         copy = clone(self).set_params(**deepcopy(self._solved_with) | options)
         copy._adopt(self)
         return copy
 
     def _part(self, model: Model | None = None) -> Self:
-        """Return a copy that reads data in the same way, with a model of some rows, or of none."""
+        """Return a copy that reads data in the same way and has a model of some or no rows."""
         copy = clone(self)
         copy._adopt(self)
         copy._keep(self._blank() if model is None else model)
@@ -318,12 +318,12 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return [f"x{j}" for j in range(self.n_features_in_)] if named is None else list(named)
 
     def _subject(self, column: int) -> str:
-        """Return a column's name as the beginning of a sentence."""
+        """Return a column's name to begin a sentence with."""
         return f"C{self._named(column)[1:]}"
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
-        """Make errors about a bad value name its column."""
+        """Add the name of the column to errors about a bad value."""
         try:
             yield
         except InvalidColumn as error:
@@ -344,7 +344,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             ) from None
 
     def _with_names(self, error: NoSolutionError) -> str:
-        """Return the message of an error, with names for the columns that it gives by number."""
+        """Return an error's message with the names of columns that it gives by number."""
         if not (hasattr(self, "feature_names_in_") and error.columns):
             return str(error)
         return f"{error} Here {', '.join(map(self._named, error.columns))}."
@@ -369,12 +369,12 @@ def as_given(value: Any) -> Any:
 
 
 def is_still(value: Any, before: Any) -> bool:
-    """Return whether a parameter is certainly unchanged: an equal value that is immutable."""
+    """Return whether a parameter is certainly unchanged, because it is equal and immutable."""
     return isinstance(value, PLAIN) and type(value) is type(before) and value == before
 
 
 def refuse_too_large(model: Model) -> None:
-    """Raise an error if sums are so large that their sums and products are not finite."""
+    """Raise an error if sums are too large for further sums and products to be finite."""
     if not model.is_finite:
         raise ValueError(
             "The sums over the rows are too large for floats. Scale down X, sample_weight or the "
@@ -388,7 +388,7 @@ class UnsolvedError(AttributeError, ValueError):
 
 @contextmanager
 def attributes() -> Iterator[None]:
-    """Turn errors of solving into errors about missing attributes."""
+    """Turn errors in solving into errors about missing attributes."""
     try:
         yield
     except (ValueError, np.linalg.LinAlgError) as error:

@@ -1,4 +1,4 @@
-"""Counts given by users: how often values or words occur, checked and converted for a model."""
+"""Check counts of values or words that users give, and convert them for a model."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SHOWN = 40  # characters of a value in a message
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Classes, ascending, the weight of their rows (K,), and the position of each as given (K,)."""
+    """Classes, ascending, their weights in rows (K,), and their positions as given (K,)."""
 
     classes: Axis
     weights: Array
     order: NDArray[np.intp]
 
     def codes(self, given: list[Any], where: str) -> Codes:
-        """Return the positions of given classes; raise an error for one that `rows` lacks."""
+        """Return the positions of classes; raise an error for a class that `rows` lacks."""
         named, codes = labels.factorize(np.asarray(given, dtype=object))
         at = labels.find(named, self.classes)
         if (at < 0).any():
@@ -49,7 +49,7 @@ class Rows:
 
 
 def categories_of(estimator: Any, rows: Rows, counts: Any) -> Tally:
-    """Count values as if each were a row of its own, and check that the rows suffice."""
+    """Count each value as a row of its own, and check that there are enough rows."""
     names, lines = lines_of(counts)
     if not names:
         raise ValueError("counts has no columns, so there is nothing to learn from.")
@@ -101,15 +101,15 @@ def number_or_nan(count: Any) -> float:
 
 
 def lines_of(counts: Any) -> tuple[list[str], list[tuple[str, Any, Any, float]]]:
-    """Return the columns, and lines of column, value, class and count."""
+    """Return the columns, and lines with a column, a value, a class and a count."""
     if isinstance(counts, Mapping) and all(isinstance(c, Mapping) for c in counts.values()):
         listed = []
         for name, values in counts.items():
             for value, by_class in values.items():
                 if not hasattr(by_class, "items"):
                     raise ValueError(
-                        f"counts has {str(by_class)[:SHOWN]!r} for {value!r} in column {name!r}, "
-                        "and needs {class: count} there."
+                        f"counts must have {{class: count}} for {value!r} in column {name!r}; "
+                        f"got {str(by_class)[:SHOWN]!r}."
                     )
                 listed += [(name, value, *one) for one in by_class.items()]
         names = list(counts)
@@ -128,7 +128,7 @@ def lines_of(counts: Any) -> tuple[list[str], list[tuple[str, Any, Any, float]]]
 
 
 def words_of(estimator: Any, rows: Rows, counts: Any) -> Compound:
-    """Make the tally of words. The first is the empty word, which every document has once."""
+    """Make the tally of words; the first is the empty word, which every document has once."""
     estimator.n_features_in_ = 1
     table = table_of(counts, ["word", "class", "occurrences", "documents"])
     listed = table["word"].to_pylist()
@@ -229,7 +229,7 @@ def table_by_class(y: Codes, column: Codes, weight: Array, shape: tuple[int, int
 
 
 def refuse_more_than_rows(counts: Array, rows: Rows, named: list[str]) -> None:
-    """Raise an error if more was counted, (K, V), than there are rows."""
+    """Raise an error if a count, (K, V), exceeds the number of rows."""
     above = counts > SLACK * rows.weights[:, None]
     if above.any():
         k, j = np.argwhere(above)[0].tolist()

@@ -1,4 +1,4 @@
-"""Counting the rows of a table: as a stream here, or where an engine or a database keeps them.
+"""Count the rows of a table: as a stream here, or inside an engine or a database.
 
 Some rows of a table decide its plan before it is counted, unless the classifier already has one.
 Then every batch of rows is counted by itself, and the sums are added. A part is the counts of one
@@ -47,7 +47,7 @@ Progress = Callable[[int], None]
 
 
 class Outgrown(Exception):
-    """A column that seemed empty or constant when the table was planned has other values."""
+    """A column that the plan took for empty or constant has other values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +74,11 @@ class Reading:
         return replace(found, rows=self.chosen(found.rows))
 
     def chosen(self, rows: Any) -> Any:
-        """Return the columns to learn from, of an Arrow table or batch without the target."""
+        """Return the columns to learn from, given an Arrow table or batch without the target."""
         return rows if self.columns is None else rows.select(list(self.columns))
 
     def require(self, source: Source) -> None:
-        """Raise an error unless a source has all columns that are named."""
+        """Raise an error unless a source has all columns that the options name."""
         for name in (self.target, self.weights, *(self.columns or ())):
             if name is not None:
                 source.require(name)
@@ -102,7 +102,7 @@ def count_rows(estimator: Any, rows: Source | Engine, reading: Reading, *, first
 
 
 def plan_rows(estimator: Any, rows: Source | Engine, reading: Reading) -> None:
-    """Decide how the columns of a table are read, and count nothing."""
+    """Decide how the columns of a table are read, without counting."""
     if isinstance(rows, Source):
         rows.read(lambda source: look_at_some(estimator, source, reading))
     else:
@@ -136,12 +136,12 @@ def count_here(estimator: Any, source: Source, reading: Reading, first: bool) ->
 
 
 def batches_of(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelled]:
-    """Yield the labelled rows of a source, some at a time."""
+    """Yield the labelled rows of a source in batches."""
     return map(reading.labelled, source.batches())
 
 
 def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelled]:
-    """Yield the batches of a source that can be read once, after planning from the first."""
+    """Yield the batches of a source that can be read only once; the first decides the plan."""
     import pyarrow as pa
 
     batches = batches_of(estimator, source, reading)
@@ -162,7 +162,7 @@ def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelle
 
 
 def look_at_some(estimator: Any, source: Source, reading: Reading) -> None:
-    """Decide from some rows of every partition how columns are read."""
+    """Decide how columns are read, from some rows of every partition."""
     reading.require(source)
     rows = source.look(LOOK)
     seen = reading.labelled(rows)
@@ -174,7 +174,7 @@ def look_at_some(estimator: Any, source: Source, reading: Reading) -> None:
 
 
 def look_at_all(estimator: Any, source: Source, reading: Reading) -> None:
-    """Make an extra pass, and decide from rows all over a source how columns are read."""
+    """Decide how columns are read, in an extra pass over all rows of a source."""
     batches = (with_labels(batch, reading.target) for batch in source.batches())
     rows = scattered_rows(batches, LOOK)
     if rows.num_rows == 0:
@@ -203,7 +203,7 @@ def count_batches(
     restarts: bool,
     before: int = 0,
 ) -> tuple[Model, Passed]:
-    """Return the sum of batches, several of which are counted at once, and their rows.
+    """Return the sum of batches and their number of rows; count several batches at once.
 
     `before` is the number that an error gives to the first row.
     """
@@ -234,7 +234,7 @@ def count_batches(
 
 
 class Total:
-    """A sum of many models or classifiers, added in pairs of about equal size.
+    """A sum of many models or classifiers, which adds those of about equal size in pairs.
 
     Each addition copies what it adds, such as all words; adding one by one would take time that
     grows with the square of their number.
@@ -260,7 +260,7 @@ class Total:
 
 
 def refuse_full_memory(total: Total, rows: int) -> None:
-    """Raise an error if memory does not suffice for the copies that adding and solving need."""
+    """Raise an error if there is too little memory for the copies made by adding and solving."""
     size = size_of([model.statistics for _, model in total.parts])
     if size < LITTLE_MEMORY:
         return
@@ -274,14 +274,14 @@ def refuse_full_memory(total: Total, rows: int) -> None:
 
 
 def numbered(batches: Iterable[Labelled], rows: int) -> Iterator[tuple[int, Labelled]]:
-    """Yield the batches with the number of the first row of each, from `rows` on."""
+    """Yield the batches with the number of their first row, starting at `rows`."""
     for own in batches:
         yield rows, own
         rows += len(own.there)
 
 
 def checked(estimator: Any, model: Model, passed: Passed, name: str, reading: Reading) -> Model:
-    """Return the sum of all rows; warn about the target column, or raise an error."""
+    """Return the sum of all rows; check the target column, and warn or raise an error."""
     target = reading.target
     if len(model.classes) == 0 and (passed.rows or not reading.is_part):
         raise unlabelled(name, target, passed.rows)
@@ -300,7 +300,7 @@ def checked(estimator: Any, model: Model, passed: Passed, name: str, reading: Re
 
 
 def count_kept(estimator: Any, source: Source, reading: Reading, first: bool) -> Model:
-    """Count a source part by part; parts that a checkpoint already has are not read again."""
+    """Count a source part by part; do not read parts again that a checkpoint has."""
     assert reading.checkpoint is not None
     with Checkpoint.opened(reading.checkpoint, source) as kept:
         plan = kept.plan(estimator) if first else None
@@ -320,7 +320,7 @@ def count_kept(estimator: Any, source: Source, reading: Reading, first: bool) ->
 def count_parts(
     estimator: Any, source: Source, reading: Reading, kept: Checkpoint, restarts: bool
 ) -> tuple[Any, Passed]:
-    """Return the sum of the parts of a checkpoint, counting missing ones, and their rows."""
+    """Return the sum of a checkpoint's parts and their number of rows; count missing parts."""
     empty, passed = estimator._part(), Passed()
     total = Total(empty)
     kept.begin(empty, reading)
@@ -346,11 +346,11 @@ def count_parts(
 
 
 def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: bool) -> Model:
-    """Count the partitions of an engine where they are, and add up the parts."""
+    """Count the partitions of an engine inside the engine, and add up the parts."""
     if reading.checkpoint is not None:
         raise ValueError(
-            f"checkpoint= works only for files that this process reads. {engine.name} belongs to "
-            "a program that repeats lost work itself. Leave checkpoint= out."
+            f"checkpoint= works only for files that genus reads itself, not for {engine.name}, "
+            "whose engine repeats lost work by itself. Leave checkpoint= out."
         )
     if first:
         look_elsewhere(estimator, engine, reading, everything=False)
@@ -381,7 +381,7 @@ def count_elsewhere(estimator: Any, engine: Engine, reading: Reading, first: boo
 
 
 def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything: bool) -> None:
-    """Decide how columns are read, from some rows of every partition or from all over."""
+    """Decide how columns are read, from the first rows of each partition or from all of them."""
     import pyarrow as pa
 
     reading.require(Source(engine.name, engine.schema, lambda: ()))
@@ -411,7 +411,7 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
 def part_of(
     template: bytes, reading: Reading, restarts: bool, shards: int, partition: Rows
 ) -> list[bytes]:
-    """Count the rows of a partition with an empty classifier; return its parts."""
+    """Count the rows of a partition with an empty classifier, and return its parts."""
     estimator = from_bytes(template)
     rows = iter(partition)
     try:
@@ -431,7 +431,7 @@ def part_of(
 
 
 def finished(part: bytes) -> bytes:
-    """Remove from a sum of parts the words that the model of all rows cannot use."""
+    """Remove words from a sum of parts that the model of all rows cannot use."""
     if part[:1] != PART:
         return part
     passed, estimator = received(part)
@@ -439,7 +439,7 @@ def finished(part: bytes) -> bytes:
 
 
 def add_parts(parts: Iterable[bytes]) -> bytes:
-    """Return the sum of parts; if one of them is an error, return that error."""
+    """Return the sum of parts; if one of them is an error, return the error."""
     kept = list(parts)
     odd = [part for part in kept if part[:1] != PART]
     if odd:
@@ -464,7 +464,7 @@ def first_of(rows: int, partition: Rows) -> list[bytes]:
 
 
 def scattered_of(target: str, rows: int, partition: Rows) -> list[bytes]:
-    """Return rows from all over a partition, as an Arrow stream."""
+    """Return rows spread over a partition, as an Arrow stream."""
     try:
         found = scattered_rows((with_labels(batch, target) for batch in partition), rows)
     except ValueError as error:
@@ -483,7 +483,7 @@ def as_stream(table: Any) -> bytes:
 
 
 def refused(error: ValueError, partition: Rows) -> bytes:
-    """Return an error in the form of a part; its message names the partition."""
+    """Encode an error as a part; its message names the partition."""
     told = str(error)
     return REFUSED + (told if partition.name in told else f"In {partition.name}: {told}").encode()
 
@@ -494,13 +494,13 @@ def sent(passed: Passed, part: Any) -> bytes:
 
 
 def received(part: bytes) -> tuple[Passed, Any]:
-    """Return the number of rows of a part, and the part; raise its error if it has one."""
+    """Return the number of rows of a part, and the part; raise the error if it is one."""
     told = content(part)
     return Passed(*NUMBERS.unpack(told[: NUMBERS.size])), from_bytes(told[NUMBERS.size :])
 
 
 def content(part: bytes) -> bytes:
-    """Return what a partition has sent; raise its error if it has one."""
+    """Return what a partition has sent; raise an error if it has sent one."""
     if part[:1] == REFUSED:
         raise TableError(part[1:].decode())
     return part[1:]

@@ -63,7 +63,7 @@ class DiscreteClassifier(GenerativeClassifier):
         return float(p) if p.ndim == 0 else per_column("p", p, self.n_features_in_)
 
     def _check_alpha(self) -> Any:
-        """Return alpha, nonnegative and, unless forced, not too small."""
+        """Return alpha; it is not negative and, unless forced, not too small."""
         if isinstance(self.alpha, str):
             if self.alpha != "auto":
                 raise ValueError(
@@ -123,7 +123,7 @@ class DiscreteClassifier(GenerativeClassifier):
 
     @property
     def alpha_(self) -> Any:
-        """The pseudo-count in use, the chosen one if alpha is "auto"; None if m is given."""
+        """The pseudo-count in use; if alpha is "auto", the chosen one; None if m is given."""
         chosen = self._parameters.alpha
         if chosen is None and self._option("m") is None:
             return self._option("alpha")

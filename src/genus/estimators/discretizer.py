@@ -1,4 +1,4 @@
-"""A transformer that cuts numbers into bins, for categorical naive Bayes or by itself."""
+"""Cut numbers into bins, for categorical naive Bayes or other uses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STRATEGIES = ("mdlp", "quantile", "uniform")
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Replace numbers by the number of their bin: 1, 2, …
+    """A transformer that replaces each number by the number of its bin: 1, 2, …
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
         return Bins(self.strategy, n_bins, edges, origin)
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
-        """Find the edges for X (m, n); "mdlp" needs the labels y (m,)."""
+        """Find the edges of bins for X (m, n); "mdlp" needs the labels y (m,)."""
         bins = self._bins()
         if bins.edges is None and bins.strategy == "mdlp" and y is None:
             raise ValueError(

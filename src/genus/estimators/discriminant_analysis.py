@@ -1,4 +1,4 @@
-"""Discriminant analysis with scikit-learn's names: `GDA` with its parameters and attributes.
+"""Discriminant analysis with scikit-learn's parameters and attributes, based on `GDA`.
 
 Symbols: K classes, n columns, r the point that log p(x, y) is taken about.
 """
@@ -28,7 +28,7 @@ from genus.statistics import Array, Moments, Points
 
 
 class DiscriminantAnalysis(GDA):
-    """The base of both classifiers: checks, and how they count."""
+    """The base of both classifiers: it checks options, and says what to count."""
 
     diagonal, unbiased, rank = False, False, None
 
@@ -150,20 +150,20 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
 
     @property
     def covariance_(self) -> Array:
-        """Σ (n, n); with the solver "svd" only if `store_covariance` is True."""
+        """Σ (n, n); with solver="svd", only if `store_covariance` is True."""
         if self._option("solver") == "svd" and not self._option("store_covariance"):
             raise AttributeError("With solver='svd', covariance_ needs store_covariance=True.")
         return super().covariance_
 
     @property
     def xbar_(self) -> Array:
-        """The mean over all classes, (n,), with the solver "svd"."""
+        """The mean over all classes, (n,); only with solver="svd"."""
         self._has_axes("svd")
         return super().xbar_
 
     @property
     def scalings_(self) -> Array:
-        """The discriminant axes, (n, rank), or with the solver "eigen" all of them, (n, n)."""
+        """The discriminant axes, (n, rank); with solver="eigen" all of them, (n, n)."""
         self._has_axes("svd", "eigen")
         return self._eigen()[1] if self._option("solver") == "eigen" else super().scalings_
 
@@ -199,7 +199,7 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
         return decided - np.where(np.isnan(shift), 0.0, shift)[:, None]
 
     def _reference(self) -> Array:
-        """Return the point r: the mean of the classes with the solver "svd", otherwise zero."""
+        """Return the point r: with solver="svd" the mean of the classes, otherwise zero."""
         if self._option("solver") == "svd":
             return self.xbar_
         return np.zeros(self.n_features_in_)

@@ -54,7 +54,7 @@ def linear_form(parameters: Any) -> tuple[Array, Array]:
 
 
 def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Array]:
-    """Return slope and constant with means relative to a centre c, which cancels in p(y|x).
+    """Return slope and constant; means are relative to a centre c, which cancels in p(y|x).
 
     (x - c)ᵀ Σ⁻¹ (μ - c) - ½ (μ - c)ᵀ Σ⁻¹ (μ - c), which is accurate far from zero.
     """
@@ -64,14 +64,14 @@ def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Ar
 def scikit_learn_form(slope: Array, constant: Array) -> tuple[Array, Array]:
     """Return θ and b in scikit-learn's form: for two classes the difference, (1, n) and (1,)."""
     if len(slope) < 2:
-        raise ValueError("A logistic form needs two classes, but there is only one. Fit another.")
+        raise ValueError("The logistic form needs two classes, but there is one. Fit more.")
     if len(slope) == 2:
         return slope[1:] - slope[:1], constant[1:] - constant[:1]
     return slope, constant
 
 
 def to_logistic(model: Model, names: NDArray[Any] | None = None) -> LogisticRegression:
-    """Return a scikit-learn LogisticRegression with the θ of a fitted model and column `names`."""
+    """Return a scikit-learn LogisticRegression with the θ of a model and the column `names`."""
     from sklearn.linear_model import LogisticRegression
 
     slope, constant = scikit_learn_form(*softmax_weights(model))

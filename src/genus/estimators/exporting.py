@@ -16,7 +16,7 @@ from genus.sql import select
 
 
 class Exporting(Core):
-    """A fitted classifier in other forms."""
+    """Exports of a fitted classifier to other forms."""
 
     def save(
         self, file: str | os.PathLike[str] | BinaryIO, *, for_prediction: bool = False
@@ -58,7 +58,7 @@ class Exporting(Core):
             return select(self.model_, dialect, table, names)
 
     def _column_names(self) -> Sequence[str] | None:
-        """Return the names of the columns of a table, if there are any."""
+        """Return the names of the table's columns, if there are any."""
         return getattr(self, "feature_names_in_", None)
 
     def to_sklearn(self) -> BaseEstimator:

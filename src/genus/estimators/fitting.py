@@ -48,7 +48,7 @@ class Fitting(Core):
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Fit the model to X (m, n) with labels y (m,), and drop all earlier rows.
+        """Fit the model to X (m, n) with labels y (m,); earlier rows are dropped.
 
         X may also be a table with a target column: a path, a folder, a query, a stream, or a frame
         of any library. Frames of Spark, Dask, Ray or Ibis are counted where they are. `target`
@@ -140,7 +140,7 @@ class Fitting(Core):
         target: str | None = None,
         columns: Sequence[str] | None = None,
     ) -> Self:
-        """Decide how data like X is read, and count nothing.
+        """Decide how data like X is read, without counting it.
 
         Models that are fitted `like` the result, on any machine, can be added exactly.
         """
@@ -176,7 +176,7 @@ class Fitting(Core):
         progress: Progress | None = None,
         checkpoint: Any = None,
     ) -> Reading | None:
-        """Return how to read a table with a target column; None if y has the labels."""
+        """Return how to read a table with a target column; None if y holds the labels."""
         target = y if target is None and isinstance(y, str) else target
         if target is None:
             given = {"columns": columns, "checkpoint": checkpoint}
@@ -197,7 +197,7 @@ class Fitting(Core):
         return Reading(target, sample_weight, named_columns(columns), progress, checkpoint)
 
     def _start_over(self, like: Any = None) -> None:
-        """Drop everything that was fitted, and read data as `like` does, if given."""
+        """Drop everything that was fitted; if `like` is given, read data as it does."""
         if like is not None:
             if type(like) is not type(self):
                 raise TypeError(
@@ -296,7 +296,7 @@ class Fitting(Core):
         return total.sum()
 
     def _looked_batches(self, batches: Iterator[Any]) -> tuple[Iterator[Any], bool]:
-        """Return the same batches, and whether the first of them is still to decide the plan."""
+        """Return the same batches, and whether the first one must still decide the plan."""
         return batches, True
 
     def _plan_arrays(self, X: Any, y: Any) -> None:
@@ -306,7 +306,7 @@ class Fitting(Core):
     def _check(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool
     ) -> tuple[Matrix, Codes, NDArray[Any], Array | None]:
-        """Return X, codes of y, the classes they stand for, and weights."""
+        """Return X, the codes of y, the classes, and the weights."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -362,7 +362,7 @@ def named_columns(columns: Any) -> tuple[str, ...] | None:
 
 
 def as_part(how: Reading | None, like: Any) -> Reading | None:
-    """Return how to read a table to be added to `like`, with labels of the type of its classes."""
+    """Return how to read a table that is added to `like`; labels get the type of its classes."""
     if how is None or like is None or not like.__sklearn_is_fitted__():
         return how
     known = like.classes_
@@ -370,7 +370,7 @@ def as_part(how: Reading | None, like: Any) -> Reading | None:
 
 
 def pairs_in(X: Any) -> tuple[Any, bool]:
-    """Return X, and whether it is an iterator of pairs (X, y) and not of tables."""
+    """Return X, and whether it is an iterator of pairs (X, y), as opposed to tables."""
     if not isinstance(X, Iterator) or hasattr(X, "__arrow_c_stream__"):
         return X, False
     first = next(X, None)
@@ -381,7 +381,7 @@ def pairs_in(X: Any) -> tuple[Any, bool]:
 
 
 def paired(X: Any, y: Any, target: str | None) -> tuple[Any, Any, str | None]:
-    """Return X and y; if an engine keeps both, one table of them and the name of its target."""
+    """Return X and y; if an engine holds both, one table of them and the name of its target."""
     if not (is_elsewhere(X) and is_elsewhere(y)):
         return X, y, target
     if not (hasattr(X, "chunks") and hasattr(y, "chunks")):

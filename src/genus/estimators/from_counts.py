@@ -1,4 +1,4 @@
-"""Fitted classifiers from sums that another program has computed."""
+"""Make fitted classifiers from sums that another program has computed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def from_counts(
     missing: Any = None,
     columns: Sequence[str] | None = None,
 ) -> Classifier:
-    """Return a classifier fitted to sums; it equals the one that `fit` makes from the rows.
+    """Return a classifier fitted to sums; it equals the one that `fit` would make from the rows.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def refuse_others(classifier: Any) -> None:
 
 
 def refuse_given(classifier: Any, needed: str, given: Any, others: dict[str, Any]) -> None:
-    """Raise an error if sums that a classifier needs are missing, or others are given."""
+    """Raise an error if sums are missing that the classifier needs, or others are given."""
     name = type(classifier).__name__
     odd = [other for other, value in others.items() if value is not None]
     if odd:

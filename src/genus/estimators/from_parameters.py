@@ -1,4 +1,4 @@
-"""Fitted classifiers from given parameters: means, variances, probabilities."""
+"""Make fitted classifiers from given parameters: means, variances, probabilities."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def squares_of_covariance(given: Any, centres: Array, w: Array, shared: bool) ->
 
 
 def weighed(probabilities: Any, weights: Mapping[Any, float]) -> dict[Any, dict[Any, Any]]:
-    """Return counts of values by column and class, from their probabilities."""
+    """Return counts of values by column and class, given their probabilities."""
     try:
         counts = {
             column: {

@@ -34,7 +34,7 @@ class GammaNB(GenerativeClassifier):
 
     @property
     def shape_(self) -> Array:
-        """The shape a, (K, n): 1 is exponential; the larger, the narrower around the mean."""
+        """The shape a, (K, n): 1 is exponential; larger shapes are narrower around the mean."""
         return self._parameters.shape
 
     @property

@@ -219,7 +219,7 @@ class GDA(
 
     @property
     def shared_(self) -> Any:
-        """The share of the pooled scatter in the Σ of each class, as given or chosen."""
+        """The share of the pooled scatter in each class's Σ, as given or chosen."""
         form, given = self._form, self._option("shared")
         if form is not None:
             return form.shared
@@ -290,7 +290,7 @@ class GDA(
         return (values / values.sum())[: self._components]
 
     def _axes(self) -> tuple[Array, Array]:
-        """Solve Σ_between a = λ Σ a; largest λ first, at most min(K - 1, n) of them.
+        """Solve Σ_between a = λ Σ a for the largest λ, at most min(K - 1, n) of them.
 
         The axes are the left singular vectors of the whitened class means, transformed back.
         Separate covariances are averaged by their classes' priors.
@@ -378,7 +378,7 @@ class GaussianNB(GenerativeClassifier):
 
     @property
     def var_(self) -> Array:
-        """Class variances, (K, n), not below the floor."""
+        """Class variances, (K, n), at least the floor."""
         return self._parameters.variance
 
     @property

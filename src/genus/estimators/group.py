@@ -1,4 +1,4 @@
-"""The group: classifiers add, subtract and scale like their statistics."""
+"""Add, subtract and scale classifiers, as their statistics are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genus.statistics import ImpossibleError
 
 
 class Group(Core):
-    """`a + b`, `a - b`, `2 * a` and `sum(…)`."""
+    """The operations `a + b`, `a - b`, `2 * a` and `sum(…)`."""
 
     def __add__(self, other: Any) -> Self:
         mine, theirs = self._alike(other)
@@ -24,7 +24,7 @@ class Group(Core):
         return mine._copy_with(merged)
 
     def __radd__(self, other: object) -> Self:
-        """Return 0 + a, for sum()."""
+        """Return 0 + a, which sum() needs."""
         if not (isinstance(other, int) and other == 0):
             return NotImplemented
         check_is_fitted(self)
@@ -78,9 +78,9 @@ def less(model: Model, other: Model) -> Model:
     except ImpossibleError as error:
         if error.of_other_rows:
             raise ValueError(
-                "Some of these rows were never learned: no rows can produce the sums that would "
-                "be left. Forget only rows that were learned, with the same labels, weights and "
-                "columns. If models with different plans were added, subtract a whole model "
+                "Some of these rows were never learned: without them, the sums would be "
+                "impossible. Forget only rows that were learned, with the same labels, weights "
+                "and columns. If models with different plans were added, subtract a whole model "
                 "instead: a - b. The model is unchanged."
             ) from None
         rest = model.weights - other.weights

@@ -1,4 +1,4 @@
-"""Counting a table inside a database, which returns sums by class, so that no row is read.
+"""Count a table inside a database, which returns sums by class, so that no row is read.
 
 Symbols: K classes, n columns.
 """
@@ -26,7 +26,7 @@ from genus.table import Source
 def count_grouped(
     estimator: Any, source: Source, reading: Any, first: bool
 ) -> tuple[Model, Passed] | None:
-    """Return the model of the rows of a database, and their number.
+    """Return the model of a database's rows, and their number.
 
     Return None if the classifier needs the rows themselves.
     """
@@ -59,7 +59,7 @@ def count_grouped(
 
 
 def is_plain(kind: Any, texts: bool) -> bool:
-    """Return whether a database and Arrow read a column as the same numbers, or texts."""
+    """Return whether a database and Arrow read the same numbers or texts from a column."""
     import pyarrow.types as pt
 
     number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind)
@@ -88,7 +88,7 @@ def add_up(
 def count_values(
     estimator: Any, database: Database, reading: Any, names: tuple[str, ...], needs: Needs
 ) -> tuple[Model, Passed]:
-    """Return a model made from counts of values; each value of a column is counted as one row."""
+    """Return a model made from counts of values, each of which is counted as one row."""
     groups, counted, values = database.count_values(reading.target, reading.weights, names)
     classes, codes, there = classes_of(estimator, groups, reading)
     weights = np.bincount(codes, groups.weights[there], len(classes)).astype(np.float64)
@@ -105,7 +105,7 @@ def count_values(
 
 
 def passed(groups: Groups, there: NDArray[np.bool_]) -> Passed:
-    """Return the number of rows of all groups, and of those without a label."""
+    """Return the number of rows in all groups, and of rows without a label."""
     return Passed(int(groups.rows.sum()), int(groups.rows[~there].sum()))
 
 

@@ -1,4 +1,4 @@
-"""Input from users: tables, labels, weights, priors; checked and converted for counting.
+"""Check input from users (tables, labels, weights, priors), and convert it for counting.
 
 Every function here either returns what the families can read or raises an error that says what is
 wrong, in which row and column, and what to do. Valid input is not copied.
@@ -32,7 +32,7 @@ AS_NUMBERS = "convert dates to numbers, such as days since a fixed day"
 
 
 def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
-    """Return X, or X and y, as arrays checked by scikit-learn; names are stored or compared."""
+    """Return X, or X and y, as arrays checked by scikit-learn; store or compare column names."""
     if isinstance(X, NamedRow):
         if checks.get("reset", True):
             estimator.n_features_in_ = len(X.names)
@@ -52,7 +52,7 @@ def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
 
 
 def is_plain(X: Any, y: tuple[Any, ...], accept_sparse: Any) -> bool:
-    """Return whether scikit-learn would neither reject nor convert anything in these arrays.
+    """Return whether scikit-learn would neither reject nor convert any of these arrays.
 
     Its checks take longer than counting a few rows.
     """
@@ -78,7 +78,7 @@ class NamedRow:
 
 
 class Named:
-    """A Polars frame with `__dataframe__`, in which older scikit-learn versions look for names."""
+    """A Polars frame with the `__dataframe__` that older scikit-learn versions need for names."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
@@ -98,7 +98,7 @@ class Named:
 
 
 def table_of_numbers(X: Any) -> Any:
-    """Convert objects in X to numbers; an error names the row and column of text or dates."""
+    """Convert objects in X to numbers; errors name the row and column of text or dates."""
     refuse_texts(X)
     X = table_without_dates(X)
     if is_frame(X):
@@ -121,7 +121,7 @@ def refuse_texts(X: Any) -> None:
 
 
 def table_of_categories(X: Any) -> Any:
-    """Return X with the type of each value kept; an error names a column of dates."""
+    """Return X with the type of each value; raise an error that names a column of dates."""
     X = table_without_dates(X)
     if is_frame(X):
         dtypes = [str(dtype) for _, dtype in columns_of(X)]
@@ -163,7 +163,7 @@ def columns_of(X: Any) -> list[tuple[Any, Any]]:
 
 
 def holds_objects(dtype: Any) -> bool:
-    """Return whether a column of this dtype has to be read value by value."""
+    """Return whether values of this dtype must be read one by one."""
     kinds = ("object", "str", "categor", "enum", "decimal")
     return str(dtype).lower().startswith(kinds)
 
@@ -197,14 +197,14 @@ def column_at(X: Any, j: int) -> Any:
 
 
 def frame_like(X: Any, values: NDArray[Any], names: list[Any]) -> Any:
-    """Return a frame of the same kind and columns with other values."""
+    """Return a frame of the same kind with the same columns and other values."""
     if hasattr(X, "iloc"):
         return type(X)(values, columns=X.columns)
     return type(X)({name: values[:, j] for j, name in enumerate(names)}, strict=False)
 
 
 def array_of_objects(X: Any) -> Any:
-    """Return a list of rows as an array of objects if NumPy would change its values, else X."""
+    """Return rows as an array of objects if NumPy would alter their values, or else X."""
     try:
         as_array = np.asarray(X)
     except ValueError:  # scikit-learn raises an error for rows of different lengths
@@ -215,7 +215,7 @@ def array_of_objects(X: Any) -> Any:
 
 
 def numbers_of(X: NDArray[Any], names: list[Any] | None = None) -> Array:
-    """Return a table of objects as float64, NaN where missing."""
+    """Return a table of objects as float64, with NaN for missing values."""
     out = np.empty(X.shape)
     for j in range(X.shape[1]):
         for i, item in enumerate(X[:, j]):
@@ -231,7 +231,7 @@ def numbers_of(X: NDArray[Any], names: list[Any] | None = None) -> Array:
 
 
 def no_number(item: Any, where: str, number_like: bool) -> Exception:
-    """Return the error for a value that is not a number, or is too large for a float."""
+    """Return the error for a value that is not a number or is too large for a float."""
     if isinstance(item, dict | list | tuple | set):
         return TypeError(
             f"X, {where}: argument must be a string or a real number, not {type(item).__name__!r}."
@@ -269,7 +269,7 @@ def tidy_sparse(X: Matrix) -> Matrix:
 
 
 def refuse_empty_columns(X: Matrix, named: Callable[[int], str]) -> None:
-    """Raise an error if a column has no value at all; `named` gives the name of a column."""
+    """Raise an error if a column has no values; `named` returns the name of a column."""
     if matrix.is_sparse(X) or X.dtype.kind not in "fO":
         return
     for j in np.flatnonzero(np.isnan(X[0]) if X.dtype.kind == "f" else [*map(is_missing, X[0])]):
@@ -379,7 +379,7 @@ def check_weight(sample_weight: Any, rows: int) -> Array | None:
 
 
 def check_priors(priors: Any, normalise: bool = False, any_sum: bool = False) -> Any:
-    """Return valid priors; their number is checked against the classes later.
+    """Return valid priors; whether there is one for each class is checked later.
 
     If they do not sum to 1, `normalise` scales them with a warning, and `any_sum` without.
     """
@@ -403,7 +403,7 @@ def check_priors(priors: Any, normalise: bool = False, any_sum: bool = False) ->
 
 
 def random_state_seed(random_state: Any) -> Any:
-    """Convert scikit-learn's random_state for NumPy's default_rng."""
+    """Convert scikit-learn's random_state to a seed for NumPy's default_rng."""
     if isinstance(random_state, np.random.RandomState):
         return random_state.randint(2**31)
     return random_state

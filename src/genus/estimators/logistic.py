@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_linear(estimator: Any) -> bool:
-    """Return whether it has this form; raise an AttributeError that says why not."""
+    """Return whether a model has this form; raise an AttributeError that says why not."""
     return bool(estimator._is_linear())
 
 
@@ -30,8 +30,8 @@ class LogisticForm:
     def to_logistic(self) -> LogisticRegression:
         """Return a fitted scikit-learn LogisticRegression with the same p(y|x).
 
-        That of BernoulliNB expects columns of 0 and 1, such as `binarize` makes; so do those of
-        texts as "boolean" and "bernoulli", where `vectorize` returns counts.
+        For BernoulliNB, and for the event models "boolean" and "bernoulli" of texts, it expects
+        columns of 0 and 1. `vectorize` returns counts, so convert these first.
         """
         check_is_fitted(self)
         return to_logistic(self.model_, getattr(self, "feature_names_in_", None))  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Naive Bayes over counts of things, such as the words of a text."""
+"""Naive Bayes over counts, such as counts of words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from genus.statistics import Array
 
 
 class MultinomialNB(LinearClassifier):
-    """Multinomial naive Bayes: a row counts how often each of n things occurred.
+    """Multinomial naive Bayes: a row holds how often each of n features occurred.
 
     For the parameters see `DiscreteClassifier`.
 
@@ -49,13 +49,13 @@ class MultinomialNB(LinearClassifier):
 
     @property
     def feature_count_(self) -> Array:
-        """The number of occurrences of each thing in each class, (K, n)."""
+        """The number of occurrences of each feature in each class, (K, n)."""
         model = self._fitted()
         return model.statistics.align(model.classes, self.n_features_in_)["count"]
 
     @property
     def feature_log_prob_(self) -> Array:
-        """log φ: log p(thing|y), (K, n)."""
+        """log φ = log p(feature|y), (K, n)."""
         return self._parameters.log_probability
 
     def __sklearn_tags__(self) -> Any:

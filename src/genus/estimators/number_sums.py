@@ -1,4 +1,4 @@
-"""Sums of numbers given by users, checked and converted for a model.
+"""Check sums of numbers that users give, and convert them for a model.
 
 Symbols: K classes, n columns, z = x - origin.
 """
@@ -31,7 +31,7 @@ def statistics_of(
     missing: Any,
     columns: Sequence[str] | None,
 ) -> Any:
-    """Make the statistics of the classifier's family; raise an error for impossible sums."""
+    """Return the statistics of the classifier's family; raise an error for impossible sums."""
     total = by_class("sums", sums, rows)
     if total.ndim != 2 or 0 in total.shape:
         raise ValueError(
@@ -78,7 +78,7 @@ def follow(estimator: Any, names: list[str] | None, size: int) -> None:
 
 
 def names_of(sums: Any, columns: Sequence[str] | None, size: int) -> list[str] | None:
-    """Return the names of the columns: those given, or those of a data frame."""
+    """Return the names of the columns, as given or from a data frame."""
     own = list(map(str, sums.columns)) if hasattr(sums, "columns") else None
     if columns is None and own is None:
         return None
@@ -93,7 +93,7 @@ def names_of(sums: Any, columns: Sequence[str] | None, size: int) -> list[str] |
 
 
 def by_class(name: str, given: Any, rows: Rows) -> Array:
-    """Sort numbers that are given by class, (K, …), into the order of the classes.
+    """Sort numbers by class, (K, …), into the order of the classes.
 
     A data frame or a series of pandas has the classes as its index.
     """
@@ -142,7 +142,7 @@ def broadcast(name: str, found: Array, shape: tuple[int, ...]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Rows by class and names of columns, against which sums are checked.
+    """Rows by class and names of columns, which sums must match.
 
     `pairs`: the squares are products of pairs of columns, over the complete rows.
     """
@@ -164,12 +164,12 @@ class Given:
         raise ValueError(f"{name} has {values[at]:g} for {self.where(at)}. {why}")
 
     def where(self, at: tuple[int, ...]) -> str:
-        """Return a class and a column as text, for errors."""
+        """Name a class and a column, for errors."""
         column = "".join(f", column {j} ({self.names[j]!r})" for j in at[1:])
         return f"class {labels.show(self.rows.classes[at[0]])}{column}"
 
     def seen(self, missing: Any) -> Array:
-        """Return the weight of the values that are present, (K, n), or of complete rows, (K, 1)."""
+        """Return the weight of known values, (K, n), or of complete rows, (K, 1)."""
         K, n = self.shape
         absent = by_class("missing", 0.0 if missing is None else missing, self.rows)
         shape = (K,) if self.pairs else (K, n)
@@ -183,7 +183,7 @@ class Given:
         return seen[:, None] if self.pairs else seen
 
     def squares(self, given: Any, is_shared: bool) -> Array:
-        """Return the squares in the shape that the model needs."""
+        """Return the squares in the model's shape."""
         K, n = self.shape
         wanted: list[tuple[int, ...]] = [(K, n, n)] if self.pairs else [(K, n)]
         if self.pairs and is_shared:

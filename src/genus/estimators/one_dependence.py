@@ -144,7 +144,7 @@ class TAN(PairClassifier):
 
     @property
     def parents_(self) -> NDArray[np.intp]:
-        """The number of the column that each column depends on, (n,); -1 for a root."""
+        """The position of the column that each column depends on, (n,); -1 for a root."""
         return np.array(self._parameters.tree.parent)
 
     @property
@@ -153,7 +153,7 @@ class TAN(PairClassifier):
         return np.array(self._parameters.tree.information)
 
     def edges(self) -> Sequence[tuple[str, str, float]]:
-        """Return the edges of the tree from its root on: parent, column and their information."""
+        """Return the tree's edges, from the root: parent, column and their mutual information."""
         check_is_fitted(self)
         names, tree = self._feature_names(), self._parameters.tree
         return [

@@ -53,7 +53,7 @@ class Predicting(Core):
         return self._score(X, lambda model, X: model.log_joint(X))
 
     def generative(self) -> Any:
-        """Return the classifier that models p(x|y): this one, if its scores are a density.
+        """Return the classifier that models p(x|y): this one if its scores are a density.
 
         If they are not, because they are weighted or a decision rule, this is a model of the same
         counts whose predictions, `log_density` and `sample` belong to one density.
@@ -62,12 +62,12 @@ class Predicting(Core):
         return self
 
     def log_density(self, X: Any) -> Array:
-        """Return log p(x), (m,), of `generative()`: low for rows unlike those that were counted."""
+        """Return log p(x), (m,), by `generative()`: low for rows unlike those that were counted."""
         source = self.generative().model_
         return self._score(X, lambda _, X: source.log_density(X))
 
     def log_likelihood(self, X: Any, y: ArrayLike) -> float:
-        """Return ℓ = Σ_i log p(x_i, y_i) of rows under `generative()`."""
+        """Return ℓ = Σ_i log p(x_i, y_i) of rows, by `generative()`."""
         check_is_fitted(self)
         truth = np.asarray(column_or_1d(y))
         source = self.generative().model_
@@ -89,7 +89,7 @@ class Predicting(Core):
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Draw n new rows (n, columns) and their labels (n,), of class y or by p(y).
+        """Draw n new rows (n, columns) and labels (n,), of class y or according to p(y).
 
         They are drawn from `generative()`.
         """
@@ -157,14 +157,14 @@ class Predicting(Core):
         return source.read(scores)
 
     def _is_rows(self, X: Any) -> bool:
-        """Return whether X is a table that is read by the names of its columns."""
+        """Return whether X is a table whose columns are found by name."""
         if "columns_" not in vars(self):
             return is_table(X) and names_table(X)
         return is_table(X) or set(self.columns_.names) <= set(getattr(X, "columns", ()))
 
 
 def batches_in(X: Any) -> tuple[Any, bool]:
-    """Return X, and whether it is an iterator of tables or arrays, not of texts or a stream."""
+    """Return X, and whether it is an iterator of tables or arrays."""
     if not isinstance(X, Iterator) or hasattr(X, "__arrow_c_stream__"):
         return X, False
     first = next(X, None)

@@ -1,4 +1,4 @@
-"""Scoring the rows of an engine's frame in its own processes, as additional columns."""
+"""Score the rows of an engine's frame in the engine's own processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genus.table.predictions import with_predictions
 
 
 def score_elsewhere(estimator: Any, engine: Engine, *, label: bool, probabilities: bool) -> Any:
-    """Return a frame like the engine's with the most probable class, or probabilities, added."""
+    """Return the engine's frame with the most probable class, or probabilities, added."""
     _ = estimator.model_.choice  # made once here, not by every process
     score = partial(scored, estimator.to_bytes(), label, probabilities)
     frame = engine.map(score, score(engine.schema.empty_table()).schema)
@@ -38,5 +38,5 @@ def scored(model: bytes, label: bool, probabilities: bool, rows: Any) -> Any:
 
 @lru_cache(maxsize=2)
 def loaded(model: bytes) -> Any:
-    """Return the classifier in some bytes; cached, because a process scores many batches."""
+    """Return the classifier in some bytes; keep it, because a process scores many batches."""
     return from_bytes(model)

@@ -1,4 +1,4 @@
-"""Learning from and predicting one row at a time, with the method names of river."""
+"""Learn from and predict one row at a time, with the method names of river."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from genus.estimators.predicting import Predicting
 
 
 class SingleRows(Fitting, Predicting):
-    """`learn_one` and `predict_one`: a row is a batch of one."""
+    """The methods `learn_one` and `predict_one`, for which a row is a batch of one."""
 
     def learn_one(self, x: Mapping[str, Any] | str, y: Any, w: float = 1.0) -> Self:
-        """Count one row, of class y: its values by column, or a text.
+        """Count one row of class y: values by column, or a text.
 
         The first row names the columns. A column that another row lacks is missing there; for
         classifiers that take sparse counts, it is zero.
@@ -46,7 +46,7 @@ class SingleRows(Fitting, Predicting):
         return dict(zip(self.classes_.tolist(), found.tolist(), strict=True))
 
     def _row(self, x: Any) -> Any:
-        """Return one row in a form that `partial_fit` and `predict` take."""
+        """Return one row in a form that `partial_fit` and `predict` accept."""
         row: Any = x
         if not isinstance(x, str if self._reads == TEXT else Mapping):
             wanted = "a text" if self._reads == TEXT else "a dictionary of values by column"
@@ -68,7 +68,7 @@ class SingleRows(Fitting, Predicting):
         return NamedRow(names, values if self._reads == VALUES else numbers_of(values, [*names]))
 
     def _names_of(self, x: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the columns of the model, or of a first row."""
+        """Return the columns of the model or, if it has none, of the first row."""
         if not self.__sklearn_is_fitted__():
             if not x or not all(isinstance(name, str) for name in x):
                 raise ValueError(
@@ -93,5 +93,5 @@ class SingleRows(Fitting, Predicting):
 
     @property
     def _absent(self) -> float:
-        """The value of a column that a row lacks."""
+        """The value for a column that is missing from a row."""
         return 0.0 if self._accepts_sparse else np.nan

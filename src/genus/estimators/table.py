@@ -1,4 +1,4 @@
-"""A classifier of tables: any file, frame or query, any mix of columns, without preparation."""
+"""A classifier of tables: it reads any file, frame or query with any mix of columns."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class TableClassifier(GenerativeClassifier):
         super()._refuse_single_class(model)
 
     def _apart(self, X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
-        """Return rows and their labels, from a table that has both."""
+        """Separate a table into rows and their labels."""
         target = y if target is None and isinstance(y, str) else target
         if target is None and y is None and self.__sklearn_is_fitted__():
             target = self.plan_.target
@@ -178,7 +178,7 @@ class TableClassifier(GenerativeClassifier):
     # The group: models that were planned separately have different cells
 
     def _alike(self, other: Any) -> tuple[Self, Any]:
-        """Return both models, counted by the cells that both have."""
+        """Return both models, counted by the cells that they share."""
         if not isinstance(other, TableClassifier):
             return self, other
         check_is_fitted(self)
@@ -224,7 +224,7 @@ class TableClassifier(GenerativeClassifier):
         return replace(super()._priors(), class_weight=weight)
 
     def predict(self, X: Any, decision: Any = None) -> Any:
-        """Return the decision for each row, (m,); without a `decision`, the most probable class.
+        """Return the decision for each row, (m,); by default, the most probable class.
 
         `decision` is a threshold for the second of two classes, thresholds by class, or costs by
         (true class, decided class), whose expected value is minimised:
@@ -298,7 +298,7 @@ class TableClassifier(GenerativeClassifier):
         return found
 
     def summary(self) -> Summary:
-        """Return a summary: columns, their families and gains, the experts, and the scores."""
+        """Return a summary: the columns, their families and gains, the experts, and the scores."""
         check_is_fitted(self)
         return Summary.of(self)
 
@@ -310,7 +310,7 @@ class TableClassifier(GenerativeClassifier):
         return shown
 
     def report(self, path: Any, data: Any = None, target: str | None = None) -> None:
-        """Write a report on the model, as `genus report` does; `data` are rows new to it."""
+        """Write a report on the model, as `genus report` does; `data` holds rows new to it."""
         from importlib import import_module
 
         check_is_fitted(self)
@@ -322,7 +322,7 @@ class TableClassifier(GenerativeClassifier):
         return cautions(self)
 
     def adapt(self, X: Any) -> Self:
-        """Return a copy with priors estimated from rows whose classes are not known.
+        """Return a copy with priors estimated from rows without labels.
 
         p(y) is found by expectation maximisation, with p(x|y) unchanged (Saerens et al. 2002).
         """
@@ -362,7 +362,7 @@ class TableClassifier(GenerativeClassifier):
         return Drift(table.num_rows, tuple(columns), unlike, RARE)
 
     def generative(self) -> TableClassifier:
-        """Return the same counts as a density: each column given the class and one other column.
+        """Return the same counts as a density, in which each column depends on one other column.
 
         Weighted probabilities come from several models and are not a density of rows. This is
         `TableClassifier(calibrate=False, dependence="tree")`: its predictions, `log_density` and
@@ -374,7 +374,7 @@ class TableClassifier(GenerativeClassifier):
         return self._resolved(calibrate=False, dependence="tree")
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """Return log p(x, y) = log p(y|x) + log p(x), (m, K); p(x) is that of `generative()`."""
+        """Return log p(x, y) = log p(y|x) + log p(x), (m, K); p(x) is by `generative()`."""
         check_is_fitted(self)
         if not self._option("calibrate"):
             return super().predict_joint_log_proba(X)
@@ -384,7 +384,7 @@ class TableClassifier(GenerativeClassifier):
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None
     ) -> tuple[Any, NDArray[Any]]:
-        """Draw n new rows, as an Arrow table of the columns' own types, and their labels.
+        """Draw n new rows, as an Arrow table with the columns' own types, and their labels.
 
         They are drawn from `generative()`. The words of texts are drawn one by one, so no text of a
         row is repeated; other values come from rows. A sample does not protect people's privacy.
@@ -414,7 +414,7 @@ class TableClassifier(GenerativeClassifier):
         return build(self.plan_, self.families, self.dependence, self.calibrate, self.sample_size)
 
     def _look(self, rows: Any, target: str | None, y: Codes, total: int | None) -> None:
-        """Decide what columns hold, and in which cells they are counted."""
+        """Decide what columns hold, and by which cells they are counted."""
         refuse_many_columns(rows.schema.names)
         if isinstance(self.ignore, str) or not isinstance(self.ignore, Collection):
             raise ValueError(f"ignore must be a list of column names; got {self.ignore!r}.")
@@ -451,7 +451,7 @@ class TableClassifier(GenerativeClassifier):
         return {"ignore": ignored, "families": sorted([str(n), str(f)] for n, f in asked.items())}
 
     def _outgrown(self, rows: Any, model: Model) -> bool:
-        """Return whether rows, or the cells counted so far, contain what the plan leaves out."""
+        """Return whether rows, or the cells so far, have values that the plan did not expect."""
         for column in self.plan_.left_out if rows is not None else ():
             if column.unseen and column.name in rows.schema.names:
                 values = rows.column(column.name)
@@ -468,7 +468,7 @@ class TableClassifier(GenerativeClassifier):
         return rows is None and self._beyond(plain, cells)
 
     def _beyond(self, columns: Sequence[Column], cells: Tally) -> bool:
-        """Return whether some column has many numbers outside the range of the plan."""
+        """Return whether a column has many numbers outside the range of the plan."""
         looked = vars(self).get("_looked")
         if not looked or not cells.keys:
             return False
@@ -536,7 +536,7 @@ class TableClassifier(GenerativeClassifier):
         return super()._score_rows(source, score_and_compare)
 
     def _counted(self) -> tuple[Tally, float]:
-        """Return the rows by class and cell of each column, and the number of all rows."""
+        """Return rows by class and by the cells of each column, and the number of all rows."""
         return self.model_.statistics["cells"], float(self.model_.weights["rows"].sum())
 
     def _for_rereading(self, X: Frame, classes: int) -> Frame:
@@ -560,7 +560,7 @@ class TableClassifier(GenerativeClassifier):
 
 
 def without_texts(values: NDArray[Any], axis: Any, rng: np.random.Generator) -> NDArray[Any]:
-    """Replace each text of several words by as many words, drawn at random from all texts."""
+    """Replace each text of several words by as many random words, drawn from all texts."""
     texts = [str(name).split() for name in axis if is_text(str(name))]
     if not texts:
         return values
@@ -586,7 +586,7 @@ def is_text(category: str) -> bool:
 
 
 def some_rows(table: Any, codes: Codes) -> tuple[Any, None, Codes]:
-    """Return rows to plan a table from, None for the target, and the codes of their labels.
+    """Return rows to plan a table from, None in place of the target, and codes of labels.
 
     Raise an error if there are no rows.
     """
@@ -599,7 +599,7 @@ def some_rows(table: Any, codes: Codes) -> tuple[Any, None, Codes]:
 
 
 def is_numeric(table: Any, name: str) -> bool:
-    """Return whether a column holds numbers; False for a missing column, which `look` reports."""
+    """Return whether a column holds numbers; False if it is missing, which `look` reports."""
     import pyarrow.types as pt
 
     if name not in table.column_names:

@@ -1,4 +1,4 @@
-"""Rows of a table before they are counted: labels, and a sample of the rows read so far."""
+"""Prepare rows of a table for counting: labels, and a sample of the rows read so far."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Labelled:
 
 
 class Passed(NamedTuple):
-    """The number of rows read, and of those without a label."""
+    """The number of rows that were read, and of rows without a label."""
 
     rows: int = 0
     unlabelled: int = 0
@@ -59,7 +59,7 @@ class Passed(NamedTuple):
 
 
 def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled:
-    """Return all labelled rows of a source, with labels like `known`; raise an error if none is."""
+    """Return all labelled rows, with labels like `known`; raise an error if there are none."""
     source.require(target)
     found = labelled_rows(source.table(), target, known)
     if len(found.codes) == 0:
@@ -68,7 +68,7 @@ def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled
 
 
 def batches_of(table: Any, classes: Axis, codes: Codes, weight: Array | None) -> Iterator[Labelled]:
-    """Yield the rows of an Arrow table in batches; labels and weights are given separately."""
+    """Yield the rows of an Arrow table in batches, with labels and weights given separately."""
     for start in range(0, table.num_rows, BATCH):
         part = slice(start, start + BATCH)
         own = None if weight is None else weight[part]
@@ -124,7 +124,7 @@ def as_known(classes: Axis, known: Axis) -> NDArray[Any]:
 
 
 def as_text(label: Any) -> str:
-    """Return a label as a text file would contain it."""
+    """Return a label as it would be written in a text file."""
     text = str(label)
     return text.lower() if text.lower() in ("true", "false") else text
 
@@ -137,7 +137,7 @@ def unlabelled(name: str, target: str, rows: int) -> TableError:
 
 
 def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
-    """Return the classes, ascending, the codes of labelled rows, and which rows these are."""
+    """Return the classes, ascending, the codes of labelled rows, and which rows are labelled."""
     import pyarrow as pa
     import pyarrow.types as pt
 
@@ -175,7 +175,7 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
 
 
 def refuse_many(classes: Axis, rows: int, name: str) -> None:
-    """Raise an error if there are so many classes that they must be quantities or identifiers."""
+    """Raise an error if there are so many classes that they are numbers or identifiers."""
     many = len(classes)
     if classes.dtype.kind in "iu" and many > MOST_NUMBERS:
         raise TableError(
@@ -194,7 +194,7 @@ def refuse_many(classes: Axis, rows: int, name: str) -> None:
 
 
 def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:
-    """Return the positions of one in `step` of the rows with these numbers, at random.
+    """Return the positions of about one in `step` of the rows, chosen at random by number.
 
     `step` is a power of two. Rows are chosen by a hash of the number (Steele et al. 2014), so
     periodic data is sampled evenly, and each chosen row is also chosen for half the step.
@@ -206,7 +206,7 @@ def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:
 
 
 def with_labels(rows: Any, target: str) -> Any:
-    """Return the rows of an Arrow batch that have a label, with all columns."""
+    """Return the labelled rows of an Arrow batch, with all columns."""
     import pyarrow as pa
 
     _, _, there = labels_of(rows.column(target), target)
@@ -214,7 +214,7 @@ def with_labels(rows: Any, target: str) -> Any:
 
 
 def scattered_rows(batches: Iterable[Any], size: int) -> Any:
-    """Return some rows from all over a stream of Arrow batches, at most about twice `size`.
+    """Return rows spread over a stream of Arrow batches, at most about twice `size`.
 
     As more rows come, every other kept row is dropped. The first rows that show what a column
     holds, and that it holds more than one value, are kept.
@@ -243,7 +243,7 @@ def scattered_rows(batches: Iterable[Any], size: int) -> Any:
 
 
 def rows_that_tell(rows: Any, first: dict[str, Any]) -> list[int]:
-    """Return the first row with a value in each column, and the first row with a different value.
+    """Return rows that show two different values of each column, the first of each.
 
     `first` has the first value of each column, or ALL_TOLD after another value was found.
     """
@@ -271,7 +271,7 @@ def rows_that_tell(rows: Any, first: dict[str, Any]) -> list[int]:
 
 
 def some_of(rows: int, size: int) -> NDArray[np.intp]:
-    """Return the numbers of at most twice `size` of the rows, at random; all if there are few."""
+    """Return the numbers of at most twice `size` random rows; all if there are few."""
     numbers, step = np.arange(rows), 1
     while len(chosen := scattered(numbers, step)) > 2 * size:
         step *= 2

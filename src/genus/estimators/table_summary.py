@@ -1,4 +1,4 @@
-"""The summary of a table classifier, as lines that fit a terminal."""
+"""Summarise a table classifier in lines that fit a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEW = 1000  # rows below which out-of-fold scores are optimistic
 
 @dataclass(frozen=True, eq=False)
 class ColumnSummary:
-    """A column: its family, importance, gain in bits per row, gains of other families, and notes.
+    """A column: its family, importance and gain in bits per row, other families' gains, notes.
 
     The importance is that of `feature_importances_`: how far it moves the log-odds on average.
     """

@@ -1,4 +1,4 @@
-"""A classifier of texts, which reads raw strings and counts them in one pass."""
+"""A classifier of texts, which counts raw strings in one pass."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class TextClassifier(LinearClassifier):
         return self._within(family.used(self.model_.statistics))
 
     def _within(self, words: Vocabulary) -> Self:
-        """Return a copy that counts only these words, the first of which is the empty one."""
+        """Return a copy that counts only these words; the first must be the empty word."""
         copy = self._copy()
         copy._counted_words = words
         copy._keep(copy._restricted(self.model_))
@@ -272,7 +272,7 @@ class TextClassifier(LinearClassifier):
     # The group: words and n-grams that only one of two models has counted are left out
 
     def _alike(self, other: Any) -> tuple[Self, Any]:
-        """Return both models, with the words that both have counted."""
+        """Return both models, with the words that both count."""
         both = (self, other)
         if not all(isinstance(one, TextClassifier) and hasattr(one, "model_") for one in both):
             return self, other
@@ -319,7 +319,7 @@ class TextClassifier(LinearClassifier):
 
     @property
     def choice_(self) -> Choice:
-        """The choice of "auto" or `calibrate`; print it to see the candidates and their scores."""
+        """The choice that "auto" or `calibrate` made; print it to see all candidates and scores."""
         choice = self._fitted().choice
         if choice is None:
             raise AttributeError(
@@ -374,7 +374,7 @@ class TextClassifier(LinearClassifier):
     # Words
 
     def vectorize(self, X: Any) -> scipy.sparse.csr_matrix:
-        """Return the occurrences of each word in use in each text, (m, V); the words are in order.
+        """Return how often each word in use occurs in each text, (m, V); words are in order.
 
         The same as scikit-learn's CountVectorizer with these words.
         """
@@ -418,7 +418,7 @@ class TextClassifier(LinearClassifier):
         )
 
     def top_words(self, label: Any, n: int = 10) -> list[tuple[str, float]]:
-        """Return the most typical words of a class, with their log-odds for it against the others.
+        """Return the most typical words of a class, with their log-odds against other classes.
 
         Words are ranked by their log-odds times the share of the class's documents that contain
         them.
@@ -444,7 +444,7 @@ class TextClassifier(LinearClassifier):
     def sample(
         self, n: int = 1, y: Any = None, random_state: Any = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Draw n texts (n,) and labels (n,), of class y or p(y); the order of words is random."""
+        """Draw n texts (n,) and labels (n,), of class y or by p(y); words are in random order."""
         X, drawn = super().sample(n, y, random_state)
         return X[:, 0], drawn
 
@@ -464,7 +464,7 @@ class TextClassifier(LinearClassifier):
 
     @property
     def alpha_(self) -> Any:
-        """The pseudo-count in use; the chosen one if alpha is "auto"; None for a mixture."""
+        """The pseudo-count in use; if alpha is "auto", the chosen one; None for a mixture."""
         family: Any = self._fitted().family
         if not family.chooses:
             return super().alpha_
@@ -473,7 +473,7 @@ class TextClassifier(LinearClassifier):
 
     @property
     def vocabulary_(self) -> dict[str, int]:
-        """The words in use and their numbers."""
+        """The words in use and their positions."""
         return {word: i for i, word in enumerate(self._parameters.words)}
 
     @property
@@ -487,7 +487,7 @@ class TextClassifier(LinearClassifier):
         return self._parameters.counts["documents"].copy()
 
     def generative(self) -> TextClassifier:
-        """Return the same counts under an event model that is a density.
+        """Return the same counts with an event model that is a density.
 
         Scores of "complement", and those that are chosen or calibrated, are not a density; then it
         is the multinomial model, unless another one is named.
@@ -637,7 +637,7 @@ class TextClassifier(LinearClassifier):
         return X
 
     def _encoded(self, X: Texts, texts: int, classes: int) -> Documents:
-        """Return X, with `texts` texts, as counts of words and, unless too many, of n-grams."""
+        """Return X as counts of words and, unless there are too many, of n-grams."""
         documents = self._tokenizer().encode(X)
         asked = check_ngrams(self.ngrams)
         if "_counted_ngrams" in vars(self) or asked == self._tokenizer().ngrams:

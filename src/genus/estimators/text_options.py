@@ -1,4 +1,4 @@
-"""Options of text classifiers: n-grams, patterns, stop words, labels that may be missing."""
+"""Check the options of text classifiers: n-grams, patterns, stop words, missing labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_NGRAM = 32
 
 
 def listed_labels(y: Any) -> list[Any]:
-    """Return labels one by one, from a column of any kind; masked ones are None."""
+    """Return labels one by one, from any kind of column; masked labels become None."""
     if hasattr(y, "num_columns") or hasattr(y, "dtypes"):
         y = single_column(y)
     if hasattr(y, "ndim") and hasattr(y, "reshape") and y.ndim == 2 and y.shape[1] == 1:
@@ -34,7 +34,7 @@ def missing_labels(y: Any) -> NDArray[np.bool_]:
 
 
 def check_ngrams(ngrams: Any) -> tuple[int, int]:
-    """Return the smallest and the largest n, from 1 on; raise an error if invalid."""
+    """Return the smallest and the largest n, both at least 1; raise an error if invalid."""
     try:
         least, largest = ngrams
     except (TypeError, ValueError):
@@ -47,7 +47,7 @@ def check_ngrams(ngrams: Any) -> tuple[int, int]:
 
 
 def check_buckets(buckets: Any) -> int:
-    """Return the number of bits of the buckets for hashed words; 0 if words are not hashed."""
+    """Return the number of bits of a bucket's number; 0 if words are not hashed."""
     if buckets is None:
         return 0
     size = whole("buckets", buckets, least=1 << 10, most=1 << 30)
@@ -79,7 +79,7 @@ def check_pattern(pattern: Any) -> str | None:
 
 
 def check_stop_words(stop_words: Any, lowercase: bool = False) -> frozenset[str]:
-    """Return the words to leave out; warn of words that lower-cased texts cannot contain."""
+    """Return the words to leave out; warn about words that lower-cased texts cannot contain."""
     if stop_words is None:
         return frozenset()
     if isinstance(stop_words, str):

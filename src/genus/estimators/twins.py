@@ -1,4 +1,4 @@
-"""The scikit-learn estimator that gives the same predictions as a fitted classifier."""
+"""Make the scikit-learn estimator that gives the same predictions as a fitted classifier."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def twin(model: Any) -> BaseEstimator:
 
 
 def listed(model: Any, name: str) -> Any:
-    """Return priors in the order of the classes, if the model was given any."""
+    """Return the model's given priors in the order of the classes, or None."""
     given = model._option(name)
     return None if given is None else model.model_.prior.tolist()
 
@@ -97,7 +97,7 @@ def discrete_twin(model: DiscreteClassifier) -> Any:
 
 
 def type_name(model: Any) -> str:
-    """Return the name of the classifier; for a derived class, that of its base."""
+    """Return the name of the classifier; for a subclass, that of its base."""
     kinds = (BernoulliNB, MultinomialNB, ComplementNB, CategoricalNB)
     return next(kind.__name__ for kind in kinds if isinstance(model, kind))
 

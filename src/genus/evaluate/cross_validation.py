@@ -51,8 +51,8 @@ def cross_validate(
     Instead of `y`, `target` names the column of the classes in a table: a path, a query, a frame.
 
     Rows of one of the `groups` are all in one fold, as rows of one patient should be. With `time`,
-    every fold is predicted from rows before it alone, and the earliest rows are only learned from.
-    Both are given for each row, or as the name of a column; that of the groups is then left out.
+    each fold is predicted from earlier rows only, and the earliest rows are never predicted. Both
+    are given as a value for each row, or as a column's name; a column of groups is left out of X.
 
     `progress` is called with the number of rows after each fold. `chosen` is the `weighing_` or
     `choice_` of a model, to be used in every fold instead of the fold's own choice.
@@ -94,7 +94,7 @@ def cross_validate(
 
 
 def apart(X: Any, y: Any, target: str | None, *named: Any) -> tuple[Any, ...]:
-    """Return X, y, groups and times; take those that are given by name from the columns of a table.
+    """Return X, y, groups and times; those given as names are taken from the table's columns.
 
     `named` are the groups and the times, in this order; only the column of the groups is left out
     of X.
@@ -124,7 +124,7 @@ def apart(X: Any, y: Any, target: str | None, *named: Any) -> tuple[Any, ...]:
 
 
 def honest_folds(folds: Any, groups: Any, time: Any, rows: int) -> Codes:
-    """Return the fold of each row, by whole groups or by blocks in time."""
+    """Return the fold of each row, by whole groups or by blocks of time."""
     if groups is not None and time is not None:
         raise ValueError("groups= and time= are two ways to make folds. Give only one.")
     if not isinstance(folds, int | np.integer) or folds < 2:
@@ -150,7 +150,7 @@ def honest_folds(folds: Any, groups: Any, time: Any, rows: int) -> Codes:
 
 
 def times_of(time: Any) -> Array:
-    """Convert numbers, dates or texts of dates to numbers that ascend with time."""
+    """Convert numbers, dates or texts of dates to numbers that increase with time."""
     numbers: Array = as_numbers(arrow_column(time, "time"), "time", "")
     if np.isnan(numbers).any():
         row = int(np.argmax(np.isnan(numbers)))
@@ -166,7 +166,7 @@ def is_fold_numbers(folds: Any) -> bool:
 def checked(
     estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[GenerativeClassifier, Matrix, Codes, NDArray[Any], Array | None]:
-    """Return a fresh copy of the estimator, a rereadable X, codes of y, classes and weights."""
+    """Return a new copy of the estimator, an X to read repeatedly, codes, classes and weights."""
     if isinstance(estimator, type):
         raise TypeError(
             f"Cross-validation needs a classifier, got the class {estimator.__name__}. Make one: "
@@ -194,7 +194,7 @@ def refuse_single(classes: NDArray[Any]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """The out-of-fold scores of every setting, and the model of all rows with the best setting.
+    """The out-of-fold scores of all settings, and the model of all rows with the best one.
 
     `scores` (settings, 3) are accuracy, log loss and Brier score.
     """
@@ -221,7 +221,7 @@ class Tuning:
 
 
 def told(setting: Mapping[str, Any]) -> str:
-    """Format options and their values as in a call."""
+    """Format options and values as in a call."""
     return ", ".join(f"{name}={value!r}" for name, value in setting.items())
 
 
@@ -236,7 +236,7 @@ def tune(
     sample_weight: ArrayLike | None = None,
     random_state: int | None = 0,
 ) -> Tuning:
-    """Cross-validate many settings of options that act in `solve`, reading the rows once.
+    """Cross-validate many settings of options that act in `solve`; the rows are read once.
 
     `settings` are dictionaries of options, or one dictionary of lists, of which every combination
     is tried. `by` is "log_loss", "accuracy" or "brier".
@@ -288,7 +288,7 @@ def tune(
 def serving_all(
     estimators: Sequence[GenerativeClassifier], settings: Sequence[Mapping[str, Any]]
 ) -> GenerativeClassifier:
-    """Return the first of the estimators whose counts suffice to solve all of them."""
+    """Return the first estimator whose counts are enough to solve all of them."""
     families = [estimator._family() for estimator in estimators]
     for base in families:
         try:
@@ -313,7 +313,7 @@ def out_of_fold(
     chosen: Any = None,
     splits: Iterator[tuple[NDArray[np.intp], Model]] | None = None,
 ) -> list[Array]:
-    """Return p(y|x), (m, K), of every row for each estimator, solved without the row's fold."""
+    """Return p(y|x), (m, K), of all rows for each estimator, solved without each row's fold."""
     found = [np.zeros((len(folds.y), len(folds.classes))) for _ in estimators]
     for test, rest in folds.left_out() if splits is None else splits:
         columns = labels.positions(rest.classes, folds.classes)  # a class may be in one fold only

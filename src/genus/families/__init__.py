@@ -1,4 +1,4 @@
-"""One file per class-conditional distribution p(x|y)."""
+"""The class-conditional distributions p(x|y), one per file."""
 
 from genus.families.aode import OneDependence
 from genus.families.bernoulli import Bernoulli

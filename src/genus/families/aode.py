@@ -1,4 +1,4 @@
-"""Averaged one-dependence estimators: in each of n models, one column is the parent of the others.
+"""Averaged one-dependence estimators: n models, in each of which one column is the parent.
 
     p(x|k) = 1/n Σ_i p(x_i|k) Π_{j≠i} p(x_j | x_i, k)        (Webb, Boughton and Wang 2005)
 
@@ -26,7 +26,7 @@ from genus.statistics import Array, Pairs
 
 @dataclass(frozen=True, eq=False)
 class OneDependence:
-    """The family; `alpha` is the pseudo-count of each value."""
+    """The AODE family; `alpha` is the pseudo-count of each value."""
 
     alpha: float = 1.0
 
@@ -111,6 +111,6 @@ class OneDependence:
 
 
 def pair_terms(parameters: PairTables, cells: Cells) -> Array:
-    """Return log p(x_j|x_i, k) by parent i and column j, (m, n, n, K), with log p(x_i|k) for i."""
+    """Return log p(x_j|x_i, k) by parent i and column j, (m, n, n, K); log p(x_i|k) for i = j."""
     table: Array = parameters.table[cells[:, None], cells[None]]
     return table.transpose(2, 0, 1, 3)

@@ -1,4 +1,4 @@
-"""Families for single columns whose parameters follow from the means of a few functions of x.
+"""Families for single columns whose parameters follow from means of functions of x.
 
 A `Curve` has the functions t(x), the parameters as a function of their means, and the density. The
 family counts n and Σ t(x) by class and column. The prior is `alpha` rows with the means over all
@@ -55,7 +55,7 @@ class AverageParameters:
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """The family of a curve; `alpha` is the weight of the prior, in rows."""
+    """The family of a curve; `alpha` is the weight of its prior, in rows."""
 
     curve: Curve
     alpha: float = 1.0

@@ -1,4 +1,4 @@
-"""Multivariate Bernoulli: does each feature occur? Absent features contribute, too.
+"""Multivariate Bernoulli: features that are present or absent; absent ones count, too.
 
     log p(x|k) = Σ_j x_j log φ_jk + (1 - x_j) log(1 - φ_jk),   φ_jk = (n_jk1 + a_1) / (n_jk + a_0 +
 a_1)
@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class BernoulliParameters:
-    """Ones and rows (K, n) and their pseudo-counts; `alpha` is the pseudo-count that was used.
+    """Counts of ones and of rows (K, n), their pseudo-counts, and the `alpha` that was used.
 
     Everything else is computed from them when it is needed.
     """
@@ -71,7 +71,7 @@ class BernoulliParameters:
 
 
 class Scorer:
-    """Σ_j x_j (on - off)_j + Σ_j off_j, without off_j where x_j is missing; on is log φ."""
+    """Σ_j x_j (on - off)_j + Σ_j off_j, where on is log φ; missing x_j are left out."""
 
     def __init__(self, log_on: Array, log_off: Array) -> None:
         on, never_on = finite_part(np.ascontiguousarray(log_on.T))

@@ -1,4 +1,4 @@
-"""Categories: one distribution over the values of each column and class.
+"""Categories: one distribution over the values of each column, for each class.
 
 log p(x|k) = Σ_j log φ_{j,x_j|k},   φ_{jv|k} = (n_jvk + a_v) / (n_jk + Σ_v a_v)
 
@@ -34,7 +34,7 @@ TABLE = 1 << 20  # cells of a table that is counted by direct look-up, even for 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The possible values of a column: its `values`, or bins between `edges`; counts (K, values).
+    """The possible values of a column (`values`, or bins between `edges`), and counts (K, values).
 
     With `is_code`, the values are 0, 1, … and equal their positions. `cells` and `weights`
     are the distribution of the numbers within the bins.
@@ -50,7 +50,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class CategoricalParameters:
-    """The columns, and their tables one below the other.
+    """The columns, and their tables stacked in one array.
 
     The values of column j are in `table` (T, K) from `offsets[j]` on as log φ, followed by one row
     for all unseen values. `pseudo` (T,) are their pseudo-counts.
@@ -63,13 +63,13 @@ class CategoricalParameters:
     alpha: float | None = None
 
     def rows(self, j: int) -> slice:
-        """Return the rows of column j in the table; the last is for unseen values."""
+        """Return the rows of column j in the table; the last one is for unseen values."""
         return slice(int(self.offsets[j]), int(self.offsets[j + 1]))
 
 
 @dataclass(frozen=True, eq=False)
 class Categorical:
-    """The categorical family: columns of categories or, with `bins`, of numbers.
+    """The categorical family, for columns of categories or, with `bins`, of numbers.
 
     A column of whole numbers from 0 on is read as codes 0 … largest, as in scikit-learn, and has at
     least `min_categories` codes, unless numbers `are_names`. `unseen`: "ignore" leaves an unseen
@@ -87,7 +87,7 @@ class Categorical:
         return self if self.bins is None else replace(self, bins=replace(self.bins, grid=grid))
 
     def of_bins(self, parameters: CategoricalParameters) -> Categorical:
-        """Return the same options for solved bins, whose numbers are the only values."""
+        """Return the same options for solved bins, with the bins as the only values."""
         sizes = [len(column.values) for column in parameters.columns]
         return replace(self, bins=None, min_categories=sizes)
 
@@ -107,7 +107,7 @@ class Categorical:
 
     @property
     def needs(self) -> Needs | None:
-        """The sums that a database can compute: counts of values; None for numbers in bins."""
+        """The counts that a database can compute; None for numbers in bins."""
         return Needs(values=True) if self.bins is None else None
 
     def solve(self, statistics: Tally, classes: Axis, width: int) -> CategoricalParameters:
@@ -211,7 +211,7 @@ class Categorical:
         return table
 
     def _column(self, j: int, axis: Axis, counts: Array) -> Column:
-        """Return the values of a column: its bins, its codes or the values seen."""
+        """Return the values of a column: its bins, its codes, or the values that were seen."""
         if self.bins is not None:
             edges = self.bins.solve(axis, counts, j)
             at = self.bins.merge(axis, edges, j)
@@ -240,7 +240,7 @@ class Categorical:
     def _is_single(
         self, column: Column, j: int, at: NDArray[np.intp], w: Array
     ) -> NDArray[np.bool_]:
-        """Return whether a value would be unseen without a row of weight w, (m,)."""
+        """Return whether a value would become unseen without a row of weight w, (m,)."""
         if column.edges is not None:
             return np.zeros(len(at), dtype=bool)
         single = column.counts.sum(axis=0)[at] <= w
@@ -250,7 +250,7 @@ class Categorical:
         return single
 
     def _encode(self, X: Matrix, n_classes: int) -> tuple[NDArray[Any], tuple[Axis, ...]]:
-        """Return codes (m, n), -1 or NaN for missing, and the keys that they stand for."""
+        """Return codes (m, n), -1 or NaN if missing, and the keys that they stand for."""
         m, n = X.shape
         if self.bins is not None:
             columns = [bin_keys(self.bins, X, j) for j in range(n)]
@@ -291,7 +291,7 @@ class Categorical:
 def score(
     parameters: CategoricalParameters, table: Array, codes: NDArray[Any], raw: bool = False
 ) -> Array:
-    """Return Σ_j table[value of column j], (m, K); `raw` codes come from users and are checked."""
+    """Return Σ_j table[value of column j], (m, K); `raw` codes are from users, so check them."""
     finite, never = finite_part(table)
     scores, known = gather_scores(codes, finite, parameters.offsets, threads())
     if raw and not known:
@@ -303,12 +303,12 @@ def score(
 
 
 def with_unseen(pseudo: Array) -> Array:
-    """Return the pseudo-counts and one more, their mean, for unseen values."""
+    """Return the pseudo-counts, followed by their mean for unseen values."""
     return np.append(pseudo, pseudo.mean() if len(pseudo) else 1.0)
 
 
 def refuse_other_kind(asked: Axis, learned: Axis, j: int) -> None:
-    """Raise an error if text is looked up in a column of numbers, or numbers in one of text."""
+    """Raise an error if text is looked up in a column of numbers, or the reverse."""
     if len(asked) and len(learned) and labels.kind(asked) != labels.kind(learned):
         raise InvalidColumn(
             j,
@@ -325,7 +325,7 @@ def is_code(axis: Axis) -> bool:
 
 
 def whole_range(X: Matrix) -> tuple[Array, Array]:
-    """Return the smallest and largest value by column; infinite unless all are whole numbers.
+    """Return the smallest and largest value by column; infinite if some are not whole numbers.
 
     Negative and infinite values are refused.
     """
@@ -336,7 +336,7 @@ def whole_range(X: Matrix) -> tuple[Array, Array]:
 
 
 def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
-    """Return the distinct values of a column, ascending, and each row's position; -1 if missing."""
+    """Return a column's distinct values, ascending, and each row's position; -1 if missing."""
     if column.dtype == np.uint64 and len(column) and column.max() > np.iinfo(np.int64).max:
         return labels.factorize(column)
     if column.dtype.kind in "biu":
@@ -387,7 +387,7 @@ def factorize(column: NDArray[Any], j: int) -> tuple[Axis, NDArray[np.int64]]:
 
 
 def factorize_whole(items: list[Any], distinct: set[Any], j: int) -> tuple[Axis, Codes]:
-    """Factorise whole numbers of any size, which floats may not distinguish."""
+    """Factorise whole numbers of any size, even if they would be equal as floats."""
     ordered = sorted(map(int, distinct))
     if ordered[0] < 0:
         row = next(i for i, item in enumerate(items) if not is_missing(item) and item < 0)
@@ -401,7 +401,7 @@ def factorize_whole(items: list[Any], distinct: set[Any], j: int) -> tuple[Axis,
 
 
 def refuse_containers(items: list[Any], j: int) -> None:
-    """Raise an error if a value is a list of values."""
+    """Raise an error if a value is a list or another container."""
     containers = {list, tuple, dict, set, np.ndarray} & set(map(type, items))
     if containers:
         item = next(item for item in items if type(item) in containers)
@@ -411,7 +411,7 @@ def refuse_containers(items: list[Any], j: int) -> None:
 
 
 def as_numbers(X: Matrix, j: int) -> Array:
-    """Return column j as float64, NaN where missing."""
+    """Return column j as float64, with NaN for missing values."""
     column = X[:, j]
     try:
         if column.dtype.kind == "O":
@@ -433,7 +433,7 @@ def as_numbers(X: Matrix, j: int) -> Array:
 
 
 def bin_keys(bins: Bins, X: Matrix, j: int) -> tuple[Axis, NDArray[np.int64]]:
-    """Return the distinct grid keys of a column of numbers, and each row's position among them."""
+    """Return a column's distinct grid keys, and each row's position among them."""
     x = as_numbers(X, j)
     there = ~np.isnan(x)
     codes = np.full(len(x), -1, dtype=np.int64)
@@ -444,7 +444,7 @@ def bin_keys(bins: Bins, X: Matrix, j: int) -> tuple[Axis, NDArray[np.int64]]:
 def numbers(
     bins: Bins, column: Column, bin_of_row: NDArray[np.intp], rng: np.random.Generator
 ) -> Array:
-    """Return a number for each drawn bin, distributed as the counted ones, or evenly if unknown.
+    """Draw a number from each bin, like the counted numbers, or evenly if they are unknown.
 
     It is the smallest number of a cell of the grid, so that whole numbers stay whole.
     """
@@ -469,5 +469,5 @@ def numbers(
 
 
 def in_bins() -> Categorical:
-    """Return the family of numbers in bins that are cut where the classes change."""
+    """Return the family that cuts numbers into bins where the classes change."""
     return Categorical(bins=Bins("mdlp"))

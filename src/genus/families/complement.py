@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ComplementParameters:
-    """The multinomial model of the counts, their sums over classes (n,) and columns (K, 1).
+    """The multinomial model of the counts, and their sums over classes (n,) and columns (K, 1).
 
     `norm` as in `Complement`. Everything else is computed from them when it is needed.
     """
@@ -52,7 +52,7 @@ class ComplementParameters:
 
     @cached_property
     def table(self) -> LinearTable:
-        """The negated weights by column and class, (n, K)."""
+        """The weights by column and class, with opposite sign, (n, K)."""
         own = replace(self)
         return LinearTable(own._normed if self.norm else own._logarithms)
 
@@ -76,7 +76,7 @@ class ComplementParameters:
 
     @property
     def linear(self) -> tuple[Array, Array]:
-        """The weights, (K, n), and no constant."""
+        """The weights, (K, n), and a constant of zero."""
         return self.weights, np.zeros(len(self.weights))
 
 

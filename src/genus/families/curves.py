@@ -97,7 +97,7 @@ def beta(alpha: float = 1.0) -> Averages:
 
 
 def inside(x: Array) -> Array:
-    """Return the numbers, moved strictly between 0 and 1."""
+    """Return the numbers, moved strictly inside 0 to 1."""
     return np.clip(x, LEAST_SHARE, 1 - LEAST_SHARE)
 
 
@@ -115,7 +115,7 @@ def negative_binomial(alpha: float = 1.0) -> Averages:
 
 
 def count_size(means: Values) -> Values:
-    """Return μ and r from the means of x and x²."""
+    """Return the mean μ and the size r, given the means of x and x²."""
     mean, square = np.maximum(means[0], 1e-9), means[1]
     excess = square - mean * mean - mean
     size = mean * mean / np.where(excess > 0, excess, 1e-300)
@@ -132,7 +132,7 @@ def log_count(x: Array, parameters: Values) -> Array:
 
 
 def draw_counts(mean: Array, size: Array, n: int, rng: np.random.Generator) -> Array:
-    """Draw counts: Poisson with a rate that is Gamma distributed."""
+    """Draw counts from Poisson distributions whose rates are Gamma distributed."""
     rate = rng.gamma(size, mean / size, (n, len(mean)))
     return rng.poisson(rate).astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""Gamma: each column is a positive number, with a shape and a mean for each class.
+"""Gamma: columns of positive numbers, with a shape and a mean for each class.
 
     log p(x|k) = Σ_j a log(a/μ) - log Γ(a) + (a - 1) log x - a x/μ,   shape a_jk, mean μ_jk, rate
 a/μ
@@ -58,7 +58,7 @@ class GammaParameters:
 
     @cached_property
     def form(self) -> tuple[Array, Array, Array, Array]:
-        """c (n,), and log p(x|k) = Σ_j log t_j A_jk + (t_j - 1) B_jk + C_jk as A, B, C, (n, K).
+        """c (n,) and A, B, C (n, K) of log p(x|k) = Σ_j log t_j A_jk + (t_j - 1) B_jk + C_jk.
 
         A = a - 1, B = -a r, C = a (1 - r + log r) + g(a) - log c. Terms in log t and t - 1 stay
         small if a is large; because r is at most 1, they do not cancel if a is small.
@@ -93,7 +93,7 @@ class Gamma:
         )
 
     def settled(self, rest: Tally, before: Tally) -> Tally:
-        """Return what is left of `before` after forgetting, based on the rows and Σlog x.
+        """Return what is left of `before` after forgetting, judged by the rows and Σlog x.
 
         Adding and subtracting a large x leaves a rounding error in Σx, which may exceed the sum of
         the small values. Logarithms are of moderate size, so their sums keep their digits; and the
@@ -216,7 +216,7 @@ class Gamma:
 def sum_logarithms(
     X: Matrix, y: Codes, weight: Array | None, n_classes: int
 ) -> tuple[Array, Array]:
-    """Sum w log₂ x over values above 1, and -w log₂ x over those below 1, (K, n) each.
+    """Return Σw log₂ x over values above 1, and -Σw log₂ x over those below 1, (K, n) each.
 
     In a single sum the two could cancel and leave nothing but rounding. To base 2 the logarithms of
     powers of two are whole numbers, and their sums exact.
@@ -239,7 +239,7 @@ def sum_logarithms(
 
 
 def less(sums: Sequence[Array], row: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """Subtract the contribution of single rows from the sums: rows seen, Σx and Σlog₂ x."""
+    """Subtract single rows from the sums: rows seen, Σx and Σlog₂ x."""
     seen, total, logs = (before - added for before, added in zip(sums, row, strict=True))
     return settle(seen, sums[0]), total, logs
 
@@ -247,7 +247,7 @@ def less(sums: Sequence[Array], row: Sequence[Array]) -> tuple[Array, Array, Arr
 def averages(
     seen: Array, total: Array, logs: Array, prior: Averages = UNKNOWN, alpha: float = 0.0
 ) -> Averages:
-    """Average x and log₂ x, with `alpha` more rows that have the averages of the prior.
+    """Return the means of x and log₂ x, including `alpha` rows of the prior.
 
     Without data, return those of the prior. A mean of x below the geometric mean can only be a
     rounding error, and is raised to it.
@@ -262,7 +262,7 @@ def averages(
 
 
 def spread(mean: Array, log: Array) -> Array:
-    """Calculate s = log(mean of x) - mean of log x, from the mean of x and that of log₂ x."""
+    """Return s = log(mean of x) - mean of log x, given the means of x and log₂ x."""
     return np.maximum(LOG_2 * (np.log2(mean) - log), 0.0)
 
 
@@ -285,7 +285,7 @@ def shape_of(s: Array, pooled: Array) -> Array:
 
 
 def log_less_digamma(a: Array, steps: int = 10) -> tuple[Array, Array]:
-    """Calculate log a - ψ(a) and its derivative 1/a - ψ'(a), without cancellation for large a.
+    """Return log a - ψ(a) and its derivative 1/a - ψ'(a), without cancellation for large a.
 
     ψ(a) = ψ(b) - Σ_{i < steps} 1/(a + i) with b = a + steps, and for b ≥ 10 the first terms of the
     series are right to 1e-15.
@@ -302,20 +302,20 @@ def log_less_digamma(a: Array, steps: int = 10) -> tuple[Array, Array]:
 
 
 def normaliser(a: Array) -> Array:
-    """Calculate g(a) = a log a - a - log Γ(a), by Stirling's series where the terms cancel."""
+    """Return g(a) = a log a - a - log Γ(a), by Stirling's series where the terms cancel."""
     q = 1 / (a * a)
     series = 0.5 * np.log(a / (2 * np.pi)) - (1 / 12 - q * (1 / 360 - q * (1 / 1260))) / a
     return np.where(a > 100, series, a * np.log(a) - a - log_gamma(a))
 
 
 def ratio(x: Array, mean: Array) -> Array:
-    """Divide x by μ, and keep the result where its products with shapes are finite or -∞."""
+    """Return x / μ, limited so that its products with shapes are finite or -∞."""
     with np.errstate(over="ignore", under="ignore"):
         return np.clip(x / mean, 1 / MOST_RATIO, MOST_RATIO)
 
 
 def log_density(x: Array, shape: Array, mean: Array) -> Array:
-    """Calculate log p(x) = a (log u - u + 1) + g(a) - log x with u = x/μ, element by element."""
+    """Return log p(x) = a (log u - u + 1) + g(a) - log x with u = x/μ, by element."""
     u = ratio(x, mean)
     with np.errstate(over="ignore"):
         return shape * (np.log(u) - (u - 1)) + normaliser(shape) - np.log(x)

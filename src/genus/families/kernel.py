@@ -1,4 +1,4 @@
-"""Kernel density: a histogram of narrow bins that is smoothed by a normal kernel.
+"""Kernel density: a histogram of narrow bins, smoothed by a normal kernel.
 
     f_k(g) = Σ_b n_bk φ((g - b) / h_k) / n_k,        p_k = (n_k f_k + α f) / (n_k + α)
 
@@ -33,7 +33,7 @@ REACH = 6.0  # bandwidths from the centre to the end of the kernel
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """Kernel sums (K, G) of counts by class and bin, and the kernel at zero of each class, (K,)."""
+    """Smoothed counts by class and bin (K, G), and each class's kernel at zero, (K,)."""
 
     counts: Array
     sums: Array
@@ -54,7 +54,7 @@ class Smoothed:
         k: NDArray[np.intp],
         w: Array,
     ) -> Array:
-        """Return log p(bin x|c), (P, K), without a row of weight w of class k."""
+        """Return log p(bin x|c), (P, K), after removing a row of weight w from class k."""
         g, rows = x[:, 0], self.counts.sum(axis=1)
         gone = w * self.centre[k]
         common = (self.sums[:, g].sum(axis=0) - gone) / np.maximum(rows.sum() - w, 1e-300)
@@ -67,17 +67,17 @@ class Smoothed:
 
 @dataclass(frozen=True)
 class KernelDensity:
-    """The family of one column of a table, whose numbers are counted by cells."""
+    """The kernel density family of one column, whose numbers are counted by cells."""
 
     def edges(self, values: Array, grid: Grid) -> Array:
-        """Return edges of bins of equal width, each an end of a cell of the grid."""
+        """Return edges of bins of equal width; each edge is the end of a grid cell."""
         low, high = float(values[0]), float(values[-1])
         room = BEYOND * (high - low)
         even = np.linspace(low - room, high + room, BINS + 1)[1:-1]
         return np.unique(grid.values(grid.keys(even)))
 
     def smooth(self, binned: Array) -> Smoothed:
-        """Smooth counts by class and bin (K, G), with the best leave-one-out bandwidth by class."""
+        """Smooth counts (K, G), each class with its best leave-one-out bandwidth."""
         place = np.arange(binned.shape[1], dtype=np.float64)
         sums, centre = np.zeros_like(binned), np.ones(len(binned))
         for k, counts in enumerate(binned):

@@ -1,4 +1,4 @@
-"""Scores that are linear in x: Σ_j x_j t_jk, from a table that is computed once, or in parts.
+"""Compute scores linear in x, Σ_j x_j t_jk, from a table that is made at once or in parts.
 
 Symbols: n columns, K classes.
 """
@@ -26,7 +26,7 @@ EVERY = slice(None)
 
 @dataclass(frozen=True, eq=False)
 class LinearTable:
-    """A table whose parts (V, K) the function `of` computes; -inf means that x_j must be 0.
+    """A table with parts (V, K) that the function `of` computes; -inf means that x_j must be 0.
 
     Rows with few nonzero columns, such as sparse ones, need only the part for those columns. The
     object that keeps the table must not own `of`: they would hold each other, and a stream of
@@ -46,7 +46,7 @@ class LinearTable:
         return finite_part(self.whole)
 
     def look_up(self, X: Matrix, score: Callable[[Matrix, Array, Array | None, Any], Array]) -> Any:
-        """Call `score` with rows, the table of their columns and its impossible part."""
+        """Call `score` with the rows, the table of their columns, and its impossible part."""
         touched = None if "whole" in vars(self) else matrix.touched_columns(X)
         if touched is None:
             return score(X, *self._parts, EVERY)
@@ -55,7 +55,7 @@ class LinearTable:
             return score(rows, *finite_part(np.ascontiguousarray(self.of(columns))), columns)
 
     def score(self, X: Matrix) -> Array:
-        """Return Σ_j x_j t_j, (m, K), for x of 0 or more; -inf if an x_j that must be 0 is not."""
+        """Return Σ_j x_j t_j, (m, K), for x >= 0; -inf if some x_j must be 0 and is not."""
 
         def score(X: Matrix, table: Array, never: Array | None, _: Columns) -> Array:
             scores = matrix.score_linear(X, table, None, nonnegative=True)

@@ -1,4 +1,4 @@
-"""Multinomial event model: a row counts how often each of n things occurred, in any order.
+"""Multinomial event model: a row holds how often each of n features occurred, in any order.
 
     log p(x|k) = Σ_v x_v log φ_vk,   φ_vk = (N_vk + a_v) / (N_k + Σ_v a_v)
 
@@ -57,12 +57,12 @@ class MultinomialParameters:
 
     @property
     def mean_length(self) -> Array:
-        """The mean number of things in a row, (K,)."""
+        """The mean number of occurrences in a row, (K,)."""
         return divide(self.count, self.seen).sum(axis=1)
 
     @property
     def linear(self) -> tuple[Array, Array]:
-        """θ_vk = log φ_vk, (K, n), and no constant."""
+        """θ_vk = log φ_vk, (K, n), and a constant of zero."""
         return self.log_probability, np.zeros(len(self.log_probability))
 
 
@@ -75,7 +75,7 @@ def count_things(X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Ta
 
 @dataclass(frozen=True, eq=False)
 class Multinomial:
-    """The multinomial family: counts, or any nonnegative weights."""
+    """The multinomial family, for counts or any nonnegative weights."""
 
     smoothing: Smoothing = field(default_factory=Smoothing)
 

@@ -1,4 +1,4 @@
-"""Counts of pairs of values, for families in which each column has one parent.
+"""Count pairs of values, for families in which each column has one parent.
 
     p(v|k) = (n_vk + α) / (n_k + α V)        p(v|u, k) = (n_uvk + α) / (n_uk + α V)
 
@@ -66,7 +66,7 @@ class PairTables:
 
     @cached_property
     def known(self) -> Array:
-        """n_uk by value u and column, (K, B, n): rows with u in which the column is not missing."""
+        """n_uk by value u and column, (K, B, n): rows with u in which the column is known."""
         own = (self.column[:, None] == np.arange(self.width)).astype(np.float64)
         return self.counts @ own
 
@@ -99,7 +99,7 @@ class PairTables:
         return table
 
     def cells(self, X: Matrix) -> Cells:
-        """Return the value of each column, (n, m); B where it is missing or was never seen."""
+        """Return the value of each column, (n, m); B if it is missing or unseen."""
         unknown = len(self.column)
         found = np.empty((self.width, len(X)), dtype=np.uint16)
         refuse_no_values(X)
@@ -125,7 +125,7 @@ class PairTables:
         return table
 
     def without(self, cells: Cells, y: Codes, w: Array, parents: NDArray[np.intp]) -> Array:
-        """Return log p(v_j|u, k) of each row's own class without the row, (m, n).
+        """Return log p(v_j|u, k) for each row's own class, without the row, (m, n).
 
         u is the row's value of column parents[j], and for j itself log p(v_j|k). A row with a value
         that is not known, or that no other row has, gets NaN.
@@ -169,7 +169,7 @@ def count_values(X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Pa
 
 
 def refuse_no_values(X: Matrix) -> None:
-    """Raise an error if numbers are negative or infinite, and so cannot be categories."""
+    """Raise an error if numbers are negative or infinite, because they cannot be categories."""
     if X.dtype.kind in "biuf":
         whole_range(X)
 

@@ -61,7 +61,7 @@ class PoissonParameters:
 
 @dataclass(frozen=True, eq=False)
 class Poisson:
-    """The Poisson family: numbers of events, usually whole; any nonnegative number is accepted."""
+    """The Poisson family: numbers of events, usually whole, but any nonnegative number is valid."""
 
     smoothing: Smoothing = field(default_factory=Smoothing)
 
@@ -174,7 +174,7 @@ def rates(total: Array, seen: Array, a: Array, guess: Array | None) -> Array:
 
 
 def best_alpha(total: Array, seen: Array) -> float:
-    """Return the pseudo-count with the largest marginal likelihood of the Gamma-Poisson model.
+    """Return the pseudo-count with the largest marginal likelihood in the Gamma-Poisson model.
 
     Leave-one-out would need the histogram of every column. The marginal likelihood p(S | N, a),
     which predicts each row from those before it, needs the sums only.
@@ -190,7 +190,7 @@ def best_alpha(total: Array, seen: Array) -> float:
 
 
 def log_factorials(X: Matrix) -> Array:
-    """Return Σ_j log x_j! of each row, (m,), over the values that are present."""
+    """Return Σ_j log x_j! of each row, (m,), over the values that are not missing."""
     if matrix.is_sparse(X):
         values = matrix.SparseRows.of(X).to_scipy().astype(np.float64)
         values.data = np.nan_to_num(log_gamma(values.data + 1))

@@ -1,4 +1,4 @@
-"""The protocol of a family: functions between data, statistics, parameters and scores.
+"""Define what every family provides: functions of data, statistics, parameters and scores.
 
 A family is frozen and holds options only. Only `count` sees data; options act in `solve`, except
 those that `counting` names.
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 def seen_weights(y: Codes, weight: Array | None, n_classes: int, missing: Array) -> Array:
-    """Return Σw of the rows of each class in which a column is not missing, (K, n).
+    """Return Σw of each class's rows in which a column is not missing, (K, n).
 
     If nothing is missing (`missing` has no rows), all columns are a view of one. Both sums may be
     rounded, one by rows and the other by threads; a difference within rounding is set to zero.
@@ -35,11 +35,11 @@ def seen_weights(y: Codes, weight: Array | None, n_classes: int, missing: Array)
 
 
 class Family(Protocol):
-    """p(x|y) for a block of columns."""
+    """The distribution p(x|y) of some columns."""
 
     @property
     def counting(self) -> Mapping[str, Any]:
-        """The options that decide what is counted; statistics merge only if these are equal."""
+        """The options that decide what is counted; only statistics with equal options can merge."""
         ...
 
     def zero(self) -> Any:
@@ -59,7 +59,7 @@ class Family(Protocol):
         ...
 
     def contributions(self, parameters: Any, X: Matrix) -> tuple[Array, Array]:
-        """Return the terms of log p(x|y): by column, (m, n, K), and those of no column, (m, K)."""
+        """Return the terms of log p(x|y): by column, (m, n, K), and the others, (m, K)."""
         ...
 
     def leave_one_out(
@@ -92,12 +92,12 @@ def by_weight(weight: Array | None) -> Iterator[tuple[float, NDArray[np.intp] | 
 def replace_own(
     scores: Array, without: Array, y: Codes, rows: NDArray[np.intp] | slice = slice(None)
 ) -> None:
-    """Replace the scores of each row's own class in `rows` by those of `without`, in place."""
+    """In `rows`, replace the scores of each row's own class by those of `without`, in place."""
     own = y[rows]
     scores[np.arange(len(y))[rows], own] = without[np.arange(len(own)), own]
 
 
 def exclude_impossible(scores: Array, hits: Array) -> Array:
-    """Return scores with -inf where a row has a value of probability zero (`hits` > 0)."""
+    """Return scores with -inf for rows that have a value of probability zero (`hits` > 0)."""
     scores[hits > 0.5] = -np.inf
     return scores

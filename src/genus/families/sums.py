@@ -1,4 +1,4 @@
-"""Sums by class that another program, such as a database, computes for a family.
+"""Define the sums by class that another program, such as a database, computes for a family.
 
 For a family with `needs`, `of_sums` makes statistics from such sums, without rows. A family of
 categories needs the number of occurrences of each value.

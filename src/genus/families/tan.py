@@ -26,7 +26,7 @@ from genus.statistics import Array, Pairs
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The `parent` of each column, (n,), -1 for a root, and an `order` (n,) with parents first.
+    """The `parent` of each column, (n,), -1 for a root, and an `order` (n,), parents first.
 
     `information` (n, n) is the mutual information of columns given the class, in nats.
     """
@@ -52,7 +52,7 @@ class TANParameters:
 
 @dataclass(frozen=True, eq=False)
 class TreeAugmented:
-    """The family; `alpha` is the pseudo-count of each value.
+    """The TAN family; `alpha` is the pseudo-count of each value.
 
     With a `penalty`, "aic" or "bic", an edge is kept only if the gain in log-likelihood exceeds
     the penalty of the criterion for its parameters, so there may be several trees.
@@ -107,7 +107,7 @@ class TreeAugmented:
         return scores
 
     def contributions(self, parameters: TANParameters, X: Matrix) -> tuple[Array, Array]:
-        """Return the terms of log p(x|k), with each joint term halved between column and parent."""
+        """Return the terms of log p(x|k); a joint term is split between column and parent."""
         tables, cells = parameters.tables, parameters.tables.cells(X)
         terms = tables.alone[cells].transpose(1, 0, 2).copy()
         for j, i in enumerate(parameters.given):
@@ -151,7 +151,7 @@ class TreeAugmented:
 
 
 def information(tables: PairTables) -> tuple[Array, Array]:
-    """Return I(x_i; x_j | y) of each pair of columns, (n, n), in nats, and the rows that have both.
+    """Return I(x_i; x_j | y) by pair of columns, (n, n), in nats, and the rows with both values.
 
     With n_uv rows by two values and N rows that have both columns, all by class,
     I = Σ (n_uv log n_uv - n_uv log n_u - n_uv log n_v + n_uv log N) / Σ N.
@@ -169,12 +169,12 @@ def information(tables: PairTables) -> tuple[Array, Array]:
 
 
 def times_log(x: Array) -> Array:
-    """Return x log x, and 0 for 0."""
+    """Return x log x, and 0 for x = 0."""
     return x * np.log(np.where(x > 0, x, 1.0))
 
 
 def spanning_tree(weights: Array, information: Array, least: float) -> Tree:
-    """Return the tree of largest total weight (Prim's algorithm), with column 0 as its root.
+    """Return the tree with the largest total weight (Prim's algorithm), rooted at column 0.
 
     Edges whose weight is not above `least` are left out. If several trees are left, the first
     column of each is its root.

@@ -1,3 +1,3 @@
-"""A spam filter: learns from mail that is labelled, and sorts what arrives."""
+"""A spam filter that learns from labelled mail and sorts what arrives."""
 
 from __future__ import annotations

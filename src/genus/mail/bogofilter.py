@@ -79,7 +79,7 @@ def read_dump(lines: Iterable[bytes]) -> dict[str, tuple[int, int]]:
 
 
 def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesson]:
-    """Yield lessons whose weights add up to `total`, and for each word to its count."""
+    """Yield lessons whose weights add up to `total`, and to the count of each word."""
     words = [(np.array(ids_of_word(word)), min(n, total)) for word, n in counts.items()]
     words = [(ids, n) for ids, n in words if len(ids)]
     every = np.concatenate([np.zeros(0), *(each for each, _ in words)]).astype(np.uint32)
@@ -96,7 +96,7 @@ def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesso
 
 
 def weights_of(total: int) -> list[int]:
-    """Return weights that add up to a total; every smaller number is a sum of some of them.
+    """Return weights with the given total, some of which add up to any smaller number.
 
     >>> weights_of(10)
     [4, 3, 2, 1]

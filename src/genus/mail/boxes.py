@@ -34,7 +34,7 @@ def messages_in(paths: Iterable[str], missed: Missed | None = None) -> Iterator[
 
 @contextmanager
 def passing_over(path: str | Path, missed: Missed | None) -> Iterator[None]:
-    """Name the file in an error; if `missed` is given, report the error there and go on."""
+    """Put the file's name into errors; if `missed` is given, report errors there and go on."""
     try:
         yield
     except OSError as error:
@@ -46,7 +46,7 @@ def passing_over(path: str | Path, missed: Missed | None) -> Iterator[None]:
 
 
 def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
-    """Yield the messages at one path in the order of their names, or the message of that name."""
+    """Yield the messages at one path, sorted by name, or only the one with the given name."""
     if path == STDIN:
         # stdin is one message: lines with "From " in its text must not split it.
         raw = sys.stdin.buffer.read(MOST)
@@ -117,14 +117,14 @@ def is_maildir(folder: str | Path) -> bool:
 
 
 def is_message(entry: os.DirEntry[str]) -> bool:
-    """Return whether it is a file that is not hidden; MH deletes 7 by renaming it to ,7."""
+    """Return whether an entry is a file that is not hidden; MH deletes 7 by renaming it to ,7."""
     if entry.name.startswith((".", ",")):
         return False
     return os.path.isfile(entry.path) if entry.is_symlink() else entry.is_file()
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Return whether it is a folder and not a link, which may lead in a circle."""
+    """Return whether an entry is a folder; links are left out, since they may form a circle."""
     return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
 
 
@@ -154,7 +154,7 @@ def messages_of_file(path: str, gone_is_fine: bool = False) -> Iterator[Named]:
 
 
 def divided(name: str, file: BinaryIO) -> Iterator[Named]:
-    """Yield one message, or those of an mbox, which begin with "From " after an empty line."""
+    """Yield one message, or the messages of an mbox, which begin with "From "."""
     first = file.readline(MOST)
     if not first.startswith(b"From "):
         raw = first + rest_of(file)
@@ -183,7 +183,7 @@ def rest_of(file: BinaryIO) -> bytes:
 
 
 def unquoted(text: bytearray) -> bytes:
-    """Restore a message from an mbox: ">From" in its text stands for "From"."""
+    """Restore a message from an mbox: replace ">From" in its text by "From"."""
     raw = text[:MOST].partition(b"\n")[2]
     end = b"\r\n" if raw.endswith(b"\r\n") else b"\n"
     raw = raw.removesuffix(end)

@@ -1,4 +1,4 @@
-"""Decode bytes by the character set that a message names, or by the one they look like."""
+"""Decode bytes by the character set that a message names, or else by a guess from the bytes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FALLBACK = "cp1252"  # what mail without a (true) character set was most often w
 
 
 def characters(data: bytes, charset: str) -> str:
-    """Decode bytes by the named character set, or by the one they look like."""
+    """Decode bytes by the named character set, or else by a guess from the bytes."""
     codec = known(charset)
     if codec is not None and codec not in ("ascii", "utf-8"):
         text = data.decode(codec, "replace")
@@ -51,9 +51,9 @@ def characters(data: bytes, charset: str) -> str:
 
 
 def text_of(data: bytes, kind: str, charset: str, most: int) -> tuple[str, Page | None, int]:
-    """Return the visible text, the page if it is HTML, and the number of characters left out.
+    """Return the visible text, the page if it is HTML, and how many characters were left out.
 
-    It is longer than `most` only if it still is when long runs of blanks are left out.
+    If the text is longer than `most`, long runs of blanks are shortened, and nothing else.
     """
     short = len(data) <= PIECE
     start = characters(data if short else data[:PIECE], charset)
@@ -72,7 +72,7 @@ def text_of(data: bytes, kind: str, charset: str, most: int) -> tuple[str, Page 
 
 
 def beginning(data: bytes, charset: str, most: int) -> tuple[str, int]:
-    """Return the start of a long text without blanks, and about how much is left out."""
+    """Return the start of a long text without blanks, and about how many characters follow."""
     codec = known(charset)
     if codec in (None, "ascii"):
         codec = FALLBACK

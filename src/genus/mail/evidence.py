@@ -1,4 +1,4 @@
-"""Explain a verdict: the tokens of a message, their contributions, and where each is in it."""
+"""Explain a verdict: a message's tokens, their contributions, and where they occur."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST = 40  # characters of a token that are shown
 
 @dataclass(frozen=True)
 class Clue:
-    """A token, its group, where it first occurs, and its contribution to the score.
+    """A token, its group, its first position in the message, and its contribution to the score.
 
     `ham` and `spam` are how many messages contain it; faded messages count for less than one.
     """
@@ -35,7 +35,7 @@ class Clue:
 
     @property
     def known(self) -> str:
-        """Return how many learned messages contain the token, or that only the examples do.
+        """Say how many learned messages contain the token, or that only the examples do.
 
         >>> Clue("prize", "words", "part 1:1", 0.2, 0.0, 0.0).known
         'only in the examples'
@@ -59,7 +59,7 @@ class Why:
         verdict = self.verdict
         lines = [
             f"{verdict.verdict}: probability {shown(verdict.probability)}, "
-            f"score {verdict.score:+.3f}, of which {self.constant:+.3f} without any token"
+            f"score {verdict.score:+.3f}, of which {self.constant:+.3f} is the constant"
         ]
         if verdict.reason:
             lines.append(verdict.reason)
@@ -79,7 +79,7 @@ class Why:
 
 
 def evidence_in(raw: bytes, store: Store, judgement: Judgement, ham_loss: float) -> Why:
-    """Explain the verdict on a message: contributions and constant add up to the score."""
+    """Explain the verdict on a message: the contributions and the constant add up to the score."""
     tokens, totals = tokens_of(raw), store.totals()
     counts = store.counts(tokens)
     odds = log_odds(tokens, counts, totals)
@@ -99,7 +99,7 @@ def evidence_in(raw: bytes, store: Store, judgement: Judgement, ham_loss: float)
 
 
 def spellings(raw: bytes, tokens: Tokens) -> dict[int, tuple[str, str, str]]:
-    """Return for each id of a message the token, its group, and where it first occurs."""
+    """Return the token, its group and its first position for each id of a message."""
     pieces = pieces_of(read(raw))
     found: dict[int, tuple[str, str, str]] = {}
     whole = [*pieces.tokens, CUT_TOKENS]

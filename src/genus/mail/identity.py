@@ -1,4 +1,4 @@
-"""Identify messages by a hash of what the sender wrote, without what was added on the way."""
+"""Identify messages by a hash of what the sender wrote, without headers added on the way."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ADDED = re.compile(
 
 @lru_cache(maxsize=4096)
 def is_verdict(name: str) -> bool:
-    """Return whether a header, in lower case, is the verdict of a filter."""
+    """Return whether a header, in lower case, holds the verdict of a filter."""
     return VERDICTS.fullmatch(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""Access a mail account over IMAP, by IMAPClient: list, fetch, move, and wait for notifications.
+"""Access a mail account over IMAP: list, fetch and move messages, and wait for notifications.
 
 Folders are opened read-only (EXAMINE) and messages are fetched with PEEK, so that reading changes
 nothing, not even which messages are recent. Only moves and deletions open a folder for writing.
@@ -40,7 +40,7 @@ TRASH_NAMES = (
 
 
 class ImapError(ValueError):
-    """An error that trying again would not solve; it says what, where, and what to do."""
+    """An error that would happen again on every attempt; it says what, where, and what to do."""
 
 
 class LoginRefused(ImapError):
@@ -63,7 +63,7 @@ class Account:
 
     @property
     def name(self) -> str:
-        """Return the name of the account in messages and notes, without a standard port."""
+        """Return the account's name for messages and notes; it omits a standard port."""
         where = self.host if self.port in PORTS.values() else f"{self.host}:{self.port}"
         return f"{self.user}@{where}"
 
@@ -91,7 +91,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Status:
-    """The status of a folder; if it has not changed, nothing has happened in the folder."""
+    """The status of a folder; it changes whenever the folder changes."""
 
     validity: int
     next: int
@@ -101,7 +101,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Head:
-    """A message without its text. Moves keep its stamp: RFC 3501, section 6.4.7."""
+    """A message without its text. A move keeps its stamp: RFC 3501, section 6.4.7."""
 
     uid: int
     flags: frozenset[str]
@@ -134,7 +134,7 @@ class Ending:
             self._write.send(b"!")
 
     def wait(self, seconds: float, other: Any = None) -> None:
-        """Wait for some seconds, or until `other` can be read or the end is asked for."""
+        """Wait for some seconds, or until `other` can be read or someone asks for the end."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._read, selectors.EVENT_READ)
             if other is not None:
@@ -263,7 +263,7 @@ class Connection:
     # Messages of the folder that is open
 
     def uids(self, since: int = 1) -> list[int]:
-        """Return the UIDs from `since` on of messages not marked as deleted, ascending."""
+        """Return the UIDs from `since` on, ascending, without messages marked as deleted."""
         found: set[int] = set()
         last = self._last_uid()
         while since <= last:
@@ -317,7 +317,7 @@ class Connection:
     # Moving
 
     def move(self, uids: Sequence[int], source: str, target: str) -> None:
-        """Move messages by MOVE, or by copying and then deleting these messages and no others."""
+        """Move messages by MOVE, or by copying them and then deleting only the originals."""
         self.client.select_folder(source)
         if self.client.has_capability("MOVE"):
             self.client.move(uids, target)
@@ -340,7 +340,7 @@ class Connection:
     # Waiting
 
     def wait(self, seconds: float, ending: Ending) -> bool:
-        """Wait, and return whether the open folder has changed; without IDLE return False."""
+        """Wait, and return whether the open folder has changed; return False without IDLE."""
         # NOOP collects pending notifications, which would be lost at the start of IDLE.
         if told(self.client.noop()[1]):
             return True
@@ -371,7 +371,7 @@ def head(uid: int, answer: dict[bytes, Any]) -> Head:
 
 
 def told(responses: Sequence[tuple[Any, ...]]) -> bool:
-    """Return whether one of the responses is about messages."""
+    """Return whether one of the server's responses is about messages."""
     return any(
         isinstance(part, bytes) and NEWS.fullmatch(part) for each in responses for part in each
     )
@@ -382,7 +382,7 @@ def text(value: bytes | str | int) -> str:
 
 
 def printable(told: str) -> str:
-    """Return the text of a server on one line, without control characters."""
+    """Return text from a server on one line, without control characters."""
     if told.startswith("b'") and told.endswith("'"):
         told = told[2:-1]  # imaplib passes bytes to its exceptions
     return "".join(each if each.isprintable() else "?" for each in told)[:300].rstrip(".")

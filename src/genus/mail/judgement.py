@@ -1,4 +1,4 @@
-"""Weigh the evidence of groups of tokens into a probability of spam and a verdict.
+"""Weight the evidence of groups of tokens into a probability of spam and a verdict.
 
 The score is the log-odds of spam, a weighted sum of the evidence x_g of groups (see `odds.py`;
 Raina, Shen, Ng & McCallum 2003),
@@ -82,7 +82,7 @@ RECENT, FEWEST_RECENT = 8, 20  # the newest lessons are an eighth of all, or at 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The fitted weights of groups, the constant β_0, and the tails of the scores of each class.
+    """The fitted weights of groups, the constant β_0, and the tails of each class's scores.
 
     At most a share `ham_share` of ham scores above the constant, by `ham_excess` on average;
     `spam_share` and `spam_excess` are the same for spam below it. `usual_new` is u₀. `spam_scores`
@@ -129,11 +129,11 @@ class Judgement:
         return bool(np.isfinite(numbers).all())
 
     def distance(self, totals: Totals) -> int:
-        """Return by how much the numbers of lessons differ from those at the time of fitting."""
+        """Return how much the numbers of lessons have changed since fitting."""
         return abs(totals.ham - self.ham) + abs(totals.spam - self.spam)
 
     def is_stale(self, totals: Totals, changes: int) -> bool:
-        """Return whether more than a tenth of the lessons, or of either class, has changed since.
+        """Return whether more than a tenth of all lessons, or of one class, changed since fitting.
 
         Each class is compared by itself, so that changes in a small one are noticed.
         """
@@ -147,7 +147,7 @@ class Judgement:
         )
 
     def threshold(self, ham_loss: float = HAM_LOSS) -> float:
-        """Return the score above which at most a share `ham_loss` of ham is expected.
+        """Return the score above which at most the share `ham_loss` of ham is expected.
 
         There are seldom enough lessons to measure so small a share, so the tail of the scores of
         ham is assumed to be exponential: a share q e^(−(s − β_0)/ē) is above s.
@@ -157,30 +157,30 @@ class Judgement:
 
     @property
     def ham_end(self) -> float:
-        """Return the score up to which a message is ham: 0, or less if spam scores below 0."""
+        """Return the highest score of the verdict ham: 0, or less if spam scores below 0."""
         reach = self.spam_excess * np.log(max(self.spam_share / SPAM_LOSS, 1.0))
         return float(min(self.constant - reach, 0.0))
 
     def loss_beyond(self, score: float) -> float:
-        """Return the share of ham that is expected above a score: the inverse of `threshold`."""
+        """Return the expected share of ham above a score: the inverse of `threshold`."""
         share = self.ham_share * np.exp((self.constant - score) / self.ham_excess)
         return float(min(share, 1.0))
 
     def caught(self, ham_loss: float = HAM_LOSS) -> float:
-        """Return the share of the newest spam that earlier lessons score above the threshold."""
+        """Return the share of the newest spam above the threshold, scored by earlier lessons."""
         below = np.interp(
             self.threshold(ham_loss), self.spam_scores, np.linspace(0, 1, len(self.spam_scores))
         )
         return 1 - float(below)
 
     def doubt(self, new: Array | float) -> Array:
-        """Return the doubt d, which is subtracted from scores of messages with many new tokens."""
+        """Return the doubt d, which lowers the score of a message with many new tokens."""
         return DOUBT * self.vector.sum() * np.maximum(np.asarray(new) - self.usual_new, 0.0)
 
     def verdict(
         self, tokens: Tokens, counts: Counts, totals: Totals, ham_loss: float = HAM_LOSS
     ) -> Verdict:
-        """Return the verdict on a message with these tokens, given their counts (n, 2)."""
+        """Return the verdict on a message, given its tokens and their counts (n, 2)."""
         return self.verdicts([tokens], counts, totals, ham_loss)[0]
 
     def verdicts(
@@ -190,7 +190,7 @@ class Judgement:
         totals: Totals,
         ham_loss: float = HAM_LOSS,
     ) -> list[Verdict]:
-        """Return the verdicts on messages with these tokens, given all counts in order (n, 2)."""
+        """Return the verdicts on messages, given their tokens and all counts in order (n, 2)."""
         tokens, sizes = np.concatenate(messages), [len(each) for each in messages]
         place = np.repeat(np.arange(len(messages)), sizes)
         odds = log_odds(tokens, counts, totals)
@@ -219,7 +219,7 @@ class Judgement:
         return found
 
     def shares(self, tokens: Tokens, odds: Array) -> Array:
-        """Return the contribution of each token to the score: its share of its group's."""
+        """Return each token's contribution to the score, which is a share of its group's."""
         kind = groups_of(tokens)
         number = np.bincount(kind, minlength=len(GROUPS)) + SHRINK
         mean = np.bincount(kind, odds, len(GROUPS)) / number
@@ -234,7 +234,7 @@ class Judgement:
 
 
 def too_little(totals: Totals) -> str:
-    """Return why every verdict is unsure as yet, or an empty string."""
+    """Say why every verdict is still unsure; an empty string if enough was learned."""
     ham, spam = totals.weights
     short = [
         f"{name} ({number:g} of at least {FEWEST})"
@@ -243,11 +243,12 @@ def too_little(totals: Totals) -> str:
     ]
     if not short:
         return ""
-    return f"Too little is learned to tell: {' and '.join(short)}. See genus mail learn --help."
+    told = " and ".join(short)
+    return f"The filter has not learned enough mail: {told}. See genus mail learn --help."
 
 
 def judge(sample: Sample, changes: int = 0) -> Judgement:
-    """Fit a judgement to lessons, of which the newest of each class come first."""
+    """Fit a judgement to lessons; the newest of each class come first."""
     spam, totals = sample.spam, sample.totals
     if min(np.count_nonzero(spam), np.count_nonzero(~spam)) < FEWEST:
         return Judgement(ham=totals.ham, spam=totals.spam, changes=changes)
@@ -281,7 +282,7 @@ def judge(sample: Sample, changes: int = 0) -> Judgement:
 
 
 def blocks(spam: NDArray[np.bool_], number: int) -> NDArray[np.intp]:
-    """Return the block of each lesson: neighbours in time, the same share of each class."""
+    """Return the block of each lesson: neighbours in time, with equal shares of each class."""
     block = np.empty(len(spam), np.intp)
     for labelled in (spam, ~spam):
         size = np.count_nonzero(labelled)
@@ -300,7 +301,7 @@ def newest(spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def weigh(x: Array, spam: NDArray[np.bool_]) -> tuple[Array, float]:
-    """Fit weights (G,), none of them negative, and a constant to evidence x (m, G).
+    """Fit non-negative weights (G,) and a constant to evidence x (m, G).
 
     Both classes have the same total weight, whatever their shares of the lessons. Targets are
     Platt's (1999), not quite 0 and 1, so that scores stay finite if the lessons are separable. A
@@ -342,10 +343,10 @@ def reach(beyond: Array, block: NDArray[np.intp]) -> tuple[float, float]:
 
 
 def is_likely(scores: Array, spam: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which lessons are ham, without those that are probably spam learned by mistake.
+    """Return which lessons are ham and were probably not spam learned by mistake.
 
-    Half of the spam that was learned as ham should score above the median of spam. So twice as many
-    lessons of ham are dropped as score above it: those nearest to quantiles of the scores of spam.
+    Half of the spam that was learned as ham should score above the median of spam. So if n lessons
+    of ham do, 2n lessons of ham are dropped: those nearest to quantiles of the scores of spam.
     """
     ham = np.flatnonzero(~spam)
     of_ham, of_spam = scores[ham], scores[spam]

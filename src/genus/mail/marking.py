@@ -18,7 +18,7 @@ LINE_END = rb"(?:\r*\n|\r|\Z)"  # some programs end lines at a bare \r: it must 
 
 
 def headers_named(start: bytes, but: bytes = b"") -> re.Pattern[bytes]:
-    """Return a pattern of consecutive headers whose names begin with `start`, in lower case.
+    """Return a pattern for consecutive headers whose names begin with `start`, in lower case.
 
     It matches folded lines, too. `but` is a pattern that may follow `start` instead. The group is
     the beginning of the last header, if there are several. The pattern starts with a fixed text,
@@ -59,7 +59,7 @@ def line_end(envelope: bytes, rest: bytes) -> bytes:
 
 
 def on_top(headers: Sequence[str], raw: bytes, end: bytes) -> bytes:
-    """Put headers before those of a message, and keep the two apart; `end` is the line ending."""
+    """Put headers before those of a message, kept apart; `end` is the line ending."""
     top = b"".join(each.encode("ascii") + end for each in headers)
     if raw.startswith((b" ", b"\t")):
         top += FIRST_LINE + end

@@ -1,4 +1,4 @@
-"""Parse a message into headers and texts; any bytes are a message.
+"""Parse a message into headers and texts; it accepts any bytes.
 
 Python's `email` finds parameters and decodes words (RFC 2047, 2231). The parts are found here,
 without recursion: the parser of `email` tests each line for every enclosing part, which takes
@@ -24,7 +24,7 @@ About = dict[str, str]  # the content headers of a part, by name
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of a message is read: bytes, characters, levels and pieces."""
+    """How much of a message is read, in bytes, characters, nesting levels and parts."""
 
     size: int = 1 << 23  # bytes of the message, in which its parts are found
     head: int = 1 << 16  # bytes of the headers of the message, and again of all its parts
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Message:
-    """Headers in their order, names in lower case; leaves; and the limits that were reached.
+    """Headers in order, with names in lower case; leaves; and which limits were reached.
 
     `mostly_unread` is whether more of the shown text was left out than was read.
     """
@@ -74,7 +74,7 @@ ENCODING = re.compile(r"[A-Za-z0-9-]{1,40}")
 
 
 def read(raw: bytes, limits: Limits = LIMITS) -> Message:
-    """Read a message from bytes; any bytes are a message.
+    """Parse the bytes of a message; it accepts any bytes.
 
     >>> message = read(b"Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\\n\\nHallo!")
     >>> message.headers, message.parts[0].text
@@ -130,7 +130,7 @@ def divide(raw: bytes) -> tuple[bytes, bytes]:
 
 
 def fields(head: bytes, most: int, longest: int) -> list[tuple[str, str | bytes, bool]]:
-    """Return names and unfolded values of headers, and whether a value was cut; skip other lines.
+    """Return names and unfolded values of headers, and whether a value was cut off.
 
     A value that has to be decoded is bytes.
 
@@ -141,7 +141,7 @@ def fields(head: bytes, most: int, longest: int) -> list[tuple[str, str | bytes,
 
 
 class Reader:
-    """Read one message within limits, and note in `cut` which limits were reached."""
+    """Reads one message within limits, and notes in `cut` which limits were reached."""
 
     def __init__(self, limits: Limits, cut: list[str]) -> None:
         self.limits, self.cut = limits, cut
@@ -250,7 +250,7 @@ class Reader:
 
 
 def content(headers: list[tuple[str, str]]) -> About:
-    """Return the content headers of a part; the first of a name wins."""
+    """Return the content headers of a part; if a name occurs twice, the first counts."""
     return {name: value for name, value in reversed(headers) if name.startswith("content-")}
 
 
@@ -260,12 +260,12 @@ def is_attached(about: About) -> bool:
 
 
 def is_text(kind: str) -> bool:
-    """Return whether parts of this type are read as text, as multiparts without parts are."""
+    """Return whether parts of this type are read as text; so is a multipart without parts."""
     return kind.startswith(("text/", "multipart/", "message/", "application/xhtml"))
 
 
 def type_of(about: About, default: str) -> str:
-    """Return the type of a part in lower case, or the default if it names none."""
+    """Return the type of a part in lower case, or the default if the part names none."""
     named = about.get("content-type", "").partition(";")[0].strip().lower()
     main, slash, sub = named.partition("/")
     if not slash or not main or not sub or len(named) > 100:
@@ -300,7 +300,7 @@ def encoding_of(about: About) -> str:
 
 
 def transfer_decoded(about: About, body: bytes) -> bytes:
-    """Decode the transfer encoding of a body, as far as it is valid."""
+    """Decode the transfer encoding of a body, and skip what is invalid."""
     encoding = encoding_of(about)
     if encoding == "base64":
         return from_base64(body)

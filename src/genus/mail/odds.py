@@ -31,7 +31,7 @@ BOUND = 2.0  # b
 
 
 def log_odds(tokens: Tokens, counts: Counts | Array, totals: Totals | tuple[float, float]) -> Array:
-    """Return the log-odds of spam of each token, from its counts (n, 2) in UNIT."""
+    """Return each token's log-odds of spam, from its counts (n, 2) in units of UNIT."""
     ham, spam = totals.weights if isinstance(totals, Totals) else totals
     counts, ham, spam = start().added(tokens, counts, ham, spam)
     ε = 2 * PSEUDO / max(ham + spam, 1.0)
@@ -41,7 +41,7 @@ def log_odds(tokens: Tokens, counts: Counts | Array, totals: Totals | tuple[floa
 
 
 def features(tokens: Tokens, odds: Array, message: NDArray[np.intp], messages: int) -> Array:
-    """Return the evidence (messages, groups) of tokens, given the message of each token."""
+    """Return evidence by message and group, given tokens and the message of each token."""
     cell = message * len(GROUPS) + groups_of(tokens)
     size = messages * len(GROUPS)
     summed = np.bincount(cell, odds, size)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def loose_mode(path: Path) -> str:
-    """Return the octal mode of a file if other users can read or write it, else nothing."""
+    """Return the octal mode of a file that other users can read or write, or an empty string."""
     if os.name != "posix" or not path.is_file():
         return ""
     mode = path.stat().st_mode & 0o777
@@ -17,15 +17,15 @@ def loose_mode(path: Path) -> str:
 def require_private(path: Path) -> None:
     """Raise an error if other users can read or write a file with a secret."""
     if mode := loose_mode(path):
-        raise ValueError(f"{path} has mode {mode}: others can access it. Run: chmod 600 {path}.")
+        raise ValueError(f"Other users can access {path} (mode {mode}). Run: chmod 600 {path}.")
 
 
 def open_to_others(store: str | Path) -> list[str]:
-    """Return a warning for a store, and for each copy beside it, that other users can access."""
+    """Return a warning for each file, a store or a copy beside it, that other users can access."""
     path = Path(store)
     beside = sorted(path.parent.glob("*.sqlite*")) if path.is_file() else []
     return [
-        f"{each} has mode {mode}: others can access what was learned. Run: chmod 600 {each}."
+        f"Other users can access {each} (mode {mode}). Run: chmod 600 {each}."
         for each in dict.fromkeys([path, *beside])
         if (mode := loose_mode(each))
     ]

@@ -34,7 +34,7 @@ class Rule:
     sender: str
 
     def decide(self, verdict: Verdict) -> Verdict:
-        """Return the rule's verdict, with the probability and the score of the given one."""
+        """Return the rule's verdict, with the given verdict's probability and score."""
         word = "allows" if self.kind == ALLOW else "blocks"
         told = f"A rule {word} {self.sender}, whatever the evidence is."
         return replace(verdict, verdict=VERDICTS[self.kind], reason=told, rule=self.kind)
@@ -58,7 +58,7 @@ def sender_named(text: str) -> str:
 
 
 def rules_in(store: Store) -> dict[str, Rule]:
-    """Return the rules of a store and of the stores below it, by sender; upper ones override."""
+    """Return the rules of a store and those below it, by sender; the upper store's rules win."""
     found: dict[str, Rule] = {}
     for layer in reversed(list(store.layers)):
         for name, kind in layer.notes(PREFIX).items():
@@ -68,7 +68,7 @@ def rules_in(store: Store) -> dict[str, Rule]:
 
 
 def put_rules(store: Store, kind: str | None, senders: Sequence[str]) -> int:
-    """Make rules, or remove them if `kind` is None; return how many have changed."""
+    """Add rules, or remove them if `kind` is None; return how many have changed."""
     names = [sender_named(each) for each in senders]
     with store.change() as change:
         changed = [name for name in dict.fromkeys(names) if change.get(PREFIX + name) != kind]

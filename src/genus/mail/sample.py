@@ -1,4 +1,4 @@
-"""Score lessons by the counts of other lessons, which shows how reliable evidence is."""
+"""Score lessons by the counts of other lessons, to measure how reliable the evidence is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from genus.mail.tokens import GROUPS
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Lessons to be scored: their tokens one after another, and the counts of all lessons.
+    """Lessons to score: their tokens one after another, and the counts of all lessons.
 
     Tokens are stored as row numbers of `ids` and `counts`, to save memory: mail servers limit it.
     """
@@ -49,7 +49,7 @@ class Sample:
         return cls(spam, weight, sizes, totals, at, ids, counts)
 
     def without(self, block: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Score each lesson without its block: evidence (m, groups), and share of new tokens (m,).
+        """Return evidence (m, groups) and shares of new tokens (m,), each lesson without its block.
 
         Counts leave out the block that a lesson is in. New tokens are those with no counts left.
         The rows of lessons in block -1 are zero.

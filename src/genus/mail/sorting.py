@@ -1,4 +1,4 @@
-"""Move spam, and unsure messages if asked for, out of a Maildir into folders of their own."""
+"""Move spam, and optionally unsure messages, out of a Maildir into folders of their own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from genus.mail.verdict import SPAM, UNSURE, Verdict
 
 @dataclass(frozen=True)
 class Sorted:
-    """A message, its verdict, and where it was moved, if it was."""
+    """A message, its verdict, and its new place if it was moved."""
 
     path: Path
     verdict: Verdict
@@ -33,7 +33,7 @@ def sort_maildir(
     dry_run: bool = False,
     missed: Missed | None = None,
 ) -> Iterator[Sorted]:
-    """Move spam and unsure messages; folders are the Maildir's own (.Junk), or paths.
+    """Move spam and unsure messages to folders: the Maildir's own (.Junk), or paths.
 
     A rename within a file system is atomic, and the name holds the flags (":2,S"). If a file of
     that name already exists, the message stays and `missed` is called, as for a message that
@@ -76,7 +76,7 @@ def folder_of(maildir: Path, name: str) -> Path:
 
 
 def content(path: Path, missed: Missed | None) -> bytes | None:
-    """Return a message, or None if it no longer exists or cannot be read."""
+    """Return the bytes of a message, or None if it no longer exists or cannot be read."""
     with passing_over(path, missed), suppress(FileNotFoundError), path.open("rb") as file:
         return file.read(MOST)
     return None
@@ -99,12 +99,12 @@ def is_free(path: Path, place: Path) -> bool:
         if not folder.is_dir():
             raise NotADirectoryError(f"{path} stays where it is: {folder} is not a folder.")
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(f"{path} stays where it is: {folder} may not be written to.")
+            raise PermissionError(f"{path} stays where it is: {folder} cannot be written to.")
     return True
 
 
 def move(path: Path, place: Path) -> bool:
-    """Move a file to a place that is free; return whether it still existed."""
+    """Move a file to a free place; return whether the file still existed."""
     try:
         os.rename(path, place)
     except FileNotFoundError:

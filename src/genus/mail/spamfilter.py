@@ -1,4 +1,4 @@
-"""The filter: learn, forget, check. Learning adds counts, and forgetting subtracts them.
+"""The filter: learning adds counts, forgetting subtracts them, and checking reads them.
 
 A `Lesson` is what the filter keeps of a learned message: the hashes of its tokens, in a store.
 Counts are sums of lessons, so a message can be forgotten, corrected or given less weight exactly,
@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 class SpamFilter:
-    """A filter over a store.
+    """A spam filter that keeps what it learns in a store.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +82,7 @@ class SpamFilter:
         create: bool = True,
         ham_loss: float | None = None,
     ) -> Self:
-        """Open the filter of a store, with a site's store below it: see `open_store`.
+        """Open the filter of a store, on top of a site's store if there is one: see `open_store`.
 
         `ham_loss` is the share of ham that may be classified as spam: by default
         $GENUS_HAM_LOSS, or 0.001.
@@ -132,14 +132,14 @@ class SpamFilter:
         return outcomes
 
     def label(self, message: bytes) -> str | None:
-        """Return the class as which a message is learned: "ham", "spam" or None."""
+        """Return the class that a message was learned as: "ham", "spam" or None."""
         known = self.store.find([digest(message)])
         return next((label(each.spam) for each in known.values()), None)
 
     def expire(
         self, half_life: float | None = None, keep: int | None = None, today: int | None = None
     ) -> tuple[int, int]:
-        """Halve the weight of lessons after each half-life, in days; count those faded and gone.
+        """Halve the weight of lessons after each half-life, in days, and forget very old ones.
 
         A lesson's weight is halved eight times, then the lesson is forgotten. Only the newest
         `keep` of the others stay. Counts remain the exact sums of the lessons.
@@ -237,7 +237,7 @@ class SpamFilter:
         return self.store.layers[0]
 
     def _keep_bounds(self, keep: int | None = None) -> int:
-        """Forget the oldest lessons beyond `keep`, and return how many that were.
+        """Forget the oldest lessons beyond `keep`, and return how many were forgotten.
 
         The larger class loses lessons first, so that neither class is ever lost.
         """
@@ -290,12 +290,12 @@ class SpamFilter:
 
     @property
     def changes(self) -> int:
-        """Return the number of changes: 1 for each lesson that came, 10 for each that went."""
+        """Return the number of changes: 1 for each new lesson, 10 for each forgotten one."""
         return number_of(self.store.notes(CHANGES).get(CHANGES))
 
     @property
     def judgement(self) -> Judgement:
-        """Return the weights and thresholds that were fitted last.
+        """Return the weights and thresholds of the last fit.
 
         With a site's store below there are several judgements; the one is used that was fitted at
         the number of lessons nearest to the present one.
@@ -318,7 +318,7 @@ class SpamFilter:
         return next(self.check_many([message]))
 
     def check_many(self, messages: Iterable[bytes]) -> Iterator[Verdict]:
-        """Yield the verdict on each message; tokens are looked up for many at once."""
+        """Yield the verdict on each message; tokens of many messages are looked up at once."""
         return (verdict for _, verdict in self.check_named((None, raw) for raw in messages))
 
     def check_named(self, messages: Iterable[tuple[T, bytes]]) -> Iterator[tuple[T, Verdict]]:
@@ -339,7 +339,7 @@ class SpamFilter:
                     yield name, verdict if rule is None else rule.decide(verdict)
 
     def why(self, message: bytes) -> Why:
-        """Return the contribution of each token to the score, and where it is in the message."""
+        """Return the contribution of each token to the score, and its place in the message."""
         why = evidence_in(message, self.store, self.judgement, self.ham_loss)
         rule = rule_for(message, rules_in(self.store))
         return why if rule is None else replace(why, verdict=rule.decide(why.verdict))
@@ -372,12 +372,12 @@ def note_changes(change: Change, number: int) -> None:
 
 
 def number_of(note: str | None) -> int:
-    """Return the number in a note, or 0 if a damaged store holds something else there."""
+    """Return the number in a note, or 0 if the note holds something else."""
     return int(note) if note and note.isdecimal() and len(note) < 19 else 0
 
 
 def surplus(totals: Totals, keep: int) -> dict[bool, int]:
-    """Return how many lessons of ham and of spam exceed `keep`; the larger class loses first."""
+    """Return how many lessons of ham and spam exceed `keep`; the larger class loses first."""
     beyond = max(totals.ham + totals.spam - keep, 0)
     ham = min(max(totals.ham - totals.spam, 0), beyond)
     spam = min(max(totals.spam - totals.ham, 0), beyond)
@@ -386,7 +386,7 @@ def surplus(totals: Totals, keep: int) -> dict[bool, int]:
 
 
 def fade(change: Change, lessons: Sequence[Lesson], halvings: int) -> None:
-    """Give known lessons less weight."""
+    """Reduce the weight of known lessons."""
     change.fade(lessons, halvings)
     shift(change, [replace(each, halvings=halvings) for each in lessons], lessons)
 
@@ -399,7 +399,7 @@ def shift(change: Change, more: Sequence[Lesson], less: Sequence[Lesson]) -> Non
 
 
 def no_more_than(tokens: int, lessons: Sequence[Lesson]) -> Sequence[Lesson]:
-    """Return the first lessons whose tokens together do not exceed a number."""
+    """Return the first lessons, as many as have no more than a number of tokens in total."""
     sizes = np.cumsum([len(each.tokens) for each in lessons])
     return lessons[: int(np.searchsorted(sizes, tokens, side="right"))]
 
@@ -423,7 +423,7 @@ def batches(
 
 
 def accepted_loss(given: float | None) -> float:
-    """Return the accepted loss of ham: the argument, $GENUS_HAM_LOSS or the default."""
+    """Return the share of ham that may be lost: the argument, $GENUS_HAM_LOSS or the default."""
     text = os.environ.get("GENUS_HAM_LOSS") if given is None else str(given)
     if not text:
         return HAM_LOSS
@@ -440,5 +440,5 @@ def accepted_loss(given: float | None) -> float:
 
 
 def this_day() -> int:
-    """Return the days since 1970."""
+    """Return today's number of days since 1970."""
     return int(time.time()) // SECONDS_A_DAY

@@ -1,4 +1,4 @@
-"""Provide the counts that a filter starts with: those of the project's example messages.
+"""Provide the counts that a filter starts with, from the project's example messages.
 
 The examples in `examples/mail` are made up and general: offers, prizes, threats, letters, invoices
 and lists. After N_h and N_s messages of ham and spam, each of the E examples has the weight
@@ -41,7 +41,7 @@ class Start:
     def added(
         self, tokens: Tokens, counts: Counts | NDArray[np.float64], ham: float, spam: float
     ) -> tuple[NDArray[np.float64], float, float]:
-        """Return counts of tokens (n, 2) and numbers of messages, with the examples added."""
+        """Return counts of tokens (n, 2) and numbers of messages, including the examples."""
         share = self.share(ham, spam)
         at = np.minimum(np.searchsorted(self.tokens, tokens), len(self.tokens) - 1)
         held = (self.tokens[at] == tokens)[:, None]
@@ -51,7 +51,7 @@ class Start:
 
 @cache
 def start() -> Start:
-    """Load the counts that come with the package; the first row holds the numbers of examples."""
+    """Load the package's counts; their first row holds the numbers of examples."""
     rows = np.load(FILE, allow_pickle=False)
     counts = np.column_stack([rows["ham"], rows["spam"]]).astype(float)
     ham, spam = counts[0].astype(int).tolist()

@@ -67,7 +67,7 @@ def stats_of(spam_filter: SpamFilter) -> str:
 
 
 def advice(spam_filter: SpamFilter) -> list[str]:
-    """Return sentences on what keeps the filter from working well, and what to do about it."""
+    """Say what keeps the filter from working well, and what to do about it."""
     judgement, totals = spam_filter.judgement, spam_filter.store.totals()
     number = dict(zip((HAM, SPAM), totals.weights, strict=True))
     scarce, other = sorted((HAM, SPAM), key=lambda name: number[name])

@@ -1,4 +1,4 @@
-"""Split a message into tokens, as hashes, in groups by where they are in it.
+"""Split a message into hashed tokens, grouped by where they occur in it.
 
 The groups are: words, pairs of words, and the words that open the text; the words of the subject;
 the people it is from and to; the route it took; the form of what programs wrote; the structure of
@@ -68,7 +68,7 @@ MARKED = re.compile(r"[\x00-\x7f][\u0300-\u036f]{1,200}")  # may compose to one 
 
 @dataclass
 class Stretch:
-    """A text in UTF-8 whose words are tokens, the plan for them, and where the text is."""
+    """A text in UTF-8 whose words are tokens, the plan to split it by, and its place."""
 
     text: bytes
     plan: WordPlan
@@ -77,7 +77,7 @@ class Stretch:
 
 @dataclass
 class Pieces:
-    """Tokens, one on each line after the letter of its group, and texts that contain more."""
+    """Tokens, one on each line after the letter of its group, and texts to split into more."""
 
     lines: list[bytes] = field(default_factory=list)
     texts: list[Stretch] = field(default_factory=list)
@@ -107,7 +107,7 @@ def tokens_of(raw: bytes) -> Tokens:
 
 
 def groups_of(ids: Tokens) -> NDArray[np.intp]:
-    """Return the group of each token; unknown groups of another version count as the last one."""
+    """Return the group of each token; a group unknown to this version counts as the last one."""
     return np.minimum(ids & (KINDS - 1), len(GROUPS) - 1).astype(np.intp)
 
 
@@ -188,7 +188,7 @@ def of_subject(value: str, pieces: Pieces) -> None:
 
 
 def of_part(part: Part, pieces: Pieces) -> None:
-    """Add the tokens of what a part declares about itself."""
+    """Add tokens for the properties that a part declares."""
     for name, value in (
         ("type", part.type),
         ("charset", part.charset),
@@ -228,7 +228,7 @@ def of_text(part: Part, pieces: Pieces, where: str, plan: WordPlan) -> Iterator[
 
 
 def normal(text: str, pieces: Pieces, group: int) -> bytes:
-    """Return one form of what looks the same, in UTF-8; note characters without width."""
+    """Map text that looks the same to one form, in UTF-8; note characters without width."""
     if text.isascii():
         return text.encode()
     hidden = marked = False
@@ -252,13 +252,13 @@ def normal(text: str, pieces: Pieces, group: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def form_of(stretch: str) -> tuple[str, bool]:
-    """Return NFKC, lower case beyond ASCII, without zero-width characters; and if it had any."""
+    """Return NFKC in lower case without zero-width characters, and whether there were any."""
     seen = NO_WIDTH.sub("", stretch)
     return in_small_letters(unicodedata.normalize("NFKC", seen)), seen != stretch
 
 
 def listed(marks: Sequence[str]) -> bytes:
-    """Return the marks of a page, one on each line, with links in lower case."""
+    """Return the markup features of a page, one on each line, with links in lower case."""
     lines = "\n".join(marks)
     if not lines.isascii():
         lines = "\n".join(readable(each) if each.startswith("=") else each for each in marks)
@@ -266,7 +266,7 @@ def listed(marks: Sequence[str]) -> bytes:
 
 
 def readable(text: str) -> str:
-    """Return text as the kernel needs it: lower case beyond ASCII, and valid in UTF-8."""
+    """Return text as the kernel needs it: lower case beyond ASCII, and valid UTF-8."""
     if text.isascii():
         return text
     return in_small_letters(text).encode("utf-8", "replace").decode()

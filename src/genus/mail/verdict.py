@@ -1,4 +1,4 @@
-"""The verdict on a message."""
+"""Define the verdict on a message."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 HAM, UNSURE, SPAM = "ham", "unsure", "spam"
 UNREAD = "Less than half of the text was read: the rest is beyond the limits."  # a reason
-NEW = "It would be spam, but it has more tokens that are new to the filter than most learned mail."
+NEW = "The score is that of spam, but too many tokens of the message are new to the filter."
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ SHOWN = 5  # faults of the database that are reported
 
 @dataclass(frozen=True)
 class Repaired:
-    """The numbers of lessons saved and lost, and the path of the damaged file, if there is one."""
+    """The numbers of lessons kept and lost, and the path of the damaged file, if there is one."""
 
     saved: int
     lost: int
@@ -41,7 +41,9 @@ def faults_in(store: Store) -> list[str]:
         found = store.faults()[:SHOWN]
         totals, (tokens, counts) = recounted(store.oldest(EVER))
         if totals != store.totals():
-            found.append(f"The totals are {store.totals()}, but those of the lessons are {totals}.")
+            found.append(
+                f"The store's totals are {store.totals()}, but its lessons add up to {totals}."
+            )
         held = [(ids, numbers) for ids, numbers in store.every()]
         ids = np.concatenate([np.zeros(0, np.uint32), *(each for each, _ in held)])
         numbers = np.concatenate([np.zeros((0, 2), np.int64), *(each for _, each in held)])
@@ -49,7 +51,7 @@ def faults_in(store: Store) -> list[str]:
             wrong = len(np.setxor1d(ids, tokens))
             _, at, where = np.intersect1d(ids, tokens, return_indices=True)
             wrong += int(np.count_nonzero((numbers[at] != counts[where]).any(axis=1)))
-            found.append(f"The counts of {wrong:,} tokens are not those of the lessons.")
+            found.append(f"The counts of {wrong:,} tokens differ from the sums of the lessons.")
         store.notes("")
     except StoreError as error:
         return [str(error)]
@@ -57,7 +59,7 @@ def faults_in(store: Store) -> list[str]:
 
 
 def recounted(lessons: Iterator[Lesson]) -> tuple[Totals, tuple[Tokens, Counts]]:
-    """Add up lessons: return their totals, tokens and counts."""
+    """Add up all lessons: return their totals, tokens and counts."""
     totals = Totals()
     tokens, counts = np.zeros(0, np.uint32), np.zeros((0, 2), np.int64)
     for batch in batches(lessons):
@@ -81,14 +83,14 @@ def repair(store: Store) -> Repaired:
     if isinstance(store, SQLiteStore):
         return rewritten(store)
     if not isinstance(store, PostgresStore):
-        raise ValueError(f"{store.name} is more than one store. Repair them one by one.")
+        raise ValueError(f"{store.name} consists of several stores. Repair them one by one.")
     saved, lost = store.recount()
     SpamFilter(store).rejudge(anew=True)
     return Repaired(saved, lost)
 
 
 def rewritten(store: SQLiteStore) -> Repaired:
-    """Write the file of a store anew; the old one stays, as NAME.damaged."""
+    """Write the store's file anew; keep the old one as NAME.damaged."""
     path = store.path
     fresh, old = (path.with_name(path.name + end) for end in (".repaired", ".damaged"))
     for each in (fresh, *(beside(fresh, end) for end in ("-wal", "-shm"))):
@@ -121,7 +123,7 @@ def rewritten(store: SQLiteStore) -> Repaired:
 
 
 def numbers_in(connection: sqlite3.Connection) -> tuple[list[int], int]:
-    """Return the numbers of all lessons that can be reached, and how many more there should be."""
+    """Return the numbers of all readable lessons, and how many more there should be."""
     found: dict[int, None] = {}
     for order in ("ASC", "DESC"):  # rows behind a bad page may be reached from the other end
         try:
@@ -139,7 +141,7 @@ def numbers_in(connection: sqlite3.Connection) -> tuple[list[int], int]:
 
 
 def readable(connection: sqlite3.Connection, number: int) -> Sequence[Lesson]:
-    """Return the lesson with a number, or nothing if it cannot be read."""
+    """Return a list of the lesson with a number; it is empty if the lesson cannot be read."""
     with suppress(sqlite3.Error, NoLesson, TypeError, ValueError):
         query = f"SELECT {ROW} FROM lessons WHERE number = ?"
         return read_lessons(connection, connection.execute(query, (number,)).fetchall())
@@ -147,7 +149,7 @@ def readable(connection: sqlite3.Connection, number: int) -> Sequence[Lesson]:
 
 
 def readable_notes(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Yield the undamaged notes except the judgement, which is fitted again."""
+    """Yield the undamaged notes without the judgement, which is fitted again."""
     with suppress(sqlite3.Error):
         for name, value, told in connection.execute("SELECT name, value, checksum FROM notes"):
             with suppress(NoLesson):

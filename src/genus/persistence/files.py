@@ -1,4 +1,4 @@
-"""Save a model as a file or bytes: safetensors with JSON metadata. Nothing in it can run.
+"""Save a model as safetensors with JSON metadata, which contain no code.
 
 A tree of dictionaries, lists, numbers, text and arrays is written and read. Arrays of numbers are
 tensors, packed if that makes them smaller. Arrays of text are two tensors: the characters as UTF-8,
@@ -35,7 +35,7 @@ def write(path: str | os.PathLike[str], tree: dict[str, Any]) -> None:
 
 
 def to_bytes(tree: dict[str, Any]) -> bytes:
-    """Return the content of the file for a tree."""
+    """Return the bytes of the file for a tree."""
     tensors: dict[str, NDArray[Any]] = {}
     document: dict[str, Any] = {"version": VERSION, "tree": flatten(tree, "", tensors)}
     document["checksum"] = checksum(VERSION, document["tree"], tensors)
@@ -44,7 +44,7 @@ def to_bytes(tree: dict[str, Any]) -> bytes:
 
 
 def checksum(version: int, tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
-    """Return a digest of the content of a file; from version 3 on it includes the version."""
+    """Return a digest of a file's content; from version 3 on, it includes the version."""
     begin = b"" if version < 3 else f"version {version}\n".encode()
     digest = hashlib.blake2b(begin + json.dumps(tree).encode(), digest_size=16)
     for name in sorted(tensors):
@@ -55,7 +55,7 @@ def checksum(version: int, tree: Any, tensors: dict[str, NDArray[Any]]) -> str:
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the tree in a file; raise an error that says why if it is not a genus model."""
+    """Return the tree in a file; raise an error with the reason if it is not a genus model."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model file {os.fspath(path)!r}.")
     return from_bytes(Path(path).read_bytes(), path)
@@ -105,7 +105,7 @@ def damaged(path: str | os.PathLike[str], why: object) -> ValueError:
 
 
 def checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:
-    """Return the document in the metadata; raise for other files and later versions."""
+    """Return the document in the metadata; raise an error for other files and later versions."""
     if FORMAT not in metadata:
         raise ValueError(
             f"{os.fspath(path)!r} is a safetensors file, but not a genus model. Give a file "

@@ -17,7 +17,7 @@ FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NO
 
 @contextmanager
 def holding(path: str | os.PathLike[str]) -> Iterator[bool]:
-    """Hold a lock file while inside; False if another process has it."""
+    """Hold a lock file inside the `with` block; yield False if another process has it."""
     descriptor = os.open(path, FLAGS, 0o600)
     try:
         yield lock(descriptor)
@@ -26,7 +26,7 @@ def holding(path: str | os.PathLike[str]) -> Iterator[bool]:
 
 
 def lock(descriptor: int) -> bool:
-    """Lock an open file; False if another process has it."""
+    """Lock an open file; return False if another process has it."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)

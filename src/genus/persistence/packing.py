@@ -18,7 +18,7 @@ LARGEST_EXACT = 2.0**53  # whole numbers up to this are exact as float64
 
 
 class UnpackError(Exception):
-    """Bytes that do not fit their description."""
+    """The bytes do not match their description."""
 
 
 def pack(array: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any] | None]:
@@ -70,7 +70,7 @@ def unpack(packed: NDArray[np.uint8], description: dict[str, Any]) -> NDArray[An
 
 
 def as_whole(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return floats as integers if that is exact, which it is not for -0.0."""
+    """Return floats as integers if that is exact (-0.0 is not)."""
     if numbers.dtype != np.float64:
         return numbers
     with np.errstate(invalid="ignore"):

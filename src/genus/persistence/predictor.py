@@ -19,7 +19,7 @@ from genus.table.model.builder import build
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """What prediction needs of a table model; `estimator` is the name of its class."""
+    """The parts of a table model that prediction needs; `estimator` is the name of its class."""
 
     estimator: str
     plan_: Plan
@@ -36,7 +36,7 @@ class Predictor:
 
 
 def load_predictor(path: str | os.PathLike[str]) -> Predictor | str:
-    """Load a TableClassifier for prediction; return the class name if a file holds another."""
+    """Load a TableClassifier for prediction; for another class, return its name."""
     tree = files.read(path)
     try:
         tree = current(tree)

@@ -162,7 +162,7 @@ def boosted_from_tree(tree: dict[str, Any] | None, classes: int) -> BoostedTrees
 
 
 def restored(value: Any) -> Any:
-    """Invert `plain`, except that tuples stay lists."""
+    """Invert `plain`, but leave lists that were tuples."""
     if isinstance(value, dict):
         if list(value) == ["pairs of"]:
             pairs = ((restored(k), restored(v)) for k, v in value["pairs of"])
@@ -192,7 +192,7 @@ def statistics_from_tree(tree: dict[str, Any]) -> Any:
 
 
 def sample_from_tree(tree: dict[str, Any]) -> Sample:
-    """Restore encoded rows; raise if they are inconsistent."""
+    """Restore encoded rows; raise an error if they are inconsistent."""
     rows = len(tree["hashes"])
     columns = []
     arrays = [tree["hashes"], tree["codes"], *(one["cells"] for one in tree["cells"])]
@@ -226,7 +226,7 @@ def sample_from_tree(tree: dict[str, Any]) -> Sample:
 
 
 def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
-    """Raise unless the arrays of a file are consistent and could have been counted from rows."""
+    """Raise an error unless a file's arrays are consistent and could come from rows."""
     if isinstance(statistics, Points) and isinstance(zero, Moments):
         check_points(statistics, zero, columns)
         return
@@ -282,7 +282,7 @@ def check_statistics(statistics: Any, zero: Any, columns: int) -> None:
 
 
 def check_points(points: Points, zero: Moments, columns: int) -> None:
-    """Raise unless rows, their classes and weights are consistent."""
+    """Raise an error unless rows, their classes and weights are consistent."""
     check_axis(points.classes)
     r, K = len(points.weight), len(points.classes)
     fits = (points.structure, points.quartic) == (zero.structure, zero.third is not None)
@@ -296,7 +296,7 @@ def check_points(points: Points, zero: Moments, columns: int) -> None:
 
 
 def check_belief(belief: Belief) -> None:
-    """Raise unless the belief about weights is consistent."""
+    """Raise an error unless the information about weights is consistent."""
     P = len(belief.names)
     arrays = (belief.precision, belief.shift)
     fits = (belief.precision.shape, belief.shift.shape) == ((P, P), (P,))
@@ -306,7 +306,7 @@ def check_belief(belief: Belief) -> None:
 
 
 def check_sample(statistics: Compound, rows: Tally) -> None:
-    """Raise unless the rows of a sample can be among those that were counted, column by column."""
+    """Raise an error unless the rows of a sample can be among those that were counted."""
     sample = statistics["sample"]
     total = float(rows["rows"].sum())
     whole = "cells" in statistics.parts and sample.size and sample.limit == EVERY
@@ -347,14 +347,14 @@ def check_sample(statistics: Compound, rows: Tally) -> None:
 
 
 def width_of(part: Any) -> int:
-    """Return the number of columns of a part of a table's statistics."""
+    """Return the number of columns in a part of a table's statistics."""
     if isinstance(part, Tally) and part.keys is not None:
         return len(part.keys)
     return 0 if isinstance(part, Pairs | Sample | Belief) else int(part.width)
 
 
 def check_pairs(pairs: Pairs) -> None:
-    """Raise unless the counts by two keys are consistent."""
+    """Raise an error unless the counts by two keys are consistent."""
     for axis in (pairs.classes, *pairs.keys):
         check_axis(axis)
     V = int(pairs.starts[-1])
@@ -372,7 +372,7 @@ def axis_from_tree(axis: Any) -> Any:
 
 
 def check_axis(axis: Any) -> None:
-    """Raise unless these are distinct labels in ascending order."""
+    """Raise an error unless the labels are distinct and in ascending order."""
     if isinstance(axis, Vocabulary):
         if not axis.is_sound:
             raise ValueError("its words are not in order")

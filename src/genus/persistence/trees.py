@@ -90,7 +90,7 @@ def plan_to_tree(plan: Plan) -> dict[str, Any]:
 
 
 def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
-    """Convert the weights of experts and their scores, without the rows that they come from."""
+    """Convert the weights of experts and their scores, without the rows they come from."""
     weights = weighing.weights
     trees = weighing.trees
     return {
@@ -105,7 +105,7 @@ def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
 
 
 def half_as_long(value: Any) -> Any:
-    """Return an array of float64 as float32, if no digit is lost."""
+    """Return float64 numbers as float32, if no digit is lost."""
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
         short = value.astype(np.float32)
         return short if (short == value).all() else value
@@ -132,7 +132,7 @@ def choice_to_tree(choice: Choice) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Convert tuples and sets to lists, and dictionaries with other keys than text to pairs."""
+    """Convert tuples and sets to lists, and dictionaries with keys other than text to pairs."""
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
             return {key: plain(item) for key, item in value.items()}
@@ -199,7 +199,7 @@ def sample_to_tree(sample: Sample) -> dict[str, Any]:
 
 
 def cells_to_tree(cells: Any) -> dict[str, Any]:
-    """Convert the cells of a column to numbers from 1 on, 0 where a value is missing."""
+    """Convert the cells of a column to numbers from 1; 0 means missing."""
     there = cells != MISSING
     base = int(cells[there].min()) - 1 if there.any() else 0
     return {"base": base, "cells": narrow(np.where(there, cells - base, 0))}

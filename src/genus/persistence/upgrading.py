@@ -1,4 +1,4 @@
-"""Upgrade trees of files that earlier versions wrote.
+"""Upgrade the trees of files that earlier versions wrote.
 
 Version 2 kept no sample of rows, so the weights of such a model stay as they are. It counted
 numbers in cells about an origin; each cell is assigned to the cell of today's grid in which it
@@ -40,7 +40,7 @@ def current(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def upgrade_table(tree: dict[str, Any]) -> None:
-    """Give a table today's grids and an empty sample, in place."""
+    """Give a table the current grids and an empty sample, in place."""
     parts = tree["statistics"]["parts"]
     parts["sample"] = statistics_to_tree(Sample(0))
     grids = []
@@ -66,7 +66,7 @@ def upgrade_table(tree: dict[str, Any]) -> None:
 
 
 def belief_of(tree: dict[str, Any], family: Mixed) -> Belief:
-    """Return the weights of a file as a belief, with an eighth of a nat per row and weight."""
+    """Return the weights of a file as information, an eighth of a nat per row and weight."""
     weights = tree["weighing"]["weights"]
     by_name = dict(zip(weights["names"], weights["experts"].tolist(), strict=True))
     names = weight_names(family, weights["classes"])
@@ -77,7 +77,7 @@ def belief_of(tree: dict[str, Any], family: Mixed) -> Belief:
 
 
 def grid_about(origin: float, scale: float) -> Grid:
-    """Return a grid whose cells near `origin` are about as wide as 1/2048 of `scale`."""
+    """Return a grid with cells about as wide as 1/2048 of `scale` near `origin`."""
     if scale == 0:
         return Grid()
     step = float(np.exp2(np.clip(np.floor(np.log2(scale)) - BITS, -400, 400)))
@@ -86,7 +86,7 @@ def grid_about(origin: float, scale: float) -> Grid:
 
 
 def regridded(cells: dict[str, Any], grids: list[Any]) -> dict[str, Any]:
-    """Convert counts by cells about origins to counts by cells of grids."""
+    """Convert counts by cells around origins to counts by cells of grids."""
     if cells["keys"] is None:
         return cells
     keys, place, start = [], [], 0

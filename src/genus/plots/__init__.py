@@ -1,4 +1,4 @@
-"""Plots in the style of scikit-learn: displays that are made from a model and drawn on axes.
+"""Plots in scikit-learn's style: displays that are made from a model and drawn on axes.
 
 For plots that need only labels and probabilities, use scikit-learn's ConfusionMatrixDisplay,
 RocCurveDisplay and CalibrationDisplay, which accept genus's classifiers.

@@ -1,4 +1,4 @@
-"""The shares of the bins of a number, or of categories, in each class."""
+"""Draw the shares of bins or categories in each class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes in two dimensions: rows, class-conditional densities, and decision boundaries.
+"""Draw classes in two dimensions: rows, densities p(x|y), and decision boundaries.
 
 scikit-learn's DecisionBoundaryDisplay colours the plane by p(y|x). It has no class-conditional
 densities, and interpolates probabilities to find the boundary. Here log-odds are interpolated. For
@@ -31,7 +31,7 @@ SHARES = (0.9, 0.6, 0.3)  # shares of a normal class that its contours enclose
 
 
 class BoundaryDisplay:
-    """Rows of each class, contours of p(x|y), and boundaries where two classes are equally likely.
+    """The rows of each class, contours of p(x|y), and boundaries between equally likely classes.
 
     Attributes
     ----------

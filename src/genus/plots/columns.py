@@ -1,4 +1,4 @@
-"""The distribution of a column of a table in each class."""
+"""Draw the distribution of a table's column in each class."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ColumnDensityDisplay:
         return cls(density(estimator, column, rows)).plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
-        """Draw on the given axes, or on new ones; options go to the lines, or to the dots."""
+        """Draw on the given axes, or on new ones; options go to the lines or dots."""
         self.ax_, self.figure_ = axes(ax)
         if isinstance(self.drawn, Curves):
             self._curves(self.drawn, options)

@@ -1,4 +1,4 @@
-"""How the odds depend on one or two columns of a table."""
+"""Draw how the odds depend on one or two columns of a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FADED = 0.25  # opacity of a range
 
 
 class DependenceDisplay:
-    """The contribution of a column to the log-odds of a class, by its value; a map for two columns.
+    """The contribution of a column to the log-odds of a class, by value; a map for two columns.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The contributions to the prediction for one row or one text."""
+"""Draw the contributions to the prediction for one row or one text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genus.plots.style import axes, colour, colours, plain
 
 
 class EvidenceDisplay:
-    """The contributions of columns to the log-odds of a class against another in one row, as bars.
+    """The contributions of columns in one row to the log-odds of two classes, as bars.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class EvidenceDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, row: int = 0, *, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw one row of X, explained by a fitted classifier; options as in `from_explanation`."""
+        """Draw a row of X, explained by a fitted classifier; see `from_explanation` for options."""
         return cls.from_explanation(estimator.explain(X), row, ax=ax, **options)
 
     @classmethod
@@ -60,7 +60,7 @@ class EvidenceDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw one row of an explanation: by default the most probable class against the next.
+        """Draw a row of an explanation; by default, the most probable class against the second.
 
         There are bars for `most` of the columns, for all others together, and for the part that
         belongs to no column.
@@ -99,7 +99,7 @@ class EvidenceDisplay:
         return self
 
     def _lengths(self) -> NDArray[np.float64]:
-        """Return the lengths of the bars; infinite terms are a little longer than all others."""
+        """Return the lengths of the bars; infinite ones are a little longer than all others."""
         finite = np.abs(self.terms[np.isfinite(self.terms)])
         most = 1.2 * float(finite.max(initial=1.0))
         return np.nan_to_num(self.terms, posinf=most, neginf=-most)

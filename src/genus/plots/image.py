@@ -1,4 +1,4 @@
-"""The typical image of each class, if rows are images."""
+"""Draw the typical image of each class, if rows are images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from genus.plots.style import panels, plain, ramp
 
 
 class ImageDisplay:
-    """The mean image of each class, or the share of its images in which a pixel is inked.
+    """The mean image of each class, or the share of images with ink in each pixel.
 
     Attributes
     ----------

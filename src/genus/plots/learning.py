@@ -25,11 +25,11 @@ from genus.plots.style import (
     style,
 )
 
-MEASURES = {"error": "wrong", "log_loss": "log loss"}
+MEASURES = {"error": "error", "log_loss": "log loss"}
 
 
 def picture(comparison: Comparison, format: str = "svg", dark: bool = False) -> bytes:
-    """Return a picture of the curves and, for rows of numbers, of how normal the classes are."""
+    """Return a picture of the curves and, for numbers, of how normal the classes are."""
     with style(dark), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about letters that the font lacks
         normal = bool(comparison.reasons.distances)
@@ -42,7 +42,7 @@ def picture(comparison: Comparison, format: str = "svg", dark: bool = False) -> 
 
 
 class LearningCurveDisplay:
-    """Error and log loss by the number of rows, with a band over repeats for each model.
+    """Error and log loss by number of rows; each model has a band over repeats.
 
     Bands contain 80 % of the repeats. A vertical line marks where two curves cross, and a shaded
     range its uncertainty.
@@ -113,12 +113,12 @@ class LearningCurveDisplay:
         crossing = self.comparison.advice.crossings.get(measure)
         if crossing is not None:
             band = {"color": colours()["bar"], "zorder": 0, "linewidth": 0}
-            ax.axvspan(crossing.low, crossing.high, label="crossing, 80 %", **band)
+            ax.axvspan(crossing.low, crossing.high, label="crossing, 80 % interval", **band)
             ax.axvline(crossing.rows, color=colours()["axis"], linewidth=0.8, linestyle=":")
 
 
 class NormalityDisplay:
-    """Distances of rows from the mean of their class, against those of a normal distribution.
+    """Distances of rows from their class mean, compared with a normal distribution.
 
     If the classes are normal with one Σ, d² = (x - μ)ᵀ Σ⁻¹ (x - μ) with the pooled Σ follows a χ²
     distribution with one degree of freedom for each column, and all points lie on the line. Points
@@ -160,6 +160,6 @@ class NormalityDisplay:
             most = max(most, float(expected[-1]))
         ends = [0, most]
         self.ax_.plot(ends, ends, color=colours()["axis"], linewidth=0.8, linestyle=":")
-        self.ax_.set(xlabel="distance d if normal with one Σ", ylabel="distance d of rows")
+        self.ax_.set(xlabel="expected distance, if normal", ylabel="distance of rows from the mean")
         self.ax_.legend()
         return self

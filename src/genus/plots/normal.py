@@ -1,4 +1,4 @@
-"""Normal distributions in two dimensions, as surfaces and contours.
+"""Draw normal distributions in two dimensions, as surfaces and contours.
 
 In two dimensions, the points with density p_max (1 - s) or more contain a share s of a normal
 distribution: the squared distance (x - μ)ᵀ Σ⁻¹ (x - μ) exceeds r with probability exp(-r/2), and
@@ -89,7 +89,7 @@ class NormalDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw one normal distribution, or several on equal axes; `ax` and options as in `plot`.
+        """Draw one or several normal distributions on equal axes; options are as in `plot`.
 
         `reach` is how far the axes extend from zero, for all or for each, and `top` the height, so
         that several figures can have one scale.
@@ -165,13 +165,13 @@ class NormalDisplay:
         ax.set_axisbelow(True)
 
     def _levels(self, j: int, shares: Sequence[float]) -> NDArray[np.float64]:
-        """Return the densities of the contours that enclose some shares of a distribution."""
+        """Return the densities of contours that enclose certain shares of a distribution."""
         normal = self.normals[j]
         return np.asarray(normal.density(normal.mean) * (1 - np.sort(shares)[::-1]))
 
 
 def locator(most: int, multiple: int) -> Any:
-    """Return a locator with at most `most` steps of 1, 2 or `multiple`, times a power of ten."""
+    """Return a tick locator: at most `most` steps of 1, 2 or `multiple` times a power of ten."""
     return library("matplotlib.ticker").MaxNLocator(most, steps=[1, 2, multiple, 10])
 
 

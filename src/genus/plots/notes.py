@@ -51,13 +51,13 @@ FONTS = ("DejaVu Sans", "DejaVu Serif", "DejaVu Sans Mono", "STIXGeneral", "cmr1
 
 
 def drawn(name: str, format: str = "svg", dark: bool = False) -> bytes:
-    """Draw a figure as a file of a format, always the same."""
+    """Draw a figure in a file format; the same figure always gives the same bytes."""
     with style(dark):
         return as_file(FIGURES[name](), format)
 
 
 def normals(names: Sequence[str], pairs: Sequence[tuple[Any, Any]], narrow: bool) -> Any:
-    """Draw normal distributions side by side, on one scale in all figures.
+    """Draw normal distributions side by side, on the same scale in all figures.
 
     The axes extend to 3, or to 5 for a distribution that would be cut off.
     """
@@ -71,7 +71,7 @@ def normals(names: Sequence[str], pairs: Sequence[tuple[Any, Any]], narrow: bool
 
 
 def normal_bell() -> Any:
-    """Draw univariate normal densities: the standard one, a shifted, a narrower and a wider one."""
+    """Draw univariate normal densities: standard, shifted, narrower and wider."""
     ax = sheet(NARROW, 2.4).subplots()
     x = np.linspace(-5, 5, 201)
     for k, (mean, variance) in enumerate([(0, 1), (2, 1), (0, 0.25), (0, 4)]):
@@ -108,14 +108,14 @@ def normal_mean(narrow: bool = False) -> Any:
 
 
 def two_species() -> tuple[Any, Any]:
-    """Return the petals of two species of iris, and the species of each."""
+    """Return the petals of two species of iris, and each one's species."""
     flowers = load_iris(as_frame=True)
     X = flowers.data[["petal length (cm)", "petal width (cm)"]][50:]
     return X, flowers.target_names[flowers.target][50:]
 
 
 def boundary(model: GDA, narrow: bool) -> Any:
-    """Draw the petals of two species of iris with a model of them."""
+    """Draw the petals of two species of iris, with a model of them."""
     X, y = two_species()
     ax = (sheet(NARROW, 2.1) if narrow else sheet(WIDE, 3.4)).subplots()
     figure = BoundaryDisplay.from_estimator(model.fit(X, y), X, y, ax=ax).figure_
@@ -147,7 +147,7 @@ def lines(narrow: bool = False) -> Any:
 
 
 def bells() -> Any:
-    """Draw dogs and elephants by their height, as on the page about Bayes' rule."""
+    """Draw the heights of dogs and elephants, as on the page about Bayes' rule."""
     heights = np.array([[0.25], [0.4], [0.5], [0.6], [0.75], [1.1], [2.4], [2.8], [3.2]])
     model = GDA(shared=False).fit(heights, ["dog"] * 5 + ["elephant"] * 4)
     axes = sheet(NARROW, 3.4).subplots(2, 1, sharex=True)
@@ -159,7 +159,7 @@ def bells() -> Any:
 
 
 def sigmoids(narrow: bool = False) -> Any:
-    """Draw both sigmoids if a class is not normal: distant rows flatten only that of GDA."""
+    """Draw the sigmoids of GDA and logistic regression if distant rows make a class non-normal."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(2, 0.7, 50), 2.6 + rng.exponential(2.5, 50)])[:, None]
     y = np.repeat([0, 1], 50)
@@ -199,7 +199,7 @@ def digits() -> Any:
 
 
 def printed_digits(each: int = 60, seed: int = 0) -> tuple[Any, Any]:
-    """Return images of printed digits, (10 × each, 784) bits, and the digit that each shows.
+    """Return images of printed digits, (10 × each, 784) bits, and their digits.
 
     The fonts come with matplotlib. Each digit is turned, slanted, resized and moved at random.
     """
@@ -228,7 +228,7 @@ def printed_digits(each: int = 60, seed: int = 0) -> tuple[Any, Any]:
 
 
 def digits_28() -> Any:
-    """Draw printed digits of 28 × 28 pixels: given ones, shares of ink, and ones from the model."""
+    """Draw 28 × 28 printed digits: given ones, the shares of ink, and ones drawn from the model."""
     X, y = printed_digits()
     model = BernoulliNB().fit(X, y)
     made = [model.sample(1, y=digit, random_state=0)[0][0] for digit in range(10)]

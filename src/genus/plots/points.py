@@ -1,4 +1,4 @@
-"""Points at which to evaluate a classifier, in the form of its rows."""
+"""Compute the points at which a plot evaluates a classifier, in the form of its rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def numbers(X: Any, columns: int) -> tuple[Array, list[str]]:
-    """Return rows of numbers (m, columns) and column names; raise if they cannot be drawn."""
+    """Return rows of numbers (m, columns) and column names; raise an error for other rows."""
     try:
         rows = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
@@ -44,14 +44,14 @@ def like(X: Any, points: Array) -> Any:
 
 
 def reach(values: Array, more: float, points: int) -> Array:
-    """Return points from the smallest to the largest value, and beyond both by a share `more`."""
+    """Return points over the range of values, extended by a share `more` on both sides."""
     low, high = float(values.min()), float(values.max())
     beyond = more * (high - low) or 1.0
     return np.linspace(low - beyond, high + beyond, points)
 
 
 def labels_of(y: ArrayLike, rows: int, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels of the rows, (rows,); raise unless each is a class."""
+    """Return the labels of the rows, (rows,); raise an error unless each is a class."""
     labels = np.asarray(y)
     if labels.shape != (rows,):
         raise ValueError(
@@ -87,5 +87,5 @@ def log_posterior(estimator: Any, rows: Any) -> Array:
 
 
 def finite(logarithms: Any) -> Array:
-    """Replace the logarithm of 0 by a very small number, so that contours pass beside it."""
+    """Replace the logarithm of 0 by a very small number, so that contours avoid it."""
     return np.nan_to_num(logarithms, neginf=-1e6)

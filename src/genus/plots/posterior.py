@@ -1,4 +1,4 @@
-"""Bayes' rule over one feature: p(x|y) p(y) of each class, and p(y|x) below."""
+"""Draw Bayes' rule for one feature: p(x|y) p(y) of each class, and p(y|x) below."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ POINTS = 400
 
 
 class PosteriorDisplay:
-    """p(x|y) p(y) above, with the class's share as its area, and p(y|x) below.
+    """p(x|y) p(y) above, where the area is the share of the class, and p(y|x) below.
 
     With two classes, only p(y|x) of the second is drawn; the other is 1 minus it.
 
@@ -45,7 +45,7 @@ class PosteriorDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None, **options: Any) -> Self:
-        """Draw a fitted generative classifier, over the single column of X and a little beyond."""
+        """Draw a fitted generative classifier over the range of X's only column."""
         check_is_fitted(estimator)
         rows, (name,) = numbers(X, 1)
         x = reach(rows, 0.25, POINTS)

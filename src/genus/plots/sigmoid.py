@@ -1,4 +1,4 @@
-"""p(y=1|x) of several classifiers over one feature, to compare their sigmoids.
+"""Draw p(y=1|x) of several classifiers for one feature, to compare their sigmoids.
 
 A sigmoid is 1 / (1 + exp(-θ (x - h))): at h it is one half, and θ is its steepness there.
 """
@@ -19,7 +19,7 @@ POINTS = 400
 
 
 class SigmoidDisplay:
-    """p(y=1|x) of several binary classifiers side by side, over the rows; the others in grey.
+    """p(y=1|x) of several binary classifiers, side by side; each panel has the others in grey.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def sigmoid(z: Array) -> Array:
 
 
 def crossing(x: Array, odds: Array) -> tuple[float, float]:
-    """Return where log-odds are 0, and their slope there; exact if they are linear."""
+    """Return where the log-odds are 0, and their slope there; exact if they are linear."""
     at = np.flatnonzero(np.diff(np.sign(odds)) != 0)
     if len(at) != 1:
         return np.nan, np.nan

@@ -1,4 +1,4 @@
-"""The effect of pseudo-counts on a share: (heads + λ) / (tosses + 2λ)."""
+"""Draw the effect of pseudo-counts on a share: (heads + λ) / (tosses + 2λ)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ POINTS = 201
 
 
 class SmoothingDisplay:
-    """The estimate of a coin's φ for some numbers of heads, by the pseudo-count λ.
+    """The estimated share φ of heads, by the pseudo-count λ, for some numbers of heads.
 
     At λ = 0 it is maximum likelihood, which may be 0 or 1; at λ = 1 it is Laplace's rule.
 
@@ -51,7 +51,7 @@ class SmoothingDisplay:
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw a coin tossed several times, for some or all numbers of heads; λ is 0 to `most`."""
+        """Draw the estimates for some numbers of heads, by default all, for λ up to `most`."""
         heads = range(tosses + 1) if heads is None else heads
         if tosses < 1 or not all(0 <= one <= tosses for one in heads):
             raise ValueError(
@@ -75,10 +75,10 @@ class SmoothingDisplay:
         rule = {"color": colours()["axis"], "linewidth": 0.6, "linestyle": ":"}
         self.ax_.axhline(0.5, **rule)
         self.ax_.axvline(1, **rule)
-        self.ax_.annotate("Laplace", (1, 1), color=colours()["muted"], **beside)
+        self.ax_.annotate("λ = 1: Laplace's rule", (1, 1), color=colours()["muted"], **beside)
         self.ax_.set(
             xlabel="pseudo-count λ",
-            ylabel=f"estimate of φ from {count(self.tosses, 'toss', 'tosses')}",
+            ylabel=f"estimated φ, {count(self.tosses, 'toss', 'tosses')}",
             xlim=(0, self.pseudo_counts[-1]),
             ylim=(-0.02, 1.02),
         )

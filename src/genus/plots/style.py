@@ -1,4 +1,4 @@
-"""The style of plots: colours, markers and dashes of classes, in light and dark.
+"""Define the style of plots: colours, markers and dashes of classes, in light and dark.
 
 The colours are those of the report. Fonts have 8 and 9 points at NARROW, the width of a column.
 """
@@ -32,7 +32,7 @@ CURRENT: ContextVar[dict[str, str]] = ContextVar("colours", default=LIGHT)
 
 @contextmanager
 def style(dark: bool = False) -> Iterator[None]:
-    """Draw all plots within in light or dark; matplotlib's settings are restored afterwards.
+    """Draw all plots in the `with` block in light or dark; restore the settings afterwards.
 
     >>> with style(dark=True):
     ...     print(colours()["page"])
@@ -97,12 +97,12 @@ def library(module: str) -> Any:
 
 
 def sheet(width: float, height: float) -> Any:
-    """Make a figure of a size in inches, without a window."""
+    """Return a new figure of a size in inches, without a window."""
     return library("matplotlib.figure").Figure(figsize=(width, height))
 
 
 def as_file(figure: Any, format: str) -> bytes:
-    """Return a figure as a file of one of FORMATS; the same figure gives the same file."""
+    """Return a figure as a file in one of FORMATS; equal figures give equal files."""
     content = BytesIO()
     with np.errstate(all="ignore"):  # matplotlib projects omitted parts, too
         figure.savefig(content, format=format, metadata=UNDATED[format])
@@ -159,17 +159,17 @@ def hatch(k: int) -> str:
 
 
 def legend(ax: Any, **options: Any) -> None:
-    """Add a legend of the classes that is readable above the plot."""
+    """Add a legend of the classes that stays readable on top of the plot."""
     ax.legend(frameon=True, framealpha=0.85, edgecolor="none", borderaxespad=0.2, **options)
 
 
 def ramp(end: str = "class-0") -> Any:
-    """Return a colour map from the page's colour to another."""
+    """Return a colour map from the background colour to another."""
     make = library("matplotlib.colors").LinearSegmentedColormap.from_list
     return make("genus", [colours()["page"], colours()[end]])
 
 
 def plain(text: Any) -> str:
-    """Escape text so that matplotlib does not read it as a formula."""
+    """Escape text, so that matplotlib does not read it as a formula."""
     shown = name(text).replace("$", r"\$")
     return f"\u2009{shown}" if shown.startswith("_") else shown  # else legends omit it

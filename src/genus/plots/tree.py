@@ -1,4 +1,4 @@
-"""The tree of a TAN: the parent of each column."""
+"""Draw the tree of a TAN, with the parent of each column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THINNEST, THICKEST = 0.5, 3.0  # points, for no information and for the most
 
 
 class TreeDisplay:
-    """The columns of a `TAN` with lines from parents to children; their width shows information.
+    """The columns of a `TAN`, and lines from parents to children, wider for more information.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class TreeDisplay:
 
 
 def layout(parents: NDArray[np.intp]) -> Array:
-    """Return positions for a forest, (n, 2): leaves side by side, parents above their middle.
+    """Return positions for a forest, (n, 2): leaves side by side, parents centred above them.
 
     >>> layout(np.array([-1, 0, 0])).tolist()
     [[0.5, 0.0], [0.0, -1.0], [1.0, -1.0]]

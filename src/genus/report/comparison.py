@@ -1,4 +1,4 @@
-"""Comparison with logistic regression on the same rows and folds."""
+"""Compare with logistic regression on the same rows and folds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result in a sentence or two, and a line for each model unless nothing was compared."""
+    """The result in one or two sentences, and a line for each model that was compared."""
 
     told: str
     lines: tuple[Line, ...] = ()
@@ -69,7 +69,7 @@ def compared(judged: Judged, progress: Progress | None = None) -> Comparison:
 
 
 def learned_anew(judged: Judged) -> tuple[CrossValidation, float]:
-    """Return out-of-fold probabilities of a model with these options, and the seconds of a fit."""
+    """Fit again with these options; return out-of-fold probabilities and the seconds of a fit."""
     assert judged.rows is not None
     rows, fresh = judged.rows, clone(judged.model)
     started = time.perf_counter()
@@ -79,7 +79,7 @@ def learned_anew(judged: Judged) -> tuple[CrossValidation, float]:
 
 
 def part(outcome: CrossValidation, rows: NDArray[np.intp]) -> CrossValidation:
-    """Return the results of some of the rows."""
+    """Return the results for some of the rows."""
     return CrossValidation(
         outcome.probabilities[rows],
         outcome.classes,
@@ -90,7 +90,7 @@ def part(outcome: CrossValidation, rows: NDArray[np.intp]) -> CrossValidation:
 
 
 def told(ours: CrossValidation, theirs: CrossValidation) -> str:
-    """Say which model has the lower log loss, by how much, and whether it may be chance."""
+    """Say which model has the lower log loss, by how much, and whether chance explains it."""
     each = own_loss(theirs) - own_loss(ours)  # positive where genus is better
     gap = float(each.mean())
     error = SURE * float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else np.inf
@@ -152,6 +152,6 @@ def regression(
 
 
 def fitted(X: Frame, y: NDArray[Any]) -> tuple[OfTables, LogisticRegression, bool]:
-    """Fit an encoding and a regression; return both, and whether it converged."""
+    """Fit an encoding and a regression; return both, and whether the fit converged."""
     encoder, model = OfTables().fit(X), LogisticRegression(max_iter=MOST_STEPS)
     return encoder, model, converges(model, encoder.transform(X), y)

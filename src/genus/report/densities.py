@@ -1,4 +1,4 @@
-"""The distribution of a column: p(x|k) of each class, over a histogram of rows.
+"""Compute the distribution of a column: p(x|k) of each class, and a histogram of rows.
 
 Numbers have curves over bars of equal width. If the family is one of whole numbers or of single
 values, they have a share for each value. Categories have shares of their values.
@@ -40,7 +40,7 @@ class Observed:
         return max(float(self.weight.sum()), 1e-300)
 
     def quantile(self, q: float) -> float:
-        """Return the number below which a share q of the weight lies."""
+        """Return the number below which the share q of the weight lies."""
         order = np.argsort(self.values)
         reached = np.cumsum(self.weight[order]) / self.total
         at = min(int(np.searchsorted(reached, q)), len(order) - 1)
@@ -73,7 +73,7 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """p(value|k), (S, K), and the share of each value in the data (S,), in descending order.
+    """p(value|k), (S, K), and the share of each value in the data (S,), the largest first.
 
     `more` is the number of further values.
     """
@@ -88,7 +88,7 @@ class Shares:
 
 
 def density(model: Any, column: str, rows: Frame | None = None) -> Curves | Shares:
-    """Return the distribution of a column in a fitted model, over its own counts or some rows."""
+    """Return a column's distribution in a fitted model, and a histogram of counts or rows."""
     j, own = position(model, column)
     marginal = model.model_.parameters.marginals[j]
     if marginal is None:
@@ -102,7 +102,7 @@ def density(model: Any, column: str, rows: Frame | None = None) -> Curves | Shar
 
 
 def position(model: Any, name: str) -> tuple[int, Column]:
-    """Return the position of a column among those in use, and the column."""
+    """Return the position of a column among those in use, and the column itself."""
     used = model.plan_.used
     for j, column in enumerate(used):
         if column.name == name:
@@ -117,7 +117,7 @@ def holds_dates(column: Column) -> bool:
 
 
 def counted(model: Any, j: int) -> Observed:
-    """Return what the model has counted of a column."""
+    """Return the model's counts of a column, as values."""
     own = counts_of(model, j)
     return Observed(np.asarray(own.values), own.counts.sum(axis=0))
 
@@ -131,7 +131,7 @@ def counts_of(model: Any, j: int) -> Counted:
 
 
 def given(values: Any) -> Observed:
-    """Return the values of some rows; if there are many, evenly spaced ones."""
+    """Return the values of some rows; if there are many, an evenly spaced part."""
     step = -(-max(len(values), 1) // MOST_ROWS)
     if isinstance(values, Values):
         codes = values.codes[::step]
@@ -174,19 +174,19 @@ def curves(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> 
 
 
 def is_binary(model: Any, j: int) -> bool:
-    """Return whether the model has counted nothing but 0 and 1 in a column."""
+    """Return whether the model has counted only 0 and 1 in a column."""
     return is_zero_or_one(counted(model, j))
 
 
 def is_zero_or_one(seen: Observed) -> bool:
-    """Return whether values are 0 and 1 and nothing else."""
+    """Return whether all values are 0 or 1."""
     return len(seen.values) > 0 and bool(np.isin(seen.values, (0.0, 1.0)).all())
 
 
 def of_zeros_and_ones(
     model: Any, j: int, column: Column, marginal: Marginal, seen: Observed
 ) -> Shares:
-    """Return a column of 0 and 1, as the shares that were counted in each class."""
+    """Return the shares of 0 and 1 that were counted in each class."""
     own = counts_of(model, j)
     counts = np.zeros((2, len(model.classes_)))
     counts[np.asarray(own.values, dtype=int)] = own.counts.T
@@ -214,7 +214,7 @@ def shares(column: Column, marginal: Marginal, classes: Any, seen: Observed) -> 
 
 
 def has_shares(family: Distribution) -> bool:
-    """Return whether single values have a probability instead of a density."""
+    """Return whether single values have probabilities instead of a density."""
     return isinstance(family, marginals.Values) or FAMILIES[family.name].whole
 
 
@@ -224,7 +224,7 @@ def likelihood(family: Distribution, x: Array) -> Array:
 
 
 def span(family: Distribution, classes: int, seen: Observed) -> tuple[float, float]:
-    """Return the range to draw: that of the values, without a few outliers.
+    """Return the range to draw, which covers the values except a few outliers.
 
     If no values are known, it is the range that the model expects.
     """
@@ -254,7 +254,7 @@ def whole_values(family: Distribution, low: float, high: float) -> Array:
 
 
 def between(x: Array) -> Array:
-    """Return edges of bars around points; the end bars extend by half the smallest step."""
+    """Return the edges of bars around points; the outer bars extend by half the smallest step."""
     if len(x) < 2:
         return np.array([x[0] - 0.5, x[0] + 0.5]) if len(x) else np.array([0.0, 1.0])
     half = np.diff(x).min() / 2
@@ -262,7 +262,7 @@ def between(x: Array) -> Array:
 
 
 def bar_edges(seen: Observed, low: float, high: float) -> Array:
-    """Return edges of equal bars: around whole numbers, or by the Freedman-Diaconis rule."""
+    """Return equally spaced edges: around whole numbers, or by the Freedman-Diaconis rule."""
     values = seen.values
     if len(values) and high - low <= MOST_BARS and np.all(values == np.floor(values)):
         return np.arange(np.floor(low) - 0.5, np.ceil(high) + 1)
@@ -273,7 +273,7 @@ def bar_edges(seen: Observed, low: float, high: float) -> Array:
 
 
 def share_of(seen: Observed, edges: Array) -> Array:
-    """Return the share of the values between edges."""
+    """Return the share of values between each two edges."""
     if len(seen.values) == 0:
         return np.zeros(len(edges) - 1)
     return np.histogram(seen.values, edges, weights=seen.weight)[0] / seen.total

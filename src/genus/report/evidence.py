@@ -1,4 +1,4 @@
-"""The strongest evidence of columns, values and words, and the worst mistakes.
+"""Find the strongest evidence of columns, values and words, and the worst mistakes.
 
 Symbols: m rows, n columns, K classes.
 """
@@ -31,7 +31,7 @@ WORDS = 10  # of a class
 
 @dataclass(frozen=True)
 class Piece:
-    """A column, its value, its contribution to the log-odds, and against which class."""
+    """A column, its value, its contribution to the log-odds, and the class it is against."""
 
     column: str
     value: str
@@ -53,7 +53,7 @@ class Strongest:
 
 
 def strongest(model: Any, rows: Rows | None) -> Strongest:
-    """Return the contributions for the most probable class against the next, over rows."""
+    """Return contributions for the most probable class against the second, over rows."""
     n, K = len(model.plan_), len(model.classes_)
     most = int(np.clip(MOST_TERMS // (n * n * K), 20, MOST_EXPLAINED))
     if rows is None:
@@ -105,7 +105,7 @@ def pieces_for(
 
 @dataclass(frozen=True)
 class Mistake:
-    """A misclassified row: its number, its class, the predicted class, its probability, and why."""
+    """A misclassified row: its number, its class, the predicted class and p, and the reason."""
 
     row: int
     truth: Any

@@ -80,7 +80,7 @@ def curves(drawn: Curves, colours: Colours) -> Markup:
 
 
 def shares(drawn: Shares, colours: Colours) -> Markup:
-    """Draw a line for each value: a bar for all rows, a dot for each class."""
+    """Draw a line for each value, with a bar for all rows and a dot for each class."""
     right = max(float(drawn.p.max(initial=0.0)), float(drawn.bars.max(initial=0.0)), 1e-9) * 1.03
     height = LINE * max(len(drawn.values), 1) + 46
     plane = Plane(0.0, right, 0.0, 1.0, height, (4, 14, 40, 8))
@@ -103,7 +103,7 @@ def shares(drawn: Shares, colours: Colours) -> Markup:
 
 
 def across(plane: Plane, base: float, label: str) -> Markup:
-    """Draw the axis below a list."""
+    """Draw the horizontal axis below a list."""
     parts = [element("path", d=f"M8 {short(base)}H{WIDTH - 14}", class_="x")]
     for value in ticks(plane.left, plane.right):
         x = float(plane.x(value))
@@ -120,13 +120,13 @@ def most_of(drawn: Shares, k: int) -> list[str]:
 
 
 def commonest(classes: Any, colours: Colours) -> list[tuple[Any, int]]:
-    """Return the classes that a description names."""
+    """Return the most frequent classes, which a description names."""
     ks = sorted(range(len(classes)), key=lambda k: colours.place[k])[:COLOURS]
     return [(classes[k], k) for k in ks]
 
 
 def reliability(steps: Sequence[Step], whose: str) -> Markup:
-    """Draw how often predictions came true against their probability."""
+    """Draw how often predictions came true, by their probability."""
     plane = Plane.about(0.0, 1.0, 1.0, 330)
     most = max((step.rows for step in steps), default=1)
     x, y = (np.array([getattr(s, part) for s in steps]) for part in ("probability", "share"))
@@ -149,7 +149,7 @@ def reliability(steps: Sequence[Step], whose: str) -> Markup:
 
 
 def roc(curves: Sequence[Roc], classes: Any, colours: Colours) -> Markup:
-    """Draw true against false positives, for each class against the others."""
+    """Draw true against false positives, for each class against the rest."""
     plane = Plane.about(0.0, 1.0, 1.0, 330)
     ends = np.array([0.0, 1.0])
     parts = [
@@ -168,7 +168,7 @@ def roc(curves: Sequence[Roc], classes: Any, colours: Colours) -> Markup:
 
 
 def dependence(drawn: Dependence, colours: Colours) -> Markup:
-    """Draw the contribution of a column to the log-odds, with a line for each step of its values.
+    """Draw a column's contribution to the log-odds, with a line for each step of its values.
 
     With two classes, it shows the second one and the range of most rows; with more, a dot for each.
     """

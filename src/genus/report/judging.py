@@ -1,4 +1,4 @@
-"""The rows that a model is judged by, and its out-of-fold predictions."""
+"""Choose the rows that judge a model, and predict them out of fold."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Labelled rows of a table (Arrow, without its target), and their numbers from 1 on.
+    """The labelled rows of an Arrow table, without the target, and their numbers from 1.
 
     `total` is the number of all rows, and `unlabelled` the number of rows without a label.
     """
@@ -37,14 +37,14 @@ class Rows:
     unlabelled: int
 
     def some(self, most: int) -> Rows:
-        """Return `most` of the rows, at random."""
+        """Return `most` of the rows, chosen at random."""
         at = np.sort(np.random.default_rng(0).choice(len(self.y), most, replace=False))
         return replace(self, table=self.table.take(at), y=self.y[at], numbers=self.numbers[at])
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A fitted model, the rows it is judged by, its predictions, and how they were made.
+    """A fitted model, the rows that judge it, its predictions, and how they were made.
 
     `seconds` is the time of fitting, if the model was fitted here; `is_fresh` says whether it was.
     """
@@ -76,7 +76,7 @@ def judged(model: TableClassifier | None, data: Any, target: str | None) -> Judg
 
 
 def by_itself(model: TableClassifier) -> Judged:
-    """Return the scores that a model stores itself, without any rows."""
+    """Return the scores that a model stores, without any rows."""
     weighing = model.model_.choice
     outcome = None if weighing is None else weighing.outcome
     how = (
@@ -110,7 +110,7 @@ def by_new_rows(model: TableClassifier, rows: Rows) -> Judged:
 
 
 def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
-    """Fit a model of all rows, and predict some of them out of fold."""
+    """Fit a model to all rows, and predict some of them out of fold."""
     started = time.perf_counter()
     model = clone(fresh).fit(source, target=target)
     seconds = time.perf_counter() - started
@@ -133,7 +133,7 @@ def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
 
 
 def out_of_fold_of(model: TableClassifier, rows: Rows) -> tuple[CrossValidation, bool]:
-    """Return out-of-fold predictions by models like this one, and whether all was learned again.
+    """Return out-of-fold predictions by similar models, and whether weights were learned again.
 
     With many rows or columns the folds use the weights of the model, which were learned from a
     sample.
@@ -177,7 +177,7 @@ Kept = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any], Any]
 
 
 def thinned(part: Kept, step: int) -> Kept:
-    """Return one in `step` of the labelled rows, at random."""
+    """Return about one in `step` of the labelled rows, chosen at random."""
     order, numbers, y, batch = part
     at = scattered(order, step)
     return part if len(at) == len(order) else (order[at], numbers[at], y[at], batch.take(at))

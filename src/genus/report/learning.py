@@ -1,4 +1,4 @@
-"""Learning curves of a plain generative model beside logistic regression, for the report."""
+"""Draw learning curves of a plain generative model and of logistic regression."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FEWEST, MOST = 50, 2000  # rows
 PATIENCE = 10.0
 HIGHEST = 2.0  # log loss above which a curve is cut off
 COLOURS = Colours(range(3, 0, -1))  # of the lines
-NAMES = {"error": "share of rows wrong", "log_loss": "log loss"}
+NAMES = {"error": "error", "log_loss": "log loss"}
 
 
 @dataclass(frozen=True, eq=False)
 class Learning:
-    """The advice in sentences, a figure for error and one for log loss."""
+    """The advice in sentences, and a figure each for error and log loss."""
 
     told: str
     figures: tuple[Markup, ...] = ()
@@ -34,7 +34,7 @@ class Learning:
 
 
 def learning(found: Judged) -> Learning:
-    """Make the curves from the rows that a model is judged by, or from a sample of them."""
+    """Compute the curves from the rows that judge a model, or from a sample of them."""
     if found.rows is None or len(found.rows.y) < FEWEST:
         return Learning(f"Learning curves need {FEWEST} rows or more.")
     rows = found.rows if len(found.rows.y) <= MOST else found.rows.some(MOST)

@@ -1,4 +1,4 @@
-"""The HTML page: the values of its template, and the filled template."""
+"""Fill the template of the HTML page."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def why(own: Any) -> str:
         return f"No family has a gain{least}."
     told = f"{own.family.capitalize()} gains {shown.bits(own.gain)} bits per row"
     if own.gain < NOTHING:
-        told += ", next to nothing"
+        told += ", almost nothing"
     return f"{told}; other families gain less: {listed}." if others else f"{told}."
 
 
@@ -225,7 +225,7 @@ def strongest(model: TableClassifier, rows: Any) -> dict[str, Any]:
 def dependence(
     model: TableClassifier, summary: Any, colours: figures.Colours
 ) -> list[dict[str, Any]]:
-    """Return the columns that move the odds most, and how."""
+    """Return the columns that move the odds most, and their effect."""
     found = [c for c in summary.columns if c.family != "text"]
     return [
         {"own": c, "figure": figures.dependence(model.dependence_on(c.name), colours)}

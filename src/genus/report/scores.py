@@ -1,4 +1,4 @@
-"""Scores of probabilities for tables and figures.
+"""Compute scores of probabilities for tables and figures.
 
 Symbols: m rows, K classes.
 """
@@ -33,7 +33,7 @@ def confusion(outcome: CrossValidation) -> NDArray[np.int64]:
 
 
 def confused(cells: NDArray[np.int64], most: int) -> list[tuple[int, int, int]]:
-    """Return the classes that are most often confused: which, with which, how often.
+    """Return the classes that are confused most often: which, with which, how often.
 
     >>> confused(np.array([[5, 1], [3, 7]]), 2)
     [(1, 0, 3), (0, 1, 1)]
@@ -61,7 +61,7 @@ def wilson(share: float, n: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Step:
-    """Rows of similar probability: its mean, the share that came true, their number, ± error."""
+    """Rows of similar probability: the mean, the share that came true, the number, and ± error."""
 
     probability: float
     share: float
@@ -104,7 +104,7 @@ class Roc:
 
 
 def rocs(outcome: CrossValidation) -> list[Roc]:
-    """Return the ROC curve of the second class if there are two, else of each, where defined."""
+    """Return the ROC curve of the second of two classes, or one for each of several classes."""
     classes = [1] if len(outcome.classes) == 2 else range(len(outcome.classes))
     found = []
     for k in classes:
@@ -119,7 +119,7 @@ def rocs(outcome: CrossValidation) -> list[Roc]:
 
 
 def mean_area(curves: list[Roc]) -> float | None:
-    """Return the area under the curve; with more than two classes, the mean over the classes."""
+    """Return the area under the ROC curve, averaged over the classes if there are several."""
     return float(np.mean([curve.area for curve in curves])) if curves else None
 
 

@@ -1,4 +1,4 @@
-"""SVG figures, written by hand: a small plane with ticks, and lines, bars and dots on it.
+"""Draw SVG figures: a plane with ticks, and lines, bars and dots on it.
 
 They are 360 wide, so that text is readable on a phone. Colours are classes of the style sheet.
 """
@@ -22,7 +22,7 @@ LETTER = 7.4  # approximate width of a digit
 
 
 def element(tag: str, *inside: Any, **attributes: Any) -> Markup:
-    """Make an element; text that is not Markup is escaped, and `_` in attribute names is `-`.
+    """Return an element; text other than Markup is escaped, and `_` in names becomes `-`.
 
     >>> element("text", "a < b", x=1.25, text_anchor="end")
     Markup('<text x="1.25" text-anchor="end">a &lt; b</text>')
@@ -45,7 +45,7 @@ def is_number(value: Any) -> bool:
 
 
 def figure(title: str, description: str, height: float, *parts: Any) -> Markup:
-    """Make a whole drawing, with a description for screen readers."""
+    """Return a whole drawing, with a description for screen readers."""
     return element(
         "svg",
         element("title", title),
@@ -73,7 +73,7 @@ def ticks(low: float, high: float, most: int = 5) -> Array:
 
 
 def below(x: Array, y: Array, top: float) -> Iterator[tuple[Array, Array]]:
-    """Yield the parts of a line through points that are not above `top`, with their ends on it.
+    """Yield the parts of a line at or below `top`; the line is cut where it crosses `top`.
 
     >>> [(a.tolist(), b.tolist()) for a, b in below(np.arange(3.0), np.array([4.0, 0.0, 1.0]), 2)]
     [([0.5, 1.0, 2.0], [2.0, 0.0, 1.0])]
@@ -104,7 +104,7 @@ class Plane:
 
     @classmethod
     def about(cls, left: float, right: float, top: float, height: float = 220) -> Plane:
-        """Make a plane from zero to a top, with room for the numbers on its left."""
+        """Return a plane from zero to a top, with room for numbers on the left."""
         longest = max(len(number(float(value))) for value in ticks(0.0, top))
         return cls(left, right, 0.0, top, height, (10, 12, 40, 24 + LETTER * longest))
 
@@ -150,7 +150,7 @@ class Plane:
         return Markup("").join(parts)
 
     def line(self, x: Array, y: Array, style: str, dash: str = "") -> Markup:
-        """Draw a line through points; it leaves the drawing where it crosses the top."""
+        """Draw a line through points, cut off where it crosses the top."""
         drawn = []
         for run_x, run_y in below(np.asarray(x, float), np.asarray(y, float), self.top):
             at_x, at_y = self.x(run_x), self.y(np.maximum(run_y, self.bottom))

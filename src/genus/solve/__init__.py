@@ -1,1 +1,1 @@
-"""Parameters from sums: smoothing, shrinkage, priors, bins, the normal distribution."""
+"""Solve parameters from sums: smoothing, shrinkage, priors, bins, the normal distribution."""

@@ -1,4 +1,4 @@
-"""Class means that are shrunk towards the overall mean (Tibshirani and others 2002).
+"""Shrink class means towards the overall mean (Tibshirani and others 2002).
 
     d_kj = (mean_kj - mean_j) / (m_k (s_j + s_0)),   m_k = √(1/n_k - 1/n)
 

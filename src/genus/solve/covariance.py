@@ -1,4 +1,4 @@
-"""An estimated covariance: a matrix, or rows whose cross-product it is.
+"""An estimated covariance, stored as a matrix or as rows whose cross-product it is.
 
 Symbols: n columns, r rows.
 """
@@ -27,15 +27,15 @@ class Table:
         return np.diagonal(self.matrix)
 
     def square(self, scale: Array) -> float:
-        """The sum of the squares of Σ_jl / (scale_j scale_l)."""
+        """Return the sum of squares of Σ_jl / (scale_j scale_l)."""
         return float(np.sum((self.matrix / scale[:, None] / scale) ** 2))
 
     def plus(self, share: float, diagonal: Array) -> Table:
-        """Return `share` times Σ with `diagonal` (n,) added to its diagonal."""
+        """Return `share` times Σ, with `diagonal` (n,) added to its diagonal."""
         return Table(share * self.matrix + np.diag(diagonal))
 
     def of_columns(self, columns: NDArray[np.bool_]) -> Table:
-        """The covariance of some columns."""
+        """Return the covariance of some columns."""
         return Table(self.matrix[np.ix_(columns, columns)])
 
     def factor(self, whose: str = "") -> Factor:
@@ -66,15 +66,15 @@ class Rows:
         return float(np.sum((scaled @ scaled.T) ** 2))
 
     def plus(self, share: float, diagonal: Array) -> Rows:
-        """Return `share` times Σ with `diagonal` (n,) added to its diagonal."""
+        """Return `share` times Σ, with `diagonal` (n,) added to its diagonal."""
         return Rows(np.sqrt(share) * self.rows, share * self.diagonal + diagonal)
 
     def of_columns(self, columns: NDArray[np.bool_]) -> Rows:
-        """The covariance of some columns."""
+        """Return the covariance of some columns."""
         return Rows(self.rows[:, columns], self.diagonal[columns])
 
     def factor(self, whose: str = "") -> RowFactor:
-        """Factorise Σ, or raise an error about the lack of rows."""
+        """Factorise Σ, or raise an error that there are too few rows."""
         limit = 4 * np.finfo(float).eps * len(self.diagonal) * self.variance
         if not ((self.diagonal > limit) & (self.diagonal > 0)).all():
             raise SingularCovarianceError(
@@ -141,7 +141,7 @@ class RowFactor:
         return self._scaled(noise, np.sqrt(1 + self.values)) * self.root
 
     def _scaled(self, z: Array, by: Array) -> Array:
-        """Return rows z with each of their components along V scaled."""
+        """Return rows z with their components along V scaled."""
         along = z @ self.vectors
         return z + (along * (by - 1)) @ self.vectors.T
 

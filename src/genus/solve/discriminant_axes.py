@@ -1,4 +1,4 @@
-"""The axes along which class means differ most, in units of the covariance within classes.
+"""Find the axes along which class means differ most, relative to the covariance in classes.
 
     W = √π_k Σ^(-½) (μ_k - c),   c = Σ_k π_k μ_k
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class NoSolutionError(ValueError):
-    """A family cannot be solved from its statistics.
+    """The statistics of a family do not determine its parameters.
 
     `columns` are the numbers of the columns that the message names.
     """

@@ -1,4 +1,4 @@
-"""Bins of numbers: counted once on a fine grid, chosen when solving.
+"""Bins of numbers: numbers are counted once on a fine grid, and bins are chosen in `solve`.
 
 The leading bits of a float give the cell of a number: an integer that increases with the number and
 does not depend on any data, so counts by cell can be merged and forgotten. Cells are narrower than
@@ -53,7 +53,7 @@ def lower_bounds(cell: Cells) -> Array:
 
 
 def representatives(cell: Cells) -> Array:
-    """Return the number of each cell that is nearest to zero; for whole numbers, the number itself.
+    """Return each cell's number that is nearest to zero; for whole numbers, the number itself.
 
     >>> representatives(cells(np.array([-3.0, 0.0, 890.0])))
     array([ -3.,   0., 890.])
@@ -78,7 +78,7 @@ class Grid:
 
     @classmethod
     def around(cls, x: Array) -> Grid:
-        """Make a grid for numbers like these, rounded so that similar numbers give the same grid.
+        """Return a grid for numbers like these, rounded so that similar numbers give the same grid.
 
         >>> Grid.around(np.arange(9.0)), Grid.around(np.array([19990.0, 20030.0, 20070.5]))
         (Grid(step=0.00048828125, bits=11), Grid(step=0.0078125, bits=23))
@@ -96,7 +96,7 @@ class Grid:
         return cls(float(np.exp2(np.clip(scale - BITS, -400, 400))), min(bits, MOST_BITS))
 
     def common(self, other: Grid) -> Grid:
-        """Return the finest grid to which the counts of both can move.
+        """Return the finest grid that the counts of both can be converted to.
 
         >>> Grid(0.25, 11).common(Grid(1.0, 15))
         Grid(step=1.0, bits=11)
@@ -127,7 +127,7 @@ class Grid:
 
     @property
     def is_sound(self) -> bool:
-        """Whether such a grid can exist."""
+        """Whether a grid with these values is valid."""
         known = isinstance(self.bits, int) and 0 <= self.bits <= MOST_BITS
         return known and self.step > 0 and bool(np.frexp(self.step)[0] == 0.5)
 
@@ -156,14 +156,14 @@ class Bins:
 
     @property
     def counting(self) -> dict[str, Any]:
-        """The options that decide the keys under which numbers are counted."""
+        """The options that decide the keys by which numbers are counted."""
         if self.edges is None:
             return {"origin": self.origin}
         return {"edges": [np.asarray(part).tolist() for part in self.edges]}
 
     @property
     def shift(self) -> float:
-        """The number to add to solved edges, which are relative to the origin unless given."""
+        """The number to add to solved edges: the origin, or 0 if the edges were given."""
         return self.origin if self.edges is None else 0.0
 
     def check_columns(self, columns: int) -> None:
@@ -224,7 +224,7 @@ class Bins:
 
 
 def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
-    """Return the keys before which to cut so that the bins have about the same weight."""
+    """Return the keys to cut at, so that the bins have about equal weights."""
     below = np.cumsum(weight)
     wanted = below[-1] * np.arange(1, count) / count
     cuts = np.unique(np.searchsorted(below, wanted * (1 - ROUNDING), side="left") + 1)
@@ -232,7 +232,7 @@ def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
 
 
 def dyadic_edges(x: Array, share: float, weight: Array | None = None) -> Array:
-    """Return edges of cells, each with at most a `share` of the numbers, and a few edges beyond.
+    """Return edges of cells that hold at most a `share` of the numbers, and a few edges beyond.
 
     Cells are halved until they contain no more than that, or a single value. So edges have few
     binary digits, reveal little about single numbers, and are mostly the same for similar rows.
@@ -267,7 +267,7 @@ def dyadic_edges(x: Array, share: float, weight: Array | None = None) -> Array:
 
 
 def uniform_cuts(at: Array, count: int) -> NDArray[np.intp]:
-    """Return where to cut ascending numbers so that the bins are about equally wide."""
+    """Return where to cut ascending numbers, so that the bins are about equally wide."""
     share = np.arange(1, count) / count
     wanted = at[0] * (1 - share) + at[-1] * share
     cuts = np.unique(np.searchsorted(at, wanted, side="left"))
@@ -275,7 +275,7 @@ def uniform_cuts(at: Array, count: int) -> NDArray[np.intp]:
 
 
 def mdlp(counts: Array) -> NDArray[np.intp]:
-    """Return the ordered keys before which to cut, from counts by key and class (V, K).
+    """Return the keys to cut at by the MDL principle, from counts by key and class (V, K).
 
     It cuts where the class entropy falls most, as long as the fall exceeds the cost of describing
     the cut (Fayyad and Irani 1993).

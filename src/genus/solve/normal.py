@@ -26,7 +26,7 @@ LOG_2π = float(np.log(2 * np.pi))
 
 
 class SingularCovarianceError(NoSolutionError, np.linalg.LinAlgError):
-    """A covariance matrix has no inverse (a ValueError, as NumPy's LinAlgError is).
+    """A covariance matrix has no inverse; this is a ValueError, as NumPy's LinAlgError is.
 
     `columns` are the numbers of the columns that the message names.
     """
@@ -49,7 +49,7 @@ class Factor:
 
     @classmethod
     def of(cls, covariance: Array, hint: str, whose: str = "") -> Factor:
-        """Factorise Σ, or raise an error with a `hint` and the columns that make it singular."""
+        """Factorise Σ; if it is singular, raise an error with a `hint` that names columns."""
         variance = np.diagonal(covariance)
         if not (variance > 0).all():
             constant = np.flatnonzero(~(variance > 0)).tolist()
@@ -96,7 +96,7 @@ class Factor:
 
     @cached_property
     def inverse(self) -> Array:
-        """D⁻¹ L⁻ᵀ (n, n): z times this matrix equals `whiten`, and is faster for many rows."""
+        """D⁻¹ L⁻ᵀ (n, n); multiplying z by this matrix is `whiten`, and faster for many rows."""
         return np.ascontiguousarray(self.whiten(np.eye(len(self.scale))).T)
 
     @property

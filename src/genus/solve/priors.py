@@ -1,4 +1,4 @@
-"""Priors: p(y), the probability of each class before anything is known of a row."""
+"""Solve the priors p(y): the probability of each class before a row is known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genus.statistics import Array, divide
 
 @dataclass(frozen=True, eq=False)
 class Priors:
-    """p(y): `given`, by class or in the order of the classes; otherwise the shares of the rows.
+    """p(y): `given` by class or in the order of the classes, or else the shares of the rows.
 
     If `fit` is False, all classes are equally probable. `alpha` smooths the shares. `class_weight`
     is the weight of each row by class, or "balanced": as if all classes had equally many rows.

@@ -1,4 +1,4 @@
-"""Shrinkage of a covariance matrix towards a simpler one.
+"""Shrink a covariance matrix towards a simpler one.
 
 A number γ shrinks towards a multiple of the identity, (1-γ)Σ + γ tr(Σ)/n I, or the identity itself.
 The rules that choose γ themselves, "oas" (Chen et al. 2010) and "ledoit-wolf" (2004), work on
@@ -22,7 +22,7 @@ def shrink(
     identity: bool = False,
     unit: Array | None = None,
 ) -> tuple[Covariance, float]:
-    """Return the shrunk Σ of class k, or of all classes if None, and the γ that was used.
+    """Return the shrunk Σ of class k, or of all classes if k is None, and the γ in use.
 
     With `identity`, a number shrinks towards the identity and not towards the mean variance. With
     a `unit` (n,), columns are divided by it first; where it is 0, the target has no variance.
@@ -51,7 +51,7 @@ def shrink(
 
 
 def least_variance(statistics: Moments | Points, rows: float) -> Array:
-    """Return a variance (n,) for columns without one, as if one row deviated by the column's scale.
+    """Return a variance (n,) for constant columns, as if one row deviated by the column's scale.
 
     The scale is the column's spread within classes; if that is zero, the spread between classes; if
     that is zero, too, the mean.
@@ -92,7 +92,7 @@ def oas(square: float, n: int, rows: float) -> float:
 
 
 def ledoit_wolf(square: float, fourth: float, n: int, rows: float) -> float:
-    """Return the γ of Ledoit and Wolf, the share of ‖R - I‖² that is estimation error."""
+    """Return Ledoit and Wolf's γ, the share of ‖R - I‖² that is estimation error."""
     if n == 0:
         return 1.0
     error = (fourth - square) / (n * rows)

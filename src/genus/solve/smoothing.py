@@ -77,7 +77,7 @@ def per_column(name: str, value: Any, width: int) -> Array:
 
 
 def of_column(option: Any, column: int | None) -> Any:
-    """Return the part of an option that is for one column, if it is given by column."""
+    """Return one column's part of an option, if the option is given by column."""
     return option if column is None or not hasattr(option, "__len__") else option[column]
 
 
@@ -119,7 +119,7 @@ def leave_one_out_alpha(tables: Iterable[Array]) -> float:
 
 
 def maximise(score: Callable[[float], float]) -> float:
-    """Return exp of the argument in log 1e-10 … log 1e4 with the best score."""
+    """Return exp(t) for the t with the best score, from log 1e-10 to log 1e4."""
     from scipy.optimize import minimize_scalar  # importing it takes a quarter of a second
 
     grid = np.linspace(np.log(1e-10), np.log(1e4), 57)
@@ -142,7 +142,7 @@ def log_ratio(counts: Array, totals: Array) -> Array:
 
 
 def finite_part(log_probability: Array) -> tuple[Array, Array | None]:
-    """Return a table (V, K) of log-probabilities with 0 for -inf, and where these were (or None).
+    """Return a table (V, K) with 0 for -inf, and the places of -inf (None if there are none).
 
     A value that no class can explain is left out of the product: its row is 0 in all classes.
     """

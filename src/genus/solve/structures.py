@@ -1,4 +1,4 @@
-"""Covariances with a common volume, shape or orientation (Celeux and Govaert 1995).
+"""Estimate covariances with a common volume, shape or orientation (Celeux and Govaert 1995).
 
     Σ_k = λ_k D_k A_k D_kᵀ        volume λ = |Σ|^(1/d), orientation D, shape A diagonal with |A| = 1
 
@@ -27,7 +27,7 @@ PRECISE = 1e-12  # relative change of the objective at which iterations end
 
 
 def structured(code: str, scatter: Array, rows: Array) -> Array:
-    """Return Σ_k, (K, d, d), from scatters (K, d, d) and rows (K,), all of which are above zero."""
+    """Return Σ_k, (K, d, d), from scatters (K, d, d) and numbers of rows (K,) above zero."""
     volume, shape, orientation = code[0], code[1], code[2]
     if orientation == "I":
         spread = np.einsum("kjj->kj", scatter)
@@ -44,7 +44,7 @@ def structured(code: str, scatter: Array, rows: Array) -> Array:
 
 
 def axes_scaled(volume: str, shape: str, spread: Array, rows: Array) -> Array:
-    """Return the variances along axes, (K, d), given the scatter along them, `spread` (K, d)."""
+    """Return the variances along axes, (K, d), given the scatters along them (K, d)."""
     d = spread.shape[1]
     if volume == shape == "V" or (volume, shape) == ("V", "I"):
         return spread / rows[:, None]
@@ -87,7 +87,7 @@ def equal_form(volume: str, scatter: Array, rows: Array) -> Array:
 
 
 def common_axes(volume: str, scatter: Array, rows: Array) -> Array:
-    """Return Σ_k = λ_k D A_k Dᵀ with one orientation D, which is improved iteratively.
+    """Return Σ_k = λ_k D A_k Dᵀ, with one orientation D that is improved iteratively.
 
     -Σ_k tr(D A_k⁻¹ Dᵀ W_k) is bounded from below by a linear function of D, whose maximum is a
     singular value decomposition (Browne and McNicholas 2014).
@@ -133,7 +133,7 @@ def refuse_points(traces: Array) -> Array:
 
 
 def refuse_collapse(volumes: Array) -> Array:
-    """Return the volumes; raise an error if one of them goes to zero relative to the others.
+    """Return the volumes; raise an error if one goes to zero relative to the others.
 
     That happens if a class is constant in some direction: then the likelihood has no maximum.
     """

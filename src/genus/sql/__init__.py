@@ -1,4 +1,4 @@
-"""Models as SQL: one SELECT statement that predicts inside a database."""
+"""Write models as SQL: one SELECT statement that predicts inside a database."""
 
 from genus.sql.statement import select
 

@@ -1,4 +1,4 @@
-"""Columns of categories and bins as SQL: a table of log p(value|k), looked up by CASE.
+"""Write columns of categories and bins as SQL: a table of log p(value|k), as CASE.
 
 Symbols: K classes, V values.
 """
@@ -27,7 +27,7 @@ from genus.sql.expressions import (
 
 
 def steps(x: str, edges: Array, table: Array, shift: float = 0.0) -> Term:
-    """Write a table (bins, K) by the inner edges of the bins, which are relative to `shift`."""
+    """Write a table (bins, K) by the inner edges of bins; the edges are relative to `shift`."""
     moved = x if shift == 0 else f"{x} - {number(shift)}"
     below = [f"{moved} < {number(edge)}" for edge in edges]
     return cases([*below, f"{x} IS NOT NULL"], table)

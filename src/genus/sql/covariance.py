@@ -1,4 +1,4 @@
-"""Columns with a full covariance as SQL: one term for all of them.
+"""Write columns with a full covariance as SQL: one term for all of them.
 
 Symbols: K classes, n columns; Σ = D L Lᵀ D as in `genus.solve.normal.Factor`.
 """
@@ -31,7 +31,7 @@ def together(parameters: FullParameters, columns: Sequence[str]) -> Term:
 
 
 def shared_lines(parameters: FullParameters, columns: Sequence[str]) -> Term:
-    """Write the scores under one Σ, which are linear: (x - c)ᵀ Σ⁻¹ (μ - c) less a constant."""
+    """Write scores for one shared Σ, linear in x: (x - c)ᵀ Σ⁻¹ (μ - c) minus a constant."""
     scorer: Any = parameters.scorer
     scale = parameters.factors[0].scale
     z = []
@@ -47,7 +47,7 @@ def shared_lines(parameters: FullParameters, columns: Sequence[str]) -> Term:
 
 
 def quadratic(mean: Array, factor: Factor | RowFactor, columns: Sequence[str]) -> str:
-    """Write -½ |L⁻¹ D⁻¹ (x - μ)|² and the normaliser of a class."""
+    """Write -½ |L⁻¹ D⁻¹ (x - μ)|² plus the normaliser of a class."""
     scale = factor.scale
     z = [
         f"({x} - {number(away_from_zero(μ, s))})"

@@ -35,7 +35,7 @@ class Dialect:
     folds: bool
 
     def folded(self, name: str) -> str:
-        """Return a key that names of the same column share; DuckDB ignores case for A to Z only."""
+        """Return a key that is equal for names of the same column; DuckDB ignores case in ASCII."""
         if not self.folds:
             return name
         return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")

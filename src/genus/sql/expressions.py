@@ -1,4 +1,4 @@
-"""Small SQL expressions from which the scores of all families are composed.
+"""Write small SQL expressions, of which the scores of all families consist.
 
 PostgreSQL raises an error if a sum or a product overflows, and if a product of nonzero numbers
 underflows to zero. So values are limited to ranges where neither can happen: see `Value` and
@@ -29,7 +29,7 @@ NEVER = number(-np.inf)
 
 @dataclass(frozen=True)
 class Value:
-    """How terms read a column: `raw` from the table, and `clean` from {x}, the raw value.
+    """How terms read a column: `raw` from the table, then `clean` from the raw value {x}.
 
     `check` is a condition on {x}. Rows that violate it get no probabilities.
     """
@@ -61,13 +61,13 @@ FINITE = within(-LARGEST, LARGEST)
 
 
 def number_if(column: str, condition: str, clean: str = "{x}", is_needed: bool = False) -> Value:
-    """Read numbers under a condition and refuse others; if `is_needed`, also missing ones."""
+    """Read numbers that meet a condition, and refuse others; if `is_needed`, missing ones, too."""
     check = condition if is_needed else f"COALESCE({condition}, TRUE)"
     return Value(raw_number(column), f"CASE WHEN {condition} THEN {clean} END", check)
 
 
 def cases(conditions: Sequence[str], table: Array, otherwise: Array | None = None) -> Term:
-    """Write a table (V, K) as CASE: row v if condition v is the first that holds.
+    """Write a table (V, K) as CASE: row v if condition v is the first that is true.
 
     A value that no class can explain (a row of -inf) is left out of the product.
     """
@@ -88,7 +88,7 @@ def case(*branches: tuple[str, str], otherwise: str) -> str:
 
 
 def total(summands: Iterable[str], plus: str = " + ") -> str:
-    """Add expressions, in groups; zeros are left out."""
+    """Write the sum of expressions, in groups and without zeros."""
     left = [summand for summand in summands if summand != ZERO]
     while len(left) > GROUP:
         groups = [left[i : i + GROUP] for i in range(0, len(left), GROUP)]
@@ -97,7 +97,7 @@ def total(summands: Iterable[str], plus: str = " + ") -> str:
 
 
 def away_from_zero(mean: float, deviation: float) -> float:
-    """Move a mean near zero by less than rounding, so that x - μ is zero or not tiny.
+    """Move a mean near zero by less than rounding, so that x - μ is either zero or not tiny.
 
     Then neither (x - μ) / σ nor its square underflows.
     """

@@ -1,4 +1,4 @@
-"""The scores of a family of array columns as SQL: the columns to read, and a sum of terms.
+"""Write the scores of a family of array columns as SQL: what to read, and a sum of terms.
 
     score of class k = log p(k) + Σ term of class k
 

@@ -1,4 +1,4 @@
-"""Columns of numbers as SQL: what each family adds to the score of a class.
+"""Write columns of numbers as SQL: what each family adds to the score of a class.
 
 A line b x + c (multinomial, complement, Poisson), a parabola c - ½ ((x - μ)/σ)² (normal),
 A log t + B (t - 1) + C with t = x/c (gamma), or a CASE of two (Bernoulli).
@@ -37,7 +37,7 @@ MOST_RATIO, LEAST_RATIO = 1e290, 1e-300  # ratios of a value to the mean of a ga
 
 
 def line(x: str, slope: Array, constant: Array) -> Term:
-    """Write b x + c, (K,) each; if b is -inf and x above zero, the class is impossible."""
+    """Write b x + c, (K,) each; the class is impossible if b is -inf and x is above zero."""
     if not slope.any() and not constant.any():
         return [ZERO] * len(slope)
     never = np.isneginf(slope)
@@ -53,7 +53,7 @@ def line(x: str, slope: Array, constant: Array) -> Term:
 
 
 def parabola(x: str, mean: Array, variance: Array, constant: Array) -> Term:
-    """Write c - ½ ((x - μ)/σ)², (K,) each; very far from the mean, the class is impossible."""
+    """Write c - ½ ((x - μ)/σ)², (K,) each; the class is impossible very far from the mean."""
     found = []
     for μ, σ, c in zip(mean, np.sqrt(variance), constant, strict=True):
         z = f"({x} - {number(away_from_zero(μ, σ))})"
@@ -97,7 +97,7 @@ def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
 
 
 def domain(family: Any, parameters: Any, j: int) -> tuple[str, str]:
-    """Write the condition on numbers {x} that a family accepts, and what `curve` reads."""
+    """Write the condition on numbers {x} that a family accepts, and the value for `curve`."""
     match family:
         case Multinomial() | Poisson() | Complement():
             least = case((f"{{x}} < {number(LEAST)}", number(LEAST)), otherwise="{x}")

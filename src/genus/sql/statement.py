@@ -1,4 +1,4 @@
-"""Bayes' rule as SQL, on top of the scores of any family.
+"""Write Bayes' rule as SQL, given the scores of any family.
 
 The statement has these steps, each a subquery: `r` reads the columns, `v` cleans their values, `s`
 has the score of each class, `m` the largest score, `e` has exp(score - largest), and `n` their sum.
@@ -67,7 +67,7 @@ def select(
 
 
 def listed(expressions: Sequence[str]) -> str:
-    """Write expressions one below the other."""
+    """Write expressions on a line each."""
     return ",\n    ".join(expressions)
 
 
@@ -115,7 +115,7 @@ def output_names(model: Model) -> list[str]:
 
 
 def checked_names(model: Model, sql: Dialect, columns: Sequence[str] | None) -> list[str]:
-    """Return the names of the columns; raise if they do not fit the model or the database."""
+    """Return the column names; raise an error if they do not fit the model or the database."""
     width = model.width
     if isinstance(model.family, Mixed):
         width = sum(not column.part for column in model.family.how.plan.used)
@@ -157,7 +157,7 @@ def checked_names(model: Model, sql: Dialect, columns: Sequence[str] | None) -> 
 
 
 def refuse_inexact(model: Model) -> None:
-    """Raise if SQL cannot compute the probabilities of the model."""
+    """Raise an error if SQL cannot compute the probabilities of the model."""
     family: Family = model.family
     if isinstance(family, Corpus):
         raise ValueError(

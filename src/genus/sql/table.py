@@ -1,4 +1,4 @@
-"""Tables as SQL: each column by its family, with the evidence of missing values.
+"""Write the model of a table as SQL: each column by its family, and missing values.
 
 A column adds `there` + log p(x|k) if it has a value, and `missing` if it has none. Both constants
 are zero unless missing values are evidence (`Marginal.absent`).
@@ -135,7 +135,7 @@ def one_column(
 def lines(
     x: str, missing: Array, conditions: Sequence[str], table: Array, otherwise: Array
 ) -> Term:
-    """Write a table (V, K) by conditions, with a row for missing x and one for all others."""
+    """Write a table (V, K) by conditions, with a row for missing x and one for the rest."""
     return cases([f"{x} IS NULL", *conditions], np.vstack([missing, table]), otherwise)
 
 
@@ -164,7 +164,7 @@ def raw_part(column: Column, name: str, dialect: Dialect) -> str:
 
 
 def raw_category(column: Column, name: str) -> str:
-    """Read a column of categories; raise for types that databases write differently."""
+    """Read a column of categories; raise an error for types that databases write differently."""
     written = column.type.removeprefix("dictionary<values=").split(",")[0]
     if written not in (*TEXTS, "bool"):
         raise ValueError(

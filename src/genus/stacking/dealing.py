@@ -1,4 +1,4 @@
-"""Deal rows into folds, and compute the statistics of all rows without a fold.
+"""Deal rows into folds, and subtract each fold from the statistics of all rows.
 
 The statistics without a fold are the statistics of all rows minus those of the fold. So nothing is
 counted twice, and whatever is solved from them does not depend on the fold.
@@ -22,7 +22,7 @@ from genus.statistics.group import GATHERED
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """Rows X of classes[y] with weights and folds; the statistics of all rows and of each fold.
+    """Rows X of classes[y], weights and folds; and the statistics of all rows and of each fold.
 
     `whole` may contain more rows than these.
     """
@@ -44,7 +44,7 @@ class Dealt:
 
 
 def floored(statistics: Any) -> Any:
-    """Set counts that are negative, or no more than rounding errors, to zero.
+    """Set negative counts, and counts within rounding errors, to zero.
 
     A count can be negative if two words or categories share a hash.
     """
@@ -59,12 +59,12 @@ def floored(statistics: Any) -> Any:
 
 
 def above_rounding(counts: Array) -> Array:
-    """Return the counts with zero where they are below the rounding error of the largest."""
+    """Return the counts; those below the rounding error of the largest become zero."""
     return np.where(counts > GATHERED * counts.max(initial=0.0), counts, 0.0)
 
 
 def deal(y: Codes, weight: Array, folds: int, most: int) -> tuple[NDArray[np.intp], Codes, Array]:
-    """Return the numbers, folds and weights of rows, with each class spread over all folds.
+    """Return the numbers, folds and weights of rows; every fold gets a share of each class.
 
     The order of the rows must be arbitrary. A row of weight w stands for w equal rows and goes into
     as many folds, in equal parts. The result has about `most` rows.

@@ -34,7 +34,7 @@ class Decision:
 
     @classmethod
     def of(cls, given: Any, classes: Axis) -> Decision | None:
-        """Return the rule that a user asks for; None for the most probable class.
+        """Return the rule that a user asks for, or None for the most probable class.
 
         `given` is a threshold for the second of two classes, a dictionary of thresholds by class,
         or a dictionary of costs by (true class, chosen class). Costs that are not given are 1, and
@@ -81,7 +81,7 @@ def cost_matrix(given: Mapping[Any, Any], classes: Axis) -> Array:
 
 
 def place(label: Any, classes: Axis) -> int:
-    """Return the number of a class, which may be given as text in any case."""
+    """Return the position of a class; it may be given as text, in upper or lower case."""
     for k, known in enumerate(classes.tolist()):
         if label == known or (isinstance(label, str) and label.lower() == str(known).lower()):
             return k

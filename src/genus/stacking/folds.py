@@ -1,4 +1,4 @@
-"""Folds by subtraction: every row is counted once, and each fold is subtracted from the sum.
+"""Cross-validate by subtraction: count each row once, and subtract each fold from the sum.
 
 Whatever is chosen from data (alpha, bins, shrinkage, words) is chosen again when the difference is
 solved.
@@ -60,7 +60,7 @@ class Folds:
             yield test, rest
 
     def later(self) -> Iterator[tuple[NDArray[np.intp], Model]]:
-        """Yield the rows of each fold but the first, and the model of all folds before it."""
+        """Yield the rows of each fold except the first, and the model of all earlier folds."""
         before = self.parts[0]
         for number in range(1, len(self.parts)):
             yield np.flatnonzero(self.fold == number), before
@@ -68,7 +68,7 @@ class Folds:
 
 
 def grouped(folds: int, groups: Codes) -> Codes:
-    """Assign whole groups, the largest first, to folds with about equal numbers of rows."""
+    """Assign whole groups, the largest first, to folds of about equal size."""
     sizes = np.bincount(groups)
     if (sizes > 0).sum() < folds:
         raise ValueError(
@@ -84,7 +84,7 @@ def grouped(folds: int, groups: Codes) -> Codes:
 
 
 def in_time(folds: int, time: Array) -> Codes:
-    """Divide rows into folds + 1 blocks of about equal size, ascending in time."""
+    """Divide rows into folds + 1 blocks of about equal size, in order of time."""
     moments, code, counts = np.unique(time, return_inverse=True, return_counts=True)
     if len(moments) <= folds:
         raise ValueError(
@@ -97,7 +97,7 @@ def in_time(folds: int, time: Array) -> Codes:
 
 
 def stratified(folds: int, codes: Codes, random_state: int | None) -> Codes:
-    """Deal rows into folds with similar class shares; rare classes go into as many as possible."""
+    """Deal rows into folds with similar class shares; spread rare classes as far as possible."""
     order = np.random.default_rng(random_state).permutation(len(codes))
     order = order[matrix.stable_order(codes[order])]
     fold = np.empty(len(codes), dtype=np.int64)

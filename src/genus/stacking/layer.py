@@ -1,4 +1,4 @@
-"""A few weights that turn scores into probabilities: softmax regression with shared weights.
+"""Learn weights, shared by all classes, that turn scores into probabilities.
 
     p(k|i) = softmax_k(Σ_g w_g F_ikg + b_k)
 
@@ -88,7 +88,7 @@ class Loss:
         return rows + 0.5 * float((θ - mean) @ pull), slope + pull, curvature + precision
 
     def minimum(self, guess: Solution | None = None) -> Solution:
-        """Return the weights with the least loss, of any sign; the search starts at `guess`."""
+        """Return the weights with the least loss, of any sign; start the search at `guess`."""
         θ, G = self._normal[0] if guess is None else np.concatenate(guess), self.rows.F.shape[2]
         before, slope, curvature = self.derivatives(θ)
         step, is_fresh = np.linalg.solve(curvature, slope), True
@@ -113,14 +113,14 @@ class Loss:
         return θ[:G], θ[G:]
 
     def minimum_of(self, used: NDArray[np.bool_]) -> Solution:
-        """Return the weights with the least loss; evidence that is not `used` has weight 0."""
+        """Return the weights with the least loss; those of evidence not `used` are 0."""
         w = np.zeros(len(used))
         w[used], b = Loss(self.rows.of(used), self.prior.given_zero(~used)).minimum()
         return w, b
 
 
 def fit(rows: Rows, prior: Prior, guess: Solution | None = None) -> Solution:
-    """Return the best w (G,) and b (K,) for some rows, with the allowed signs of w.
+    """Return the best w (G,) and b (K,) for some rows; w has the allowed signs.
 
     If a weight is negative but must not be, its evidence is left out together with its refinements,
     and the rest is fitted again, until no such weight is left. The search starts at `guess`, or at
@@ -136,7 +136,7 @@ def fit(rows: Rows, prior: Prior, guess: Solution | None = None) -> Solution:
 
 
 def returned(loss: Loss, solution: Solution, used: NDArray[np.bool_]) -> Solution:
-    """Return the best weights after trying to bring back evidence that was left out.
+    """Return the best weights after trying to restore evidence that was left out.
 
     Evidence may have been left out only because of other evidence that was left out with it. It is
     used again if a positive weight lowers the loss, which is then the minimum over all allowed
@@ -166,11 +166,11 @@ def returned(loss: Loss, solution: Solution, used: NDArray[np.bool_]) -> Solutio
 
 
 def fit_groups(rows: Rows, prior: Prior) -> tuple[Solution, Prior]:
-    """Return w (G,) and b (K,), and the prior with the learned precision of its groups.
+    """Return w (G,) and b (K,), and the prior with the learned precisions of its groups.
 
     A group's precision is a factor times the given one. The factor is learned from the weights
-    themselves (MacKay 1992): if the rows determine γ weights of the group, it is that of γ weights
-    of this size and of one more at the given precision.
+    themselves (MacKay 1992): if the rows determine γ weights of the group, it is estimated from
+    their sizes and from one more weight of the given precision.
     """
     given, guess = np.diag(prior.precision), None
     groups = [np.flatnonzero(prior.group == g) for g in np.unique(prior.group[prior.group >= 0])]

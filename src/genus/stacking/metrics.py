@@ -48,7 +48,7 @@ class ClassMetrics(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Metrics:
-    """The scores over all rows by name, the scores of each class, and those of the baseline.
+    """The scores over all rows by name, the scores of each class, and the baseline's scores.
 
     `commonest` is the class that the baseline always chooses.
     """
@@ -88,7 +88,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Classified rows: p(y|x) (m, K), true classes y, decided classes, weights and costs.
+    """Classified rows: p(y|x) (m, K), true and decided classes, weights and costs.
 
     `costs` (K, K) has a row for each true class and a column for each decided class, or is None.
     """
@@ -102,7 +102,7 @@ class Judgement:
 
     @cached_property
     def _row_scores(self) -> dict[str, Array]:
-        """The scores that are means over rows, (m,) each."""
+        """The scores that are averages over rows, (m,) each."""
         m, K = self.probabilities.shape
         own = self.probabilities[np.arange(m), self.y]
         truth = np.zeros((m, K))
@@ -123,7 +123,7 @@ class Judgement:
         return [Curve(self.y == k, p[:, k]) for k in range(p.shape[1])]
 
     def _table(self, weight: Array) -> tuple[Array, Array]:
-        """Return means over rows, and (K, 5): recall, precision, F1, ROC and PR areas by class."""
+        """Return means over rows, and recall, precision, F1, ROC and PR areas by class, (K, 5)."""
         K = len(self.classes)
         means = np.array([np.average(v, weights=weight) for v in self._row_scores.values()])
         cells = np.bincount(self.y * K + self.decided, weight, K * K).reshape(K, K)
@@ -216,7 +216,7 @@ def averaged(table: Array) -> Array:
 
 
 def deviation(drawn: list[Array], about: Array) -> Array:
-    """Return the standard deviation over the bootstrap; NaN if too few repetitions are defined."""
+    """Return the standard deviation over bootstrap samples; NaN if too few are defined."""
     if not drawn:
         return np.full_like(about, np.nan)
     stacked = np.stack(drawn)

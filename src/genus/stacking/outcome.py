@@ -1,4 +1,4 @@
-"""Scores of out-of-fold probabilities."""
+"""Score out-of-fold probabilities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from genus.statistics import Array
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """Out-of-fold probabilities, row by row, and their scores.
+    """The out-of-fold probabilities of rows, and their scores.
 
     `y` has positions in `classes`, and `fold` the number of each row's fold.
     """
@@ -37,14 +37,14 @@ class CrossValidation:
 
     @property
     def decided(self) -> Codes:
-        """The number of the chosen class of each row, (m,)."""
+        """The position of each row's chosen class, (m,)."""
         if self.decision is None:
             return self._likeliest
         return self.decision.decide(self.probabilities)
 
     @property
     def predictions(self) -> NDArray[Any]:
-        """The chosen class of each row, (m,): the most probable unless there is a decision rule."""
+        """The chosen class of each row, (m,): the most probable, unless a decision rule is set."""
         return self.classes[self.decided]
 
     @property
@@ -81,7 +81,7 @@ class CrossValidation:
 
     @property
     def calibration_error(self) -> float:
-        """The mean difference between the probability of the predicted class and its accuracy.
+        """The mean gap between the probability of the predicted class and how often it is right.
 
         This is the expected calibration error, over 15 equal steps of probability.
         """

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """A normal distribution of weights w (G,) and constants b (K,), and which weights may be < 0.
+    """A normal prior of weights w (G,) and constants b (K,), and which weights may be negative.
 
     `precision` (G, G) is the inverse covariance of w. Weights of the same `group` (0, 1, …) are
     independent and share a precision that is learned from them; weights of group -1 keep theirs.
@@ -60,7 +60,7 @@ class Prior:
         refines: NDArray[np.intp] | None = None,
         constant_ridge: float = 1.0,
     ) -> Prior:
-        """Make a prior; a `precision` (G,) means that the weights are independent.
+        """Return a prior; a `precision` of shape (G,) means that the weights are independent.
 
         >>> Prior.of(np.ones(2), np.array([1.0, 4.0]), np.zeros(3)).precision
         array([[1., 0.],
@@ -97,7 +97,7 @@ class Prior:
         return whole
 
     def given_zero(self, out: NDArray[np.bool_]) -> Prior:
-        """Return the distribution of the other weights, given that the weights `out` are zero.
+        """Return the distribution of the other weights if the weights `out` are zero.
 
         It is normal again: its precision is the block of the remaining weights, and its mean shifts
         according to their covariance with the weights left out.
@@ -109,19 +109,19 @@ class Prior:
         return Prior.of(start, precision, self.centre, constant_ridge=self.constant_ridge)
 
     def with_refinements(self, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return `out` together with the evidence that refines it."""
+        """Return `out`, and the evidence that refines it."""
         return out | np.append(out, False)[self.refines]
 
     @property
     def is_refined(self) -> NDArray[np.bool_]:
-        """Whether other evidence refines each kind of evidence, (G,)."""
+        """Whether each kind of evidence is refined by another, (G,)."""
         return np.isin(np.arange(len(self.start)), self.refines)
 
 
 def around_multiple(
     direction: Array, factor: float, ridge: float, factor_ridge: float
 ) -> tuple[Array, Array]:
-    """Return start (G,) and precision (G, G) for weights with known proportions.
+    """Return start (G,) and precision (G, G) for weights whose proportions are known.
 
     w = t · direction + δ with t ~ N(factor, 1 / factor_ridge) and δ_g ~ N(0, 1 / ridge): the
     proportions of w are roughly those of `direction`, and their common factor is less certain. So

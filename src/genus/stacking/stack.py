@@ -1,4 +1,4 @@
-"""One probability from the scores of several experts, learned out of fold.
+"""Combine the scores of several experts into one probability, learned out of fold.
 
     p(k|x) = (1 - ε) softmax_k(Σ_g w_g F_kg(x) + b_k) + ε share_k
 
@@ -28,7 +28,7 @@ MOST_STEPS = 200
 
 @dataclass(frozen=True, eq=False)
 class Stacked:
-    """Weights w (G,), constants b (K,), doubt ε, and p(k|x) of every row out of fold (m, K)."""
+    """Weights w (G,), constants b (K,), doubt ε, and out-of-fold p(k|x) of every row (m, K)."""
 
     weights: Array
     constant: Array
@@ -39,7 +39,7 @@ class Stacked:
 def stack(
     F: Array, y: Codes, weight: Array, fold: Codes, prior: Prior, taught: NDArray[np.bool_]
 ) -> Stacked:
-    """Learn weights from the rows that are `taught`, and score all rows out of fold."""
+    """Learn weights from the rows in `taught`, and score all rows out of fold."""
     rows = layer.Rows(F[taught], y[taught], weight[taught])
     solved, learned = layer.fit_groups(rows, prior)
     w, b = supported(rows, solved, learned)
@@ -59,20 +59,20 @@ def stack(
 
 
 def supported(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> layer.Solution:
-    """Return weights and constants if the rows support them, else only the best constants."""
+    """Return weights and constants; only constants if the rows do not support any weights."""
     if is_told(rows, solved, prior):
         return solved
     return layer.Loss(rows, prior).minimum_of(np.zeros(rows.F.shape[2], dtype=bool))
 
 
 def shares(y: Codes, weight: Array, classes: int) -> Array:
-    """Return the share of each class, with one more row of each class, (K,)."""
+    """Return the share of each class after adding one row to each, (K,)."""
     share = matrix.class_weights(y, weight, classes)[:, 0] + 1.0
     return share / share.sum()
 
 
 def is_told(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> bool:
-    """Return whether the weights gain more than chance: one nat for each effective weight.
+    """Return whether the weights gain more than chance does: a nat per effective weight.
 
     This is Akaike's criterion with the effective number of weights, tr(I - precision · covariance).
     Even noise seems informative out of fold, because each fold differs from the rest of the rows.

@@ -1,4 +1,4 @@
-"""Sufficient statistics: sums over rows, as values that can be added, subtracted and scaled.
+"""Sufficient statistics: sums over rows that can be added, subtracted and scaled.
 
 `Tally` counts by class and key, `Pairs` by class and two keys, `Moments` sums powers of numbers by
 class, `Points` keeps rows while they are fewer than their columns, `Sample` keeps some encoded

@@ -1,4 +1,4 @@
-"""The information that rows give about weights, kept without the rows as a normal distribution.
+"""Keep what rows imply about weights as a normal distribution, without the rows.
 
 Near its best weights θ, a log-likelihood is that of a normal distribution whose precision Λ is its
 curvature. For independent rows the curvatures add up, and so do Λθ: from the two sums the weights
@@ -40,7 +40,7 @@ class Belief:
 
     @classmethod
     def of(cls, names: Sequence[str], weights: Array, precision: Array) -> Belief:
-        """Return the information of rows with these best weights and this curvature."""
+        """Return the information that rows give, from their best weights and curvature."""
         order = np.argsort(names)
         sorted_names = tuple(names[i] for i in order)
         inner = precision[np.ix_(order, order)]
@@ -48,7 +48,7 @@ class Belief:
 
     @property
     def classes(self) -> Axis:
-        """No classes: weights do not belong to a class."""
+        """An empty array, because weights do not belong to classes."""
         return labels.empty_axis()
 
     def __add__(self, other: Belief) -> Belief:
@@ -86,11 +86,11 @@ class Belief:
         return bool((np.diag(self.precision) >= 0).all())
 
     def under(self, own: Axis, classes: Axis) -> Belief:
-        """Return the same, or nothing if no class is left."""
+        """Return these weights, or none of them if no class is left."""
         return self if len(own) else Belief()
 
     def settled(self, before: Belief) -> Belief:
-        """Return what is left after forgetting.
+        """Return what is left of `before` after forgetting.
 
         The information of rows depends on the rows that they were learned with, so more may be
         subtracted than was added. Where no curvature is left, there is no information.
@@ -104,7 +104,7 @@ class Belief:
         return Belief(self.names, (precision + precision.T) / 2, kept @ (kept.T @ self.shift))
 
     def solve(self, names: Sequence[str], start: Array, ridge: Array) -> Array:
-        """Return the weights of some names (P,), shrunk towards `start` by `ridge`."""
+        """Return the weights with these names (P,), shrunk towards `start` by `ridge`."""
         at = {name: i for i, name in enumerate(names)}
         known = [i for i, name in enumerate(self.names) if name in at]
         place = [at[self.names[i]] for i in known]

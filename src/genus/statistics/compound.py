@@ -28,7 +28,7 @@ class Compound:
 
     @property
     def classes(self) -> Axis:
-        """The classes of any part."""
+        """The classes that any part has counted."""
         found = labels.empty_axis()
         for part in self.parts.values():
             found = labels.union(found, part.classes, "classes")

@@ -1,4 +1,4 @@
-"""What all statistics share: their group operations, and how exact their sums are."""
+"""The operations that all statistics share, and the rounding errors of their sums."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GATHERED = 1e-9
 class ImpossibleError(ValueError):
     """More was forgotten than was learned: no rows can produce the result.
 
-    With `of_other_rows`, as many rows as were learned, but not the same rows.
+    If `of_other_rows`, the number of rows is possible, but other rows were forgotten.
     """
 
     def __init__(self, of_other_rows: bool = False) -> None:
@@ -58,7 +58,7 @@ class Statistics(Protocol):
 
 
 def difference(a: Array, b: Array) -> Array:
-    """Return a - b, exactly zero where both agree up to rounding; whole numbers are exact."""
+    """Return a - b; a difference within rounding errors becomes zero."""
     if a.shape != b.shape:
         a, b = np.broadcast_arrays(a, b)
     return subtract(a.reshape(-1), b.reshape(-1), ROUNDING, threads()).reshape(a.shape)
@@ -84,7 +84,7 @@ PLAIN = {str, int, float, bool, type(None), np.float64}  # types without arrays
 
 
 def freeze(value: Any) -> Any:
-    """Return a value of dataclasses, tuples and dictionaries with its arrays made read-only."""
+    """Make all arrays of a value read-only, inside dataclasses, tuples and dictionaries, too."""
     kind = type(value)
     if kind is np.ndarray:
         value.flags.writeable = False
@@ -113,5 +113,5 @@ def freeze(value: Any) -> Any:
 
 @cache
 def field_names(kind: type) -> tuple[str, ...]:
-    """Return the fields of a dataclass; none for another type."""
+    """Return the field names of a dataclass; none for another type."""
     return tuple(part.name for part in fields(kind)) if is_dataclass(kind) else ()

@@ -83,7 +83,7 @@ class Moments:
         third: Array | None = None,
         fourth: Array | None = None,
     ) -> Moments:
-        """Make sums that were just computed from rows, exact up to the rounding of a sum."""
+        """Return sums that were computed from rows, with the rounding error of a sum."""
         second = squares if structure == "diagonal" else diagonal(squares)
         noise = ROUNDING * second
         return cls(structure, classes, origin, weights, sums, squares, noise, third, fourth)
@@ -106,7 +106,7 @@ class Moments:
 
     @property
     def moments(self) -> Moments:
-        """The sums themselves; `Points` has the same property."""
+        """These sums; `Points` has the same property."""
         return self
 
     def __add__(self, other: Moments) -> Moments:
@@ -248,12 +248,12 @@ class Moments:
         return np.where(constant[..., :, None] | constant[..., None, :], 0.0, scatter)
 
     def variance(self) -> Array:
-        """Return within-class variances, 1/Σw: (K, n), or (n,) if pooled; 0 if within the noise."""
+        """Return within-class variances, 1/Σw: (K, n), or (n,) if pooled; noise becomes 0."""
         return self._centred[1]
 
     @cached_property
     def _centred(self) -> tuple[Array, Array, Array, bool]:
-        """Mean minus origin (K, n), variances, the next origin (K, n), and if sums are formal."""
+        """Mean minus origin (K, n), variances, new origin (K, n), and whether sums are formal."""
         pooled, second = self.structure == "pooled", self._second()
         second = second[None] if pooled else second
         sums = self.origin, self.weights, self.sums, second
@@ -261,7 +261,7 @@ class Moments:
         return freeze((offset, variance[0] if pooled else variance, origin, formal))
 
     def canonical(self) -> Moments:
-        """Drop empty classes and put each origin at the class mean, on the grid."""
+        """Drop empty classes, and move each origin to the class mean, rounded to the grid."""
         present = self.weights.any(axis=1)
         if not present.all():
             present = present | self.sums.any(axis=1)
@@ -277,7 +277,7 @@ class Moments:
         return kept.about(kept.centred_origin())
 
     def centred_origin(self) -> Array:
-        """Return each class's mean on a grid as wide as its spread; 0 where nothing was counted."""
+        """Return class means, rounded to a grid as wide as the spread; 0 for empty classes."""
         _, _, origin, formal = self._centred
         # Formal differences, which no rows can produce, keep their origin.
         return np.where(self._blank(), 0.0, origin) if formal else origin
@@ -337,7 +337,7 @@ class Moments:
         return rest.without_noise() if len(rest.classes) else rest
 
     def _has_remains(self, there: NDArray[np.bool_], before: Array) -> bool:
-        """Return whether sums remain for classes without weight; then other rows were forgotten.
+        """Return whether sums remain without weight, which means that other rows were forgotten.
 
         `noise` is at least ROUNDING times S, the sum of all squares that were added and subtracted.
         So if sums cancel, at most GATHERED S is left of Σwz² and, by Cauchy's inequality, of (Σwz)²
@@ -353,7 +353,7 @@ class Moments:
         return bool((remains & ~there).any())
 
     def without_noise(self) -> Moments:
-        """Return the same sums with variances set to zero if they are within the noise.
+        """Return the same sums; variances within the noise become zero.
 
         Raises ImpossibleError if a weight is negative, or a variance in any direction.
         """
@@ -409,7 +409,7 @@ class Moments:
         return self._by_class(classes[there], lambda sums: sums[at[there]]).canonical()
 
     def _blank(self) -> NDArray[np.bool_]:
-        """Return where nothing was counted and the origin is arbitrary, (K, n) or (K, 1)."""
+        """Return where nothing was counted, so that the origin is arbitrary, (K, n) or (K, 1)."""
         if self.structure == "diagonal":
             return (self.weights == 0) & (self.sums == 0) & (self.squares == 0)
         some = self.sums.any(axis=1, keepdims=True)
@@ -428,12 +428,12 @@ class Moments:
 
     @staticmethod
     def _resolved(scatter: Array, second: Array) -> Array:
-        """Return the scatter, zero where the subtraction left nothing but rounding errors."""
+        """Return the scatter, with zero where only rounding errors are left."""
         return np.where(np.abs(scatter) <= RESOLUTION * np.abs(second), 0.0, scatter)
 
 
 def common_origin(a: Moments, b: Moments) -> Array:
-    """Return one origin for both, that of the side with more weight, so that a + b is b + a."""
+    """Return one origin for both, from the side with more weight, so that a + b is b + a."""
     evidence_a, evidence_b = np.abs(a.weights), np.abs(b.weights)
     heavier = evidence_a > evidence_b
     if heavier.all():

@@ -1,4 +1,4 @@
-"""Joint counts by class of the values of two columns, for every pair of columns."""
+"""Count the joint values of every pair of columns, by class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from genus.statistics.tally import MOST_COUNT, Tally, same_keys
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Σw by class, key of one column and key of another: `counts` (K, V, V), symmetric.
+    """Σw by class and by the keys of two columns: `counts` (K, V, V), symmetric.
 
     `keys` has one axis per column. The V slots are those of the columns side by side; the first
     slot of every column is for rows in which it is missing. Paired with itself, a column counts
@@ -60,7 +60,7 @@ class Pairs:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where the slots of each column begin, and the end, (columns + 1,)."""
+        """The position where the slots of each column begin, and the end, (columns + 1,)."""
         return slots(self.keys)
 
     def __add__(self, other: Pairs) -> Pairs:
@@ -87,7 +87,7 @@ class Pairs:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all counts are numbers, and sums and products of them are finite."""
+        """Whether all counts, and their sums and products, are finite."""
         return bool(np.abs(self.counts).max(initial=0) <= MOST_COUNT)
 
     @property
@@ -120,7 +120,7 @@ class Pairs:
         raise ImpossibleError
 
     def regrouped(self, keys: tuple[Axis, ...], place: NDArray[np.intp]) -> Pairs:
-        """Return the counts by other keys: slot v becomes place[v], or is dropped if negative."""
+        """Return the counts by other keys: slot v moves to place[v], or is dropped if negative."""
         size = int(slots(keys)[-1])
         there = np.flatnonzero(place >= 0)
         group = np.zeros((len(there), size))
@@ -129,7 +129,7 @@ class Pairs:
         return Pairs.of(self.classes, keys, np.stack([group.T @ c @ group for c in own]))
 
     def with_missing(self, slots: list[int], rows: Tally) -> Pairs:
-        """Return the counts with columns added that are missing in every row, at empty `slots`."""
+        """Return the counts with added columns, missing in every row, at the empty `slots`."""
         counts = self.counts.copy()
         single = np.einsum("kvv->kv", counts)
         weights = rows.align(self.classes, 1)["rows"]
@@ -164,7 +164,7 @@ class Pairs:
 
 
 def slots(keys: tuple[Axis, ...]) -> NDArray[np.int64]:
-    """Return where the slots of each column begin, and the end."""
+    """Return the position where the slots of each column begin, and the end."""
     return np.cumsum([0, *(1 + len(axis) for axis in keys)], dtype=np.int64)
 
 

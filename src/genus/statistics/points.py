@@ -1,4 +1,4 @@
-"""Rows of numbers by class, kept while they take less memory than the sums over them."""
+"""Keep rows of numbers by class while they take less memory than their sums."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Points:
         return left if fits else self.moments - other.moments
 
     def _listed(self, other: Points, sign: float) -> Any:
-        """Return both lists in one; equal rows are combined if some weights are negative."""
+        """Return both lists as one; if some weights are negative, combine equal rows."""
         classes = labels.union(self.classes, other.classes, "classes")
         codes = [
             labels.positions(one.classes, classes)[one.codes].astype(np.int64)
@@ -196,13 +196,13 @@ class Points:
         return divide(self._by_class(self.weight[:, None] * z * z), self.weights)
 
     def spread(self, k: int | None) -> Array:
-        """Return √w (x - mean) of the rows of class k, or of all: a factor of the scatter."""
+        """Return √w (x - mean) for the rows of class k, or for all: a factor of the scatter."""
         rows = slice(None) if k is None else self.codes == k
         return np.sqrt(self.weight[rows])[:, None] * self._centred[1][rows]
 
     @cached_property
     def _centred(self) -> tuple[Array, Array]:
-        """Class means (K, n), and x - mean (r, n), zero where only rounding is left."""
+        """Class means (K, n), and x - mean (r, n), zero if only rounding errors are left."""
         mean = divide(self._by_class(self.weight[:, None] * self.x), self.weights)
         z = self.x - mean[self.codes]
         shift = divide(self._by_class(self.weight[:, None] * z), self.weights)

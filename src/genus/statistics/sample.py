@@ -1,4 +1,4 @@
-"""Some of the rows, encoded: a statistic for what has to be learned from single rows.
+"""Keep a sample of encoded rows, for what must be learned from single rows.
 
 A row is kept if the hash of its content is small (a bottom-k sketch: Cohen and Kaplan 2007). So the
 sample of all rows can be made from the samples of any parts of them, in any order, and a row can be
@@ -34,7 +34,7 @@ MISSING = np.iinfo(np.int64).min  # the cell of a value that is missing
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Unordered tokens: row i has `tokens` up to ends[i], each `times` times."""
+    """Bags of tokens: row i has `tokens` up to ends[i], each as often as `times` says."""
 
     ends: NDArray[np.int64]
     tokens: NDArray[np.uint32]
@@ -45,7 +45,7 @@ class Bags:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """The number of different tokens of each row, (s,)."""
+        """The number of distinct tokens of each row, (s,)."""
         return np.diff(self.ends, prepend=0)
 
     def take(self, rows: NDArray[np.intp]) -> Bags:
@@ -76,7 +76,7 @@ Encode = Callable[[NDArray[np.intp]], tuple[NDArray[np.int64], tuple[Bags, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The rows whose hashes are below `limit`, ascending by hash and class.
+    """The rows whose hashes are below `limit`, sorted by hash and class.
 
     Row i has hashes[i], the class classes[codes[i]], a weight, a cell for each of n columns in
     `cells` (s, n), and a bag of tokens in each of `bags`. `size` is k.
@@ -95,16 +95,16 @@ class Sample:
         freeze(self)
 
     def dropped(self) -> Sample:
-        """Return the sample of limit 0, which has no rows, whatever was counted."""
+        """Return a sample with limit 0, which keeps no rows."""
         return Sample(self.size, limit=0)
 
     @property
     def is_dropped(self) -> bool:
-        """Whether rows were counted but are not kept."""
+        """Whether rows were counted but not kept."""
         return self.size > 0 and self.limit == 0
 
     def require(self) -> None:
-        """Raise if the sample was dropped."""
+        """Raise an error if the sample was dropped."""
         if self.is_dropped:
             raise ValueError(
                 "This model was saved for prediction only, so it cannot learn, forget, be merged "
@@ -124,7 +124,7 @@ class Sample:
         hashes: Hashes,
         encode: Encode,
     ) -> Sample:
-        """Make the sample of rows with these hashes (m,); `encode` gives cells and bags of rows."""
+        """Sample rows by their hashes (m,); `encode` returns the cells and bags of rows."""
         hashes = np.minimum(hashes, np.uint64(EVERY - 1))
         if weight is not None:
             hashes = np.where(weight == 0, np.uint64(EVERY), hashes)
@@ -239,7 +239,7 @@ class Sample:
         return joined._canonical(positive=np.arange(len(joined)) < len(self) if sign < 0 else None)
 
     def rehashed(self, hashes: Hashes, bags: tuple[Bags, ...]) -> Sample:
-        """Return the same rows with other contents and hashes; rows above the limit are dropped."""
+        """Return the same rows with new contents and hashes, without rows above the limit."""
         own = np.minimum(hashes, np.uint64(EVERY - 1))
         return replace(self, hashes=own, bags=bags)._canonical()
 
@@ -281,7 +281,7 @@ class Sample:
         return replace(kept, classes=kept.classes[used], codes=at.astype(np.int64))._cut()
 
     def _cut(self) -> Sample:
-        """Return the same with a limit that leaves at most 2k rows and MOST_TOKENS tokens."""
+        """Return the sample with a limit that leaves at most 2k rows and MOST_TOKENS tokens."""
         limit = min(self.limit, limit_of(self.hashes, self._tokens(), self.size))
         end = int(np.searchsorted(self.hashes, np.uint64(limit), side="left"))
         if end == len(self):
@@ -295,7 +295,7 @@ class Sample:
 
     @property
     def is_sound(self) -> bool:
-        """Whether rows can produce this: sorted, below the limit, and all of one length."""
+        """Whether rows are sorted, below the limit, and of one length."""
         rows = len(self)
         lengths = {len(self.codes), len(self.weights), len(self.cells), *map(len, self.bags)}
         if lengths != {rows} or not 0 <= self.limit <= EVERY or self.size < 0:
@@ -330,7 +330,7 @@ class Sample:
         return float(self.weights.sum())
 
     def smallest(self, most: int) -> Sample:
-        """Return the rows with the smallest hashes: at most `most` different rows, at most k."""
+        """Return the rows with the smallest hashes: at most `most` distinct rows, and at most k."""
         different = np.cumsum(np.append(True, self.hashes[1:] != self.hashes[:-1])[: len(self)])
         within = different <= min(most, self.size)
         within &= np.cumsum(self._tokens()) <= max(MOST_TOKENS // 2, self._tokens()[:1].sum())
@@ -338,7 +338,7 @@ class Sample:
 
 
 def limit_of(hashes: Hashes, tokens: NDArray[np.int64], size: int) -> int:
-    """Return the largest limit with few binary digits that leaves 2k rows or fewer below it.
+    """Return the largest limit, of few binary digits, with at most 2k rows below it.
 
     `hashes` are ascending, and `tokens` are numbers of tokens by row. With few digits, the limit is
     not the hash of a row.

@@ -32,7 +32,7 @@ class Tally:
         freeze(self)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state without what families have cached on it."""
+        """Return the state without the values that families have cached."""
         return {"classes": self.classes, "keys": self.keys, "counts": self.counts}
 
     def __getitem__(self, measure: str) -> Array:
@@ -55,7 +55,7 @@ class Tally:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all counts are numbers, and sums and products of them are finite."""
+        """Whether all counts, and their sums and products, are finite."""
         if all(bool((sizes <= MOST_COUNT).all()) for sizes in self._sizes.values()):
             return True
         tables = [slim(table) for table in self.counts.values()]
@@ -101,7 +101,7 @@ class Tally:
         )
 
     def only(self, kept: NDArray[np.bool_]) -> Tally:
-        """Return the counts of some keys of its only column, by a mask (V,)."""
+        """Return the counts of the keys in a mask (V,), for a tally of one column."""
         (axis,) = self.keys or (None,)
         if axis is None:
             return self
@@ -219,7 +219,7 @@ class Tally:
 
 
 def squared(table: Array) -> Array:
-    """Return the sum of squares of each row of a table, (K,); a repeated column counts once.
+    """Return the sum of squares of each row of a table, (K,); repeated columns count once.
 
     One pass without work space, and without threads of BLAS, which wait for each other.
     """
@@ -228,7 +228,7 @@ def squared(table: Array) -> Array:
 
 
 def is_slim(table: Array) -> bool:
-    """Return whether all columns of a table (K, V) are views of one."""
+    """Return whether all columns of a table (K, V) are the same column in memory."""
     return table.shape[1] > 1 and table.strides[1] == 0
 
 

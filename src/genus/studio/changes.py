@@ -1,4 +1,4 @@
-"""Handle requests that change something: the target, and edits of the model."""
+"""Handle requests that change the target or the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from genus.studio.views import row, rows, table
 
 
 def act(session: Session, body: dict[str, Any]) -> None:
-    """Make an edit."""
+    """Make the edit that a request asks for."""
     kind = str(body.get("kind"))
     if kind not in edits_of.KINDS:
         raise ValueError(f"The page asked for an unknown change, {kind[:40]!r}. Reload the page.")
@@ -56,7 +56,7 @@ def chosen(session: Session, body: dict[str, Any]) -> tuple[int, ...]:
 
 
 def number(value: Any, end: int, what: str) -> int:
-    """Return a number if it is a valid position in a list; raise otherwise."""
+    """Return a number if it is a valid position in a list, or else raise an error."""
     if type(value) is not int or not 0 <= value < end:
         raise ValueError(f"This table has no such {what}. Reload the page.")
     return value

@@ -1,4 +1,4 @@
-"""The labelled rows of a table as Arrow, and conversions between cells and text."""
+"""Keep the labelled rows of a table as Arrow, and convert cells to text and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The rows that have a label.
+    """The labelled rows of a table.
 
     `table` has all columns, `numbers` (m,) are the row numbers in the file, from 1 on, and
     `unlabelled` is the number of rows without a label.
@@ -37,7 +37,7 @@ class Data:
 
     @classmethod
     def of(cls, table: Any, target: str, name: str) -> Data:
-        """Keep the rows of a table that have a label."""
+        """Return the labelled rows of a table."""
         if target not in table.column_names:
             listed = ", ".join(map(repr, table.column_names[:20]))
             raise TableError(f"There is no column {target!r}. The columns are {listed}.")
@@ -61,7 +61,7 @@ class Data:
         return coded.dictionary, coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
     def codes(self, classes: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the position of each row's label in a model's classes, (m,); -1 if not there."""
+        """Return the position of each row's label in a model's classes, (m,), or -1."""
         values, codes = self._encoded
         known = {label: k for k, label in enumerate(classes.tolist())}
         by_text = {as_label(label): k for label, k in known.items()}
@@ -91,13 +91,13 @@ class Data:
 
 
 def as_label(value: Any) -> str:
-    """Return a label as text, with true and false as in files."""
+    """Return a label as text; booleans become true and false, as in files."""
     text = str(value)
     return text.lower() if text.lower() in ("true", "false") else text
 
 
 def cell(value: Any, most: int = shown.LONGEST) -> str | None:
-    """Return a cell as text to show; None if it is missing."""
+    """Return a cell as text to display; None if it is missing."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return None
     if isinstance(value, float):
@@ -106,7 +106,7 @@ def cell(value: Any, most: int = shown.LONGEST) -> str | None:
 
 
 def editable(value: Any) -> str:
-    """Return a cell as text that can be changed and read back; empty if it is missing."""
+    """Return a cell as text that can be edited and read back; empty if it is missing."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""The changes to a model: families, columns left out, rows forgotten, rows relabelled.
+"""Describe changes to a model: families, columns left out, rows forgotten or relabelled.
 
 An edit is a value that can be written to a file, repeated in another session, and printed as
 Python. Rows are given by their positions among the labelled rows, from 0 on.
@@ -59,7 +59,7 @@ class Edit:
 
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> Edit:
-        """Return the edit in a file; raise an error if there is none."""
+        """Return the edit that a file holds; raise an error if it is invalid."""
         kind, label = found["kind"], found["label"]
         if kind not in KINDS or not isinstance(label, int):
             raise ValueError(f"The journal holds an unknown change, {kind!r}.")
@@ -68,7 +68,7 @@ class Edit:
 
 
 def runs(rows: Iterable[int]) -> list[list[int]]:
-    """Return ascending numbers as runs.
+    """Return ascending numbers as ranges, each by its first and last number.
 
     >>> runs([1, 2, 3, 7])
     [[1, 3], [7, 7]]

@@ -1,4 +1,4 @@
-"""Keep the changes of a session in a file, so that the same command resumes them.
+"""Keep the changes of a session in a file, so that the same command can resume them.
 
 The file is in the user's state folder and readable only by that user. It holds the address of the
 server, the names of dropped files, and edits: row numbers and column names, but no cells.
@@ -41,7 +41,7 @@ class Journal:
 
     @classmethod
     def of(cls, what: Sequence[str], is_fresh: bool = False, number: int = 1) -> Journal:
-        """Return the journal of a command; it is a new one if its files have changed.
+        """Return the journal of a command; a new one if its files have changed.
 
         Servers that run the same command at the same time have journals with different numbers.
         """
@@ -55,7 +55,7 @@ class Journal:
         return self.path.with_suffix(".lock")
 
     def edits(self, table: str, target: str, rows: int) -> list[Edit]:
-        """Return the edits of the model for this target and these rows; none for another model."""
+        """Return the edits for this target and these rows; none for another model."""
         found = self._entry(table, target)
         if found.get("rows") != rows:
             return []
@@ -78,7 +78,7 @@ class Journal:
         return found if isinstance(found, dict) else {}
 
     def dropped(self, table: str) -> dict[str, int]:
-        """Return the names of other tables that have changes, and their numbers of changes."""
+        """Return the names of other dropped files with changes, and the number of changes."""
         found = {}
         for one in self._written:
             if one["table"] != table and one["name"] and one["edits"]:
@@ -86,7 +86,7 @@ class Journal:
         return found
 
     def _entry(self, table: str, target: str | None = None) -> dict[str, Any]:
-        """Return what was written last for a table; {} if nothing was."""
+        """Return the last entry of a table; {} if there is none."""
         for one in reversed(self._written):
             if one["table"] == table and target in (None, one["target"]):
                 return one
@@ -101,7 +101,7 @@ class Journal:
         edits: Sequence[Edit],
         decision: Mapping[str, Any],
     ) -> None:
-        """Write the changes so far; `name` is that of a dropped file, which has to come again."""
+        """Write the changes so far; `name` is the name of a file that was dropped on the page."""
         rest = [one for one in self._written if (one["table"], one["target"]) != (table, target)]
         entry = {
             "table": table,
@@ -115,12 +115,12 @@ class Journal:
         self.save()
 
     def listen(self, port: int) -> None:
-        """Record the port, so that an open page finds the server again."""
+        """Record the port, so that an open page can reconnect."""
         self.port = port
         self.save()
 
     def save(self) -> None:
-        """Write the file; if the folder cannot be written to, continue without."""
+        """Write the file; go on without it if the folder cannot be written to."""
         found = {"token": self.token, "port": self.port, "tables": self._written}
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -132,7 +132,7 @@ class Journal:
 
 
 def identifier(what: Sequence[str]) -> str:
-    """Return a hash of some names, and of the sizes and times of those that are files."""
+    """Return a hash of names and, for names of files, of their sizes and times."""
     known = list(what)
     for one in what:
         with suppress(OSError, ValueError):
@@ -142,13 +142,13 @@ def identifier(what: Sequence[str]) -> str:
 
 
 def is_entry(found: Any) -> bool:
-    """Return whether something in a journal is what `write` writes."""
+    """Return whether a value in a journal has the form that `write` writes."""
     kinds = {"table": str, "name": str, "target": str, "rows": int, "edits": list}
     return isinstance(found, dict) and all(isinstance(found.get(k), t) for k, t in kinds.items())
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the content of a journal; nothing if it is damaged or others could have written it."""
+    """Return the content of a journal; nothing if it is damaged or other users can write it."""
     try:
         status = path.stat()
         if status.st_size > MOST or (hasattr(os, "getuid") and status.st_uid != os.getuid()):

@@ -1,4 +1,4 @@
-"""Score a version of the model by rows that it has not seen."""
+"""Score a version of the model on rows that it has not seen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Predictions of rows by models that have not seen them, and how they were made.
+    """Predictions for rows by models that have not seen them, and how they were made.
 
     `rows` (m,) are the positions of the rows in the data; None for a sample that the model keeps.
     `density` (m,) is log p(x) of these rows, NaN if there is none.
@@ -34,7 +34,7 @@ class Scores:
 
     @cached_property
     def metrics(self) -> Any:
-        """All scores of the most probable class, with intervals."""
+        """All scores with intervals, if the most probable class is chosen."""
         return self.outcome.metrics()
 
     @cached_property
@@ -50,14 +50,14 @@ class Scores:
 
     @cached_property
     def unusual(self) -> Array:
-        """The share of the scored rows with a lower density than each row, (m,)."""
+        """The share of scored rows that have a lower density than each row, (m,)."""
         assert self.density is not None
         order = np.argsort(np.argsort(self.density, kind="stable"), kind="stable")
         return order / max(len(order), 1)
 
 
 def of_itself(model: Any) -> Scores | None:
-    """Return the scores that a model keeps for its own sample, if any."""
+    """Return the scores that a model stores for its own sample, if there are any."""
     weighing = getattr(model, "weighing_", None)
     if weighing is None or weighing.outcome is None:
         return None
@@ -76,7 +76,7 @@ def out_of_fold(
     total: int,
     job: Job,
 ) -> Scores:
-    """Score rows of the table that a model was fitted to, each without its fold.
+    """Score rows of a model's own table, each by a model without the row's fold.
 
     Few rows are scored by models that learn everything again; many by counts without the fold and
     the weights of the model. The report does the same.
@@ -101,7 +101,7 @@ def out_of_fold(
 
 
 def same_splits(rows: NDArray[np.intp], folds: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Split rows by their numbers, so that rows keep their folds if others are forgotten."""
+    """Split rows by their numbers, so that they keep their folds when others are forgotten."""
     hashed = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)
     fold = hashed % np.uint64(folds)
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)]
@@ -110,7 +110,7 @@ def same_splits(rows: NDArray[np.intp], folds: int) -> list[tuple[NDArray[Any], 
 def of_new_rows(
     model: Any, density: Any, data: Any, rows: NDArray[np.intp], table: Any, total: int
 ) -> Scores:
-    """Score rows that are new to a model; rows of classes that it does not have are left out."""
+    """Score rows that are new to a model; leave out rows of classes that it does not know."""
     codes = data.codes(model.classes_)[rows]
     there = codes >= 0
     rows, table = rows[there], table.filter(there)

@@ -20,7 +20,7 @@ LEAST = 0.02  # smallest difference of ranks that is shown
 
 
 class Near(NamedTuple):
-    """A row, and the cells in which it differs most: column, its own cell, the other row's cell."""
+    """A similar row, and the cells that differ most: column, own cell, the other row's cell."""
 
     row: int
     differs: list[tuple[str, Any, Any]]
@@ -82,14 +82,14 @@ def encoded(
 
 
 class Ranks:
-    """Numbers, and the share of them below each; NaN where missing."""
+    """Numbers, and the share of numbers below each; NaN if missing."""
 
     def __init__(self, values: NDArray[np.float64]) -> None:
         self.sorted = np.sort(values[~np.isnan(values)])
         self.share = self.of(values)
 
     def of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the share of the numbers below some values."""
+        """Return the share of the numbers that is below each given value."""
         below = np.searchsorted(self.sorted, values, side="left")
         until = np.searchsorted(self.sorted, values, side="right")
         share = (below + until) / 2 / max(len(self.sorted), 1)
@@ -97,7 +97,7 @@ class Ranks:
 
 
 def difference(column: Any, one: Any) -> NDArray[np.float64]:
-    """Return how much the cells of a column differ from one cell, from 0 to 1."""
+    """Return how much each cell of a column differs from a given one, from 0 to 1."""
     if isinstance(column, Ranks):
         gap = np.abs(column.share - column.of(one)[0])
         both = np.isnan(column.share) & np.isnan(one[0])

@@ -1,4 +1,4 @@
-"""Convert values to JSON: plain lists, numbers of few digits, and null for non-numbers."""
+"""Convert values to JSON: plain lists, rounded numbers, and null for NaN and infinity."""
 
 from __future__ import annotations
 

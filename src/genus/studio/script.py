@@ -76,13 +76,13 @@ RELABELLED = [
 
 
 def place(session: Session) -> str:
-    """Return the source of the rows, as Python."""
+    """Return the Python expression for the source of the rows."""
     told = repr(session.path or session.name)
     return told if session.encoding == "utf-8" else f"{told}, {session.encoding!r}"
 
 
 def of_a_model(session: Session) -> list[str]:
-    """Return the lines for a model that was fitted before."""
+    """Return the lines that load and change a fitted model."""
     lines = ["from genus import load", "", f"model = load({session.path!r})"]
     if session.edits:
         start = {name: getattr(session.given, name) for name in ("families", "ignore")}
@@ -93,7 +93,7 @@ def of_a_model(session: Session) -> list[str]:
 
 
 def constructor(options: dict[str, Any]) -> str:
-    """Return the call that makes a classifier with some options."""
+    """Return the call that makes a classifier with the given options."""
     given = []
     if options["families"] != edits_of.AUTO:
         given.append(f"families={options['families']!r}")
@@ -103,7 +103,7 @@ def constructor(options: dict[str, Any]) -> str:
 
 
 def picked(rows: Sequence[int]) -> list[str]:
-    """Return the lines that name rows by their numbers in the file; consecutive ones as ranges."""
+    """Return the lines that list row numbers in the file; consecutive numbers become ranges."""
     found = runs(rows)
     parts = [
         str(first) if first == last else f"*range({first}, {last + 1})" for first, last in found
@@ -137,11 +137,11 @@ def decision_of(session: Session) -> str:
 
 
 def doc(name: str) -> str:
-    """Return a name that is safe in a docstring."""
+    """Return a name with characters that are safe in a docstring."""
     return "".join(c for c in name if c.isprintable() and c not in '"\\')[:80]
 
 
 def stem(name: str) -> str:
-    """Return the name of a file to save to, without suffix."""
+    """Return the name of the file to save to, without a suffix."""
     kept = "".join(c for c in name.split(".")[0] if c.isalnum() or c in "-_ ")[:60].strip()
     return kept or "model"

@@ -1,4 +1,4 @@
-"""Allow requests only from the page that was opened with the token.
+"""Accept requests only from the page that was opened with the token.
 
 A page of another site can send requests to a loopback address. So every request must name this
 server as its host, which defeats DNS rebinding. Everything but static files needs a cookie, which
@@ -53,7 +53,7 @@ HEADERS = {
 
 
 class Refused(Exception):
-    """A request that is refused: its status, and why."""
+    """The status and the reason for refusing a request."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -61,7 +61,7 @@ class Refused(Exception):
 
 
 class Guard:
-    """Refuse requests of other pages before the application sees them."""
+    """Refuses requests from other pages before the application sees them."""
 
     def __init__(self, app: Any, token: str, host: str, port: int) -> None:
         self.app, self.token, self.host, self.port = app, token, host, port
@@ -117,7 +117,7 @@ class Guard:
             )
 
     def check_token(self, scope: Scope, headers: dict[str, str]) -> str:
-        """Refuse requests without the token; return it if it is in the address."""
+        """Refuse requests without the token; return the token if it is in the address."""
         query = parse_qs(scope["query_string"].decode("latin-1"))
         given = query.get("token", [""])[0] if scope["path"] == "/" else ""
         if given and self.is_token(given):
@@ -153,7 +153,7 @@ class Guard:
 
 
 def limited(receive: Receive, headers: dict[str, str], most: int) -> Receive:
-    """Return a receive function that refuses bodies that are too large."""
+    """Return a receive function that refuses bodies over the size limit."""
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > most:
         raise Refused(413, f"The request is too large: at most {most >> 20:,} MB can be sent.")
@@ -178,7 +178,7 @@ async def answer(send: Send, status: int, text: str) -> None:
 
 
 def is_allowed(given: str, host: str, port: int) -> bool:
-    """Return whether a request names this server.
+    """Return whether a request is addressed to this server.
 
     >>> [is_allowed(name, "127.0.0.1", 80) for name in ("localhost", "evil.example")]
     [True, False]
@@ -198,7 +198,7 @@ def is_allowed(given: str, host: str, port: int) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine only, so that others cannot reach it."""
+    """Return whether a host means only this machine, so that others cannot reach it."""
     if host.lower() == "localhost":
         return True
     return is_address(host) and ipaddress.ip_address(host).is_loopback
@@ -210,7 +210,7 @@ def is_everywhere(host: str) -> bool:
 
 
 def is_address(host: str) -> bool:
-    """Return whether a host is an IP address, which no name server can change."""
+    """Return whether a host is an IP address, so that no name server can redirect it."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

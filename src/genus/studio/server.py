@@ -1,4 +1,4 @@
-"""The server: its addresses, their responses, and how it starts."""
+"""The server: its addresses, their responses, and its start."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def answered(value: Any, status: int = 200) -> Response:
 
 
 def refused(error: Exception) -> Response:
-    """Return an error as a response with one sentence."""
+    """Return a response with one sentence about an error."""
     if isinstance(error, Refused):
         return answered({"error": str(error)}, error.status)
     if isinstance(error, BusyError | UnsavedError):
@@ -178,7 +178,7 @@ def uploading(session: Session) -> Callable[[Request], Awaitable[Response]]:
 
 
 def reopen(session: Session, body: dict[str, Any]) -> None:
-    """Open the table that the command named again, after another one was dropped."""
+    """Reopen the command's table after another one was dropped on the page."""
     session.refuse_to_lose(rows.whole(body.get("lost"), 0))
     session.reopen()
 
@@ -252,7 +252,7 @@ READS: dict[str, View] = {
 
 
 def nothing(work: Callable[[Session], Any]) -> Callable[[Session, dict[str, Any]], None]:
-    """Return a change that needs no body."""
+    """Return an endpoint for a change that needs no body."""
 
     def change(session: Session, body: dict[str, Any]) -> None:
         work(session)
@@ -292,7 +292,7 @@ FILES: dict[str, tuple[str, str, Callable[[Session], bytes]]] = {
 
 
 def listen(host: str, port: int | None) -> socket.socket:
-    """Return a listening socket; on another port if the given one is taken."""
+    """Return a listening socket; use another port if the given one is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for one in (port or 0, 0):
         bound = socket.socket(family, socket.SOCK_STREAM)

@@ -47,13 +47,13 @@ class Version:
 
     @cached_property
     def density(self) -> Any:
-        """The same counts as a density of rows, solved once for all rows that are looked at."""
+        """The same counts as a density of rows; it is solved once, and serves all rows."""
         return self.model.generative()
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A table that was opened: its rows, its name, its path, and its identifier for the journal.
+    """A table that was opened: its rows, name, path, and identifier for the journal.
 
     The identifier of a dropped file is a hash of its content.
     """
@@ -67,7 +67,7 @@ class Opened:
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """The table that the command named, and the target that it named."""
+    """The table and the target that the command named."""
 
     source: Any
     name: str
@@ -134,7 +134,7 @@ class Session:
 
     @property
     def now(self) -> Version:
-        """The version that is shown; raises if there is none."""
+        """The version that is shown; it raises an error if there is none."""
         if not self.versions:
             raise ValueError(
                 "There is no model yet. Open a table, and choose the column to predict."
@@ -143,7 +143,7 @@ class Session:
 
     @property
     def is_own(self) -> bool:
-        """Whether the model was fitted to these rows here."""
+        """Whether the studio fitted the model to these rows."""
         return self.data is not None and self.given is None
 
     def bump(self) -> None:
@@ -177,7 +177,7 @@ class Session:
         return self.reopen()
 
     def reopen(self) -> Job:
-        """Read the table that the command named, at first or after another one was dropped."""
+        """Read the command's table, at first or after another one was dropped on the page."""
         named = self.named
         if named is None:
             raise ValueError("The command named no table. Drop one on the page.")
@@ -190,7 +190,7 @@ class Session:
         return self.run(f"Reading {shown.name(named.name)}", work)
 
     def open_upload(self, path: Path, name: str, content: str) -> Job:
-        """Open a file that was dropped on the page; it is removed once it is read.
+        """Open a file that was dropped on the page, and delete the copy after reading it.
 
         `content` is a hash of its content.
         """
@@ -207,7 +207,7 @@ class Session:
         return self.run(f"Reading {shown.name(name)}", work)
 
     def _show(self, opened: Opened, target: str | None, job: Job) -> None:
-        """Show a table instead of the one before, and its model if the target is known."""
+        """Show another table, and its model if the target is known."""
         if self.given is not None:
             self._show_new_rows(opened, target or self.given.plan_.target, job)
             return
@@ -223,7 +223,7 @@ class Session:
             self._start(target, job)
 
     def _show_new_rows(self, opened: Opened, target: str, job: Job) -> None:
-        """Score a given model, with its changes, by the rows of a table."""
+        """Score the command's model, including its changes, on the rows of a table."""
         data = Data.of(opened.table, target, opened.name)
         everything, codes = np.ones(len(data), bool), data.codes(self.classes)
         with job.keeping():
@@ -254,14 +254,14 @@ class Session:
         self.versions, self.edits, self.solved, self.data, self.first = [], [], [], None, None
 
     def close(self, seconds: float = 0) -> bool:
-        """Stop the work under way, wait some seconds for it, and return whether all has ended."""
+        """Stop running jobs, wait some seconds for them, and return whether all have ended."""
         self.worker.stop()
         self.aside.stop()
         return self.worker.ended(seconds) & self.aside.ended(seconds)
 
     @property
     def shown(self) -> str:
-        """What tells the rows on the page apart from those of another table or target."""
+        """A key that changes when the page shows rows of another table or target."""
         if self.data is None:
             return ""
         known = f"{self.identifier} {len(self.data)} {self.data.target}"
@@ -278,8 +278,8 @@ class Session:
         found = self.unsaved()
         if len(found) != known:
             raise UnsavedError(
-                f"Opening another table ends {shown.count(len(found), 'change')} of "
-                f"{shown.name(self.name)}: {'; '.join(found[:10])}. Confirm it first."
+                f"Opening another table closes {shown.name(self.name)}, which has "
+                f"{shown.count(len(found), 'change')}: {'; '.join(found[:10])}. Confirm it first."
             )
 
     def choose(self, target: str) -> Job:
@@ -306,7 +306,7 @@ class Session:
         self._resume(job)
 
     def resume(self) -> Job:
-        """Repeat the changes of the last session with a model that was opened without rows."""
+        """Repeat the changes of the last session on a model that was opened without rows."""
         return self.run("Repeating your changes", self._resume)
 
     def _resume(self, job: Job) -> None:
@@ -344,7 +344,7 @@ class Session:
         return self.run(told(edit), work)
 
     def undo(self) -> Job:
-        """Go back to the model before the last change."""
+        """Return to the model before the last change."""
         if not self.edits:
             raise ValueError("There is nothing to undo.")
 
@@ -362,11 +362,11 @@ class Session:
         return self.run("Undoing", work)
 
     def judge(self) -> Job:
-        """Compute missing scores, such as after a stop."""
+        """Compute missing scores, for example after a stopped job."""
         return self.run("Scoring", self._judge)
 
     def check(self, edit: Edit, before: Version | None = None) -> None:
-        """Raise an error if an edit is not possible, by default of the version that is shown."""
+        """Raise an error if an edit is impossible, by default for the version that is shown."""
         before = before or self.now
         if edit.is_of_rows:
             if not self.is_own:
@@ -412,7 +412,7 @@ class Session:
     def _applied(
         self, before: Version, done: Sequence[Edit], edit: Edit, job: Job
     ) -> tuple[Version, bool]:
-        """Return the version after one more edit, and whether that needed no rows."""
+        """Return the version after one more edit, and whether this was done without the rows."""
         self.check(edit, before)
         job.start(0, told(edit))
         active, codes = before.active, before.codes
@@ -433,7 +433,7 @@ class Session:
         return {name: getattr(self.given, name) for name in ("families", "ignore")}
 
     def _without(self, edit: Edit, before: Version, codes: NDArray[np.int64]) -> Any:
-        """Return the model without some rows, or with other labels for them; this is exact."""
+        """Return the model without some rows, or with new labels for them; both are exact."""
         data = self.data
         assert data is not None
         model = copy.copy(before.model)
@@ -447,7 +447,7 @@ class Session:
     def _with_options(
         self, options: dict[str, Any], before: Version, edit: Edit, job: Job
     ) -> tuple[Any, bool]:
-        """Return the model with other options, and whether this needed no rows."""
+        """Return the model with other options, and whether this was done without the rows."""
         if edit.kind == edits_of.FAMILY:
             try:
                 return before.model.resolve(families=options["families"]), True
@@ -461,7 +461,7 @@ class Session:
         return fitted(options, rows, data.target, job), False
 
     def _replayed(self, edits: Sequence[Edit], job: Job) -> tuple[list[Version], list[bool]]:
-        """Return the versions after some edits, and whether each edit needed no rows."""
+        """Return the versions after some edits, and whether each was made without the rows."""
         assert self.first is not None
         versions, solved = [self.first], []
         for i, edit in enumerate(edits):
@@ -476,7 +476,7 @@ class Session:
         self.versions = [*self.versions, version][-MOST_KEPT:]
 
     def _judge(self, job: Job) -> None:
-        """Compute missing scores of the version that is shown, and of the first one."""
+        """Compute missing scores of the version that is shown and of the first version."""
         job.makes_way = True
         versions = [self.now]
         if self.edits and self.first is not None and self.is_own:
@@ -509,7 +509,7 @@ class Session:
 
     @property
     def _journal_key(self) -> tuple[str, str, int]:
-        """The table, the target and the number of rows, by which the journal tells models apart."""
+        """The table, the target and the number of rows: the journal's key for a model."""
         if self.data is None or not self.is_own:  # changes of a given model are not of its rows
             return identifier(self.files), "", 0
         return self.identifier, self.data.target, len(self.data)
@@ -522,11 +522,11 @@ class Session:
 
 
 class UnsavedError(RuntimeError):
-    """Opening another table would end changes that the user does not know of."""
+    """Opening another table would close one with changes that the user does not know of."""
 
 
 def options_for(options: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
-    """Return the options of the command that are for columns of this table.
+    """Return the command's options for columns of this table.
 
     >>> options_for({"ignore": ["id", "key"], "families": {"age": "poisson"}}, ["id", "sex"])
     {'ignore': ['id'], 'families': {}}

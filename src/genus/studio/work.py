@@ -1,4 +1,4 @@
-"""Run long jobs in a thread, one at a time, with progress; they can be stopped."""
+"""Run long jobs in a thread, one at a time; they show progress and can be stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST = 400  # characters of an error
 
 
 class Stopped(Exception):
-    """Raised inside a job when it is stopped."""
+    """The job was stopped; this is raised inside the job."""
 
 
 class BusyError(RuntimeError):
@@ -37,25 +37,25 @@ class Job:
         self.done, self.total = 0, total
 
     def step(self, steps: int, total: int | None = None) -> None:
-        """Report that some more steps are done; raise if the job should stop."""
+        """Report that more steps are done; raise `Stopped` if the job should stop."""
         self.done += steps
         self.total = self.total if total is None else total
         self.check()
 
     def check(self) -> None:
-        """Raise if the job should stop."""
+        """Raise `Stopped` if the job should stop."""
         if self.is_stopped:
             raise Stopped
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """Let the job store what it has computed; raise if it should stop."""
+        """Let the job store what it has computed, unless it should stop."""
         with self._lock:
             self.check()
             yield
 
     def stop(self) -> None:
-        """Let the job store nothing from now on, and end at its next step."""
+        """End the job at its next step, and let it store nothing more."""
         with self._lock:
             self.is_stopped = True
 
@@ -79,7 +79,7 @@ class Worker:
         self.error = ""
 
     def run(self, title: str, work: Callable[[Job], None]) -> Job:
-        """Start a job; raise if another one is running."""
+        """Start a job; raise an error if another one is running."""
         with self._lock:
             if self.job is not None:
                 raise BusyError(
@@ -120,7 +120,7 @@ class Worker:
         self._changed()
 
     def ended(self, seconds: float) -> bool:
-        """Wait until all threads have ended, also those of stopped jobs, or for some seconds."""
+        """Wait until all threads have ended, even of stopped jobs, or until the time is over."""
         end = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(end - time.monotonic(), 0))
@@ -128,7 +128,7 @@ class Worker:
 
 
 def sentence(error: BaseException) -> str:
-    """Return an error in one line; an unexpected one with its class."""
+    """Describe an error in one line; name the class of an unexpected one."""
     told = " ".join(str(error).split())[:LONGEST]
     if isinstance(error, MemoryError):
         return "There is not enough memory. Use fewer rows or columns."

@@ -1,4 +1,4 @@
-"""Tables: reading them, the plan of their columns, and rows in the form that is counted."""
+"""Tables: read them, plan their columns, and convert their rows to the form that is counted."""
 
 from genus.table.frame import Frame, Values
 from genus.table.plan import Column, Plan, look

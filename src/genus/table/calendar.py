@@ -1,4 +1,4 @@
-"""Parts of dates that recur: the weekday, the month and the hour.
+"""Compute the parts of dates that recur: the weekday, the month and the hour.
 
 Those that tell the classes apart become columns of categories beside the dates.
 """
@@ -21,7 +21,7 @@ HOURS = tuple(f"{hour:02d}" for hour in range(24))
 
 @dataclass(frozen=True)
 class Part:
-    """A part of dates: the `names` of its values, and the days after which they recur."""
+    """A part of dates: the `names` of its values, and the period in days after which they recur."""
 
     names: tuple[str, ...]
     period: float
@@ -40,7 +40,7 @@ def column_of(name: str, part: str) -> str:
 
 
 def dates_of(name: str) -> str:
-    """Return the column of dates that a part was computed from; for other columns, the name itself.
+    """Return the column of dates that a part was computed from, or the given name.
 
     >>> dates_of("paid on (weekday)"), dates_of("price (net)")
     ('paid on', 'price (net)')
@@ -50,7 +50,7 @@ def dates_of(name: str) -> str:
 
 
 def codes_of(days: Array, part: str) -> NDArray[np.int64]:
-    """Return the positions of dates in the names of a part, -1 where missing; 1970 is day 0.
+    """Return each date's position in a part's names, -1 if missing; day 0 is 1 January 1970.
 
     >>> friday = 20_000.75  # days since 1970: 2024-10-04 18:00
     >>> [PARTS[part].names[codes_of(np.array([friday]), part)[0]] for part in PARTS]
@@ -69,7 +69,7 @@ def codes_of(days: Array, part: str) -> NDArray[np.int64]:
 
 
 def telling(days: Array, y: NDArray[np.int64]) -> Iterator[str]:
-    """Yield the parts that recur within these dates and tell the classes apart.
+    """Yield the parts that recur within these dates and help to predict the class.
 
     Within one period, the date itself says as much as its part. `y` are the codes of the classes.
     """
@@ -82,7 +82,7 @@ def telling(days: Array, y: NDArray[np.int64]) -> Iterator[str]:
 
 
 def gains(codes: NDArray[np.int64], y: NDArray[np.int64]) -> bool:
-    """Return whether a part predicts the class of rows that are left out better than their shares.
+    """Return whether a part predicts the class of left-out rows better than class shares do.
 
     The mean gain in log p(y) has to be more than two standard errors above zero.
     """

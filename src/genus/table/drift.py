@@ -30,7 +30,7 @@ TOLD = 3  # examples that a message lists
 
 @dataclass(frozen=True)
 class Drift:
-    """The drift of `rows` rows against a model: its columns, sorted by how far they moved.
+    """The drift of some rows against a model: its columns, sorted by how far they moved.
 
     `unlike` is the share of new rows that are less likely than nearly all of the model's own rows;
     `expected` is the share of its own rows that are. Both are NaN if the model keeps no sample.
@@ -114,12 +114,12 @@ class ColumnDrift:
 
     @property
     def is_open(self) -> bool:
-        """Whether so many categories were seen only once that new ones are to be expected."""
+        """Whether many categories were seen only once, so that new ones are to be expected."""
         return self.kind == "category" and self.expected >= OPEN
 
     @property
     def is_new(self) -> bool:
-        """Whether at least half of the values are unseen categories, although few are expected."""
+        """Whether at least half of the values are unseen categories, although few were expected."""
         surprising = self.kind == "category" and not self.is_open
         return surprising and self.values >= ENOUGH and self.unseen >= HALF
 
@@ -155,7 +155,7 @@ def of_frame(frame: Frame, cells: Tally, total: float) -> list[ColumnDrift]:
 
 
 def counted(frame: Frame, cells: Tally) -> Iterator[tuple[Column, Any, Any, Array]]:
-    """Yield each counted column except texts: its values now, and its cells and counts before."""
+    """Yield each column except texts: its new values, and the cells and counts of the model."""
     every = zip(frame.plan.used, frame.columns, strict=True)
     plain = [(column, values) for column, values in every if column.kind != "text"]
     counts = cells["rows"].sum(axis=0) if len(cells.classes) else np.zeros(0)
@@ -168,7 +168,7 @@ def counted(frame: Frame, cells: Tally) -> Iterator[tuple[Column, Any, Any, Arra
 
 
 def edges_of(axis: Any, counts: Array) -> Any:
-    """Return the cells at which bins with about equal counts end."""
+    """Return the cells where bins with about equal counts end."""
     share = np.cumsum(counts) / counts.sum()
     cuts = np.unique(np.searchsorted(share, np.arange(1, BINS) / BINS))
     return axis[cuts[cuts < len(axis)]]
@@ -177,7 +177,7 @@ def edges_of(axis: Any, counts: Array) -> Any:
 def of_categories(
     column: Column, values: Values, axis: Any, counts: Array, total: float, columns: int
 ) -> ColumnDrift:
-    """Compare the categories of a column now with the counts before."""
+    """Compare the new categories of a column with the counts of the model."""
     there = values.codes[values.codes >= 0]
     now = np.bincount(there, minlength=len(values.names)).astype(float)
     at = labels.find(values.names, axis)
@@ -221,7 +221,7 @@ def hint_of(names: Sequence[str], axis: Any) -> str:
 def of_numbers(
     column: Column, values: Array, axis: Any, counts: Array, total: float, columns: int
 ) -> ColumnDrift:
-    """Compare the numbers of a column now with the counts before, in bins of equal counts."""
+    """Compare the new numbers of a column with the model's counts, in bins of equal counts."""
     there = values[~np.isnan(values)]
     keys = column.grid.keys(there)
     beyond = (keys < axis[0]) | (keys > axis[-1])
@@ -243,7 +243,7 @@ def of_numbers(
 
 
 def log_shares(frame: Frame, cells: Tally, total: float) -> Array:
-    """Return how likely each row is, (m,): the sum over columns of the log share of its bin.
+    """Return the sum over columns of the log share of a row's bin: how likely each row is, (m,).
 
     The bins are the coarse ones that columns are compared by. Numbers outside the range that was
     counted have a bin of their own, and so have missing values.
@@ -268,7 +268,7 @@ def log_shares(frame: Frame, cells: Tally, total: float) -> Array:
 
 
 def difference(now: Array, before: Array, columns: int) -> tuple[float, bool]:
-    """Return the total variation distance of two distributions, and whether it is significant.
+    """Return the total variation distance between two distributions, and its significance.
 
     The test is the χ² test of two samples, at level CERTAIN divided by the number of columns
     (Bonferroni).
@@ -287,7 +287,7 @@ def difference(now: Array, before: Array, columns: int) -> tuple[float, bool]:
 
 
 def warn_of_new(frame: Frame, cells: Tally, total: float) -> None:
-    """Warn of columns in which at least half of the values are unseen categories."""
+    """Warn about columns in which at least half of the values are unseen categories."""
     if len(frame) >= ENOUGH:
         for one in of_frame(frame, cells, total):
             if one.is_new:

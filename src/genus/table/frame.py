@@ -1,4 +1,4 @@
-"""Rows of a table in the form in which they are counted: numbers, codes or texts by column."""
+"""Convert rows of a table to the form that is counted: numbers, codes or texts by column."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN = 60  # characters of a text in a message
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """A column of categories: `codes` (m,), -1 where missing, are positions in `names`."""
+    """A column of categories: `codes` (m,) are positions in `names`, or -1 if missing."""
 
     codes: NDArray[np.int64]
     names: NDArray[Any]
@@ -35,7 +35,7 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """m rows of the columns that a plan uses: float64 (NaN where missing), Values or Texts."""
+    """m rows of the columns in use, each as float64 (NaN if missing), Values or Texts."""
 
     plan: Plan
     columns: tuple[Any, ...]
@@ -65,11 +65,11 @@ class Frame:
 
     @property
     def width(self) -> int:
-        """The approximate number of sums for each class."""
+        """The approximate number of counts and sums for each class."""
         return 4096 + sum(len(column.edges) + MANY for column in self.plan.used) ** 2
 
     def values(self) -> NDArray[Any]:
-        """Return the values of all columns, (m, n), as a message shows them."""
+        """Return the values of all columns as shown in messages, (m, n)."""
         out = np.full(self.shape, None, dtype=object)
         for j, column in enumerate(self.columns):
             if isinstance(column, Values):
@@ -99,7 +99,7 @@ def taken(column: Any, rows: Any) -> Any:
 
 
 def converted(values: Any, column: Column) -> Any:
-    """Convert an Arrow column to the form in which it is counted."""
+    """Convert an Arrow column to the form that is counted."""
     if column.kind == "number" or column.part:
         numbers = as_numbers(values, column.source, column.type, column.written, column.unit)
         return numbers if not column.part else part_of(numbers, column.part)
@@ -127,7 +127,7 @@ def converted(values: Any, column: Column) -> Any:
 
 
 def part_of(days: NDArray[np.float64], part: str) -> Values:
-    """Return the weekday, month or hour of dates, with only the names that occur."""
+    """Return the weekday, month or hour of dates, with the names that occur."""
     codes = calendar.codes_of(days, part)
     used, place = np.unique(codes[codes >= 0], return_inverse=True)
     names = np.array([*calendar.PARTS[part].names, None], dtype=object)[used]
@@ -159,7 +159,7 @@ def as_text(values: Any, column: Column) -> Any:
 
 
 def back(values: list[Any], column: Column) -> Any:
-    """Convert values (None where missing) to an Arrow array of the column's original type."""
+    """Convert values, None if missing, to an Arrow array of the column's original type."""
     import pyarrow as pa
     import pyarrow.types as pt
 

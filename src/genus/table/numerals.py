@@ -44,7 +44,7 @@ CENTURY = 69  # two-digit years from here on belong to the previous century, as 
 
 
 def written(thousands: str, decimal: str) -> re.Pattern[str]:
-    """Return the pattern of numbers with signs, units and brackets, for the given separators."""
+    """Return a pattern for numbers with signs, units and brackets, given the separators."""
     digits = rf"([1-9]\d{{0,2}}({thousands}\d{{3}})+|\d+)?({decimal}\d+)?"
     money = f"[{CURRENCIES}]"
     return re.compile(rf"(\(\s*)?[+-]?\s*{money}?\s*[+-]?{digits}\s*{money}?\s*[%kKmMbB]?(\s*\))?$")
@@ -70,7 +70,7 @@ def all_match(strings: Any, pattern: re.Pattern[str]) -> bool:
 
 
 def reading_of(strings: Any) -> str | None:
-    """Return how to read a column of trimmed, non-null strings: "" if plain, None if not numeric.
+    """Return how trimmed, non-null strings are read: "" if plain, None if they are not numbers.
 
     >>> reading_of(arrow.strings(["$1,357.72", "(12)", "1.4k"]))
     'decimal points'
@@ -95,7 +95,7 @@ def reading_of(strings: Any) -> str | None:
 
 
 def is_month_first(strings: Any) -> bool:
-    """Return whether ambiguous dates have the month first: those with slashes do, as in the US."""
+    """Return whether the month comes first in ambiguous dates, as in US dates with slashes."""
     import pyarrow.compute as pc
 
     slashes = bool(pc.any(pc.match_substring(strings, "/")).as_py())
@@ -103,7 +103,7 @@ def is_month_first(strings: Any) -> bool:
 
 
 def is_read_by(strings: Any, how: str) -> bool:
-    """Return whether all strings can be read in the given way."""
+    """Return whether all strings can be read in this way."""
     try:
         read(strings, how)
     except ValueError:
@@ -112,7 +112,7 @@ def is_read_by(strings: Any, how: str) -> bool:
 
 
 def read(strings: Any, how: str) -> Any:
-    """Read trimmed strings as float64 in the given way; dates become days since 1970.
+    """Read trimmed strings as float64 in this way; dates become days since 1970.
 
     Raises ValueError if one of them cannot be read in this way.
     """
@@ -133,7 +133,7 @@ def read(strings: Any, how: str) -> Any:
 
 
 def read_numbers(strings: Any, how: str) -> Any:
-    """Read numbers that may have separators, currencies, %, k, M, B, or brackets if negative."""
+    """Read numbers with separators, currencies, %, k, M or B, and in brackets if negative."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -72,7 +72,7 @@ class Column:
 
     @property
     def source(self) -> str:
-        """The column of the table from which it is read."""
+        """The column of the table that it is read from."""
         return self.of or self.name
 
     @property
@@ -81,7 +81,7 @@ class Column:
         return self.unit == "days"
 
     def common(self, other: Column) -> Column:
-        """Return the coarser column, by which both can be counted; raise if the kinds differ."""
+        """Return the coarser column, which can count both; raise an error if the kinds differ."""
         if self.unseen or other.unseen:
             return other if self.unseen else self
         if not (self.kind and other.kind):
@@ -98,8 +98,8 @@ class Column:
             )
         if (self.runs, self.bits) != (other.runs, other.bits):
             raise ValueError(
-                f"The texts of column {self.name!r} are counted in two ways, because one model "
-                "has more of them. Fit both with one plan (like=, or genus plan)."
+                f"The two models count the texts of column {self.name!r} in different ways, "
+                "because one has seen more of them. Fit both with one plan (like=, or genus plan)."
             )
         grid = self.grid.common(other.grid)
         edges = np.array(sorted(set(self.edges) & set(other.edges)))
@@ -142,13 +142,13 @@ class Plan:
         return tuple(column for column in self.columns if not column.kind)
 
     def require(self) -> None:
-        """Raise if no column is in use, with the reasons."""
+        """Raise an error, with reasons, if no column is in use."""
         if not self.used:
             told = "; ".join(f"{c.name!r} {c.note}" for c in self.left_out[:5])
             raise TableError(f"No column is left to learn from: {told or 'there is none'}.")
 
     def require_columns(self, names: Collection[str]) -> None:
-        """Raise unless a table has all columns that are counted."""
+        """Raise an error unless a table has all counted columns."""
         there = set(names)
         missing = [c.name for c in self.used if c.name not in there and not c.part]
         if missing:
@@ -160,7 +160,7 @@ class Plan:
             )
 
     def refuse_other_target(self, other: Plan) -> None:
-        """Raise if the two plans have different targets."""
+        """Raise an error if the two plans have different targets."""
         targets = {plan.target for plan in (self, other)} - {None}
         if len(targets) > 1:
             named = " and ".join(map(repr, sorted(map(str, targets))))
@@ -169,7 +169,7 @@ class Plan:
             )
 
     def common(self, other: Plan) -> Plan:
-        """Return a plan by which the counts of both plans can be added; a + b and b + a agree.
+        """Return a plan that can count the rows of both; a + b and b + a agree.
 
         A column that only one of them has counts as missing in the rows of the other.
         """
@@ -240,7 +240,7 @@ def look(
 
 
 def bounded(column: Column, values: Any, classes: int, total: int | None) -> Column:
-    """Return a column whose texts can be counted in bounded memory, whatever later rows hold.
+    """Return a column whose texts take bounded memory, whatever later rows hold.
 
     The numbers of distinct words and pairs grow as a power of the number of texts (Heaps' law). The
     exponent is estimated from half of the texts and all of them.
@@ -272,7 +272,7 @@ def bounded(column: Column, values: Any, classes: int, total: int | None) -> Col
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A column before its cells are chosen: its numbers, or the hashes of its categories if few.
+    """A column before its cells are chosen: its numbers, or the hashes of a few categories.
 
     `weights` are those of the numbers, if they differ. `dates` are those of all rows, NaN where
     missing.
@@ -286,12 +286,12 @@ class Seen:
 
 
 def unread(name: str, type: str, note: str, unseen: bool = False) -> Seen:
-    """Return the column of a plan for a column that is left out."""
+    """Return the plan of a column that is left out."""
     return Seen(Column(name, "", type, note, unseen=unseen))
 
 
 def looked_at(name: str, values: Any, asked: str | None) -> Seen:
-    """Decide what a column holds, from some of its values."""
+    """Decide from some values what a column holds."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.types as pt
@@ -333,7 +333,7 @@ def looked_at(name: str, values: Any, asked: str | None) -> Seen:
 
 
 def parts_of(seen: Seen, y: NDArray[np.int64]) -> Iterator[Seen]:
-    """Yield the weekday, month and hour of a column of dates that tell the classes apart."""
+    """Yield the weekday, month and hour of dates, if they help to predict the class."""
     column = seen.column
     if seen.dates is None or len(y) != len(seen.dates):
         return
@@ -355,7 +355,7 @@ def unit_of(type: Any) -> str:
 
 
 def cut_into_cells(seen: Sequence[Seen], classes: int) -> Iterator[Column]:
-    """Yield all columns, with the decision which are counted in pairs and by which cells.
+    """Yield all columns; decide which are counted in pairs, and by which cells.
 
     There are as many cells as memory allows. A column with one value cannot depend on others, so it
     is not paired.
@@ -380,12 +380,12 @@ def cut_into_cells(seen: Sequence[Seen], classes: int) -> Iterator[Column]:
 
 
 def hashed(name: str) -> int:
-    """Return 16 bits of a category's hash: they recognise it among a few, and do not reveal it."""
+    """Return 16 bits of a category's hash: enough to recognise it, too few to reveal it."""
     return zlib.crc32(name.encode("utf-8", "surrogatepass")) & 0xFFFF
 
 
 def kind_and_note(there: Any) -> tuple[str, str]:
-    """Return the kind of non-null values, and a note if the choice needs a reason."""
+    """Return the kind of non-null values, and a note if the choice needs an explanation."""
     import pyarrow.compute as pc
     import pyarrow.types as pt
 
@@ -424,7 +424,7 @@ def is_time(type: Any) -> bool:
 
 
 def is_row_number(values: Any) -> bool:
-    """Return whether whole numbers, sorted, go up by the same step."""
+    """Return whether whole numbers, once sorted, all differ by the same step."""
     if len(values) < ENOUGH:
         return False
     steps = np.diff(np.sort(values.to_numpy()).astype(np.float64))
@@ -446,14 +446,14 @@ def marks() -> Any:
 
 
 def plain(name: str) -> str:
-    """Return a category; True and TRUE become true, like Boolean values."""
+    """Return a category as text; True and TRUE become true, like Boolean values."""
     return name.lower() if name.lower() in ("true", "false") else name
 
 
 def as_numbers(
     values: Any, name: str, learned: str, written: str = "", unit: str | None = None
 ) -> Any:
-    """Convert Arrow values to float64, NaN where missing or infinite; dates become days since 1970.
+    """Convert Arrow values to float64, NaN if missing or infinite; dates become days since 1970.
 
     `learned` is the column's original type, `written` says how its text is read, and `unit` what
     its numbers count. Dates where numbers are expected are refused, and numbers where dates are.
@@ -510,7 +510,7 @@ def as_numbers(
 
 
 def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
-    """Raise if a column now holds dates instead of numbers, or numbers instead of dates."""
+    """Raise an error if dates replaced a column's numbers, or numbers its dates."""
     there = values.drop_null()
     if unit == now or len(there) == 0:
         return
@@ -522,7 +522,7 @@ def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
 
 
 def read_text(strings: Any, written: str) -> tuple[Any, str]:
-    """Read trimmed strings as float64, in the column's way or else in the one that fits all."""
+    """Read trimmed strings as float64, in the column's way or in one that fits them all."""
     there = strings.drop_null()
     if written and len(there):
         try:

@@ -37,7 +37,7 @@ def probability_names(classes: Axis) -> list[str]:
 def predictions(
     taken: Sequence[str], classes: Axis, best: NDArray[Any] | None, p: Array | None
 ) -> dict[str, Any]:
-    """Return the columns to be added, by name; raise if a name is already `taken`."""
+    """Return the columns to add, by name; raise an error if a name is already `taken`."""
     added: dict[str, Any] = {}
     if best is not None:
         added[LABEL] = arrow.labels(classes).take(arrow.numbers(best))

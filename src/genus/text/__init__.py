@@ -1,4 +1,4 @@
-"""Texts: their sources, their tokens, and documents as counts of words.
+"""Texts: where they come from, their tokens, and documents as counts of words.
 
 Names are imported when they are used, because mail needs the kernel's words and pages but not
 SciPy.

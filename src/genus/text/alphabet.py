@@ -1,4 +1,4 @@
-"""Python's properties of every character: its lower case, and whether it is part of a word.
+"""Tabulate Python's properties of characters: lower case, and being part of a word.
 
 The kernel reads texts by this table, so its tokens are those of Python's `re` and `str.lower`,
 whatever version of Unicode this Python has.
@@ -21,7 +21,7 @@ WITH_CASE = np.r_[0:0x20000, 0xE0000:0xE1000].astype(np.uint32)
 
 @cache
 def alphabet(lowercase: bool) -> Entries:
-    """Return an entry for each code point: its lower case, if asked for, and its flags."""
+    """Return the flags and, if requested, the lower case of each code point."""
     code = np.arange(SIZE, dtype=np.uint32)
     if lowercase:
         # Two capitals depend on more than themselves, and the kernel knows them: Σ, which is ς at
@@ -37,7 +37,7 @@ def alphabet(lowercase: bool) -> Entries:
 
 
 def casing(code: Entries) -> Entries:
-    """Return which code points have a case, and which Σ ignores to find the end of a word."""
+    """Return which code points have a case, and which do not matter for the end of a word."""
     before = lowered_sigma(code, "AΣ", "")  # σ if a cased letter follows
     through = lowered_sigma(code, "AΣ", "A")  # σ if one does, or may be looked through to A
     return before * CASED | (through & ~before) * IGNORABLE
@@ -55,7 +55,7 @@ def lowered_sigma(code: Entries, left: str, right: str) -> NDArray[np.bool_]:
 
 
 def where(pattern: str, text: str) -> NDArray[np.bool_]:
-    """Return which characters are part of a match."""
+    """Return which characters belong to a match."""
     found = np.zeros(len(text), dtype=bool)
     for match in re.finditer(pattern, text):
         found[match.start() : match.end()] = True

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Texts that are read once and then counted and scored many times."""
+    """Texts that are read once, and then counted and scored many times."""
 
     words: Vocabulary
     rows: SparseRows
@@ -36,7 +36,7 @@ class Documents:
         indices: NDArray[np.int32],
         counts: NDArray[np.int32],
     ) -> Documents:
-        """Make documents: text i has the words indices[starts[i]:starts[i + 1]], ascending."""
+        """Return documents; text i has the words indices[starts[i]:starts[i + 1]], ascending."""
         wide = len(indices) > np.iinfo(np.int32).max
         index = np.int64 if wide else np.int32
         at = starts.astype(index)
@@ -98,7 +98,7 @@ class Documents:
         return occurrences, documents
 
     def weighed(self, weighting: str) -> Documents:
-        """Return the same with x_v in place of the number of occurrences of word v."""
+        """Return the documents with x_v instead of the number of occurrences of word v."""
         if weighting == "occurrences":
             return self
         return self._once if weighting == "once" else self._logarithm
@@ -112,7 +112,7 @@ class Documents:
         return replace(self, rows=replace(self.rows, data=np.log2(1.0 + self.rows.data)))
 
     def score(self, words: Vocabulary, table: Array, power: float = 0.0) -> Array:
-        """Return Σ x_v table_v / (Σ x_v)^power, (m, K), over the words of each text in `words`."""
+        """Return Σ x_v table_v / (Σ x_v)^power, (m, K), over a text's words v in `words`."""
         terms = np.column_stack([table, np.ones(len(table))]) if power else table
         nothing = np.zeros((1, terms.shape[1]))  # for unknown words, at -1
         own = np.concatenate([terms, nothing])[self.words.find(words)]
@@ -132,20 +132,20 @@ class Documents:
 
 
 def hashes_of(bags: Bags) -> Hashes:
-    """Return a hash of each text, (m,): Σ over its words."""
+    """Return a hash of each text, (m,), which is a sum over its words."""
     each = bags.times.astype(np.uint64) * mix(bags.tokens.astype(np.uint64))
     total = np.append(np.uint64(0), np.cumsum(each, dtype=np.uint64))
     return total[bags.ends] - total[bags.ends - bags.sizes]
 
 
 def divided(scores: Array, lengths: Array, power: float) -> Array:
-    """Divide scores (m, K) by a power of lengths (m,), if these are at least 1."""
+    """Divide scores (m, K) by a power of lengths (m,); lengths below 1 count as 1."""
     return scores / np.maximum(lengths, 1.0)[:, None] ** power
 
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """How often (`times`) each word occurs in each text, one entry after the other."""
+    """How often each word occurs in each text (`times`), one entry after the other."""
 
     row: NDArray[np.intp]
     word: NDArray[np.intp]
@@ -158,5 +158,5 @@ class Entries:
         return self.sum(self.times)
 
     def sum(self, values: Array) -> Array:
-        """Sum values, one for each entry, over the entries of each text (m,)."""
+        """Sum a value per entry over the entries of each text, (m,)."""
         return np.bincount(self.row, values, self.rows).astype(np.float64)

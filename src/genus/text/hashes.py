@@ -1,4 +1,4 @@
-"""Hashes of words and of pairs of words: 32 bits, 4 of which are the kind of token."""
+"""Hash words and pairs of words to 32 bits, 4 of which hold the kind of token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 @dataclass(frozen=True)
 class WordPlan:
-    """The kinds of words, capitals, marks, pairs, and opening words; -1 for none.
+    """The kinds of words, capitals, marks, pairs and opening words; -1 leaves them out.
 
     Pairs are of neighbours, and the opening is the first `opening_size` words. `mixed` is the kind
     of one token for all words that mix Latin letters with others that look like them.
@@ -49,7 +49,7 @@ class WordPlan:
 
     @cached_property
     def key(self) -> tuple[Kinds, int]:
-        """The plan as the kernel takes it."""
+        """The plan in the form that the kernel expects."""
         kinds = self.word, self.capitals, self.mark, self.pair, self.opening, self.mixed
         return kinds, self.opening_size
 
@@ -66,7 +66,7 @@ def in_small_letters(text: str) -> str:
 
 
 def ids_of(tokens: Sequence[str]) -> Ids:
-    """Return the ids of tokens, each after a letter for its kind: A for 0, B for 1 …
+    """Return the ids of tokens that begin with a letter for their kind: A for 0, B for 1 …
 
     >>> [id % KINDS for id in ids_of(["Ahello", "Bhello"]).tolist()]
     [0, 1]

@@ -1,4 +1,4 @@
-"""HTML as a reader sees it: visible text, hidden text, and the elements of the page."""
+"""Read HTML as people see it: visible text, hidden text, and the elements of the page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Page:
         most: int = 1 << 30,
         decode: Callable[[bytes], str] = from_utf8,
     ) -> Page:
-        """Read a page, however broken; keep the first `most` bytes of its visible text.
+        """Parse a page, valid or not; keep the first `most` bytes of its visible text.
 
         If there are more, runs of nine blanks or more first become one blank. Bytes are decoded
         after the tags are removed; the character set must contain ASCII.

@@ -1,4 +1,4 @@
-"""Columns of texts from users: lists, arrays, anything that exports Arrow; without a copy."""
+"""Read columns of texts, from lists, arrays or anything that exports Arrow, without a copy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 40  # characters of a value in an error
 
 
 class NoText(ValueError):
-    """A row that contains no text."""
+    """A row does not contain a text."""
 
     def __init__(self, row: int, found: Any) -> None:
         kind = type(found).__name__
@@ -30,7 +30,7 @@ class NoText(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Texts, in chunks that the kernel reads."""
+    """Texts in chunks that the kernel can read."""
 
     chunks: tuple[Chunk, ...]
     starts: tuple[int, ...]  # of the chunks, and the end
@@ -84,7 +84,7 @@ class Texts:
 
 
 def chunks_of(X: Any) -> list[Chunk]:
-    """Return X as chunks that the kernel reads; raise an error if it is not a column of texts."""
+    """Return X as chunks for the kernel; raise an error if it is not a column of texts."""
     X = single_column(X)
     if isinstance(X, str | bytes):
         raise ValueError(
@@ -112,7 +112,7 @@ def chunks_of(X: Any) -> list[Chunk]:
 
 
 def chunks_of_batches(items: Iterable[Any]) -> list[Chunk]:
-    """Return the chunks of batches of texts; rows in errors are numbered across batches."""
+    """Return the chunks of batches of texts; errors number rows across batches."""
     found: list[Chunk] = []
     rows = 0
     for item in items:
@@ -149,7 +149,7 @@ def listed(X: Any) -> Any:
 
 
 def single_column(X: Any) -> Any:
-    """Return the only column of a table with one column."""
+    """Return the column of a table that has only one."""
     numbers = isinstance(X, np.ndarray) and X.ndim > 1 and X.dtype.kind in "biufc"
     if matrix.is_sparse(X) or numbers:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The tokens of texts and their counts: the kernel's calls, by tokenizer.
+"""Find and count the tokens of texts, with the kernel's function for each tokenizer.
 
 By default tokens are exactly those of scikit-learn's CountVectorizer: runs of two or more word
 characters of the text in lower case.
@@ -33,7 +33,7 @@ TEXTS_AT_A_TIME = 1024  # for a tokenizer in Python
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """How texts become tokens.
+    """How texts are split into tokens.
 
     `analyzer` is "word", or "char_wb" for n-grams of the characters of words. `ngrams` are the
     smallest and the largest n. `token_pattern`, or `split`, a function from a text to its tokens,
@@ -64,12 +64,12 @@ class Tokenizer:
 
     @property
     def is_own(self) -> bool:
-        """Whether tokens are found by a pattern or function instead of the kernel."""
+        """Whether a pattern or a function finds the tokens, instead of the kernel."""
         return self.split is not None or self.token_pattern not in (None, DEFAULT_PATTERN)
 
     @property
     def joins(self) -> bool:
-        """Whether a token with a space in it is a run of several words."""
+        """Whether tokens with a space are runs of several words."""
         return self.analyzer == "word" and self.ngrams[1] > 1
 
     def count(
@@ -154,7 +154,7 @@ class Tokenizer:
 
 
 def decoded(texts: Texts) -> Iterator[str]:
-    """Yield the texts as strings; raise an error for a text that is not valid."""
+    """Yield the texts as strings; raise an error for an invalid text."""
     strings, row = texts.strings(), 0
     while True:
         try:
@@ -191,7 +191,7 @@ def checked(tokens: Any, row: int) -> Iterator[bytes]:
 
 
 def pattern_tokens(pattern: str) -> Callable[[str], list[str]]:
-    """Return a function that finds all matches of a pattern, or of its only group."""
+    """Return a function that finds all matches of a pattern, or of the one group in it."""
     return re.compile(pattern).findall
 
 

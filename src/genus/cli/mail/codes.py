@@ -23,7 +23,7 @@ class UsageIsAnError(click.Command):
 
 @contextmanager
 def failing(ctx: click.Context, code: int) -> Iterator[None]:
-    """Report an error in one sentence, as all commands do, and exit with this code."""
+    """Report errors in one sentence, as all commands do, and exit with this code."""
     from genus.cli.errors import flush_or_close_stdout, say, sentence
 
     try:

@@ -17,7 +17,7 @@ class Several(click.Option):
 
 
 class TakesSeveral(click.Command):
-    """A command whose repeated options may be given with many values after one name."""
+    """A command whose repeatable options accept several values after one name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         names = {name for each in self.params if isinstance(each, Several) for name in each.opts}
@@ -82,7 +82,9 @@ def learn(
         totals = spam_filter.own.totals()
         gone = before + added - totals.ham - totals.spam
         if gone > 0:
-            click.echo(f"The {gone:,} oldest messages were forgotten, to keep the store bounded.")
+            click.echo(
+                f"The {gone:,} oldest messages were forgotten, to keep the store within its limit."
+            )
         click.echo(f"The store holds {totals.ham:,} ham and {totals.spam:,} spam.")
         for each in advice(spam_filter):
             click.echo(each, err=True)
@@ -133,7 +135,7 @@ def passing(what: str, messages: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def told(outcomes: list[str], kinds: tuple[str, ...]) -> str:
-    """Return the number of messages of each outcome: 3 learned, 1 already known, 1 corrected."""
+    """Say how many messages had each outcome: 3 learned, 1 already known, 1 corrected."""
     number = Counter(outcomes)
     names = {"known": "already known", "unknown": "not known"}
     return ", ".join(f"{number[kind]:,} {names.get(kind, kind)}" for kind in kinds)

@@ -1,4 +1,4 @@
-"""Options and arguments that several mail commands have."""
+"""Options and arguments that several mail commands share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from genus.cli.arguments import File
 store = click.option(
     "--store",
     type=File("STORE"),
-    help="Where lessons are kept: a file, or postgresql://…?owner=NAME."
+    help="The store to use: a file, or postgresql://…?owner=NAME."
     "  [default: mail.sqlite in $GENUS_HOME, or in the user's data folder]",
 )
 site = click.option(

@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Address(click.ParamType[tuple[str, int]]):
-    """HOST:PORT, with an address of IPv6 in brackets."""
+    """An address in the form HOST:PORT, with IPv6 addresses in brackets."""
 
     name = "HOST:PORT"
 
@@ -56,7 +56,7 @@ class Mode(click.ParamType[int]):
 
 
 def listening(command: F) -> F:
-    """Add the options for where a server listens, and as which user it runs."""
+    """Add the options that say where a server listens and as which user it runs."""
     for option in (
         click.option(
             "--user",
@@ -153,12 +153,12 @@ class Place:
 def check(
     name: str, users: str | None, store: str | None, site: str | None, ham_loss: float | None
 ) -> None:
-    """Refuse options that do not fit together, and pass the loss of ham to all processes."""
+    """Raise an error if options contradict each other; pass the ham loss to all processes."""
     if not hasattr(os, "fork"):
         raise ValueError(f"genus mail {name} needs a system that can fork: Linux, macOS or a BSD.")
     if users is not None and (site is None or store is not None):
         raise click.UsageError(
-            "--users needs --site, the store that new users start with, and excludes --store."
+            "--users needs --site, the store that new users start with, instead of --store."
         )
     if ham_loss is not None:
         os.environ["GENUS_HAM_LOSS"] = str(ham_loss)
@@ -178,7 +178,7 @@ def start(
 ) -> None:
     """Open the sockets, switch from root to the user, and serve until a signal ends it.
 
-    `service` returns what that many processes share. It is called after the switch.
+    `service` makes what a number of processes share. It is called after the switch.
     """
     from genus.cli.errors import say
     from genus.mail.judgement import too_little

@@ -17,7 +17,7 @@ PORT = 783
 @click.option(
     "--listen",
     type=servers.Address(),
-    help=f"Listen on TCP.  [default: {servers.HOST}:{PORT}, unless there is a socket]",
+    help=f"Listen on TCP.  [default: {servers.HOST}:{PORT}, unless --socket is given]",
 )
 @click.option(
     "--users",
@@ -28,7 +28,7 @@ PORT = 783
     "--trust",
     multiple=True,
     metavar="NAME",
-    help="With --users: let this user act for other users, as a mail server must. Repeatable.",
+    help="With --users: let this user act for other users, as a mail server must. May be repeated.",
 )
 @click.option(
     "--secret-file",
@@ -47,8 +47,8 @@ PORT = 783
     "--rate",
     type=click.IntRange(1),
     metavar="N",
-    help="Answer at most this many requests a minute from a peer that is not trusted."
-    "  [default: 600 with --users, else no bound]",
+    help="Answer at most this many requests a minute from a client that is not trusted."
+    "  [default: 600 with --users, else no limit]",
 )
 @servers.limits(
     size="Refuse larger messages.",
@@ -89,8 +89,8 @@ def serve(
     message with 5 points or more is spam, as in SpamAssassin. PROCESS adds X-Genus and X-Spam-
     headers. The server accepts connections from this machine only, unless --allow-remote is given.
 
-    With --users, a peer on the Unix socket can act only for its own user, unless it is root or
-    trusted. A TCP peer that does not know the secret gets verdicts from the site's store, and
+    With --users, a client on the Unix socket can act only for its own user, unless it is root or
+    trusted. A TCP client that does not know the secret gets verdicts from the site's store, and
     cannot teach. Started as root, the server switches to another user (--user) or refuses to start.
 
     The server logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the

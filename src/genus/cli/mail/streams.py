@@ -1,4 +1,4 @@
-"""Read a whole message from stdin, and write one to stdout, also through non-blocking pipes."""
+"""Read a message from stdin and write it to stdout, even through non-blocking pipes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def received() -> bytes:
 
 
 def pass_on(message: bytes) -> None:
-    """Write all of a message to stdout, in parts if a write takes only some of it."""
+    """Write a whole message to stdout, in parts if the pipe accepts only some of it."""
     sys.stdout.flush()
     buffer: Any = sys.stdout.buffer
     file, rest = getattr(buffer, "raw", buffer), memoryview(message)

@@ -8,7 +8,7 @@ from genus.cli.errors import say, sentence
 
 
 class Missed:
-    """Reports each path that cannot be read, and exits with a code in the end."""
+    """Reports each path that cannot be read, and exits with a code at the end."""
 
     def __init__(self) -> None:
         self.any = False

@@ -96,7 +96,7 @@ def repair(store: str | None) -> None:
     "--half-life",
     type=click.FloatRange(1, 36_500),
     metavar="DAYS",
-    help="Halve the weight of a message after each DAYS days; forget it after nine times as many.",
+    help="Halve the weight of a message every DAYS days; forget it after 9 × DAYS days.",
 )
 @click.option(
     "--keep",

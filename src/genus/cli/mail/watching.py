@@ -20,7 +20,7 @@ SECONDS = 60  # that a command may take to print a password
 
 
 class Server(click.ParamType[tuple[str, int | None]]):
-    """HOST or HOST:PORT, with an address of IPv6 in brackets."""
+    """An address in the form HOST or HOST:PORT, with IPv6 addresses in brackets."""
 
     name = "HOST[:PORT]"
 
@@ -161,7 +161,7 @@ def watch(
 
 
 def default_security(host: str, port: int | None) -> str:
-    """Return "tls"; "plain" for a port of this machine other than 993."""
+    """Return "plain" for a port of this machine other than 993, and else "tls"."""
     from genus.mail.imap import PORTS, TLS, is_loopback
 
     return "plain" if is_loopback(host) and port not in (None, PORTS[TLS]) else TLS
@@ -178,11 +178,11 @@ def warn_of_plain(host: str) -> None:
 def secret_of(
     file: str | None, command: str | None, token_command: str | None
 ) -> Callable[[], str]:
-    """Return a function that gets the password or the token, at each login."""
+    """Return a function that provides the password or the token at each login."""
     given = [each for each in (file, command, token_command) if each is not None]
     if len(given) > 1:
         raise click.UsageError(
-            "--password-file, --password-command and --oauth-token-command exclude each other."
+            "Give only one of --password-file, --password-command and --oauth-token-command."
         )
     if file is not None:
         from genus.mail.privacy import require_private

@@ -1,4 +1,4 @@
-"""Comparison of a generative model with logistic regression and the perceptron on the same rows."""
+"""Compare a generative model with logistic regression and the perceptron on the same rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The learning curves, the advice which model to use, and the reasons.
+    """The learning curves, the advice on which model to use, and the reasons.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Comparison:
 
     @property
     def why(self) -> list[str]:
-        """Sentences about the assumptions that hold for these rows, and those that do not."""
+        """Sentences on which assumptions hold for these rows, and which do not."""
         return self.reasons.sentences(self.curves.lines[0].name)
 
     @cached_property
@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def use(self) -> str:
-        """What to use: "genus fit" if it is better than both models whose curves are drawn."""
+        """The model to use: "genus fit" if it is better than both models with learning curves."""
         return "genus fit" if self.is_weighed_better else self.advice.use
 
     @property
@@ -99,7 +99,7 @@ class Comparison:
 
     @property
     def beyond(self) -> str:
-        """A sentence on the scores of `TableClassifier`, for comparison with the plain models."""
+        """A sentence that compares `TableClassifier` with the plain models."""
         if self.weighed is None or self.is_weighed_better:
             return ""
         return (

@@ -1,4 +1,4 @@
-"""Measurement of the seconds and the peak memory of a piece of work."""
+"""Measure the seconds and the peak memory of some work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def measured(work: Callable[[], T]) -> tuple[T, float, int | None]:
-    """Run the work; return its result, its seconds, and its bytes (None if not measurable)."""
+    """Run the work; return its result, its seconds, and its bytes (None if unknown)."""
     before = reset_peak()
     start = perf_counter()
     result = work()
@@ -22,7 +22,7 @@ def measured(work: Callable[[], T]) -> tuple[T, float, int | None]:
 
 
 def reset_peak() -> int | None:
-    """Reset the peak of memory and return the memory now in use; None if this is not Linux."""
+    """Reset the peak of memory, and return the memory in use; None on systems other than Linux."""
     gc.collect(1)  # older objects existed before, and collecting them is slow
     try:
         ctypes.CDLL(None).malloc_trim(0)  # otherwise freed memory would be reused and not show
@@ -33,6 +33,6 @@ def reset_peak() -> int | None:
 
 
 def memory(name: str) -> int:
-    """Return a line of /proc/self/status, in bytes."""
+    """Return the value of a line of /proc/self/status, in bytes."""
     lines = Path("/proc/self/status").read_text("ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(name)) * 1024

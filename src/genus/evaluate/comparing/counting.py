@@ -1,4 +1,4 @@
-"""The learning curve of a generative model, whose points are sums of blocks counted once."""
+"""Compute the learning curve of a generative model from blocks that are counted once."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def blocks_of(given: Material, deal: Deal) -> list[Model]:
 
 
 def nested(given: Material, at: Sizes, deal: Deal, blocks: Sequence[Model]) -> Iterator[Model]:
-    """Yield the model at each size: the sum of the model before and of the new rows."""
+    """Yield the model of each size: the model of the size before plus the new rows."""
     empty = given.estimator._empty()
     model, seen = empty, 0
     for size, number in at:
@@ -124,14 +124,14 @@ def count(given: Material, empty: Model, rows: NDArray[np.intp]) -> Model:
 
 
 def solve(given: Material, model: Model) -> Model:
-    """Return the same model with its parameters computed."""
+    """Return the model with its parameters computed."""
     solved = given.estimator._with_current_options(model)
     given.estimator._solve(solved)
     return solved
 
 
 def fit_alone(given: Material, rows: NDArray[np.intp]) -> Model:
-    """Fit a model to rows from scratch, without using counted blocks."""
+    """Fit a model from scratch, without the counted blocks."""
     return solve(given, count(given, given.estimator._empty(), rows))
 
 

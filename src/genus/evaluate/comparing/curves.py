@@ -30,7 +30,7 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Guess:
-    """The error of always predicting the most frequent class, and the log loss of the shares."""
+    """The error of always predicting the most frequent class, and the log loss of class shares."""
 
     error: float
     log_loss: float
@@ -44,7 +44,7 @@ class Guess:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """The sizes (S,), the curves, the test rows in a repeat, and the time of counting once.
+    """The sizes (S,), the curves, the test rows of a repeat, and the time of counting once.
 
     `counting` is the time in seconds of all points of the generative curve; `refitting` is the time
     without adding counts, extrapolated from one repeat.
@@ -59,7 +59,7 @@ class Curves:
     guess: Guess | None = None
 
     def compared(self, measure: str) -> list[Array]:
-        """Return the error or log loss of each model, (S, R); NaN where one is not fitted."""
+        """Return the error or log loss of each model, (S, R); NaN if it was not fitted."""
         both = np.array([shared(self.lines, s) for s in range(len(self.sizes))])
         return [np.where(both, getattr(line, measure), np.nan) for line in self.lines]
 
@@ -104,7 +104,7 @@ def curves(
 
 
 def repeats_to_times(repeats: int | None, rows: int, blocks: int) -> int:
-    """Return how often to deal the rows into blocks."""
+    """Return how often to deal the rows into blocks for this number of repeats."""
     if repeats is None:
         return 3 if rows <= MANY_ROWS else 1
     if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:

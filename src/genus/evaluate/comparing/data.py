@@ -1,4 +1,4 @@
-"""The data to compare on: rows, a generative model for their kind, and the input of each model."""
+"""Prepare the data of a comparison: rows, a generative model, and each model's input."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MANY_CLASSES = 50
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """m labelled rows: `X` for the generative model, `raw` to be encoded for the others.
+    """m labelled rows: `X` for the generative model, and `raw` to be encoded for the others.
 
     `estimator` is an unfitted copy that has the plan of the columns, and `name` is its name. `kind`
     is "numbers", "table" or "texts". `notes` say what was left out.
@@ -67,7 +67,7 @@ def material(
     model: GenerativeClassifier | None,
     ignore: Collection[str] = (),
 ) -> Material:
-    """Return the rows of X and y, with a model for their kind unless one is given."""
+    """Return the labelled rows of X and y, with the given model or one that suits them."""
     if target is not None and y is not None:
         raise ValueError("Give the labels as y, or the name of their column as target; not both.")
     target = y if isinstance(y, str) else target
@@ -105,7 +105,7 @@ def material(
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A table of numbers only: its matrix, and the names of its columns."""
+    """A table that holds only numbers: its matrix, and the names of its columns."""
 
     values: NDArray[np.float64]
     names: tuple[str, ...]
@@ -235,7 +235,7 @@ def some(rows: Any, kept: NDArray[np.intp]) -> Any:
 
 
 def usual(rows: Any, plan: Any, ignore: Collection[str]) -> GenerativeClassifier:
-    """Return GDA for numbers, and naive Bayes for everything else.
+    """Return GDA for numbers, and naive Bayes for other rows.
 
     Numbers with very many columns also get naive Bayes, because their Σ would take long, and so do
     numbers with many missing values, because GDA learns from complete rows only.

@@ -1,4 +1,4 @@
-"""Tests of whether columns are independent given the class.
+"""Test whether columns are independent given the class.
 
 They use the mutual information of two binned columns given the class, and a χ² test of it.
 """
@@ -36,7 +36,7 @@ class Pair:
 
 
 def pairs(raw: Any, y: NDArray[Any], given: Material) -> tuple[tuple[Pair, ...], int]:
-    """Return the pairs of columns that depend on each other most, and how many were compared."""
+    """Return the most dependent pairs of columns, and how many pairs were compared."""
     bins = bins_for(len(y), len(given.classes))
     if bins < 2:
         return (), 0
@@ -52,7 +52,7 @@ def pairs(raw: Any, y: NDArray[Any], given: Material) -> tuple[tuple[Pair, ...],
 
 
 def bins_for(rows: int, classes: int) -> int:
-    """Return a number of bins that leaves ten rows per degree of freedom; 0 if none does."""
+    """Return a number of bins with ten rows per degree of freedom; 0 if there is none."""
     return next((b for b in (BINS, 3, 2) if rows >= 10 * classes * (b - 1) ** 2), 0)
 
 

@@ -1,4 +1,4 @@
-"""Rows encoded for logistic regression and the perceptron: a matrix of scaled numbers."""
+"""Encode rows for logistic regression and the perceptron, as a matrix of scaled numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CELLS = 20_000_000  # of a dense matrix
 
 
 class Encoding(Protocol):
-    """An encoding that is fitted to some rows and converts rows to numbers."""
+    """A conversion of rows to numbers, which is fitted to some rows."""
 
     def fit(self, X: Any) -> Encoding: ...
 
@@ -115,7 +115,7 @@ class OfTables:
 
 
 def raw(values: Any, kind: str) -> Any:
-    """Return a column in the form that scikit-learn takes."""
+    """Return a column in the form that scikit-learn expects."""
     if kind == "number":
         return values[:, None]
     if kind == "category":

@@ -1,4 +1,4 @@
-"""Constants and wording that all tests of assumptions share."""
+"""Constants and phrases that all tests of assumptions share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The learning curves of logistic regression and the perceptron, fitted at every point."""
+"""Compute the learning curves of logistic regression and the perceptron, fitted at every point."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def discriminative(
     patience: float,
     told: Callable[[int], None],
 ) -> Line:
-    """Return a curve that is fitted at every point, as far as `patience` allows."""
+    """Return a curve with a fit at every point, as long as `patience` allows."""
     given = encodings.given
     error, loss = np.full((2, len(at), len(dealt)), np.nan)
     seconds, memory = np.full(len(at), np.nan), None
@@ -168,7 +168,7 @@ def discriminative(
 
 
 def cost_ahead(sizes: Sequence[int], seconds: Array) -> Array:
-    """Extrapolate the seconds of a fit to the larger sizes, by a line through the measured ones."""
+    """Extrapolate the seconds of a fit to larger sizes, by a line through the measured times."""
     known = np.flatnonzero(~np.isnan(seconds))
     later = np.array(sizes[len(seconds) :], float)
     if len(known) == 0:
@@ -181,7 +181,7 @@ def cost_ahead(sizes: Sequence[int], seconds: Array) -> Array:
 
 
 def affordable(expected: Array, repeats: int, left: float, patience: float) -> int:
-    """Return how often the next size can be fitted in the time that is left; 0 if not at all."""
+    """Return how often the next size can be fitted in the remaining time; 0 if not at all."""
     if expected[0] * repeats <= min(AT_ONCE * patience, left):
         return repeats
     if left <= 0:
@@ -211,7 +211,7 @@ def converges(model: Any, X: Any, y: NDArray[Any]) -> bool:
 
 
 def answers(model: Any, X: Any, classes: int) -> Array:
-    """Return probabilities; for a perceptron, 1 for the predicted class."""
+    """Return probabilities; a perceptron gives the predicted class probability 1."""
     if hasattr(model, "predict_proba"):
         return labels.spread(model.predict_proba(X), model.classes_, classes, axis=1)
     return np.eye(classes)[model.predict(X)]

@@ -1,4 +1,4 @@
-"""Tests of whether the classes are normal, and whether they share one Σ.
+"""Test whether the classes are normal, and whether they share one Σ.
 
 Normality is tested by Mardia's (1970) kurtosis of each class, b = mean of d⁴ with d² = (x - μ)ᵀ Σ⁻¹
 (x - μ), which is n(n + 2) if x is normal, and by D'Agostino & Pearson's test of each column.
@@ -62,7 +62,7 @@ class Covariances:
 
 
 def complete(X: Array, y: NDArray[Any], names: tuple[str, ...]) -> tuple[Array, Any, list[str]]:
-    """Return the complete rows and the columns that vary, scaled."""
+    """Return the complete rows of the columns that vary, scaled."""
     whole = ~np.isnan(X).any(axis=1)
     X, y = X[whole], y[whole]
     varies = X.std(axis=0) > 0 if len(X) else np.zeros(X.shape[1], bool)
@@ -111,7 +111,7 @@ def normalities(
 
 
 def mahalanobis(X: Array, covariance: Array) -> Array:
-    """Return d² of each row from the mean, (m,); directions without variance are ignored."""
+    """Return each row's d² from the mean, (m,); directions without variance are ignored."""
     values, vectors = np.linalg.eigh(np.atleast_2d(covariance))
     there = values > values.max() * 1e-10
     z = (X - X.mean(axis=0)) @ vectors[:, there] / np.sqrt(values[there])
@@ -119,7 +119,7 @@ def mahalanobis(X: Array, covariance: Array) -> Array:
 
 
 def pooled(X: Array, y: NDArray[Any], K: int) -> tuple[Array, list[Array], NDArray[np.int64]]:
-    """Return the pooled Σ, the Σ of each class, and the rows of each class; unbiased."""
+    """Return the unbiased pooled Σ, the Σ of each class, and the rows of each class."""
     n = X.shape[1]
     number = np.bincount(y, minlength=K)
     each = [
@@ -161,7 +161,7 @@ def equal_covariances(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> Covar
 
 
 def spreads(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> dict[Any, Array]:
-    """Return d² of the rows of each class from its mean, by the pooled Σ, ascending."""
+    """Return each class's d² from its mean, measured by the pooled Σ, ascending."""
     Σ, _, number = pooled(X, y, len(classes))
     return {
         label: np.sort(mahalanobis(X[y == k], Σ))
@@ -198,7 +198,7 @@ def of_covariances(found: Covariances) -> str:
 
 
 def of_separate(losses: tuple[float, float] | None) -> str:
-    """Return a sentence on the measured gain by a Σ for each class."""
+    """Say how much a separate Σ for each class gained, as measured."""
     if losses is None:
         return " There are too few rows for a Σ of each class."
     shared, separate = losses

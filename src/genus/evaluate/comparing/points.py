@@ -1,4 +1,4 @@
-"""The training and test rows at each point of a learning curve.
+"""Choose the training and test rows of each point of a learning curve.
 
 Symbols: S sizes, R repeats, K classes.
 """
@@ -38,7 +38,7 @@ class Deal:
     number: int  # of the deal
 
     def rows(self, size: int, blocks: int) -> NDArray[np.intp]:
-        """Return the training rows, ascending: `size` rows of the first block, or whole blocks."""
+        """Return the training rows, ascending: whole blocks, or `size` rows of the first block."""
         if blocks:
             return np.flatnonzero(np.isin(self.fold, self.order[:blocks]))
         return np.sort(self.first[:size])
@@ -46,7 +46,7 @@ class Deal:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One model: its error and log loss at each size and repeat, (S, R), NaN where not fitted.
+    """A model's error and log loss by size and repeat, (S, R); NaN if it was not fitted.
 
     `seconds` (S,) is the time of a single fit, and `memory` the bytes at the largest size.
     `probabilities` are those of the rows of the first dealing, predicted after all other blocks.
@@ -71,7 +71,7 @@ def blocks_for(y: NDArray[Any]) -> int:
 
 
 def sizes_for(rows: int, classes: int, blocks: int) -> Sizes:
-    """Return the sizes, ascending, each with its number of whole blocks (0: part of the first)."""
+    """Return ascending sizes with their number of whole blocks; 0 if below one block."""
     block = rows / blocks
     least = max(classes, 4)
     parts = []
@@ -104,13 +104,13 @@ def deals(y: NDArray[Any], blocks: int, times: int, seed: int | None) -> Iterato
 
 
 def shared(lines: Sequence[Line], s: int) -> NDArray[np.bool_]:
-    """Return the repeats that all models have at a size; models without any are ignored."""
+    """Return the repeats that all models have at a size; ignore models that have none."""
     there = [~np.isnan(line.error[s]) for line in lines]
     return np.logical_and.reduce([each for each in there if each.any()] or there)
 
 
 def judged(p: Array, y: NDArray[Any]) -> tuple[float, float]:
-    """Return the share of rows that are predicted wrongly, and the mean of -log p(true class)."""
+    """Return the share of wrong predictions, and the mean of -log p(true class)."""
     own = p[np.arange(len(y)), y]
     loss = -np.log(np.maximum(own, LEAST_P))
     return float(np.mean(p.argmax(axis=1) != y)), float(loss.mean())
@@ -122,7 +122,7 @@ def stacked(out: Sequence[Array], classes: int) -> Array:
 
 
 def notes_of(name: str, problems: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """Return the notes on a model, with the first of the problems that it had."""
+    """Return the notes on a model, with the first of its problems."""
     if not problems:
         return tuple(others)
     why = " ".join(problems[0].split())[:300]

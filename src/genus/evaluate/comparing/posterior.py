@@ -1,4 +1,4 @@
-"""Tests of whether p(y|x) is logistic, and whether a model is overconfident.
+"""Test whether p(y|x) is logistic, and whether a model is overconfident.
 
 The first compares logistic regression with and without squares and products of columns, out of
 fold. The second is Pregibon's (1980) link test: a regression on the log-odds of a model and on
@@ -29,7 +29,7 @@ MOST_COLUMNS = 40
 
 @dataclass(frozen=True)
 class Bend:
-    """The gain of logistic regression by squares and products of columns, in nats per row."""
+    """How much squares and products of columns improve logistic regression, in nats per row."""
 
     gain: float
     error: float
@@ -41,7 +41,7 @@ class Bend:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Whether log-odds are linear: `gain` is the gain by a squared term, in nats per row.
+    """Whether log-odds are linear: `gain` is how much a squared term improves them, in nats.
 
     `slope` is the factor that would correct the log-odds. Below 1 the model is overconfident,
     unless `p_slope` shows that this may be chance.
@@ -59,7 +59,7 @@ class Posterior:
 
 
 def bent(X: Array, y: NDArray[Any]) -> Bend | None:
-    """Return the gain of logistic regression by squares and products, or by squares alone."""
+    """Return how much squares and products, or squares alone, improve logistic regression."""
     if len(y) > MOST_ROWS:
         some = np.sort(np.random.default_rng(0).choice(len(y), MOST_ROWS, replace=False))
         X, y = X[some], y[some]
@@ -85,7 +85,7 @@ def squares(X: Array) -> Array:
 
 
 def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
-    """Test if log-odds are linear, for the second of two classes or the worst predicted of more.
+    """Test whether the log-odds of the second class, or the worst predicted one, are linear.
 
     Return None if the log-odds separate the class without an error: any slope would then fit.
     """
@@ -106,7 +106,7 @@ def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
 
 
 def likelihood(X: Array, y: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return the log-likelihood of an almost unpenalised logistic regression, and its slope."""
+    """Return the log-likelihood of a nearly unpenalised logistic regression, and its slope."""
     model = LogisticRegression(C=1e6, max_iter=1000).fit(X, y)
     score = model.decision_function(X)
     return float(np.sum(y * score - np.logaddexp(0, score))), float(model.coef_[0, 0])
@@ -122,7 +122,7 @@ def of_bend(found: Bend) -> str:
 
 
 def of_posterior(found: Posterior) -> str:
-    """Return a sentence if a model is overconfident or underconfident, else an empty string."""
+    """Say whether a model is overconfident or underconfident; "" if it is neither."""
     if found.p_slope <= LEVEL and found.slope <= 0.05:
         return f"The log-odds of {found.name} do not rank unseen rows better than chance."
     told = []

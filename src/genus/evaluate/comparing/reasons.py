@@ -1,4 +1,4 @@
-"""The reasons for the advice: which assumptions of the generative model hold for these rows.
+"""Collect the reasons for the advice: which assumptions hold for these rows.
 
 With enough rows a test rejects every assumption, so each result comes with an effect size.
 """
@@ -54,7 +54,7 @@ class Reasons:
     columns: int
 
     def sentences(self, generative: str) -> list[str]:
-        """Return the results, each in a sentence or two."""
+        """Return one or two sentences for each result."""
         told = []
         if self.normality:
             told.append(of_normality(self.normality))
@@ -68,7 +68,7 @@ class Reasons:
 
 
 def separate_losses(X: Array, y: NDArray[np.int64]) -> tuple[float, float] | None:
-    """Return the log losses of one Σ for all classes and of one for each, by the same folds.
+    """Return the log losses of one Σ for all classes and of one for each, on the same folds.
 
     Return None if a class has too few rows for its own Σ.
     """
@@ -85,7 +85,7 @@ def separate_losses(X: Array, y: NDArray[np.int64]) -> tuple[float, float] | Non
 
 
 def reasons(given: Material, rows: NDArray[np.intp], probabilities: dict[str, Array]) -> Reasons:
-    """Make all tests; `probabilities` are those of `rows`, out of fold, by name of the model."""
+    """Run all tests; `probabilities` are out-of-fold predictions of `rows`, by model."""
     rng = np.random.default_rng(0)
     some = np.arange(len(given.y))
     if len(some) > MOST_ROWS:  # at random, because rows may be ordered

@@ -1,4 +1,4 @@
-"""The advice: where two curves cross, which model leads, and with what confidence.
+"""Give advice: where two curves cross, which model leads, and with what confidence.
 
 Repeats share rows, so their differences vary less than those of new data would. The variance of the
 differences is therefore multiplied by (1/R + test rows / all other rows) (Nadeau & Bengio 2003),
@@ -71,7 +71,7 @@ def lead(curves: Curves, measure: str, a: Line, b: Line, size: int = -1) -> Lead
 
 
 def signs(curves: Curves, measure: str, a: Line, b: Line, sure: float = AHEAD) -> NDArray[np.int64]:
-    """Return for each size 1 if the first model leads, -1 if the second does, 0 if it is unclear.
+    """Return for each size 1 if the first model leads, -1 if the second leads, 0 if unclear.
 
     If curves differ by chance alone, one in ten shows a lead with 90 % confidence at some size, and
     two in three show one with 80 %.
@@ -106,7 +106,7 @@ def crossing(curves: Curves, measure: str, a: Line, b: Line, seed: int = 0) -> C
 
 
 def mean(gaps: Array) -> Array:
-    """Return the mean of each size over the repeats that are present."""
+    """Return the mean of each size over the repeats that were fitted."""
     there = ~np.isnan(gaps)
     number = there.sum(axis=1)
     total = np.where(there, gaps, 0.0).sum(axis=1)
@@ -114,7 +114,7 @@ def mean(gaps: Array) -> Array:
 
 
 def zero(x: Array, y: Array) -> float:
-    """Return where an interpolated line last changes its sign; NaN if it does not."""
+    """Return where an interpolated line last changes its sign; NaN if it never does."""
     turns = np.flatnonzero(np.sign(y[:-1]) * np.sign(y[1:]) < 0)
     if len(turns) == 0:
         flat = np.flatnonzero(y == 0)
@@ -172,7 +172,7 @@ def without_common(ours: Line, theirs: Line) -> Advice:
 
 
 def beats_a_guess(curves: Curves, size: int) -> bool:
-    """Return whether one of both clearly beats predicting the most frequent class or the shares."""
+    """Return whether one of the models clearly beats guessing by the shares of classes."""
     assert curves.guess is not None
     for line in curves.lines[:2]:
         for measure in MEASURES:
@@ -193,7 +193,7 @@ def last_common(a: Line, b: Line) -> int | None:
 
 
 def chosen(ours: str, theirs: str, error: Lead | None, loss: Lead | None) -> tuple[str, float, str]:
-    """Return the better model, its confidence and why: by error, else log loss, else ours."""
+    """Return the better model by error, then by log loss, else ours; its confidence; and why."""
     if error is not None and error.is_clear:
         use, other = (ours, theirs) if error.gap > 0 else (theirs, ours)
         low, high = sorted((error.first, error.second))
@@ -221,7 +221,7 @@ def losses(loss: Lead) -> str:
 
 
 def surely(sure: float) -> str:
-    """Return the confidence in words, in per cent; never 100 %."""
+    """Return the confidence in words, in per cent, always below 100 %."""
     if sure < 0.995:
         return f"{min(100 * sure, 99):.0f} % confidence"
     return "more than 99 % confidence"
@@ -232,7 +232,7 @@ def percent(share: float) -> str:
 
 
 def told_crossing(curves: Curves, measure: str, found: Crossing | None) -> str:
-    """Return where the curves cross, or that they do not: the second part of a sentence."""
+    """Say where the curves cross, or that they do not, as the second part of a sentence."""
     ours, theirs = curves.lines[:2]
     if found is not None:
         return (

@@ -1,4 +1,4 @@
-"""The scores of `TableClassifier` on a table, for comparison with the plain models."""
+"""Score `TableClassifier` on a table, for comparison with the plain models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Weighed:
-    """The out-of-fold error and log loss; `of_rows` says on how many rows, if not on all."""
+    """The out-of-fold error and log loss; `of_rows` gives the number of rows of a sample."""
 
     error: float
     log_loss: float
@@ -27,7 +27,7 @@ class Weighed:
 
 
 def weighed(given: Material) -> Weighed | None:
-    """Cross-validate a TableClassifier; return None for texts, and if it would take too long."""
+    """Cross-validate a TableClassifier; return None for texts, or if it would take too long."""
     if given.table is None or len(given.names) > MANY_COLUMNS:
         return None
     rows = np.arange(len(given.y))
@@ -47,5 +47,5 @@ def weighed(given: Material) -> Weighed | None:
     if outcome is None:
         return None
     error, log_loss = judged(outcome.probabilities, outcome.y)
-    part = "" if len(outcome.y) == len(given.y) else f" by {len(outcome.y):,} rows"
+    part = "" if len(outcome.y) == len(given.y) else f" on {len(outcome.y):,} rows"
     return Weighed(error, log_loss, part)

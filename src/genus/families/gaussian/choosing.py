@@ -1,4 +1,4 @@
-"""Choosing the form of Σ by leaving out single rows.
+"""Choose the form of Σ by leave-one-out.
 
     loss = -Σ_i w_i log p(y_i | x_i, all rows but i) / Σ_i w_i
 
@@ -48,7 +48,7 @@ def sample_size(width: int) -> int:
 
 
 def sampled(size: int, X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Sample:
-    """Return a sample of the complete rows, with each number as two words of 32 bits."""
+    """Return a sample of the complete rows; each number is stored as two 32-bit words."""
     w = np.ones(len(y)) if weight is None else weight.copy()
     found = np.empty(len(y), dtype=np.uint64)
     keys = hashes.mix(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
@@ -61,7 +61,7 @@ def sampled(size: int, X: Matrix, y: Codes, classes: Axis, weight: Array | None)
 
 
 def encoded(X: Matrix, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], tuple[Bags, ...]]:
-    """Return the numbers of some rows as words, high ones first, (m, 2n)."""
+    """Return the numbers of rows as 32-bit words, the high ones first, (m, 2n)."""
     bits = np.ascontiguousarray(matrix.dense_rows(X, rows) + 0.0).view(np.uint64)
     words = np.concatenate([bits >> np.uint64(32), bits & WORD], axis=1)
     return words.astype(np.int64), ()
@@ -84,7 +84,7 @@ def choose(
     shrinkage: float | str | None,
     unbiased: bool,
 ) -> Form:
-    """Return the form with the least loss; if no row can be left out, one Σ shrunk by "oas"."""
+    """Return the form with the least loss; if no row can be left out, a shared Σ with "oas"."""
     weights, n = sums.weights[:, 0], sums.width
     variance = sums.variance()
     pooled = variance if variance.ndim == 1 else weights @ variance / max(weights.sum(), 1e-300)
@@ -134,7 +134,7 @@ def candidates(
     shrinkage: float | str | None,
     unbiased: bool,
 ) -> Iterator[tuple[Form, Array]]:
-    """Yield forms and log p(x|y), (m, K), of each row given the others; the simplest come first."""
+    """Yield forms, the simplest first, with log p(x|y), (m, K), of each row given the others."""
     options: dict[str, Any] = {"unbiased": unbiased}
     amounts = SHRINKAGES if shrinkage is None else (float(shrinkage),)
     shares = SHARES if x.shape[1] < MANY_COLUMNS else (1.0,)

@@ -1,4 +1,4 @@
-"""Sums of powers of numbers by class, about an origin that is near their means.
+"""Sum powers of numbers by class, relative to an origin near their means.
 
 Symbols: m rows, n columns, K classes, w weights, z = x - origin.
 """
@@ -30,7 +30,7 @@ FAR = 256.0  # standard deviations between origin and mean that cost too many di
 def count_moments(
     structure: str, quartic: bool, X: Matrix, y: Codes, classes: Axis, weight: Array | None
 ) -> Moments:
-    """Return the sums that `structure` names, and fourth moments if `quartic`."""
+    """Return the sums that `structure` names; also fourth moments, if `quartic`."""
     count = (
         count_squares if structure == "diagonal" else partial(count_products, structure, quartic)
     )
@@ -55,7 +55,7 @@ def list_points(
     classes: Axis,
     weight: Array | None,
 ) -> Points | Moments:
-    """Return the rows themselves; incomplete rows and rows without weight are left out."""
+    """Return the rows themselves, without incomplete rows and rows of zero weight."""
     x = matrix.dense_rows(X)
     if np.isinf(x).any():
         matrix.refuse(X, int(np.argmax(np.isinf(x).ravel())), nonnegative=False)
@@ -88,7 +88,7 @@ def count_products(
     classes: Axis,
     weight: Array | None,
 ) -> Moments:
-    """Return Σwzzᵀ, one chunk of centred rows at a time, class by class if separate."""
+    """Return Σwzzᵀ, computed from chunks of centred rows; by class if separate."""
     n, K = X.shape[1], len(classes)
     step = matrix.product_rows(n)
     if structure == "separate":
@@ -147,7 +147,7 @@ def product_chunks(
 
 @dataclass(eq=False)
 class Products:
-    """The sums of one thread: its work space, the only mutable object here."""
+    """The sums and the work space of one thread, the only mutable object here."""
 
     weights: Array
     sums: Array
@@ -162,7 +162,7 @@ class Products:
         return cls(np.zeros((K, 1)), np.zeros((K, n)), squares, third, fourth)
 
     def add(self, weights: Array, sums: Array, z: Array, weighed: Array, labels: Codes) -> None:
-        """Add one chunk of centred rows z; in the order of their labels if classes are separate."""
+        """Add a chunk of centred rows z; if classes are separate, the rows are sorted by class."""
         self.weights[:, 0] += weights
         self.sums += sums
         with np.errstate(over="ignore", invalid="ignore"):  # checked when all rows are added

@@ -138,7 +138,7 @@ class Gaussian:
 
     @property
     def counting(self) -> Mapping[str, Any]:
-        """The counting options; equal if and only if the same sums are counted."""
+        """The options that decide what is counted; equal options mean equal sums."""
         if self.counted is not None:
             return self.counted
         if self.automatic:
@@ -155,7 +155,7 @@ class Gaussian:
 
     @property
     def structure(self) -> str:
-        """The second moments that are counted. Those of separate covariances serve all forms."""
+        """The second moments that are counted; all forms can be solved from separate ones."""
         if self.counting["diagonal"]:
             return "diagonal"
         return "pooled" if self.counting.get("shared") else "separate"
@@ -187,14 +187,14 @@ class Gaussian:
         return count_moments(self.structure, self.quartic, X, y, classes, weight)
 
     def _limit(self, width: int) -> int:
-        """Return the number of rows up to which rows take less room than sums over them."""
+        """Return the number of rows up to which rows take less memory than their sums."""
         if "rows" in self.counting:
             return int(np.iinfo(np.int64).max)
         return width if self.structure != "diagonal" and width >= self.wide else 0
 
     @property
     def needs(self) -> Needs | None:
-        """The sums to ask a database for: moments up to the second; None if it needs more."""
+        """The sums to request from a database, up to second moments; None if it needs more."""
         if self.quartic or "sample" in self.counting:
             return None
         return Needs(squares="columns" if self.structure == "diagonal" else "pairs")
@@ -286,7 +286,7 @@ class Gaussian:
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether Σ is not just scatter plus a share of its trace; then no closed form exists."""
+        """Whether Σ is more than scatter plus a share of its trace; no closed form exists then."""
         rule = isinstance(self.shrinkage, str) or self.identity
         rule = rule or self.averaged is not None or self.estimator is not None
         return rule or bool(self.code) or self.rank is not None
@@ -460,7 +460,7 @@ class Gaussian:
     def _of_rank(
         self, means: Array, weights: Array, classes: Axis, factor: Factor | RowFactor
     ) -> Array:
-        """Return means that differ along as many axes as `rank` says."""
+        """Return means that differ along `rank` axes only."""
         if self.rank is None:
             return means
         return of_rank(means, self.between.solve(weights, classes), factor, self.rank)
@@ -479,7 +479,7 @@ class Gaussian:
     def _average(
         self, moments: Moments | Points, classes: Axis
     ) -> tuple[Covariance, Covariance, float]:
-        """Return the classes' covariances averaged by the priors, plain and shrunk, and the γ."""
+        """Return the average of the classes' covariances by priors, plain and shrunk, and γ."""
         weights = moments.weights[:, 0]
         assert self.averaged is not None
         shares = self.averaged.solve(weights, classes)
@@ -560,7 +560,7 @@ class Gaussian:
     def _factor(
         self, covariance: Covariance, moments: Moments | Points, k: int | None, label: str = ""
     ) -> Factor | RowFactor:
-        """Factorise Σ, or raise an error that names the lack of rows or the columns."""
+        """Factorise Σ, or raise an error that names the lack of rows or the columns responsible."""
         try:
             return covariance.factor("" if k is None else f" of class {label}")
         except SingularCovarianceError as error:
@@ -569,14 +569,14 @@ class Gaussian:
             weight = float(weights.sum() if k is None else weights[k])
             variances = pooled_variance(moments) if k is None else moments.variance()[k]
             remedy = self._remedy(variances)
-            told = f"{error} {remedy}" if k is None else f"{remedy} {error}"
+            told = f"{error} {remedy}"
             if weight < n + groups and (variances > 0).all():
                 whose = "There" if k is None else f"In class {label} there"
                 few = (
                     f"{whose} may be too few rows: complete rows have a total weight of {weight:g},"
                     f" and {n} columns need {n + groups} rows or more."
                 )
-                told = f"{few} {remedy} {error}"
+                told = f"{few} {error} {remedy}"
             raise SingularCovarianceError(told, error.columns) from None
 
     def _remedy(self, variances: Array) -> str:
@@ -587,7 +587,7 @@ class Gaussian:
         if self.unbiased and not self.shared:
             ways.append("use unbiased=False")
         if (variances > 0).all():
-            ways += [] if self.shared else ["use shared=True, or a share of it such as shared=0.5"]
+            ways += [] if self.shared else ["use shared=True (or a share, such as shared=0.5)"]
             ways.append("use diagonal=True")
         ways.append("leave out columns that repeat others or are constant within classes")
         remedy = ", ".join(ways[:-1]) + (" or " if len(ways) > 1 else "") + ways[-1]
@@ -595,7 +595,7 @@ class Gaussian:
 
 
 def sums_of(statistics: Moments | Points | Compound) -> Moments | Points:
-    """Return the sums alone, if rows are kept beside them."""
+    """Return the sums without the rows that may be kept beside them."""
     if not isinstance(statistics, Compound):
         return statistics
     sums: Moments | Points = statistics["sums"]
@@ -603,7 +603,7 @@ def sums_of(statistics: Moments | Points | Compound) -> Moments | Points:
 
 
 def scatter_of(statistics: Moments | Points) -> Array | None:
-    """Return the scatter within classes, pooled or each (K, n, n); None if rows are kept."""
+    """Return the scatter within classes, pooled or by class (K, n, n); None if rows are kept."""
     return None if isinstance(statistics, Points) else statistics.scatter()
 
 

@@ -1,4 +1,4 @@
-"""Leave-one-out log-likelihoods of Gaussian models, in closed form.
+"""Compute leave-one-out log-likelihoods of Gaussian models in closed form.
 
 Removing row i of class k, of weight w, from n_k rows moves the mean to μ - w (x - μ) / (n_k - w)
 and subtracts w n_k / (n_k - w) (x - μ)(x - μ)ᵀ from the scatter. Rows that these formulas do not
@@ -257,12 +257,12 @@ class Principal:
 
 
 def positive(scale: Array) -> Array:
-    """Return the scale with 1 for constant columns."""
+    """Return the scale, with 1 for constant columns."""
     return np.where(scale > 0, scale, 1.0)
 
 
 class Downdate:
-    """log N(x_i; μ, Σ) with μ and Σ of all rows except i, by eigenvectors of the scatter W.
+    """log N(x_i; μ, Σ), with μ and Σ of all rows but i, from the eigenvectors of the scatter W.
 
     Without row i of class k: W' = W - c vvᵀ, v = x_i - μ_k, c = w n_k / (n_k - w), and Σ' = a W' +
     b tr(W') I with a = (1 - γ) / divisor', b = γ / (n divisor'), in units of a scale. In the basis
@@ -288,7 +288,7 @@ class Downdate:
         self.projected = (mean - self.centre) @ principal.basis
 
     def score(self, x: Array, k: Codes, w: Array) -> Array:
-        """Return the scores, (shrinkages, m, classes that are scored)."""
+        """Return the scores, (shrinkages, m, scored classes)."""
         scores = np.empty((len(self.shrinkages), len(x), len(self.scored)))
         for part in matrix.chunks(len(x), x.shape[1]):
             scores[:, part] = self._score(x[part], k[part], w[part])
@@ -349,7 +349,7 @@ class Downdate:
 
 
 def dots(a: Array, b: Array) -> Array:
-    """Return the dot product of each row of a with that of b, (m,)."""
+    """Return the dot products of the rows of a and b, (m,)."""
     return np.einsum("ij,ij->i", a, b)
 
 

@@ -1,4 +1,4 @@
-"""log N(x; μ_k, Σ_k) of rows, for every form of Σ and with missing values.
+"""Compute log N(x; μ_k, Σ_k) of rows, for every form of Σ and with missing values.
 
 Symbols: m rows, n columns, K classes; Σ = D L Lᵀ D as in `genus.solve.normal.Factor`.
 """
@@ -23,7 +23,7 @@ from genus.statistics import Array, divide
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """The chosen form of Σ; `shared` is the share of the pooled scatter in that of each class.
+    """The chosen form of Σ; `shared` is the share of the pooled scatter in each class's.
 
     `shrinkage` is a number or "oas". A number shrinks in units of `scale` (n,). `least` (n,) is the
     variance of columns that have none within classes, and zero for all others. `loss` is the mean
@@ -60,7 +60,7 @@ class DiagonalParameters:
 
 @dataclass(frozen=True, eq=False)
 class FullParameters:
-    """Means (K, n), one covariance or one for each class, their factors and the shrinkage used.
+    """Means (K, n), one Σ or one for each class, their factors, and the shrinkage used.
 
     `singular` is the error that shrinking avoided, if Σ was singular, and `form` the form of Σ
     that was chosen, or None.
@@ -87,7 +87,7 @@ class FullParameters:
 
     @cached_property
     def scorer(self) -> SharedScorer | SeparateScorer | RowScorer:
-        """The scorer of complete rows, made once because it inverts the factors."""
+        """The scorer of complete rows; it is made once, because it inverts the factors."""
         if self.is_shared:
             return SharedScorer(self)
         if all(isinstance(factor, Factor) for factor in self.factors):
@@ -99,7 +99,7 @@ Parameters = DiagonalParameters | FullParameters
 
 
 def score_diagonal(parameters: DiagonalParameters, X: Matrix) -> Array:
-    """Return log p(x|y), (m, K); a missing value is left out, together with its normaliser."""
+    """Return log p(x|y), (m, K); a missing value and its normaliser are left out."""
     normaliser = parameters.log_normaliser
     precision = 1 / parameters.variance
     scores = score_gaussian(X, parameters.mean, precision, -normaliser, threads())
@@ -108,7 +108,7 @@ def score_diagonal(parameters: DiagonalParameters, X: Matrix) -> Array:
 
 
 def score_full(parameters: FullParameters, X: Matrix, relative: bool) -> Array:
-    """Return log p(x|y), (m, K), chunk by chunk; rows with missing values by their marginal."""
+    """Return log p(x|y), (m, K), by chunks; rows with missing values get their marginal."""
     scores = np.empty((len(X), len(parameters.mean)))
     scorer = parameters.scorer
 
@@ -135,7 +135,7 @@ def overall(mean: Array, weights: Array, scatter: Array) -> tuple[Array, Array]:
 
 
 def patterns(x: Array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
-    """Yield groups of rows that lack the same columns, with the columns that they have."""
+    """Yield groups of rows that lack the same columns, with the columns that are present."""
     there = ~np.isnan(x)
     distinct, which = np.unique(there, axis=0, return_inverse=True)
     for i, mask in enumerate(distinct):
@@ -143,7 +143,7 @@ def patterns(x: Array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
 
 
 def marginal(parameters: FullParameters, k: int, there: NDArray[np.bool_]) -> Factor | RowFactor:
-    """Return the factor of class k's covariance of the columns that are present."""
+    """Return the factor of class k's covariance for the columns that are present."""
     if there.all():
         return parameters.factor(k)
     return parameters.covariances[0 if parameters.is_shared else k].of_columns(there).factor()

@@ -48,7 +48,7 @@ class Envelope:
 
 
 class Milter(Talk):
-    """A mail server's connection."""
+    """A connection of a mail server."""
 
     def __init__(self, worker: Worker, peer: Peer) -> None:
         super().__init__(worker, peer)
@@ -103,7 +103,7 @@ class Milter(Talk):
             raise NoMilterProtocol(f"a packet of an unknown kind, {kind!r}")
 
     def take(self, kind: bytes, data: bytes) -> bytes:
-        """Store the part of a message that a step brings, and return the answer."""
+        """Store the part of a message that belongs to this step, and return the answer."""
         if kind == protocol.CONNECT:
             self.client = client_of(data)
         elif kind == protocol.HELO:
@@ -131,7 +131,7 @@ class Milter(Talk):
         return len(data) < room
 
     def judged(self) -> bytes:
-        """Return the changes to a message: add a header with the verdict, remove forged ones.
+        """Return the changes to a message: add a header with the verdict, and remove forged ones.
 
         If anything fails, the message passes without a verdict.
         """
@@ -156,7 +156,7 @@ class Milter(Talk):
         return removed + changes
 
     def forged(self) -> bytes:
-        """Return packets that remove X-Genus headers, last first, so that numbers stay valid."""
+        """Return packets that remove X-Genus headers, the last first to keep numbers valid."""
         numbers: dict[bytes, int] = {}
         found = []
         for name, _ in self.message.headers:

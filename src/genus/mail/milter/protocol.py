@@ -38,7 +38,7 @@ WANTED_STEPS = NO_UNKNOWN | NO_DATA | MAY_SKIP | LEADING_SPACE | sum(SILENT.valu
 
 
 class NoMilterProtocol(ValueError):
-    """The data received do not follow the milter protocol."""
+    """The received data does not follow the milter protocol."""
 
 
 def packet(kind: bytes, data: bytes = b"") -> bytes:
@@ -61,7 +61,7 @@ def insert_header(name: bytes, value: bytes, at: int = 0) -> bytes:
 
 
 def remove_header(name: bytes, number: int) -> bytes:
-    """Return a packet that removes a header by its number, from 1, among those of its name."""
+    """Return a packet that removes the n-th header of a name, counted from 1."""
     return packet(CHANGE_HEADER, LENGTH.pack(number) + name + b"\0\0")
 
 
@@ -106,7 +106,7 @@ class Packets:
 
 
 def macros_of(data: bytes) -> dict[bytes, bytes]:
-    """Return macros by name from a packet of them; {name} becomes name."""
+    """Return the macros in a packet by name; {name} becomes name."""
     pairs: Sequence[bytes] = texts(data[1:])
     names = (name.removeprefix(b"{").removesuffix(b"}") for name in pairs[::2])
     return dict(zip(names, pairs[1::2], strict=False))

@@ -1,4 +1,4 @@
-"""Decide for which user a peer may act.
+"""Decide which users a peer may act for.
 
 A Unix socket identifies the user of the process at its other end (SO_PEERCRED). Root, the server's
 own user, users that the administrator trusts, such as that of a mail server, and peers that send
@@ -75,7 +75,7 @@ class Access:
         return hmac.compare_digest(self.secret.encode(), request.headers.get("secret", "").encode())
 
     def user(self, peer: Peer, request: Request) -> str | None:
-        """Return the user whose store a request is about; None for the site's, or the only one.
+        """Return the user whose store a request is about; None means the site's or the only store.
 
         Some clients always name their user. So a peer that is not identified is not refused for
         naming one; it gets the site's answer.
@@ -109,7 +109,7 @@ def user_named(name: str) -> pwd.struct_passwd:
 
 
 def secret_in(path: Path) -> str:
-    """Return the secret in the first line of a file; refuse a file that others can access."""
+    """Return the secret in a file's first line; refuse a file that others can access."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

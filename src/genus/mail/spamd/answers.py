@@ -34,7 +34,7 @@ END = re.compile(rb"\r?\n\r?\n")
 
 @dataclass(frozen=True)
 class Answer:
-    """The bytes for the client, the verdict or the outcome of a lesson, and the score."""
+    """The bytes for the client, the verdict or what was learned, and the score."""
 
     text: bytes
     outcome: str = ""
@@ -76,7 +76,7 @@ def judged(request: Request, verdict: Verdict, body: bytes) -> Answer:
 
 
 def told(request: Request, filters: Filters) -> Answer:
-    """Learn or forget a message; DidSet or DidRemove is in the answer if that changed anything."""
+    """Learn or forget a message, and answer with DidSet or DidRemove if that changed anything."""
     setting = places(request, "set")
     removing = places(request, "remove")
     label = request.headers.get("message-class", "").lower()
@@ -93,13 +93,13 @@ def told(request: Request, filters: Filters) -> Answer:
 
 
 def places(request: Request, name: str) -> bool:
-    """Return whether Set or Remove names this filter; `remote` would be a reporting network."""
+    """Return whether Set or Remove names this filter; `remote` would mean a reporting network."""
     named = request.headers.get(name, "").lower().replace(",", " ").split()
     return "local" in named
 
 
 def points(verdict: Verdict) -> float:
-    """Return the score in SpamAssassin's points: 5 or more are spam.
+    """Convert the score to SpamAssassin's points, of which 5 or more are spam.
 
     With x the log-odds, the points y are on a branch of the hyperbola (y − 5)(y − 5 − x) = 25: the
     branch above 5 for spam, and the one below 5 for all other mail. So y increases strictly with x
@@ -119,7 +119,7 @@ def points(verdict: Verdict) -> float:
 
 
 def shown(verdict: Verdict) -> str:
-    """Format the points without an exponent, which spamc cannot read."""
+    """Format the points without an exponent, because spamc cannot read one."""
     text = f"{points(verdict):.{PLACES}f}".rstrip("0")
     return text + "0" if text.endswith(".") else text
 
@@ -130,7 +130,7 @@ def spam_header(verdict: Verdict) -> str:
 
 
 def symbols(why: Why) -> list[str]:
-    """Return a verdict such as GENUS_SPAM and the strongest tokens, in letters, digits and _."""
+    """Return a verdict such as GENUS_SPAM, and the strongest tokens in letters, digits and _."""
     strongest = sorted(why.evidence, key=lambda each: -abs(each.weight))[: 3 * WITNESSES]
     names = (re.sub(r"[^A-Z0-9]+", "_", each.token.upper()).strip("_") for each in strongest)
     found = dict.fromkeys(name[:40] for name in names if name)
@@ -148,7 +148,7 @@ def report(why: Why) -> str:
 
 
 def marked(raw: bytes, verdict: Verdict) -> bytes:
-    """Return the message with the verdict in X-Genus and X-Spam- headers, in place of others."""
+    """Return the message with the verdict in X-Genus and X-Spam- headers, which replace others."""
     envelope, rest = envelope_of(raw)
     envelope, own = (without(FORGED, unmark(each)) for each in (envelope, rest))
     spam = verdict.verdict == SPAM

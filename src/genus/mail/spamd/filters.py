@@ -31,7 +31,7 @@ class Stores:
 
 
 class Filters:
-    """The filters that one thread uses; those used last are kept open."""
+    """The filters of one thread; it keeps those open that were used last."""
 
     def __init__(self, stores: Stores) -> None:
         self.stores = stores
@@ -46,7 +46,7 @@ class Filters:
         return self._filter(user)
 
     def of_recipient(self, address: str | None) -> tuple[str | None, SpamFilter]:
-        """Return the user of an address, if the user has a store, and the filter for this mail.
+        """Return the user of an address if that user has a store, and the filter for this mail.
 
         A store is named after the whole address, or after the part before the @.
         """
@@ -68,7 +68,7 @@ class Filters:
         return self._filter(user)
 
     def open(self) -> None:
-        """Open the common store; if that fails, each request for it reports why.
+        """Open the common store; if that fails, each request for it reports the reason.
 
         A process that has a store open notices if another file is put in its place.
         """

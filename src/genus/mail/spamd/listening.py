@@ -16,7 +16,7 @@ BACKLOG = 512
 
 
 def on_unix(path: Path, mode: int = 0o600, owner: str | None = None) -> socket.socket:
-    """Return a Unix socket that listens; replace the file of one on which nobody listens.
+    """Return a listening Unix socket; replace its file if no process listens there.
 
     The folder is locked meanwhile, so that one of two servers that start at once is refused.
     """
@@ -111,7 +111,7 @@ def name_of(listening: socket.socket) -> str:
 
 
 class Claim:
-    """The file of a Unix socket, which `release` removes if it is still the same."""
+    """The file of a Unix socket; `release` removes it unless it was replaced."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.made = path, path.stat()

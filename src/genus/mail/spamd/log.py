@@ -18,7 +18,7 @@ BARE = re.compile(r"[!#-<>-~]+")  # what needs no quotes: neither blanks nor = n
 
 @dataclass(frozen=True)
 class Entry:
-    """The user of a message, its verdict or the outcome of the lesson, and the time it took."""
+    """The user of a message, its verdict or what was learned, and the time that took."""
 
     command: str
     identity: str
@@ -65,7 +65,7 @@ def identity_of(message: bytes) -> str:
 
 
 def tell(text: str) -> None:
-    """Write a line to stderr at once, so that lines of other processes do not mix with it."""
+    """Write a whole line to stderr at once, so that it does not mix with other processes' lines."""
     os.write(sys.stderr.fileno(), f"genus mail[{os.getpid()}]: {text}\n".encode())
 
 

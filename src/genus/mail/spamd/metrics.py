@@ -9,7 +9,7 @@ LONGEST = 16_384  # bytes of a request
 
 
 class Scrape(Talk):
-    """One request by HTTP, and its answer."""
+    """One HTTP request and its answer."""
 
     def __init__(self, worker: Worker, peer: Peer) -> None:
         super().__init__(worker, peer)

@@ -40,7 +40,7 @@ class Code(IntEnum):
 
 
 class Refusal(Exception):
-    """A request that cannot be answered, and why."""
+    """The reason why a request cannot be answered."""
 
     def __init__(self, code: Code, reason: str) -> None:
         super().__init__(reason)
@@ -48,7 +48,7 @@ class Refusal(Exception):
 
     @property
     def line(self) -> bytes:
-        """Return the answer: one line, because spamc reads an empty line after it as success."""
+        """Return the answer as one line, because spamc reads an empty line after it as success."""
         reason = " ".join(self.reason.split())[:500]
         return f"SPAMD/1.0 {self.code:d} {self.code.name}: {reason}\r\n".encode("ascii", "replace")
 
@@ -67,13 +67,13 @@ class Request:
         return self.headers.get("user") or None
 
     def of_user(self, user: str | None) -> Request:
-        """Return the request with a verified user in place of the named one, and no secret."""
+        """Return the request with the verified user instead of the named one, and no secret."""
         kept = {name: value for name, value in self.headers.items() if name not in PERSONAL}
         return replace(self, headers=kept | ({"user": user} if user else {}))
 
     @property
     def is_of_genus(self) -> bool:
-        """Return whether the client is genus-client, which wants Verdict and no X-Spam- headers."""
+        """Return whether the client is genus-client, which expects Verdict, not X-Spam- headers."""
         return self.headers.get("client") == "genus"
 
     def encoded(self) -> bytes:
@@ -124,7 +124,7 @@ class Reading:
         return self._whole(length)
 
     def end(self) -> Request:
-        """Return the request when the client has sent everything."""
+        """Return the request, once the client has sent everything."""
         if self._in_head:
             raise Refusal(Code.EX_PROTOCOL, "the request ends before its message")
         return self._whole(self._length())
@@ -201,7 +201,7 @@ PONG = b"SPAMD/1.5 0 PONG\r\n"
 
 
 def answer(request: Request, spam: str, body: bytes = b"", verdict: str = "") -> bytes:
-    """Return an answer with a `Spam:` header, in the form of the request's version.
+    """Return an answer with a `Spam:` header, in the protocol version of the request.
 
     `verdict` is an additional header for genus-client; spamc would take it for an error. Clients
     before 1.3 expect one header: otherwise Exim, which sends 1.2, would not find the score.
@@ -220,5 +220,5 @@ def answer(request: Request, spam: str, body: bytes = b"", verdict: str = "") ->
 
 
 def with_headers(headers: list[str], body: bytes = b"") -> bytes:
-    """Return an answer of success with these headers and this body."""
+    """Return a successful answer with these headers and this body."""
     return "\r\n".join(["SPAMD/1.1 0 EX_OK", *headers, "\r\n"]).encode("ascii") + body

@@ -1,4 +1,4 @@
-"""Run the processes of a server: workers on the same sockets, and one that learns for all."""
+"""Run the processes of a server: workers on shared sockets, and one that learns for all."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def serve(
 
 @dataclass(frozen=True)
 class Child:
-    """A process: whether it learns, its row of the counters, and when it was started."""
+    """A process: whether it learns, its row of counters, and when it was started."""
 
     learns: bool
     row: int
@@ -122,7 +122,7 @@ class Family:
         return [pid for pid, child in self.children.items() if child.learns == learning]
 
     def fill(self, workers: int) -> None:
-        """Start processes that are missing."""
+        """Start the missing processes."""
         for learning, wanted in ((True, 1), (False, workers)):
             while len(self.of(learning)) < wanted:
                 self.add(learning)

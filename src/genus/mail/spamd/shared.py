@@ -31,19 +31,19 @@ COLUMNS = (
 AT = {column: number for number, column in enumerate(COLUMNS)}
 HELP = {
     "messages": ("counter", "verdict", "Messages that were judged."),
-    "lessons": ("counter", "outcome", "Messages that were to be learned or forgotten."),
-    "events": ("counter", "event", "Requests refused or failed, slow clients dropped, clients."),
+    "lessons": ("counter", "outcome", "Requests to learn or forget a message."),
+    "events": ("counter", "event", "Refused and failed requests, dropped and served clients."),
 }
 
 
 def anonymous(*shape: int) -> NDArray[np.float64]:
-    """Return an array of zeros that this process shares with those forked from it."""
+    """Return an array of zeros that this process shares with the processes it forks."""
     held = mmap.mmap(-1, 8 * int(np.prod(shape)))
     return np.frombuffer(held, np.float64).reshape(shape)
 
 
 class Rates:
-    """The number of requests of each peer in the present minute."""
+    """The number of requests of each peer in the current minute."""
 
     def __init__(self, most: int | None) -> None:
         self.most = most
@@ -65,7 +65,7 @@ class Rates:
 
 
 class Tallies:
-    """Counters of events, one row for each process; `row` is that of this process."""
+    """Counters of events, one row for each process; this process has the row `row`."""
 
     def __init__(self, processes: int) -> None:
         self._sums = anonymous(processes, len(COLUMNS))

@@ -33,7 +33,7 @@ LINGER = 5.0  # seconds that a client has to close the connection after its answ
 
 @dataclass(frozen=True)
 class Limits:
-    """The most bytes of a message, clients of a process, and seconds for a request or an answer."""
+    """The largest message in bytes, the most clients of a process, and the time limits."""
 
     size: int = 10_000_000
     clients: int = 100
@@ -53,7 +53,7 @@ class Service:
 
 
 def reply(request: Request, filters: Filters, service: Service | None = None) -> bytes:
-    """Return the answer to a request, also after an error; count and log it."""
+    """Return the answer to a request, even if it fails; count and log it."""
     begun = perf_counter()
     try:
         done = answered(request, filters)
@@ -113,7 +113,7 @@ async def taught(teacher: Path, request: Request) -> bytes:
 
 
 class Worker:
-    """Serves the clients of some sockets, each by a conversation of the socket's class.
+    """Serves the clients of some sockets; each socket has a class for its conversations.
 
     A worker with a `teacher` passes lessons on to it; the teacher has none.
     """
@@ -169,7 +169,7 @@ class Worker:
             each.transport.abort()
 
     def accept_more(self) -> None:
-        """Wait for clients if there is room, or if a slow client can be dropped."""
+        """Listen for clients if there is room, or if a slow client can be dropped."""
         is_full = self.clients >= self.limits.clients
         room = not self.ending and (not is_full or self.slowest() is not None)
         if is_full and not room and not self.ending:
@@ -194,7 +194,7 @@ class Worker:
         return max(slow, key=lambda each: (held[each.peer.key], -each.since), default=None)
 
     def accept(self, listening: socket.socket, kind: type[Talk]) -> bool:
-        """Accept one client, and return whether there was one; leave others to idle processes."""
+        """Accept one client, and return whether there was one; leave the rest to idle processes."""
         if self.clients >= self.limits.clients and not self.ending and self.slowest() is None:
             self.accept_more()
             return False
@@ -261,7 +261,7 @@ class Talk(asyncio.Protocol):
         raise NotImplementedError
 
     def keeps_waiting(self, now: float) -> bool:
-        """Return whether the worker has waited for this client alone, for a second or more."""
+        """Return whether the worker has waited for only this client for a second or more."""
         raise NotImplementedError
 
     def too_slow(self) -> None:
@@ -284,7 +284,7 @@ class Talk(asyncio.Protocol):
         self.worker.left()
 
     def expect(self, late: Callable[[], None] | None, seconds: float = 0.0) -> None:
-        """Call `late` after some seconds, unless `expect` is called again before."""
+        """Call `late` after some seconds, unless `expect` is called again before then."""
         if self.timer is not None:
             self.timer.cancel()
         self.timer = None if late is None else self.worker.loop.call_later(seconds, late)
@@ -381,7 +381,7 @@ class Conversation(Talk):
         self.say(refusal.line)
 
     def say(self, text: bytes) -> None:
-        """Send an answer and close; first read what the client still sends, or it may miss it."""
+        """Send an answer and close, but first read the rest: closing early may lose the answer."""
         self.reading = None
         self.said_all, self.since = True, monotonic()
         if self.transport.is_closing():

@@ -42,7 +42,7 @@ class Layers:
         return self.own.faults()
 
     def newest(self, most: int, spam: bool) -> list[Lesson]:
-        """Return lessons of the own store first, then of the others, up to `most`."""
+        """Return up to `most` of the newest lessons, those of the own store first."""
         found = self.own.newest(most, spam)
         for each in self.layers[1:]:
             found += each.newest(max(most - len(found), 0), spam)

@@ -1,4 +1,4 @@
-"""A lesson is what is kept of a learned message: hashes, and none of its text."""
+"""Define lessons: the hashes that are kept of learned messages, without their text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NoLesson(ValueError):
 
 
 def whole(value: object) -> int:
-    """Return a number of a lesson; refuse any other value."""
+    """Return a number of a lesson; raise an error for any other value."""
     if not isinstance(value, int) or not 0 <= value < 1 << 62:
         raise NoLesson(f"{value!r} is not a number of messages or days")
     return value
@@ -50,12 +50,12 @@ class Lesson:
 
     @property
     def is_import(self) -> bool:
-        """Return whether it stands for imported counts, not for a message."""
+        """Return whether this lesson stands for imported counts, not for a message."""
         return self.digest.startswith(IMPORTED)
 
     @property
     def counts_for(self) -> int:
-        """Return its present weight in UNIT."""
+        """Return the lesson's present weight in units of UNIT."""
         return self.weight >> self.halvings
 
     @property
@@ -78,7 +78,7 @@ class Lesson:
 
 
 def sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts]:
-    """Return the tokens of lessons, ascending, and what they add to counts of ham and spam, (n, 2).
+    """Return the lessons' tokens, ascending, and their counts of ham and spam, (n, 2).
 
     >>> tokens = np.array([3, 5], dtype=np.uint32)
     >>> sums([Lesson(b"a", True, 0, tokens), Lesson(b"b", False, 0, tokens[:1])])[1].tolist()
@@ -99,7 +99,7 @@ def sums_in_parts(lessons: Sequence[Lesson], sign: int = 1) -> Iterator[tuple[To
 
 
 def placed_sums(lessons: Sequence[Lesson], sign: int = 1) -> tuple[Tokens, Counts, Tokens]:
-    """Return `sums`, and the place of each token of each lesson among the distinct tokens."""
+    """Return `sums`, and the index of each lesson's tokens among the distinct ones."""
     return sum_lessons([each.tokens for each in lessons], changes_of(lessons, sign))
 
 

@@ -31,7 +31,7 @@ def data_folder() -> Path:
 
 
 def expanded(path: str | Path) -> Path:
-    """Expand ~ in a path; raise an error if there is no home, as for some delivery programs."""
+    """Expand ~ in a path; raise an error if there is no home folder."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -44,7 +44,7 @@ def expanded(path: str | Path) -> Path:
 def open_store(
     name: str | Path | None = None, site: str | Path | None = None, create: bool = True
 ) -> Store:
-    """Open a store: a file of SQLite, or postgresql://…; with a site's store below if named.
+    """Open a store, an SQLite file or postgresql://…, and the site's store below it if named.
 
     The parameter owner=NAME in a PostgreSQL address gives each user a separate store.
     """

@@ -65,14 +65,14 @@ def unpacked(pack: bytes) -> list[Tokens]:
 
 
 def buckets_of(tokens: Tokens) -> NDArray[np.int64]:
-    """Return the distinct numbers of the buckets of tokens, ascending."""
+    """Return the distinct numbers of the tokens' buckets, ascending."""
     there = np.zeros(1 << 32 - SHIFT, bool)
     there[tokens >> SHIFT] = True
     return np.flatnonzero(there)
 
 
 def shifted(held: list[Bucket], tokens: Tokens, by: Counts) -> list[Bucket]:
-    """Add changes (n, 2) of tokens, ascending, to the buckets that exist, and return all of them.
+    """Add changes (n, 2) of ascending tokens to the existing buckets, and return all of them.
 
     A bucket in which nothing is left is empty.
 

@@ -1,4 +1,4 @@
-"""A store in PostgreSQL, for a site with many machines; owners share tables but not counts."""
+"""Keep a store in PostgreSQL, for a site with many machines; owners share tables, not counts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def client() -> Any:
 
 
 class PostgresStore:
-    """A store in the database of a URL; its parameter owner=NAME says whose store it is."""
+    """A store in the database of a URL; the parameter owner=NAME names its owner."""
 
     def __init__(self, url: str, create: bool = True) -> None:
         self._psycopg = client()
@@ -177,7 +177,7 @@ class PostgresStore:
                 yield PostgresChange(self._connection, self._number)
 
     def recount(self) -> tuple[int, int]:
-        """Recompute counts and totals from the lessons; return how many were saved and lost.
+        """Recompute counts and totals from the lessons; return how many lessons were kept and lost.
 
         Lessons that cannot be read are removed. This is one transaction.
         """
@@ -349,7 +349,7 @@ def owner_of(url: str) -> tuple[str, str]:
 
 
 def place_of(url: str) -> str:
-    """Return the database of a URL for messages, without the password."""
+    """Return the database that a URL names, without the password, for messages."""
     psycopg = client()
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)

@@ -1,4 +1,4 @@
-"""The protocol of a store; everything else is derived from it."""
+"""Define what every store must provide; everything else is derived from it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Totals:
 
 
 class Change(Protocol):
-    """A transaction: it happens completely or not at all, and no other runs at the same time."""
+    """A transaction: it happens completely or not at all, and only one runs at a time."""
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
         """Return the known lessons among these digests, by digest."""
@@ -57,7 +57,7 @@ class Change(Protocol):
         ...
 
     def fade(self, lessons: Sequence[Lesson], halvings: int) -> None:
-        """Set how often the weight of known lessons is halved; this does not change counts."""
+        """Set how often the weights of known lessons were halved; this does not change counts."""
         ...
 
     def shift(self, tokens: Tokens, by: Counts) -> None:
@@ -74,24 +74,24 @@ class Change(Protocol):
 
 
 class Store(Protocol):
-    """Counts of tokens by class, the lessons that they are sums of, and a few notes."""
+    """Counts of tokens by class, the lessons that they are the sums of, and some notes."""
 
     @property
     def name(self) -> str:
-        """Return where the store is, for messages."""
+        """Return the place of the store, for messages."""
         ...
 
     @property
     def layers(self) -> Sequence[Store]:
-        """Return the stores that it is the sum of; the first is the one that is written to."""
+        """Return the stores that add up to this one; the first is the one that is written to."""
         ...
 
     def counts(self, tokens: Tokens) -> Counts:
-        """Return the weight of ham and of spam that contains each token, in UNIT, (n, 2)."""
+        """Return the weight of the ham and the spam with each token, in units of UNIT, (n, 2)."""
         ...
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
-        """Return the lessons among these digests that are known now, by digest."""
+        """Return the known lessons among these digests, by digest, as of now."""
         ...
 
     def totals(self) -> Totals:
@@ -123,7 +123,7 @@ class Store(Protocol):
         ...
 
     def change(self) -> AbstractContextManager[Change]:
-        """Return a transaction, which an exception within undoes."""
+        """Return a transaction; an exception inside it undoes it."""
         ...
 
     def size(self) -> int:

@@ -1,4 +1,4 @@
-"""A store in one SQLite file, for many processes of one machine.
+"""Keep a store in one SQLite file, for many processes of one machine.
 
 Deleted rows are overwritten (`secure_delete`), but a page may keep hashes in the gap of rows that
 were moved to another page. `tidy` rewrites the file, which removes all that was forgotten.
@@ -39,7 +39,7 @@ LAST = "\U0010ffff"  # after every character of a name
 
 
 class SQLiteStore:
-    """A store in a file, which is created if it does not exist and `create` is true.
+    """A store in a file; it is created if `create` is true and it does not exist.
 
     If another file is put in its place, that file is opened at the next use.
     """
@@ -198,7 +198,7 @@ class SQLiteStore:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Turn errors of SQLite into clear ones, and report values of a wrong type as damage."""
+        """Turn SQLite's errors into clear ones, and report values of a wrong type as damage."""
         with self._sentences():
             try:
                 yield

@@ -36,10 +36,10 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def remove_log(path: Path, log: tuple[int, int] | None) -> None:
-    """Remove the log of a file that is no longer at the path; `log` identifies it.
+    """Remove the log, identified by `log`, of a file that is no longer at the path.
 
-    SQLite leaves it there when it closes such a file, and would write what is in it into the file
-    that has come.
+    SQLite leaves the log behind when it closes such a file, and would then apply it to the file
+    that is now at the path.
     """
     if log is not None and identity(beside(path, "-wal")) == log:
         for end in ("-wal", "-shm"):
@@ -47,10 +47,10 @@ def remove_log(path: Path, log: tuple[int, int] | None) -> None:
 
 
 def frozen(path: Path) -> tuple[int, ...] | None:
-    """Return what shows a change of a read-only file, or None if it can be written.
+    """Return a value that changes with a read-only file, or None if the file can be written.
 
-    A site's store may be in a folder where its users must not write, and SQLite would need to, for
-    the files that it has beside one while somebody uses it. If they are not there, nobody does.
+    A site's store may be in a folder that its users cannot write to, although SQLite needs files
+    beside a store that is in use. If there are no such files, nobody is changing the store.
     """
     if not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         return None
@@ -174,7 +174,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Switch to WAL mode; wait for others here, because SQLite does not."""
+    """Switch to WAL mode; wait for other processes, because SQLite does not."""
     end = time.monotonic() + PATIENCE
     while True:
         try:

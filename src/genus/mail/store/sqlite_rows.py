@@ -138,7 +138,7 @@ class SQLiteChange:
         return added.lastrowid
 
     def _empty(self, pack: int, places: set[int]) -> None:
-        """Remove lessons from a pack; the places of the others stay."""
+        """Remove lessons from a pack; the others keep their places."""
         query = "SELECT lessons, content FROM packs WHERE number = ?"
         row = self._connection.execute(query, (pack,)).fetchone()
         if row is None:
@@ -224,12 +224,12 @@ def noted(name: str, value: object, told: object) -> str:
 
 
 def row_of(lesson: Lesson) -> tuple[bytes, int, int, int, int]:
-    """Return the values of a lesson other than its tokens."""
+    """Return the values of a lesson except its tokens."""
     return lesson.digest, int(lesson.spam), lesson.day, lesson.weight, lesson.halvings
 
 
 def read_lessons(connection: sqlite3.Connection, rows: Sequence[Any]) -> list[Lesson]:
-    """Return the lessons of rows of ROW; if they are sorted by pack, each is read once."""
+    """Return the lessons of rows of ROW; each pack is read once if the rows are sorted by pack."""
     held: dict[int, list[Tokens]] = {}
     found = []
     for digest, spam, day, weight, halvings, pack, place, told in rows:

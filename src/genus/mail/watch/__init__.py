@@ -15,7 +15,7 @@ What is learned, and when:
   learned when it is read. But if a message is unread when it arrives in Junk, and was never seen in
   the inbox, then another filter put it there: it is not learned, even if the whole folder is marked
   as read later.
-- The watcher's own moves are not learned; if the user takes the message out again, that is.
+- The watcher's own moves are not learned. If the user takes such a message out again, it is ham.
 - A message that was judged, is read, and has stayed in the inbox for some days is ham, unless the
   plan says otherwise. The number of such lessons is limited by that of spam. See `staying.py`.
 

@@ -50,7 +50,7 @@ class Inbox:
         return moved
 
     def settle_moves(self) -> None:
-        """Note messages that left the inbox in a move that a crash interrupted."""
+        """Note messages that left the inbox during a move that a crash interrupted."""
         present = set(self.session.connection.uids()) if self.notes.moving else set()
         for name, moving in list(self.notes.moving.items()):
             for uid in set(moving.uids) - present:
@@ -59,7 +59,7 @@ class Inbox:
                     self.notes.gone[f"{MOVED}-{uid}"] = Gone(stamp, name, now())
 
     def meet(self, validity: int) -> Place:
-        """Note the messages of an inbox that is seen for the first time, to leave them alone."""
+        """Note the messages of an inbox seen for the first time, so that they are left alone."""
         for key in list(self.notes.inbox):
             del self.notes.inbox[key]
         present = self.session.connection.uids()
@@ -73,7 +73,7 @@ class Inbox:
         return place
 
     def renumber(self, place: Place, validity: int) -> Place:
-        """Recognise messages that the server has renumbered; later ones it cannot match are new."""
+        """Recognise messages that the server has renumbered; unmatched later ones count as new."""
         present = self.session.connection.uids()
         before = Counter(met.stamp for met in self.notes.inbox.values())
         here = Counter(each.stamp for each in self.session.connection.heads(present[-MOST:]))
@@ -192,5 +192,5 @@ class Inbox:
 
 
 def is_doubtful(verdict: Verdict) -> bool:
-    """Return whether the filter is unsure because of the score, not because it knows too little."""
+    """Return whether the score is the reason for being unsure, not too few lessons."""
     return verdict.verdict == UNSURE and verdict.reason in ("", NEW)

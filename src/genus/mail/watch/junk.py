@@ -27,7 +27,7 @@ class Junk:
         return self.session.junk
 
     def look(self, anyway: bool = False) -> None:
-        """Note arrivals and departures; `anyway` looks even if the status has not changed.
+        """Note arrivals and departures; if `anyway`, look even if the status has not changed.
 
         A message that is marked as deleted does not change the status.
         """
@@ -53,7 +53,7 @@ class Junk:
         self.seen = status
 
     def meet(self, validity: int, present: Sequence[int]) -> None:
-        """Note the messages of a Junk folder that is seen for the first time, and learn none."""
+        """Note the messages of a Junk folder seen for the first time, and learn none of them."""
         for key in list(self.notes.junk):
             del self.notes.junk[key]
         for each in self.session.connection.heads(present[-MOST:]):
@@ -74,7 +74,7 @@ class Junk:
         self.notes.keep()
 
     def arrive(self, batch: Sequence[Letter], validity: int) -> None:
-        """Note new messages, and a lesson for each that was not moved by the watcher."""
+        """Note new messages, and a lesson for each one that the watcher did not move."""
         judged = {each.digest for each in self.notes.inbox.values()}
         for letter in batch:
             name = hashed(letter)
@@ -96,7 +96,7 @@ class Junk:
         self.notes.keep()
 
     def renumber(self, place: Place, validity: int, present: Sequence[int]) -> None:
-        """Recognise messages that the server has renumbered; none of them is learned."""
+        """Recognise messages that the server has renumbered, and learn none of them."""
         new, unknown = renumber(
             self.session, self.notes.junk, self.folder, validity, present[-MOST:]
         )
@@ -128,7 +128,7 @@ class Junk:
         return here | {each.stamp for each in self.notes.gone.values()}
 
     def read_stamped(self, stamps: set[str]) -> None:
-        """Read the digests of messages in Junk that have these stamps and no digest yet."""
+        """Read the messages in Junk with these stamps whose digests are still unknown."""
         shelf = self.notes.junk
         uids = [uid for uid, met in shelf.items() if not met.digest and met.stamp in stamps]
         if uids:
@@ -143,12 +143,12 @@ class Junk:
         return next((met for met in found if met.own == letter.uid), found[0] if found else None)
 
     def left(self, letter: Head, name: str) -> list[str]:
-        """Return the keys of the same message among those that have left Junk, open ones first."""
+        """Return the keys of the same message among those that left Junk, open searches first."""
         found = [key for key, gone in self.notes.gone.items() if is_same(gone, letter, name)]
         return sorted(found, key=lambda key: self.notes.gone[key].done)
 
     def take_out(self, key: str, name: str, folder: str, validity: int, letter: Letter) -> None:
-        """Note a lesson for a message that was taken out of Junk, unless that was done before."""
+        """Note a lesson for a message that was taken out of Junk, unless it is already noted."""
         gone = self.notes.gone[key]
         if not gone.done:
             self.lessons.owe(name, folder, validity, letter, spam=False)

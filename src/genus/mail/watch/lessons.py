@@ -1,4 +1,4 @@
-"""Learn the messages that the user has moved, as soon as they have been read."""
+"""Learn the messages that the user has moved, once they are marked as read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Lessons:
         self.session, self.notes, self.filter = session, session.notes, spam_filter
 
     def owe(self, name: str, folder: str, validity: int, letter: Head, spam: bool) -> None:
-        """Note a lesson, to be learned when the message has been read."""
+        """Note a lesson, to be learned once the message is marked as read."""
         if not self.session.plan.learn:
             return
         self.notes.due[name] = Due(folder, validity, letter.uid, spam, now())

@@ -1,4 +1,4 @@
-"""Connect, look at the folders, and wait for changes; after a failure wait, and connect again."""
+"""Connect, look at the folders and wait for changes; after a failure, wait and reconnect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def watch(
     say: Callable[[str], None],
     ending: Ending,
 ) -> None:
-    """Watch until `ending` is asked for, or once; report each action with `say`."""
+    """Watch once, or until `ending` is asked for; report each action with `say`."""
     watcher = Watcher(spam_filter, account.name, plan, say, ending)
     failures = 0
     welcome = False
@@ -81,7 +81,7 @@ class Watcher:
         self.junk.seen = None
 
     def rest(self) -> bool:
-        """Wait until all folders are due, and return whether the watcher was asked to end.
+        """Wait until the folders are due, and return whether the watcher was asked to end.
 
         If the inbox changes meanwhile, look at it at once.
         """
@@ -94,7 +94,7 @@ class Watcher:
         return self.session.ending.came
 
     def look(self, everywhere: bool) -> None:
-        """Look at Junk and the inbox, or at all folders, and learn what is due."""
+        """Look at Junk and the inbox, or at all folders, and learn the lessons that are due."""
         self.junk.look(anyway=everywhere)
         if self.inbox.look():
             self.junk.look()

@@ -1,4 +1,4 @@
-"""Keep what a watcher knows about an account in the notes of a store: numbers, dates, hashes.
+"""Keep a watcher's state as notes in a store: numbers, dates and hashes of messages.
 
 Each shelf is bounded; the oldest notes are dropped. All changes between two calls of `keep` are
 written together or not at all.
@@ -34,7 +34,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Met:
-    """A message that was seen in a folder; the digest is empty if its text was not read."""
+    """A message that was seen in a folder; its digest is empty if its text was not read."""
 
     stamp: str
     digest: str = ""
@@ -56,7 +56,7 @@ class Gone:
 
 @dataclass(frozen=True)
 class Moving:
-    """Messages of one digest that the watcher is about to move, or has moved."""
+    """Messages of one digest that the watcher is moving or has moved."""
 
     uids: list[int]
     stamps: list[str]
@@ -65,7 +65,7 @@ class Moving:
 
 @dataclass(frozen=True)
 class Due:
-    """A lesson that is learned as soon as the message has been read."""
+    """A lesson to be learned once the message is marked as read."""
 
     folder: str
     validity: int
@@ -156,7 +156,7 @@ class Watched:
         self.moving[digest] = Moving(list(uids), list(stamps), now())
 
     def dismiss(self, digest: str, uid: int | None = None) -> int:
-        """Note that a message was moved, or will not be; return its number, or 0 if unknown."""
+        """Note that a message was moved or will not be moved; return its number, 0 if unknown."""
         if digest not in self.moving:
             return 0
         moving = self.moving[digest]

@@ -13,7 +13,7 @@ from genus.mail.watch.session import Session
 def renumber(
     session: Session, shelf: dict[int, Met], folder: str, validity: int, present: Sequence[int]
 ) -> tuple[dict[int, Met], list[int]]:
-    """Return messages by new number, and the numbers that date and size do not identify.
+    """Return messages by new number, and the numbers that date and size cannot identify.
 
     A message that is not found stays on the shelf, under its old number with a minus sign.
     """

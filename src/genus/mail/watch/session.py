@@ -1,4 +1,4 @@
-"""The state of one account that is being watched: the plan, the connection, folders and notes."""
+"""The state of a watched account: the plan, the connection, folders and notes."""
 
 from __future__ import annotations
 

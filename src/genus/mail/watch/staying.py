@@ -1,4 +1,4 @@
-"""Learn as ham what the user has read and left in the inbox for some days.
+"""Learn mail as ham that the user has read and left in the inbox for some days.
 
 Otherwise the filter would learn only from its mistakes. It rarely takes ham for spam, so it would
 learn hardly any ham, and could not estimate the highest scores of ham. The amount of such ham is
@@ -61,7 +61,7 @@ class Staying:
 
 
 def room_for_ham(totals: Totals) -> int:
-    """Return how many messages of ham may be learned that the user has not moved.
+    """Return how many messages may be learned as ham although the user did not move them.
 
     >>> room_for_ham(Totals(ham=100, spam=50)), room_for_ham(Totals(ham=5000, spam=50))
     (100, 0)

@@ -40,7 +40,7 @@ export function screen(app, root, rest) {
   const confirmation = () => {
     const { unsaved, comesBack } = app.state;
     return card([" ", "Open ", name(titleOf(wanted)), "?"],
-      html("p", {}, "This ends your changes of ", name(app.state.name), ":"),
+      html("p", {}, "This closes ", name(app.state.name), ", with your changes:"),
       html("ol", { class: "edits" }, ...unsaved.slice(0, 10).map((one) => html("li", {}, one)), unsaved.length > 10 ? html("li", {}, `and ${unsaved.length - 10} more`) : null),
       html("p", {}, comesBack ? ["They come back when you open ", name(app.state.name), " again. The model can be exported before."] : "They cannot be restored. Export the model first if you need it."),
       html("p", { class: "buttons" },

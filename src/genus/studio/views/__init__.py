@@ -1,1 +1,1 @@
-"""The views: what each screen of the studio shows, as values for JSON."""
+"""The views, which return what each screen of the studio shows as JSON values."""

@@ -18,7 +18,7 @@ FEWEST = 50
 
 
 def comparison(session: Session) -> dict[str, Any]:
-    """Return the comparisons so far."""
+    """Return the comparisons made so far."""
     version = session.now
     found, curves = version.comparison, version.curves
     return {
@@ -36,7 +36,7 @@ def comparison(session: Session) -> dict[str, Any]:
 
 
 def judged_rows(session: Session) -> Rows:
-    """Return the rows that the model is scored by, with their labels."""
+    """Return the rows that score the model, with their labels."""
     version, data = session.now, session.data
     if data is None or version.scores is None or version.scores.rows is None:
         raise ValueError("There are no rows on which to compare with logistic regression.")

@@ -1,4 +1,4 @@
-"""One row: the contributions to its prediction, and what would change it."""
+"""Show one row: the contributions to its prediction, and what would change it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def detail(session: Session, row: int) -> dict[str, Any]:
 
 
 def blank(session: Session) -> dict[str, Any]:
-    """Return a row drawn from the model, to start from if there are no rows."""
+    """Draw a row from the model, to start from if there are no rows."""
     rows, _ = session.now.model.sample(1, random_state=0)
     return {
         "row": -1,
@@ -94,7 +94,7 @@ def start(session: Session, row: int) -> Any:
 def what_if(
     session: Session, row: int, given: Mapping[str, str], focus: int | None
 ) -> dict[str, Any]:
-    """Return the prediction for a row with other cells, and the effect of one column on it."""
+    """Return the prediction for a row with changed cells, and the effect of one column."""
     names = cells_of(session)
     texts = {names[int(i)]: str(text)[:LONGEST] for i, text in given.items() if valid(i, names)}
     one = changed(start(session, row), texts)
@@ -147,7 +147,7 @@ def judged(session: Session, one: Any) -> dict[str, Any]:
 
 
 def spread(session: Session, classes: Any, p: NDArray[np.float64]) -> list[float]:
-    """Return probabilities by the classes of the session; 0 for those that the model lacks."""
+    """Return probabilities by the session's classes; 0 for classes that the model lacks."""
     found = [0.0] * len(session.classes)
     for label, value in zip(classes.tolist(), p.tolist(), strict=True):
         found[session.place(label)] = value
@@ -198,7 +198,7 @@ def found_choices(session: Session, name: str, column: Any) -> dict[str, Any]:
 
 
 def is_typed_as_number(session: Session, column: Any) -> bool:
-    """Return whether the cells of a column of numbers are numbers, or text in plain notation."""
+    """Return whether a column's cells are numbers, or text in plain notation."""
     if session.data is None:
         return True
     kind = session.data.table.schema.field(column.name).type
@@ -207,7 +207,7 @@ def is_typed_as_number(session: Session, column: Any) -> bool:
 
 
 def curve(session: Session, one: Any, name: str) -> dict[str, Any] | None:
-    """Return the probabilities of a row for other values of one column of numbers."""
+    """Return the probabilities of a row as one column of numbers varies."""
     column = next((c for c in session.now.model.plan_.used if c.name == name), None)
     if column is None:
         return None

@@ -79,7 +79,7 @@ def by_importance(version: Version, names: list[str]) -> list[str]:
 
 
 def filtered(session: Session, query: Mapping[str, str]) -> tuple[NDArray[np.intp], int]:
-    """Return the positions of the matching scored rows, and how many of all rows match."""
+    """Return the positions of matching scored rows, and how many of all rows match."""
     found = session.now.scores
     assert found is not None
     assert found.rows is not None
@@ -93,7 +93,7 @@ def filtered(session: Session, query: Mapping[str, str]) -> tuple[NDArray[np.int
 
 
 def matches(session: Session, query: Mapping[str, str]) -> NDArray[np.bool_]:
-    """Return which rows in the model have the requested class and cell."""
+    """Return which rows of the model have the requested class and cell."""
     version, data = session.now, session.data
     assert data is not None
     there = version.active.copy()
@@ -153,7 +153,7 @@ def within(column: Any, name: str, low: str, high: str) -> NDArray[np.bool_]:
 
 
 def by_number(session: Session, number: int) -> dict[str, int]:
-    """Return the position of the row with a number in the file."""
+    """Return the position of the row with this number in the file."""
     numbers = np.zeros(0, np.intp) if session.data is None else session.data.numbers
     place = int(np.searchsorted(numbers, number))
     if place == len(numbers) or numbers[place] != number:
@@ -162,7 +162,7 @@ def by_number(session: Session, number: int) -> dict[str, int]:
 
 
 def whole(text: Any, otherwise: int) -> int:
-    """Return a whole number from the page."""
+    """Convert a value from the page to a whole number."""
     try:
         return int(text)
     except (TypeError, ValueError):

@@ -33,7 +33,7 @@ def scores(session: Session) -> dict[str, Any] | None:
 
 
 def outcome_of(session: Session) -> Any:
-    """Return the predictions; of two classes, the one of interest is the second."""
+    """Return the predictions; if there are two classes, the class of interest comes second."""
     found = session.now.scores
     assert found is not None
     outcome = found.outcome
@@ -158,7 +158,7 @@ def decided(session: Session) -> dict[str, Any]:
 
 
 def costs_of(labels: list[Any], costs: NDArray[np.float64]) -> dict[tuple[Any, Any], float]:
-    """Return costs in the form that `predict(decision=…)` takes."""
+    """Return costs in the form that `predict(decision=…)` accepts."""
     return {
         (true, decided): float(costs[i, j])
         for i, true in enumerate(labels)
@@ -167,7 +167,7 @@ def costs_of(labels: list[Any], costs: NDArray[np.float64]) -> dict[tuple[Any, A
 
 
 def by_threshold(outcome: Any, costs: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the expected cost of every threshold of the second class, and the cheapest one."""
+    """Return the expected cost of each threshold of the second class, and the best threshold."""
     thresholds = np.linspace(0, 1, STEPS)
     shares = []
     for t in thresholds:

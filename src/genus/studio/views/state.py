@@ -65,7 +65,7 @@ def state(session: Session) -> dict[str, Any]:
 
 
 def files(session: Session) -> dict[str, Any]:
-    """Return the other tables that can be opened: that of the command, and those dropped before."""
+    """Return the other tables that can be opened: the command's, and those dropped before."""
     named, journal = session.named, session.journal
     is_other = session.is_dropped or session.table is None
     dropped = {} if journal is None else journal.dropped(session.identifier)
@@ -106,7 +106,7 @@ def headline(scores: Any) -> dict[str, Any] | None:
 
 
 def worth(session: Session, model: Any) -> dict[str, Any] | None:
-    """Return the scores in a model file, which have no intervals."""
+    """Return the scores stored in a model file, which have no intervals."""
     kept = model.summary().worth if session.data is None else {}
     if not kept:
         return None
@@ -125,7 +125,7 @@ def targets(session: Session) -> list[dict[str, Any]]:
 
 
 def possible_targets(table: Any) -> list[dict[str, Any]]:
-    """Return the columns of a table with some of their values, and whether they suit a target."""
+    """Return the columns of a table, some of their values, and whether they suit a target."""
     import pyarrow.compute as pc
 
     found = []
@@ -153,7 +153,7 @@ def possible_targets(table: Any) -> list[dict[str, Any]]:
 
 
 def unsuited(distinct: int, rows: int) -> str:
-    """Say why a column with so many distinct values in so many rows is a poor target, if it is."""
+    """Say why a column is a poor target; an empty string if it is a good one."""
     if distinct < 2:
         return "It has fewer than two values, so there is nothing to predict."
     if distinct == rows and rows > FEW:

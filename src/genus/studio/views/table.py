@@ -31,7 +31,7 @@ def names_of(session: Session) -> list[str]:
 
 
 def cells_of(session: Session) -> list[str]:
-    """Return the columns that are in the table itself, in the order of `names_of`."""
+    """Return the columns of the table itself, in the order of `names_of`."""
     parts = {column.name for column in session.now.model.plan_.columns if column.part}
     return [name for name in names_of(session) if name not in parts]
 
@@ -101,7 +101,7 @@ def made(session: Session, version: Version) -> dict[str, Any]:
 
 
 def gain(summary: Any, own: Any) -> float:
-    """Return the gain of a column by itself, in bits for each row that it has not seen.
+    """Return the gain of a column by itself, in bits per row that the model has not seen.
 
     A column of texts is an expert, whose log loss is compared with that of the class shares.
     """
@@ -113,12 +113,12 @@ def gain(summary: Any, own: Any) -> float:
 
 
 def is_idle(summary: Any, own: Any) -> bool:
-    """Return whether a column of texts hardly helps to predict rows that it has not seen."""
+    """Return whether a column of texts hardly helps to predict rows that are new to the model."""
     return own.family == "text" and gain(summary, own) < LEAST_GAIN
 
 
 def ranked(summary: Any) -> list[Any]:
-    """Return the columns by how far they move the odds, and texts that hardly help at the end.
+    """Sort columns by how far they move the odds; texts that hardly help come last.
 
     A word that occurs once moves the odds of its own row, but tells nothing about other rows.
     """
@@ -126,7 +126,7 @@ def ranked(summary: Any) -> list[Any]:
 
 
 def of_target(session: Session) -> list[str]:
-    """Return what is wrong with the target, if it does not look like a class."""
+    """Say what is wrong with the target, if it does not look like a class."""
     data = session.data
     if data is None or not session.is_own:
         return []
@@ -144,7 +144,7 @@ def families_for(session: Session, kind: str) -> list[str]:
 
 
 def drift(session: Session, version: Version) -> dict[str, Any] | None:
-    """Return how rows that are new to the model differ from those it has counted."""
+    """Return how rows that are new to the model differ from those that it has counted."""
     if session.data is None or session.is_own:
         return None
     found = version.model.drift(session.data.table)

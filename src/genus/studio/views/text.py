@@ -98,7 +98,7 @@ def by_text_model(session: Session, message: str) -> dict[str, Any]:
 
 
 def strongest(terms: Sequence[tuple[str, float]]) -> dict[str, Any]:
-    """Return the words that contribute most, and the number and sum of all others."""
+    """Return the words that contribute most, and the number and total of the others."""
     others = [float(term) for _, term in terms[MOST_TERMS:]]
     return {
         "terms": [[shown.name(word, 40), term] for word, term in terms[:MOST_TERMS]],

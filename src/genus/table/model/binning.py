@@ -25,7 +25,7 @@ BIN_ROWS = 5.0  # rows of a class that a bin should have, approximately
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Counts by class and bins of two columns (K, B, B), of one (K, B), and class weights (K,).
+    """Counts by class and bin of two columns (K, B, B) and of one (K, B), and class weights (K,).
 
     `bin_of` (V + 1,) is the bin of each slot, or B if the slot carries no evidence: the last slot,
     which is for unknown values, and missing values that do not depend on the class. `column` (B,)
@@ -49,7 +49,7 @@ class Binned:
 def merged(
     counted: Pairs, classes: Axis, is_number: NDArray[np.bool_], keep_missing: bool = False
 ) -> Binned:
-    """Merge cells into bins: numbers are cut where the class distribution changes, and then evenly.
+    """Merge cells into bins; cut numbers where the class distribution changes, and then evenly.
 
     Unless `keep_missing`, missing values have a bin only if they depend on the class.
     """
@@ -87,7 +87,7 @@ def merged(
 
 
 def tells_absence(counted: Pairs, classes: Axis) -> NDArray[np.bool_]:
-    """Return for each column whether missing values depend on the class."""
+    """Return for each column whether the share of missing values depends on the class."""
     single = np.einsum("kvv->kv", counted.align(classes))
     starts = counted.starts
     weights = single[:, : starts[1]].sum(axis=1) if len(starts) > 1 else np.zeros(len(classes))
@@ -99,7 +99,7 @@ def tells_absence(counted: Pairs, classes: Axis) -> NDArray[np.bool_]:
 
 
 def number_cuts(counts: Array, weights: Array) -> NDArray[np.intp]:
-    """Return the cells of a column of numbers, (K, C), before which a bin begins.
+    """Return the cells of a column of numbers, (K, C), at which a bin begins.
 
     Cells are cut where the class distribution changes (MDLP). Bins that weigh much more than an
     equal share are then cut evenly, so that dependence on other columns is not lost.
@@ -121,7 +121,7 @@ def number_cuts(counts: Array, weights: Array) -> NDArray[np.intp]:
 
 
 def even_cuts(weight: Array, count: int) -> NDArray[np.intp]:
-    """Return the cells before which to cut: bins of about equal weight, or of one cell if few."""
+    """Return the cells at which to cut numbers into bins of about equal weight."""
     there = np.flatnonzero(weight > 0)
     if len(there) <= count:
         return there[1:]

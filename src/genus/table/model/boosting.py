@@ -1,4 +1,4 @@
-"""Boosted trees over the cells of a table: the expert for interactions of three and more columns.
+"""Boosted trees over the cells of a table: the expert for interactions of three or more columns.
 
 Counts of pairs hold no information about three columns, but the sample of rows does. A tree asks a
 row six questions, the same for all rows: is the cell of this column below that cut? Each of the 64
@@ -93,7 +93,7 @@ class BoostedTrees:
         folds: int,
         origin: str,
     ) -> BoostedTrees:
-        """Grow trees from rows of a sample; the cells of columns begin at `starts`, (n + 1,).
+        """Grow trees from the rows of a sample; the cells of column j begin at starts[j].
 
         The columns that a question chooses from depend on their names, not on their order.
         """
@@ -117,7 +117,7 @@ class BoostedTrees:
         return cls(columns, cuts, values, weights, ends, seen, same, origin)
 
     def check(self, columns: int, unknown: int) -> None:
-        """Raise unless the trees fit this number of columns, whose cells end at `unknown`."""
+        """Raise an error unless the trees have this many columns, whose cells end at `unknown`."""
         if len(self.seen) != unknown + 1 or len(self.same) != columns:
             raise ValueError(
                 f"The trees of this model do not match its {columns} paired columns: its "
@@ -138,7 +138,7 @@ class BoostedTrees:
 
     @cached_property
     def constant(self) -> Array:
-        """The trees' score of a row with no known value, (K,)."""
+        """The trees' score of a row without any value, (K,)."""
         columns = int(self.columns.max(initial=0)) + 1
         return sum_trees(np.full((columns, 1), self._unknown), *self._trees)[0] / self.folds
 
@@ -163,7 +163,7 @@ class BoostedTrees:
         return *(getattr(self, name) for name in TREES), int(self._unknown), threads()
 
     def _known(self, cells: Cells) -> Cells:
-        """Replace cells that the trees have never seen by the one for unknown values."""
+        """Replace cells that the trees have never seen by the cell for unknown values."""
         return np.where(self.seen[cells], cells, self._unknown)
 
 
@@ -171,7 +171,7 @@ TREES = tuple(field.name for field in fields(BoostedTrees))[:4]
 
 
 def origin(sample: Sample, starts: NDArray[np.int64]) -> str:
-    """Return a digest of the rows of a sample and the starts of their cells."""
+    """Return a digest of a sample's rows and of the positions where cells begin."""
     arrays = sample.hashes, sample.codes, sample.weights, starts
     return blake2b(b"".join(a.tobytes() for a in arrays), digest_size=16).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Build the model of a table from a plan and the user's options, which are checked."""
+"""Check the user's options, and build the model of a table from them and a plan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_SAMPLED = 10_000_000  # rows
 
 
 def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_size: Any) -> Mixed:
-    """Build the family of a table from its options."""
+    """Check the options, and return the family of a table."""
     asked = asked_families(families)
     kinds = {column.name: column.kind for column in plan.columns}
     for name, family in asked.items():

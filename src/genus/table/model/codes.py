@@ -1,4 +1,4 @@
-"""Encode the values of a column: values that no expert distinguishes have the same code.
+"""Encode the values of a column: values that every expert treats alike get the same code.
 
 All numbers between two edges have one code, and so has a category. To score a code, the experts
 score one of its values as an example. Only families whose density is a curve need the numbers
@@ -31,7 +31,7 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class NumberCodes:
-    """Codes of numbers: 0 if missing, 1 below all `edges`, and one more at each edge."""
+    """Codes of numbers: 0 if missing, 1 below all `edges`, and one more above each edge."""
 
     edges: Array
 
@@ -59,7 +59,7 @@ class NameCodes:
 
     @property
     def examples(self) -> Values:
-        """One category for each code but the last."""
+        """One category for each code except the last."""
         names = np.array([*self.names.tolist(), OTHERS], dtype=object)
         return Values(np.arange(-1, len(names)), names)
 
@@ -94,7 +94,7 @@ class CodedColumn:
     def of(
         cls, j: int, column: Column, marginal: Marginal, slots: Slots, in_block: bool
     ) -> CodedColumn:
-        """Encode a column; one that is modelled `in_block` has no scores of its own."""
+        """Encode a column; a column of a joint family (`in_block`) has no scores of its own."""
         if in_block:
             marginal = replace(marginal, distribution=None, absent=0.0 * marginal.absent)
         steps = None if marginal.distribution is None else marginal.distribution.steps
@@ -113,7 +113,7 @@ class CodedColumn:
 
 
 def codes_of(column: Column, steps: Any, keys: Axis) -> NumberCodes | NameCodes:
-    """Make codes that distinguish the steps of a column's family and the cells of its pairs.
+    """Return codes that distinguish the steps of a column's family and the cells of its pairs.
 
     `keys` are the categories that are counted in pairs by name.
     """

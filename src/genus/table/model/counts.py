@@ -1,4 +1,4 @@
-"""The counts of a table: rows are counted once, and many models are solved from the counts.
+"""Count the rows of a table once; many models are solved from the counts.
 
 By class (`Compound`):
 
@@ -41,7 +41,7 @@ OTHERS = ""  # stands for categories that pairs do not count by name
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column as codes (m,), -1 where missing; they are positions on an axis of keys."""
+    """A column as codes (m,), -1 if missing, which are positions on an axis of keys."""
 
     axis: Axis
     codes: NDArray[np.int64]
@@ -56,7 +56,7 @@ def coded(column: Column, values: Any) -> Coded:
 
 
 def coarse(column: Column, own: Coded) -> Coded:
-    """Encode a column by the cells of its pairs; categories that are not known become others."""
+    """Encode a column by the cells of its pairs; unknown categories get the code of the others."""
     if column.kind == "category":
         known = set(column.known)
         return renamed(own, [n if hashed(n) in known else OTHERS for n in own.axis.tolist()])
@@ -67,7 +67,7 @@ def coarse(column: Column, own: Coded) -> Coded:
 
 
 def renamed(own: Coded, names: list[str]) -> Coded:
-    """Rename the categories of a column; those with the same new name are merged."""
+    """Rename the categories of a column, and merge those that get the same name."""
     if names == own.axis.tolist():
         return own
     axis, place = np.unique(np.array([*names, ""], dtype=object)[:-1], return_inverse=True)
@@ -75,13 +75,13 @@ def renamed(own: Coded, names: list[str]) -> Coded:
 
 
 def encoded(texts: Texts | Documents, rows: NDArray[np.intp], how: Tokenizer) -> Documents:
-    """Return some of the texts, as counts of their tokens."""
+    """Return the counts of the tokens of some texts."""
     return texts[rows] if isinstance(texts, Documents) else how.encode(texts.take(rows))
 
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """How rows of a plan are counted. No other code sees the rows.
+    """How the rows of a plan are counted. No other code sees the rows.
 
     `sample` is the number of rows to keep for learning weights and choosing settings. If it is 0
     and weights are wanted, a `belief` about the weights is kept instead.
@@ -95,7 +95,7 @@ class Counting:
 
     @property
     def blocks(self) -> dict[str, list[int]]:
-        """The blocks of columns that are modelled jointly, by the name of their counts."""
+        """The blocks of columns with a joint family, by the name of their counts."""
         at = {column.name: j for j, column in enumerate(self.plan.used)}
         return {f"{JOINT}{i}": [at[name] for name in names] for i, names in enumerate(self.joint)}
 
@@ -110,7 +110,7 @@ class Counting:
         return tuple(column.name for column in self.plan.used if column.kind == "text")
 
     def words_of(self, column: Column) -> Words:
-        """Return how the texts of a column are counted: with or without pairs, or in buckets."""
+        """Return how a column's texts are counted: with pairs of words, without, or in buckets."""
         how = self.words.tokenizer
         ngrams = how.ngrams if column.runs else (1, 1)
         return replace(self.words, tokenizer=replace(how, ngrams=ngrams, bits=column.bits))
@@ -219,7 +219,7 @@ class Counting:
         return hashes.mix(total)
 
     def decoded(self, sample: Sample, statistics: Compound) -> Frame:
-        """Decode a sample: numbers become the smallest of their cell, texts bags of words."""
+        """Decode a sample: a number becomes the smallest of its cell, a text its bag of words."""
         tally = statistics["cells"]
         axes = tally.keys or (labels.empty_axis(),) * len(self.plain)
         plain, texts = iter(range(len(self.plain))), iter(sample.bags)
@@ -250,7 +250,7 @@ class Counting:
     # Plans that were made separately
 
     def common(self, other: Counting) -> Counting:
-        """Return a counting with the coarser plan of both, so that their counts can be merged."""
+        """Return a counting with the coarser of both plans, so that the counts can be merged."""
         if self.words.counting != other.words.counting and (self.texts or other.texts):
             raise ValueError(
                 "The two models read texts differently: only calibrate=True counts pairs of "
@@ -266,7 +266,7 @@ class Counting:
         return replace(self, plan=plan, sample=sample, belief=belief)
 
     def moved(self, statistics: Compound, to: Counting) -> Compound:
-        """Convert counts to the coarser cells of `to`, as if the rows had been counted by these."""
+        """Convert counts to the coarser cells of `to`, as if they had counted the rows."""
         if len(statistics["rows"].classes) == 0:
             return to.zero()
         parts: dict[str, Any] = {name: statistics[name] for name in ("rows", *self.blocks)}
@@ -282,7 +282,7 @@ class Counting:
         return Compound(parts | {"sample": self._moved_sample(statistics["sample"], to)})
 
     def recut(self, statistics: Compound, classes: Axis) -> tuple[Counting, Pairs]:
-        """Choose new cells for pairs, and count the sample, which must hold every row, by them."""
+        """Choose new cells for pairs, and count the sample by them; it must hold every row."""
         sample = statistics["sample"]
         X = self.decoded(sample, statistics)
         plan = replace(self.plan, columns=recut(self.plan, X, sample.weights, len(classes)))
@@ -379,7 +379,7 @@ class Counting:
 
 
 def recut(plan: Plan, X: Frame, weight: Array, classes: int) -> tuple[Column, ...]:
-    """Return the columns of a plan with cells that are chosen for these rows."""
+    """Return the columns of a plan with new cells, chosen for these rows."""
     seen = []
     values = iter(X.columns)
     for column in plan.columns:
@@ -400,12 +400,12 @@ def recut(plan: Plan, X: Frame, weight: Array, classes: int) -> tuple[Column, ..
 
 
 def name_keys(names: Axis) -> NDArray[np.int64]:
-    """Return the keys of categories in a sample: 32 bits of their hashes."""
+    """Return the keys of categories in a sample, which are 32 bits of their hashes."""
     return (hashes.of_names(names.tolist()) >> np.uint64(32)).astype(np.int64)
 
 
 def count_cells(columns: list[Coded], y: Codes, classes: Axis, weight: Array | None) -> Tally:
-    """Count rows by class and cell of each column."""
+    """Count rows by class and by the cells of each column."""
     codes = np.empty((len(y), len(columns)), dtype=np.int64, order="F")
     for j, column in enumerate(columns):
         codes[:, j] = column.codes
@@ -415,7 +415,7 @@ def count_cells(columns: list[Coded], y: Codes, classes: Axis, weight: Array | N
 
 
 def count_pairs(columns: list[Coded], y: Codes, classes: Axis, weight: Array | None) -> Pairs:
-    """Count rows by class and cells of each pair of columns; the first cell is for no value."""
+    """Count rows by class and by the cells of each pair of columns; cell 0 means missing."""
     if not columns:
         return Pairs()
     assert max(len(column.axis) for column in columns) < np.iinfo(np.uint16).max

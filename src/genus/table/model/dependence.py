@@ -34,7 +34,7 @@ MISSING, OTHERS = "missing", "(others)"
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The values of a column in steps: runs of numbers or categories, and last the missing values.
+    """The values of a column in steps: ranges of numbers or categories; missing values come last.
 
     `names` (S,) are the steps, `x` (S,) the means of their numbers (NaN otherwise), and `place`
     (m,) is the step of each row.
@@ -47,7 +47,7 @@ class Steps:
 
     @classmethod
     def of(cls, column: Column, values: Any, weight: Array, most: int) -> Steps:
-        """Divide values into steps of about equal weight; few values have a step each."""
+        """Divide values into steps of about equal weight; if they are few, each is a step."""
         if isinstance(values, Values):
             return cls._of_categories(values, weight, most)
         there = ~np.isnan(values)
@@ -74,7 +74,7 @@ class Steps:
 
     @classmethod
     def _of_categories(cls, values: Values, weight: Array, most: int) -> Steps:
-        """Give each of the most frequent categories a step, and all others one step together."""
+        """Give each of the most frequent categories a step of its own, and the others one step."""
         total = np.bincount(values.codes + 1, weight, len(values.names) + 1)[1:]
         order = [c for c in np.argsort(-total, kind="stable").tolist() if total[c] > 0]
         shown = order if len(order) <= most else order[: most - 1]
@@ -88,7 +88,7 @@ class Steps:
 
 
 class Curve(NamedTuple):
-    """The contribution of a column at each step, (S,): the mean of rows, and the range of most."""
+    """The contribution of a column at each step, (S,): its mean, and the range of most rows."""
 
     mean: Array
     low: Array
@@ -245,7 +245,7 @@ def between_classes(terms: Array, classes: NDArray[Any], label: Any, against: An
 
 
 def position(classes: NDArray[Any], label: Any) -> int:
-    """Return the position of a class; raise if there is no such class."""
+    """Return the position of a class; raise an error if there is no such class."""
     found = np.flatnonzero(classes == label)
     if len(found) == 0:
         raise ValueError(f"{label!r} is not one of the classes {classes.tolist()[:10]}.")
@@ -258,7 +258,7 @@ def in_one_line(text: str) -> str:
 
 
 def between(low: str, high: str) -> str:
-    """Return a range of numbers as text, or one number."""
+    """Return a range of numbers, or a single number, as text."""
     return low if low == high else f"{low} to {high}"
 
 

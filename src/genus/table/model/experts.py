@@ -45,7 +45,7 @@ DRAWN = 1.0  # rows by which a class mean is shrunk towards the pooled mean
 
 @dataclass(frozen=True)
 class Shrinkage:
-    """How strongly the covariances of experts are shrunk; files keep it with the weights.
+    """How strongly the covariances of experts are shrunk; model files store it with the weights.
 
     `ridge` is added to the pooled covariance, divided by the number of rows. The covariance of a
     class has `own` rows of the pooled one, or `own_of_bins` if it is that of indicators of bins.
@@ -57,12 +57,12 @@ class Shrinkage:
 
 
 def usual_shrinkage() -> Shrinkage:
-    """Return the shrinkage of models that are fitted now."""
+    """Return the shrinkage for newly fitted models."""
     return Shrinkage(RIDGE, OWN, OWN_OF_BINS)
 
 
 class Expert(Protocol):
-    """An expert: it scores rows by log p(x|k), up to a term that is the same for all classes."""
+    """A model that scores rows by log p(x|k), up to a term that is the same for all classes."""
 
     @property
     def name(self) -> str: ...
@@ -73,7 +73,7 @@ class Expert(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Additive:
-    """Σ_j table[cell_j] + constant; the table is (V + 1, K)."""
+    """The expert Σ_j table[cell_j] + constant; the table is (V + 1, K)."""
 
     name: str
     table: Array
@@ -88,7 +88,7 @@ class Additive:
 
 @dataclass(frozen=True, eq=False)
 class Parents:
-    """The mean over parents i of p(x_i|k) Π_j p(x_j|x_i,k); the table is (B + 1, B + 1, K)."""
+    """The expert that averages p(x_i|k) Π_j p(x_j|x_i,k) over i; the table is (B + 1, B + 1, K)."""
 
     name: str
     bin_of: NDArray[np.uint16]
@@ -99,13 +99,13 @@ class Parents:
         return self.of_bins(self.bin_of[cells])
 
     def of_bins(self, bins: Cells) -> Array:
-        """Return the scores of rows from their bins."""
+        """Return the scores of rows, given their bins."""
         return average_parents(bins, self.table, self.is_parent, threads())
 
 
 @dataclass(frozen=True, eq=False)
 class Curved:
-    """A Student t distribution for each class: δ_k = offset_k + Σ_{i<=j} table[cell_i, cell_j].
+    """Student t distributions by class: δ_k = offset_k + Σ_{i<=j} table[cell_i, cell_j].
 
     log p(x|k) = constant_k - ½ (ν_k + d_k) log(1 + δ_k / ν_k).
     """
@@ -131,7 +131,7 @@ class Curved:
 
 @dataclass(frozen=True, eq=False)
 class Informed:
-    """An expert whose score is multiplied by the share of columns that are known.
+    """An expert whose score is multiplied by the share of columns that are not missing.
 
     In a normal distribution, a missing value counts as the mean, which is close to the class in the
     middle. Without this factor, a row with few known values would be assigned to that class.
@@ -203,7 +203,7 @@ def solve(
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """What experts are solved from: counts of pairs of cells, their bins, and means of cells."""
+    """What experts are solved from: counts of pairs of cells, bins, and the means of cells."""
 
     binned: Binned
     counted: Pairs
@@ -213,11 +213,11 @@ class Basis:
 
     @property
     def priors(self) -> tuple[float, float]:
-        """The weight of the pooled covariance in a class's, in rows: without bins, and with."""
+        """The weight of the pooled covariance, in rows, without bins and with bins."""
         return self.shrinkage.own, self.shrinkage.own_of_bins
 
     def features(self, every_bin: bool) -> Features:
-        """Return the features of all columns, over which the Gaussian experts are defined."""
+        """Return the features of all columns for the Gaussian experts."""
         blocks = column_features(self.binned, self.counted, self.cell_means, every_bin)
         nothing = np.zeros((1, 0))  # for the slot of unknown values
         table = csr_array(block_diag([coo_array(one) for one in (*blocks, nothing)], format="csr"))
@@ -272,7 +272,7 @@ class Together:
         return sums * (2 / max(len(cells), 1))
 
     def weighed(self, weights: Array) -> Array:
-        """Return a table (B + 1, B + 1, K) whose sum over pairs is Σ_j weights_j by_column_j.
+        """Return a table (B + 1, B + 1, K); summed over pairs it is Σ_j weights_j by_column_j.
 
         The table is symmetric, so that each pair has the weights of both its columns.
         """
@@ -282,7 +282,7 @@ class Together:
 
 
 def together(binned: Binned, shares: Array) -> Together:
-    """Return log p(u,v|k) / p(u|k)p(v|k) for bins of different columns, shrunk towards 0."""
+    """Return log p(u,v|k) / p(u|k)p(v|k) for bins of two columns, shrunk towards 0."""
     B, K = binned.size, len(binned.weights)
     p = np.exp(shares[:B])
     alone = p[:, None] * p[None]
@@ -319,7 +319,7 @@ class Features:
         column: NDArray[np.intp],
         ridge: float,
     ) -> Features:
-        """Compute Σφ and Σφφᵀ of a row's φ = Σ_j table from counts (K, V, V) of pairs of cells."""
+        """Compute Σφ and Σφφᵀ, φ = Σ_j table, from the counts (K, V, V) of pairs of cells."""
         φT = table[:-1].T.tocsr()
         weights = np.einsum("kvv->k", counts) / max(columns, 1)
         single = np.einsum("kvv->kv", counts)
@@ -355,7 +355,7 @@ class Features:
 
     @property
     def width(self) -> Array:
-        """The divisor of squared distances, (K,), which accounts for the error of the means."""
+        """The divisor of squared distances, (K,), which allows for errors in the means."""
         return 1 + 1 / (self.weights + DRAWN)
 
 
@@ -398,7 +398,7 @@ def curved(all_features: Sequence[Features], priors: Sequence[float]) -> Curved:
 
 
 def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, Array, Array]:
-    """Return offset, ν, constant and d by class; Σ_k has `prior` rows of the pooled covariance.
+    """Return offset, ν, constant and d by class; the pooled covariance counts as `prior` rows.
 
     δ = (φ - μ)ᵀP(φ - μ) / width for φ = Σ_i a_i: Σ_ij a_iᵀPa_j - 2 Σ_i a_iᵀPμ + μᵀPμ. Its terms for
     pairs of cells are written to the `table` (V + 1, V + 1, K).
@@ -428,7 +428,7 @@ def bent(features: Features, prior: float, table: Array) -> tuple[Array, Array, 
 def column_features(
     binned: Binned, counted: Pairs, cell_means: Sequence[Array | None], every_bin: bool
 ) -> list[Array]:
-    """Return features of the slots of each column, (slots, some): mean, normal score, indicators.
+    """Return features of each column's slots: the mean, the normal score and indicators.
 
     `cell_means` are the means of the cells of columns of numbers, None for categories. Unless
     `every_bin`, the only indicator of a number is whether it is missing. The features of a column
@@ -465,7 +465,7 @@ def standard(values: Array, weight: Array) -> Array:
 
 
 def normal_scores(weight: Array) -> Array:
-    """Return quantiles of the normal distribution at the middle of each cell."""
+    """Return the normal quantile of the middle of each cell."""
     middle = (np.cumsum(weight) - weight / 2 + 0.25) / (weight.sum() + 0.5)
     inverse = NormalDist().inv_cdf
     return np.array([inverse(p) for p in np.clip(middle, 1e-4, 1 - 1e-4).tolist()])

@@ -1,4 +1,4 @@
-"""The distribution p(x_j|k) of one column of a table, and the choice of its family.
+"""Solve the distribution p(x_j|k) of one column of a table, and choose its family.
 
 The family that predicts the class best, by leave-one-out, is chosen. All candidates are solved from
 the same counts: n_vk rows of class k in cell v of a column (cells of the fine grid for numbers, the
@@ -49,7 +49,7 @@ IN_BINS = Cut()
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers modelled by a family. Numbers that it cannot model carry no evidence."""
+    """Numbers modelled by a family. Numbers outside its range contribute nothing."""
 
     name: str
     family: Any
@@ -84,7 +84,7 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Bins(Numbers):
-    """Numbers in bins; within a bin, all classes have the same density.
+    """Numbers in bins; all classes have the same density within a bin.
 
     Outside the range that was seen, the density decays with the width of the outer bin.
     """
@@ -111,7 +111,7 @@ class Bins(Numbers):
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Values by their positions on an axis; numbers by the positions of their cells."""
+    """Values by their positions on an axis; numbers are found by their cells."""
 
     axis: Axis
     family: Any
@@ -133,7 +133,7 @@ class Values:
         return self.family.log_likelihood(self.parameters, places)
 
     def codes(self, values: Any) -> NDArray[np.intp]:
-        """Return the position of each value on the axis, -1 if it is not there."""
+        """Return the position of each value on the axis, or -1 for unseen values."""
         if isinstance(values, np.ndarray):
             assert self.grid is not None
             return labels.find(self.grid.keys(values), self.grid.keys(self.axis))
@@ -154,7 +154,7 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares of values by class, log_p (V, K); for numbers, of the runs between `steps` (V - 1,).
+    """Shares of values by class, log_p (V, K); numbers are divided at `steps` (V - 1,).
 
     A wide table keeps these for columns with little information, instead of a family.
     """
@@ -180,7 +180,7 @@ Distribution = Numbers | Values
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """One column: its `family`, its distribution, and the gain of every candidate, in nats.
+    """The `family` and distribution of one column, and the gain of every candidate, in nats.
 
     `absent` (2, K) holds log p(there|k) and log p(missing|k), or zeros if missing values carry no
     evidence; `missing_gain` is their gain. `missing` (K,) are the shares of rows with missing
@@ -199,7 +199,7 @@ class Marginal:
 
     @cached_property
     def spread(self) -> Distribution | None:
-        """The distribution from which values are drawn; columns without a family have one, too."""
+        """The distribution that values are drawn from; columns without a family have one, too."""
         return self.best if self.counted is None else solve(self.counted).best
 
     def score(self, values: Any) -> Array:
@@ -221,7 +221,7 @@ class Marginal:
         )[:, 0]
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw n values of class k, None where missing."""
+        """Draw n values of class k; some are None, for missing values."""
         out = np.full(n, None, dtype=object)
         there = rng.random(n) >= self.missing[k]
         count = int(there.sum())
@@ -276,7 +276,7 @@ class Counted:
 
     @cached_property
     def within(self) -> Array:
-        """Estimates of the numbers of all pairs, (P,), that preserve the sum Σx of each class.
+        """A number for each pair, (P,), chosen so that the sum Σx of each class is exact.
 
         Within its cell, every number of a class is moved by the same share of the width. Whole
         numbers are the smallest of their cells, so they are exact.
@@ -295,7 +295,7 @@ class Counted:
 
     @property
     def there(self) -> Array:
-        """The weight of the rows of each class that have a value, (K,)."""
+        """The weight of each class's rows in which the column has a value, (K,)."""
         return self.counts.sum(axis=1)
 
     @property
@@ -322,7 +322,7 @@ def of_columns(
     rows: Array,
     some: Collection[int] | None = None,
 ) -> list[Counted | None]:
-    """Return the counts of each column in use, or of those at some positions; None for texts."""
+    """Return the counts of all columns in use, or of those at some positions; None for texts."""
     tally, numbers = statistics["cells"], statistics.parts.get("numbers")
     plain = [column for column in plan.used if column.kind != "text"]
     axes = iter(tally.keys or (labels.empty_axis(),) * len(plain))
@@ -347,7 +347,7 @@ def of_columns(
 
 
 def solve(counted: Counted, family: str | None = None) -> Marginal:
-    """Solve the marginal of a column with the given family, or with the one that gains most."""
+    """Solve the marginal of a column for the given family, or for the one with the largest gain."""
     made = {
         name: solve_as(name, counted, family is not None) for name in candidates(counted, family)
     }
@@ -368,7 +368,7 @@ def solve(counted: Counted, family: str | None = None) -> Marginal:
 
 
 def unsolved(counted: Counted) -> Marginal:
-    """Return the marginal of a column with too little information to be solved."""
+    """Return the marginal of a column that has too little information."""
     nothing = np.zeros((2, len(counted.classes)))
     gains, missing = {ALONE_NOTHING: 0.0}, missing_share(counted)
     return Marginal(ALONE_NOTHING, gains, None, nothing, missing=missing, counted=counted)
@@ -440,7 +440,7 @@ def solve_kernel(name: str, family: KernelDensity, counted: Counted) -> tuple[Di
 
 
 def modelled(entry: ColumnFamily, x: Array, grid: Grid) -> Array:
-    """Return numbers as a family models them, NaN where it cannot.
+    """Return numbers in the form that a family models; NaN outside its range.
 
     A family of positive numbers treats zero as half a cell, because a zero may be a rounded small
     number.
@@ -453,7 +453,7 @@ def modelled(entry: ColumnFamily, x: Array, grid: Grid) -> Array:
 
 
 def solve_table(family: Categorical, classes: Axis, counts: Array) -> tuple[Any, float]:
-    """Solve values by their positions on an axis, and their gain, from counts (K, V)."""
+    """Solve the shares of values from counts (K, V), and return them with their gain."""
     tally = Tally(classes, (np.arange(counts.shape[1]),), {"count": counts})
     parameters = family.solve(tally, classes, 1)
     k, v = np.nonzero(counts > 0)
@@ -463,7 +463,7 @@ def solve_table(family: Categorical, classes: Axis, counts: Array) -> tuple[Any,
 def gain_of(
     family: Any, statistics: Any, parameters: Any, x: NDArray[Any], k: NDArray[np.intp], n: Array
 ) -> float:
-    """Return the mean of log p(k|x) - log p(k) over rows, by leave-one-out.
+    """Return the mean leave-one-out estimate of log p(k|x) - log p(k) over rows.
 
     There are n (P,) rows of class k (P,) at x (P, 1).
     """
@@ -489,7 +489,7 @@ def gain_of(
 def leave_one_out(
     family: Any, statistics: Any, parameters: Any, x: NDArray[Any], k: NDArray[np.intp], w: Array
 ) -> Array:
-    """Return log p(x|k), (P, K), without a row of weight w of its own class."""
+    """Return log p(x|k), (P, K), after leaving a row of weight w out of its own class."""
     classes = statistics.classes
     scores = family.leave_one_out(statistics, parameters, x, k, w)
     scores = np.full((len(k), len(classes)), np.nan) if scores is None else scores
@@ -501,7 +501,7 @@ def leave_one_out(
 
 
 def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
-    """Return log p(there|k) and log p(missing|k), or zeros, (2, K), their gain, and shares."""
+    """Return log p(known|k) and log p(missing|k), (2, K), or zeros; their gain; and the shares."""
     absent, share = np.maximum(counted.weights - counted.there, 0.0), missing_share(counted)
     if absent.sum() < 0.5:
         return np.zeros((2, len(absent))), 0.0, share
@@ -510,6 +510,6 @@ def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
 
 
 def absence(classes: Axis, there: Array, absent: Array) -> tuple[Array, float]:
-    """Return log p(there|k) and log p(missing|k), (2, K), and their gain, from weights (K,)."""
+    """Return log p(known|k) and log p(missing|k), (2, K), and their gain, from weights (K,)."""
     parameters, gain = solve_table(build("bernoulli"), classes, np.stack([there, absent], 1))
     return parameters.table[:-1], gain

@@ -56,7 +56,7 @@ ASIDE = 10_000  # rows from which weights are learned if none are kept
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Columns of numbers that are modelled jointly, and the parameters of their joint family."""
+    """Columns of numbers with a joint family, and its parameters."""
 
     columns: list[int]
     parameters: Any
@@ -100,36 +100,36 @@ class MixedParameters:
 
     @property
     def listed(self) -> tuple[Expert, ...]:
-        """The experts of pairs, and the trees."""
+        """The experts on pairs of columns, and the trees."""
         if self.experts is None:
             return ()
         return self.experts.listed + (() if self.trees is None else (self.trees,))
 
     @property
     def trees(self) -> BoostedTrees | None:
-        """The trees, if rows were kept from which they could grow."""
+        """The trees; None if no rows were kept to grow them from."""
         return None if self.weighing is None else self.weighing.trees
 
     @cached_property
     def scorer(self) -> Scorer:
-        """The scorer of rows by all experts at once, if they have weights."""
+        """The scorer that combines all experts, if they have weights."""
         return Scorer.of(self)
 
     @cached_property
     def reference(self) -> tuple[Frame, Array]:
-        """Some rows and their weights, over which summaries of the model are averaged."""
+        """Some rows and their weights; summaries of the model are averages over them."""
         assert self.solved_by is not None
         return self.solved_by.reference(self, self._affordable(REFERENCE))
 
     @cached_property
     def explained_rows(self) -> tuple[Frame, Array, Contributions]:
-        """Rows for curves, with their weights, and the contributions of columns in them."""
+        """Rows to draw curves from, with their weights and the contributions of columns."""
         assert self.solved_by is not None
         X, weight = self.solved_by.reference(self, self._affordable(MANY))
         return X, weight, self.solved_by.explained(self, X, is_rough=True)
 
     def _affordable(self, rows: int) -> int:
-        """Return this number of rows, or fewer if many columns and classes make each row slow."""
+        """Return this number of rows, or fewer if there are many columns and classes."""
         if self.weights is None:
             return rows
         return int(np.clip(rows * AFFORDED // self.submodels.cost, min(rows, FEWEST), rows))
@@ -147,7 +147,7 @@ class MixedParameters:
 
     @cached_property
     def importance(self) -> Array:
-        """The mean over the reference of how far each column moves the odds, (n,)."""
+        """How far each column moves the odds, (n,), averaged over the reference."""
         assert self.solved_by is not None
         X, weight = self.reference
         return self.solved_by.explained(self, X, is_rough=True).strength(weight)
@@ -155,7 +155,7 @@ class MixedParameters:
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """The family of a table: a product of families or, if calibrated, all experts with weights.
+    """The family of a table: a product of families or, if calibrated, a weighted set of experts.
 
     `families` are those the user chose, by column; others are chosen automatically. With `tree`, a
     tree replaces the families of paired columns. `grows` is true if there is an expert of trees.
@@ -207,8 +207,8 @@ class Mixed:
         sample, belief = int(counting["sample"]), bool(counting["belief"])
         if self.how.belief and not belief:
             raise ValueError(
-                "calibrate=True learns weights while it counts, which this model has not "
-                "done. Fit again with calibrate=True."
+                "This model was counted without calibrate=True, which learns weights while it "
+                "counts. Fit again with calibrate=True."
             )
         how = replace(self.how, words=words, sample=sample, belief=belief)
         changed = [k for k, v in how.options.items() if counting.get(k) != v]
@@ -260,7 +260,7 @@ class Mixed:
         return replace(solved, weighing=weighing, constant=weighing.weights.of(classes))
 
     def recut(self, statistics: Compound, classes: Axis) -> tuple[Mixed, Compound]:
-        """Choose new cells for all rows, if the plan was joined from several plans.
+        """Choose new cells for all rows, if the plan was merged from several plans.
 
         This needs a sample with every row, because pairs are counted again by the new cells.
         """
@@ -320,7 +320,7 @@ class Mixed:
         return found
 
     def _screened(self, counted: Sequence[Counted | None], rows: Array) -> dict[int, Marginal]:
-        """Return simple marginals for columns of a wide table that need no choice of a family.
+        """Return simple marginals for columns of a wide table that are screened out.
 
         A density (calibrate=False) screens no columns. Columns whose family the user chose are
         never screened.
@@ -408,13 +408,13 @@ class Mixed:
         return by_rows(score, scorer.read(X), len(p.log_share))
 
     def present(self, parameters: MixedParameters) -> list[str]:
-        """Return the names of the experts in `evidence`."""
+        """Return the names of the experts in the order of `evidence`."""
         plain = ["families"] if len(parameters.texts) < len(parameters.marginals) else []
         texts = [TEXT + self.how.plan.used[j].name for j in parameters.texts]
         return [*plain, *(expert.name for expert in parameters.listed), *texts]
 
     def _by_column(self, parameters: MixedParameters, X: Frame) -> Array:
-        """Return log p(x_j|k) by the families of columns, (m, n, K); those of texts are zero.
+        """Return log p(x_j|k) by the families of columns, (m, n, K); zeros for texts.
 
         In a block, each column has its own part, and a share of the constant.
         """
@@ -507,7 +507,7 @@ class Mixed:
     def by_word(
         self, parameters: MixedParameters, X: Frame, terms: Array
     ) -> dict[str, list[dict[str, Array]]]:
-        """Return the contribution of each known word to its text column's part of `terms`, (K,)."""
+        """Return the contribution of each known word to its column's part of `terms`, (K,)."""
         found = {}
         for j, own in parameters.texts.items():
             name = self.how.plan.used[j].name

@@ -1,4 +1,4 @@
-"""Orders in which columns become known; explanations are averaged over them.
+"""Choose the orders of columns over which explanations are averaged.
 
 An order together with its reverse gives the exact average for terms of one or two columns: the term
 of a pair falls to one column in the one order, and to the other column in the reverse.
@@ -19,7 +19,7 @@ SEED = 0
 def orders(n: int, quartets: int) -> list[list[Order]]:
     """Return groups of orders of n columns: quartets, or all orders in one group if n is small.
 
-    A quartet is a random order, the same from its middle on, and both backwards.
+    A quartet is a random order, the same order begun at its middle, and the reverse of both.
     """
     if n <= FEW:
         return [[np.array(order, dtype=np.intp) for order in permutations(range(n))]]

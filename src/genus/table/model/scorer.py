@@ -49,7 +49,7 @@ MOST_CODES = 4096  # columns with more codes are kept out of the shared table
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """Column j in the shared table: the `scores` (rows, K) and slots (rows,) of its rows.
+    """The rows of column j in the shared table: their `scores` (rows, K) and slots (rows,).
 
     The rows are its codes or, if there are too many, its slots; `row_of` (codes,) maps codes to
     them.
@@ -62,7 +62,7 @@ class Listed:
 
     @classmethod
     def of(cls, c: CodedColumn) -> Listed:
-        """Make the rows of a column; if it has too many codes, its scores are kept separately."""
+        """Return the rows of a column; if it has many codes, its scores are kept separately."""
         if not is_long(c):
             return cls(c.j, c.scores, c.slots)
         slots = np.zeros(len(c.scores), dtype=np.uint16) if c.slots is None else c.slots
@@ -71,18 +71,18 @@ class Listed:
         return cls(c.j, scores, None if c.slots is None else kept, row_of)
 
     def rows(self, codes: Codes) -> NDArray[Any]:
-        """Return the table rows of codes."""
+        """Return the rows of the table for these codes."""
         return codes if self.row_of is None else self.row_of[codes].astype(np.int32)
 
 
 def is_long(c: CodedColumn) -> bool:
-    """Return whether the scores of a column are kept out of the shared table."""
+    """Return whether the scores of a column are too many for the shared table."""
     return len(c.scores) > MOST_CODES
 
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """The scorer of experts with weights. `columns` are all columns except texts.
+    """The scorer of weighted experts. `columns` are all columns except texts.
 
     `weights` (G,) are those of experts, and `alone` (n,) those of columns by themselves. `together`
     is the table of pairs of bins, with the weights of columns, if there are `experts` of pairs. The
@@ -101,7 +101,7 @@ class Scorer:
 
     @classmethod
     def of(cls, p: MixedParameters) -> Scorer:
-        """Make the scorer for parameters with weights."""
+        """Return the scorer for parameters with weights."""
         w, n = p.weights, len(p.marginals)
         assert w is not None
         in_block = {j for block in p.blocks for j in block.columns}
@@ -120,7 +120,7 @@ class Scorer:
         return cls(columns, p.blocks, *pairs, weights, alone, constant, p.log_share)
 
     def read(self, X: Frame) -> Frame:
-        """Return the rows with categories encoded, so that names are looked up once."""
+        """Return the rows with encoded categories, so that each name is looked up once."""
         columns = list(X.columns)
         for c in self.columns:
             if isinstance(c.codes, NameCodes):
@@ -162,7 +162,7 @@ class Scorer:
         return found
 
     def _by_value(self, X: Frame, codes: Mapping[int, Codes]) -> Iterator[tuple[int, Array]]:
-        """Yield columns with those of their scores, (m, K), that are not in the table."""
+        """Yield the columns whose scores are not in the table, with these scores, (m, K)."""
         for c in self.columns:
             if c.curve is not None:
                 yield c.j, c.curve.score(X.columns[c.j])
@@ -202,7 +202,7 @@ class Scorer:
 
     @cached_property
     def _start(self) -> Array:
-        """The evidence of a row without columns."""
+        """The evidence of a row without any column."""
         G, K = len(self.weights), len(self.log_share)
         start = np.zeros((G + 2) * K + 1)
         start[G * K : (G + 1) * K] = self.constant

@@ -1,4 +1,4 @@
-"""Screen wide tables: which columns are worth a choice of families; the others get simple shares.
+"""Screen wide tables: choose families for informative columns only, use shares for the rest.
 
 Choosing a family takes milliseconds for each column and fold. With thousands of columns and few
 rows, that would be minutes. So columns are first compared by one simple model, which is solved for
@@ -51,7 +51,7 @@ def screened(counted: Sequence[Counted], rows: Array) -> list[Marginal | None]:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of all columns one after the other, and their bins (V,).
+    """The cells of all columns in a row, and the bin of each cell (V,).
 
     Column j has the cells from starts[j] on and the bins from `first[j]` on; the counts of all bins
     are `counts` (K, all bins).
@@ -85,7 +85,7 @@ class Cells:
 
     @cached_property
     def gains(self) -> Array:
-        """The gain of each column by its shares, in nats per row, (n,)."""
+        """The gain of each column from the shares of its bins, in nats per row, (n,)."""
         found = np.zeros(len(self.columns))
         own = np.flatnonzero([column.distinct > 0 for column in self.columns])
         if len(own):
@@ -93,7 +93,7 @@ class Cells:
         return found
 
     def marginal(self, j: int) -> Marginal:
-        """Return the marginal of a column by shares of its bins."""
+        """Return the marginal of a column, with the shares of its bins."""
         column, start = self.columns[j], int(self.starts[j])
         bins = self.bins[start : start + column.distinct]
         begins = np.flatnonzero(np.diff(bins, prepend=-1))
@@ -115,7 +115,7 @@ def missing_gains(columns: Sequence[Counted], rows: Array) -> Array:
 
 
 def information(counts: Array, starts: NDArray[np.intp]) -> Array:
-    """Return mutual information, corrected for chance, of bins (K, V) that begin at `starts`, (n,).
+    """Return the mutual information of bins (K, V), corrected for chance, by column, (n,).
 
     >>> counts = np.array([[4.0, 0.0, 2.0, 2.0], [0.0, 4.0, 2.0, 2.0]])
     >>> information(counts, np.array([0, 2])).round(2)
@@ -131,5 +131,5 @@ def information(counts: Array, starts: NDArray[np.intp]) -> Array:
 
 
 def n_log_n(n: Array) -> Array:
-    """Return n log n, which is 0 at 0."""
+    """Return n log n, and 0 for n = 0."""
     return n * np.log(np.maximum(n, 1e-300))

@@ -66,7 +66,7 @@ class Contributions:
     error: Array
 
     def strength(self, weight: Array) -> Array:
-        """Return the weighted mean over rows of how far columns move the odds, (n,).
+        """Return the weighted mean over rows of how far each column moves the odds, (n,).
 
         This is |log-odds| of a class against the mean of the others, averaged over classes. With
         two classes, both have the same |log-odds|.
@@ -89,13 +89,13 @@ class Shapley:
 
     @cached_property
     def _pilot(self) -> Contributions:
-        """Contributions in some rows of the reference, without constants, by a few orders."""
+        """Rough contributions in some rows of the reference, without constants."""
         nothing = np.zeros((self.columns, len(self.models.offset)))
         return self._of(self.reference[:PILOT], nothing, ROUGH)
 
     @cached_property
     def constants(self) -> Array:
-        """The part of the class constants that falls to each column, (n, K)."""
+        """The share of each column in the class constants, (n, K)."""
         strength = self._pilot.strength(self.weight[:PILOT])
         total = strength.sum()
         share = strength / total if total > 0 else np.full(self.columns, 1 / max(self.columns, 1))
@@ -103,7 +103,7 @@ class Shapley:
 
     @cached_property
     def quartets(self) -> int:
-        """The number of quartets for an error of TARGET, within limits."""
+        """The number of quartets that reaches an error of TARGET, within limits."""
         K = len(self.models.offset)
         largest = self._pilot.error.max(axis=(1, 2), initial=0.0) * (K / max(K - 1, 1))
         error = float(np.median(largest)) if len(largest) else 0.0
@@ -115,7 +115,7 @@ class Shapley:
         return len(self.models.parameters.marginals)
 
     def contributions(self, X: Frame, is_rough: bool = False) -> Contributions:
-        """Return the contributions of columns and their error; `is_rough` uses few orders."""
+        """Return the contributions of columns and their error; a rough estimate uses few orders."""
         with matrix.ONE_BLAS_THREAD:  # on such small matrices, several threads wait for each other
             return self._of(X, self.constants, ROUGH if is_rough else self.quartets)
 
@@ -150,7 +150,7 @@ class Shapley:
         return total / len(group)
 
     def _routes(self, groups: list[list[Order]]) -> Iterator[list[list[Route]]]:
-        """Yield groups of factorised orders, as many at a time as memory allows."""
+        """Yield groups of factorised orders, each as large as memory allows."""
         size = max(ROUTE_BYTES // max(self.models.route_bytes * len(groups[0]), 1), 1)
         for i in range(0, len(groups), size):
             yield [[self.models.route(order) for order in g] for g in groups[i : i + size]]

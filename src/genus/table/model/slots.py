@@ -1,4 +1,4 @@
-"""The cells of paired columns as slots, numbered consecutively over all columns.
+"""Number the cells of all paired columns consecutively, as slots.
 
 Symbols: m rows, n paired columns.
 """
@@ -35,7 +35,7 @@ class Slots:
         return cls(plan, columns, keys, np.cumsum([0, *(1 + len(k) for k in keys)], dtype=np.int64))
 
     def place(self, X: Frame) -> Cells:
-        """Return the slot of every paired column of every row, (n, m); the last is for unknown."""
+        """Return the slots of paired columns by row, (n, m); the last slot means unknown."""
         out = np.empty((len(self.columns), len(X)), dtype=np.uint16)
         for row, j in zip(out, self.columns, strict=True):
             row[:] = self.of_column(j, X.columns[j])

@@ -81,7 +81,7 @@ class Gaussians:
 
     @classmethod
     def of(cls, features: Features, prior: float, order: Order) -> Gaussians:
-        """Factorise the features of paired columns in an order, which may leave some out."""
+        """Factorise the features of paired columns in an order that may leave columns out."""
         rank = np.full(features.column.max(initial=-1) + 1, len(order))
         rank[order] = np.arange(len(order))
         sizes = np.bincount(rank[features.column], minlength=len(order) + 1)[: len(order)]
@@ -99,7 +99,7 @@ class Gaussians:
         return cls(at, ends - sizes, shared, own, drawn, means, features.width, ν, ν + d, constant)
 
     def scores(self, φ: Array) -> Array:
-        """Return the scores of both experts by the first columns, (s + 1, m, 2, K)."""
+        """Return both experts' scores given the first s columns, for each s, (s + 1, m, 2, K)."""
         x, K = φ[:, self.at].T, len(self.own)
         out = np.empty((len(self.starts) + 1, len(φ), 2, K))
         z = solve_triangular(self.shared, x, lower=True, check_finite=False)
@@ -113,7 +113,7 @@ class Gaussians:
         return out
 
     def _first(self, terms: Array) -> Array:
-        """Sum terms (d, m) over the features of the first columns, (s + 1, m)."""
+        """Sum terms (d, m) over the features of the first s columns, for each s, (s + 1, m)."""
         if len(terms) == 0:
             return np.zeros((len(self.starts) + 1, terms.shape[1]))
         own = np.add.reduceat(terms, np.minimum(self.starts, len(terms) - 1), axis=0)
@@ -132,7 +132,7 @@ class Route:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is looked up once for m rows, whatever the order of columns.
+    """The scores of m rows that do not depend on the order of columns.
 
     `alone` (n, m, K) are the scores of families, and `texts` (n, m, K) the weighted ones of words.
     For paired columns: `bins` (p, m, K); for every two of them `given` (p, p, m, K), log
@@ -177,7 +177,7 @@ class Submodels:
 
     @property
     def cost(self) -> int:
-        """The approximate number of numbers that scoring a row takes."""
+        """The approximate number of values that are computed to score a row."""
         n, paired = len(self._paired), int((self._paired >= 0).sum())
         own = 2 * paired**2 + n * (len(NAMES) + 5)
         return len(self.parameters.log_share) * own + 3 * sum(map(self._size, self._features))
@@ -194,7 +194,7 @@ class Submodels:
 
     @property
     def offset(self) -> Array:
-        """The model's score of classes, beyond their shares, before any column is known, (K,)."""
+        """The score of each class before any column is known, apart from its share, (K,)."""
         p = self.parameters
         return p.constant + (p.scorer.weights.sum() - 1) * p.log_share
 
@@ -242,7 +242,7 @@ class Submodels:
         return self.parameters.scorer.together
 
     def route(self, order: Order) -> Route:
-        """Factorise the experts for an order of some or all columns; the result serves any rows."""
+        """Factorise the experts for an order of columns; the result can score any rows."""
         paired = self._paired[order]
         known = self.parameters.experts
         priors = () if known is None else known.basis.priors
@@ -278,7 +278,7 @@ class Submodels:
         return found.reshape(len(order) + 1, m, K)
 
     def _add_pairs(self, rows: Evidence, route: Route, said: Array) -> None:
-        """Add the scores of the experts of pairs."""
+        """Add the scores of the experts on pairs of columns."""
         first = np.concatenate([[0], np.cumsum(route.paired >= 0)])  # paired columns so far
         place = route.paired[route.paired >= 0]
         parents, pairs = in_pairs(rows, place)
@@ -293,7 +293,7 @@ class Submodels:
             said[:, :, TREES] += summed(rows.trees[place])[first]
 
     def _alone(self, rows: Evidence, order: Order) -> Array:
-        """Return the families' scores by column, (s, m, K); in a block, given those before."""
+        """Return family scores by column, (s, m, K); in a block, given the columns before."""
         alone, K = rows.alone[order], rows.alone.shape[2]
         for block in self.parameters.blocks:
             before = np.zeros((len(rows.X), K))
@@ -308,7 +308,7 @@ class Submodels:
 
 
 def in_pairs(rows: Evidence, order: Order) -> tuple[Array, Array]:
-    """Return the mean over parents, and the pair terms, for the first columns, (s + 1, m, K)."""
+    """Return the mean over parents and the pair terms of the first s columns, (s + 1, m, K)."""
     parents = np.zeros((len(order) + 1, *rows.alone.shape[1:]))
     pairs, alone = np.zeros_like(parents), summed(rows.bins[order])
     unknown = rows.parent.sum(axis=0).astype(np.float64)  # parents that are still unknown
@@ -329,7 +329,7 @@ def in_pairs(rows: Evidence, order: Order) -> tuple[Array, Array]:
 
 
 def summed(terms: Array) -> Array:
-    """Return the sums of the first terms (s, …), from none to all of them, (s + 1, …)."""
+    """Return the partial sums of terms (s, …), from none to all of them, (s + 1, …)."""
     sums = np.zeros((len(terms) + 1, *terms.shape[1:]))
     np.cumsum(terms, axis=0, out=sums[1:])
     return sums

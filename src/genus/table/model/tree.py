@@ -1,4 +1,4 @@
-"""A density of tables: every column given the class and one other column (TAN; Friedman 1997).
+"""A density of tables: each column given the class and one other column (TAN; Friedman 1997).
 
     p(x|k) = Π_j p(bin of x_j | bin of its parent, k) p(x_j | its bin)
 
@@ -35,7 +35,7 @@ FARTHEST = 700.0  # numbers further out than this many bin widths are treated as
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """Where the numbers of a column lie within each bin, for all classes alike.
+    """The distribution of a column's numbers within each bin, the same for all classes.
 
     `low` and `high` (bins,) bound the bins. The cells `keys` of a grid hold `counts` rows each, and
     `bin_of` (cells,) is their bin.
@@ -61,7 +61,7 @@ class Within:
         return np.log(own + anywhere) - np.log(total[bins])
 
     def sample(self, bins: NDArray[np.intp], rng: np.random.Generator) -> Array:
-        """Draw a number in each given bin: the smallest of a cell, or anywhere in the bin."""
+        """Draw a number from each given bin: the smallest of a cell, or any in the bin."""
         out = np.empty(len(bins))
         for b in np.unique(bins):
             rows = np.flatnonzero(bins == b)
@@ -79,7 +79,7 @@ class Within:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The tree of paired columns: `parent` (n,), -1 for the root, and an `order` from it.
+    """The tree of paired columns: `parent` (n,), -1 for the root, and an `order` from the root.
 
     `alone` (B + 1, K) is log p(bin|k), and `given` (B + 1, B + 1, K) is log p(bin | parent's bin,
     k). The bins of column j begin at first[j]; the first of them is for missing values. The last
@@ -132,7 +132,7 @@ class Tree:
         return total
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> Iterator[tuple[int, Any]]:
-        """Yield columns of the plan, with n values of class k for each, None where missing."""
+        """Yield columns of the plan with n values of class k; some are None, for missing values."""
         bins = np.empty((len(self.parent), n), dtype=np.intp)
         for j in self.order:
             own = np.arange(self.first[j], self.first[j + 1])
@@ -149,7 +149,7 @@ class Tree:
     def _values(
         self, j: int, place: NDArray[np.intp], rng: np.random.Generator
     ) -> NDArray[np.object_]:
-        """Draw values of column j in the given bins; 0 is for missing values."""
+        """Draw values of column j from the given bins; bin 0 is for missing values."""
         out = np.full(len(place), None, dtype=object)
         there = np.flatnonzero(place > 0)
         within = self.within[j]
@@ -191,7 +191,7 @@ def solve(plan: Plan, statistics: Compound, classes: Axis) -> Tree | None:
 def spanning_tree(
     binned: Binned, p: Array, first: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the tree of most information: each column's parent, and an order from the root."""
+    """Return the tree with the most information: parents, and an order from the root."""
     n = binned.columns
     joint = binned.pairs + 1e-9
     weights = np.maximum(binned.weights, 1e-300)
@@ -214,7 +214,7 @@ def within_bins(
     j: int,
     pairs: Any,
 ) -> Within | None:
-    """Return how the numbers of a column lie within its bins; None for categories or no numbers."""
+    """Return the distribution of a column's numbers within its bins; None without numbers."""
     if column.kind != "number" or len(axis) == 0:
         return None
     tally = statistics["cells"]

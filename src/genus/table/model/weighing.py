@@ -1,4 +1,4 @@
-"""Learn the weights of a table's experts, from rows that had no part in the experts' counts.
+"""Learn the weights of a table's experts from their out-of-fold predictions.
 
 The rows are those of the sample. Every row is scored by the counts of the other folds, which are an
 exact difference. `stacking` combines the scores of all experts into one probability.
@@ -80,14 +80,14 @@ class Weights:
         return dict(zip(self.names, self.experts.tolist(), strict=True))
 
     def of(self, classes: Axis) -> Array:
-        """Return c for some classes, 0 for those without rows."""
+        """Return c of some classes; 0 for classes without rows."""
         at = labels.find(classes, self.classes)
         return np.append(self.constant, 0.0)[at]
 
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """Weights, what is chosen for texts, and their out-of-fold scores.
+    """The learned weights, the choices for texts, and their out-of-fold scores.
 
     `losses` (G,) are the log losses of single experts, and `worth` has the scores of all experts
     together. `outcome` has the probabilities of the rows, unless the model was loaded from a file,
@@ -133,7 +133,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
 
 
 def weight_names(family: Mixed, classes: Axis) -> list[str]:
-    """Return a name for each weight: of experts, columns alone and together, and classes."""
+    """Return the names of all weights: experts, columns alone and together, classes."""
     columns = [column.name for column in family.how.plan.used]
     return [
         *(f"expert {name}" for name in family.names),
@@ -144,7 +144,7 @@ def weight_names(family: Mixed, classes: Axis) -> list[str]:
 
 
 def believed_of(family: Mixed, statistics: Compound, classes: Axis) -> Belief:
-    """Return what the rows of a sample imply about the weights, which is kept instead of rows."""
+    """Return what a sample implies about the weights, to be kept instead of its rows."""
     rows = out_of_fold(family, statistics, classes)
     if rows is None:
         return Belief()
@@ -178,7 +178,7 @@ class OutOfFold:
     trees: BoostedTrees | None
 
     def losses(self, names: Sequence[str]) -> Array:
-        """Return the log losses of single experts, (G,); texts are scored with the class shares."""
+        """Return the log loss of each expert alone, (G,); texts are scored with class shares."""
         share = np.log(shares(self.y, self.weight, self.F.shape[1]))
         is_text = np.array([name.startswith(TEXT) for name in names], dtype=float)
         said = log_softmax(self.F[:, :, : len(names)] + is_text * share[:, None], axis=1)
@@ -284,7 +284,7 @@ def dealt_rows(
     weight: Array,
     fold: NDArray[np.int64],
 ) -> Dealt:
-    """Deal the rows of a sample into folds, with the counts of all rows and of each fold."""
+    """Deal the rows of a sample into folds; return counts of all rows and of each fold, too."""
     alone = replace(family.how, sample=0)
 
     def count(some: Iterator[int]) -> list[Compound]:
@@ -304,7 +304,7 @@ def dealt_rows(
 
 
 def compared(statistics: Compound) -> Compound:
-    """Drop what cannot be subtracted exactly for sampled rows: sums of numbers, the sample."""
+    """Drop statistics that cannot be subtracted exactly: sums of numbers, and the sample."""
     kept = {n: p for n, p in statistics.parts.items() if n not in ("numbers", "sample")}
     return Compound(kept)
 
@@ -312,7 +312,7 @@ def compared(statistics: Compound) -> Compound:
 def grown(
     family: Mixed, statistics: Compound, classes: Axis, drawn: Drawn
 ) -> tuple[BoostedTrees, Cells] | None:
-    """Grow the trees of a sample, with the cells of its rows; None if there are no values."""
+    """Grow trees from a sample, and return them with the cells of its rows; None if empty."""
     slots = Slots.of(family.how.plan, statistics["pairs"])
     if BOOSTED not in family.names or slots.unknown == len(slots.columns):  # no value is known
         return None
@@ -328,7 +328,7 @@ def grown(
 def trees_for(
     trees: BoostedTrees | None, family: Mixed, statistics: Compound, classes: Axis
 ) -> BoostedTrees | None:
-    """Return the trees if they grew from these statistics, else new ones from their rows."""
+    """Return the trees if they grew from these statistics, and otherwise grow new ones."""
     if trees is None:
         return None
     slots = Slots.of(family.how.plan, statistics["pairs"])
@@ -347,7 +347,7 @@ def evidence(
     combinations: Mapping[str, Combination],
     trees: tuple[BoostedTrees, Cells] | None,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return all out-of-fold evidence of experts and columns, and which rows' classes are known."""
+    """Return the out-of-fold evidence of experts and columns, and which rows have known classes."""
     y, classes = dealt.y, dealt.classes
     F = np.zeros((len(y), len(classes), len(family.names) + 2 * len(family.how.plan)))
     known = np.zeros(len(y), dtype=bool)
@@ -391,5 +391,5 @@ def chosen_for_text(dealt: Dealt, j: int, name: str, family: Mixed) -> Combinati
 
 
 def plain_evidence() -> Combination:
-    """Return how texts are scored if nothing can be chosen."""
+    """Return the way to score texts if there is nothing to choose from."""
     return candidates(Selection(), 0, 2, False)[0]

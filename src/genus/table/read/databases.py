@@ -35,7 +35,7 @@ def query_of(
     tables: Callable[[], Sequence[str]],
     quoted: Callable[[str], str],
 ) -> str:
-    """Return the SELECT for a part of a database: a query, a table, or its only table."""
+    """Return the SELECT that reads a part of a database: a query, a table, or its only table."""
     if SQL.match(part):
         return part.strip().rstrip(";")
     found = list(tables())
@@ -73,7 +73,7 @@ def one_file(files: Files) -> str:
 
 
 def sqlite_files(files: Files) -> Source:
-    """Open a table or query of a SQLite file; a first scan finds the types of its columns."""
+    """Open a table or query of a SQLite file; a first scan finds the column types."""
     import sqlite3
 
     import pyarrow as pa
@@ -108,7 +108,7 @@ def sqlite_files(files: Files) -> Source:
 
 
 def sqlite_type(kinds: set[str]) -> Any:
-    """Return the Arrow type that holds values of these kinds."""
+    """Return the Arrow type that can hold values of these kinds."""
     import pyarrow as pa
 
     kinds = kinds - {"null"}

@@ -15,7 +15,7 @@ NUMBERS = (int, float)
 
 
 def workbooks(files: Files) -> Source:
-    """Open a sheet of each workbook: the named one, else the first."""
+    """Open one sheet of each workbook: the named one, or else the first."""
     import pyarrow as pa
 
     tables = [sheet_table(path, files) for path in files.paths]

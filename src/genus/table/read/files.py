@@ -94,7 +94,7 @@ def from_query(sql: str) -> Source:
 
 
 def with_our_types(sql: str) -> str:
-    """Rewrite a query so that its CSV files are read with the options that genus uses."""
+    """Rewrite a query so that it reads CSV files with genus's options."""
     cursor = connection().cursor()
     (tree,) = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()[0]
     text = sql.encode()
@@ -121,12 +121,12 @@ def tables_in(tree: Any) -> Iterator[tuple[int, str, str]]:
 
 
 def size_of(path: str) -> int:
-    """Return the total size in bytes of the files of a path or a glob."""
+    """Return the total size in bytes of the files that a path or a glob matches."""
     return sum(os.path.getsize(one) for one in glob.glob(path, recursive=True))
 
 
 def from_sql(name: str, sql: str) -> Source:
-    """Open a SELECT; each reading has its own cursor, so that it may stop early."""
+    """Open a SELECT; each reading has its own cursor, so that it can stop early."""
 
     def relation(sql: str) -> Any:
         return connection().cursor().sql(sql)
@@ -137,7 +137,7 @@ def from_sql(name: str, sql: str) -> Source:
 
 
 def quoted(path: str) -> str:
-    """Quote a path for SQL; brackets and asterisks, which DuckDB reads as patterns, are escaped."""
+    """Quote a path for SQL, and escape brackets and asterisks, which DuckDB reads as patterns."""
     return literal(re.sub(r"[*?\[\]]", lambda mark: f"[{mark[0]}]", path))
 
 
@@ -147,7 +147,7 @@ def literal(text: str) -> str:
 
 
 def csv_options(paths: Sequence[str], size: int) -> str:
-    """Return the options by which CSV files with `size` bytes in total are read."""
+    """Return the options for reading CSV files with `size` bytes in total."""
     tabs = all(suffix_of(path) in (".tsv", ".tab") for path in paths)
     options = ", delim = '\t'" if tabs else ""
     sample = -1 if size <= SNIFFED else SAMPLED
@@ -191,7 +191,7 @@ def from_files(given: Sequence[str], encoding: str = "utf-8") -> Source:
 
 
 def split_part(path: str) -> tuple[str, str]:
-    """Split a path into the file and the part that is named after a #.
+    """Split a path into the file and the part after a #.
 
     >>> split_part("docs/tables.md#Limits"), split_part("no such file#1")
     (('docs/tables.md', 'Limits'), ('no such file#1', ''))
@@ -218,7 +218,7 @@ def json_files(files: Files) -> Source:
 
 
 def from_json(name: str, paths: Sequence[str], texts: tuple[str, ...] = ()) -> Source:
-    """Open files of JSON records; the columns `texts` are read as text."""
+    """Open files of JSON records; read the columns `texts` as text."""
     listed = "[" + ", ".join(map(quoted, paths)) + "]"
     plain = f"read_json({listed}, union_by_name = true)"
     with readable(name):
@@ -250,7 +250,7 @@ def parquet_files(files: Files) -> Source:
 
 
 def arrow_files(files: Files) -> Source:
-    """Open files in Arrow's own format (Feather, IPC) or in ORC."""
+    """Open files in Arrow's format (Feather, IPC) or in ORC."""
     import pyarrow.dataset as ds
 
     kind = kind_of(files.paths[0])
@@ -283,7 +283,7 @@ def arrow_streams(files: Files) -> Source:
 
 
 def from_parquet(name: str, paths: Sequence[str], base: str) -> Source:
-    """Open Parquet files, divided into partitions: runs of row groups.
+    """Open Parquet files, divided into partitions of consecutive row groups.
 
     Folders below `base` with names such as year=2024 become columns.
     """
@@ -303,8 +303,8 @@ def from_parquet(name: str, paths: Sequence[str], base: str) -> Source:
             schema = pa.unify_schemas([schema, own], promote_options="permissive")
         except pa.ArrowException as error:
             raise TableError(
-                f"{fragment.path} has other types than the files before it: {error}. Make the "
-                "types equal, such as with a query that casts."
+                f"{fragment.path} has other column types than the files before it: {error}. "
+                "Make the types equal, such as with a query that casts."
             ) from None
 
     def opened(fragment: Any) -> Callable[[], Iterable[Any]]:
@@ -345,7 +345,7 @@ def from_parquet(name: str, paths: Sequence[str], base: str) -> Source:
 
 
 def runs_of_row_groups(metadata: Any) -> list[list[int]]:
-    """Return runs of row groups of a Parquet file, with about PARTITION rows each."""
+    """Return runs of consecutive row groups of a Parquet file, with about PARTITION rows each."""
     runs: list[list[int]] = [[]]
     rows = 0
     for group in range(metadata.num_row_groups):
@@ -360,7 +360,7 @@ def runs_of_row_groups(metadata: Any) -> list[list[int]]:
 def from_csv(
     name: str, options: str, paths: Sequence[str], size: int, texts: tuple[str, ...] = ()
 ) -> Source:
-    """Open CSV files; an error names the line whose number of fields differs.
+    """Open CSV files; errors name the line with a wrong number of fields.
 
     Small files are read at once, because a first look would take as long. In large ones the first
     rows decide the types of columns, except those of `texts`.
@@ -395,7 +395,7 @@ def from_csv(
 
 
 def short_years(source: Source) -> list[str]:
-    """Return the columns with two-digit years, which DuckDB reads as years of the first century."""
+    """Return the columns with two-digit years, which DuckDB takes for the first century."""
     import pyarrow.compute as pc
     import pyarrow.types as pt
 
@@ -422,7 +422,7 @@ def altered_columns(name: str, listed: str, options: str, schema: Any) -> list[s
 
 
 def altered_in(name: str, table: str, loses: Mapping[str, str]) -> list[str]:
-    """Return the columns of a table of texts in which a text matches the column's pattern."""
+    """Return the columns of a table of texts in which a value matches the column's pattern."""
     if not loses:
         return []
     found = ", ".join(
@@ -435,12 +435,12 @@ def altered_in(name: str, table: str, loses: Mapping[str, str]) -> list[str]:
 
 
 def encoding_in(options: str) -> str:
-    """Return the option for the encoding of CSV files; "" for UTF-8."""
+    """Return DuckDB's option for the encoding of CSV files; "" for UTF-8."""
     return "".join(re.findall(r", encoding = '.*'", options))
 
 
 def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
-    """Return the lines of CSV files as they are; None if they cannot be determined."""
+    """Return the unchanged lines of CSV files; None if line ends are ambiguous."""
     if "encoding" in options:
         return None
     sniffed = options.replace(", union_by_name = true", "")
@@ -451,7 +451,7 @@ def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
 
 
 def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise if DuckDB finds no column names because lines differ in their number of fields.
+    """Raise an error if DuckDB finds no column names, because lines have unequal lengths.
 
     DuckDB then reads them as lines of one field, or as a table without column names. Beside other
     files, the columns of that file would silently be missing.
@@ -474,7 +474,7 @@ def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Seque
 
 
 def csv_partitions(sql: str, options: str, paths: Sequence[str], source: Source) -> list[Partition]:
-    """Return a partition for each file, with the columns and types of all files together."""
+    """Return a partition for each file, with the columns and types of all files."""
     relation = connection().cursor().sql(sql)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     named = {name.lower(): name for name in types}  # DuckDB ignores the case of names
@@ -503,7 +503,7 @@ def csv_partitions(sql: str, options: str, paths: Sequence[str], source: Source)
 
 
 def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) -> Iterator[Any]:
-    """Yield rows from several places of a CSV file: its first line, and whole lines of blocks.
+    """Yield rows from several places of a CSV file: its first line, and the lines of blocks.
 
     A block may begin inside a quoted text. If its lines then make no table, the first rows of the
     file are used.
@@ -535,7 +535,7 @@ def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) ->
 
 
 def unpacked_size(path: str) -> int:
-    """Return the approximate size in bytes of a file when it is not compressed."""
+    """Return the approximate size of a file in bytes, after decompression."""
     return os.path.getsize(path) * (PACKED if COMPRESSED.search(path) else 1)
 
 
@@ -560,7 +560,7 @@ def expected_lines(paths: Sequence[str]) -> int | None:
 
 
 def refuse_ragged(name: str, path: str) -> None:
-    """Raise if a line of a CSV file has more or fewer fields than its first."""
+    """Raise an error if a line of a CSV file has more or fewer fields than its first line."""
     if COMPRESSED.search(path):
         return
     with open(path, newline="", encoding="utf-8", errors="replace") as file:
@@ -578,7 +578,7 @@ def refuse_ragged(name: str, path: str) -> None:
 
 
 def base_of(path: str) -> str:
-    """Return the folder in which a path, a folder or a glob finds its files.
+    """Return the folder that holds the files of a path, a folder or a glob.
 
     >>> base_of("/data/sales/year=*/*.parquet")
     '/data/sales'

@@ -1,4 +1,4 @@
-"""The file formats for tables; add new formats here.
+"""The file formats of tables; add new formats here.
 
 A format has a name, the suffixes of its files, the bytes that they begin with, and the function
 that opens them. That function takes `Files` and returns a `Source`; its module is imported when a
@@ -86,18 +86,18 @@ UNSUPPORTED = {
     (".sav", ".zsav", ".por"): ("an SPSS file", f"{CONVERT}, such as with pandas.read_spss."),
     (".dta",): ("a Stata file", f"{CONVERT}, such as with pandas.read_stata."),
     (".sas7bdat", ".xpt"): ("a SAS file", f"{CONVERT}, such as with pandas.read_sas."),
-    (".rds", ".rda", ".rdata"): ("a file of R", f"{CONVERT}, such as with R's write.csv."),
+    (".rds", ".rda", ".rdata"): ("an R data file", f"{CONVERT}, such as with R's write.csv."),
     (".pkl", ".pickle"): ("a pickle, which could run code", f"{CONVERT} where it was made."),
     (".h5", ".hdf5", ".hdf"): ("an HDF5 file", f"{CONVERT}, such as with pandas.read_hdf."),
     (".npy", ".npz", ".mat"): ("a file of arrays", "Load it in Python, and give the array."),
     (".avro",): ("an Avro file", f"{CONVERT}."),
-    (".xml", ".html", ".htm"): ("a page of markup", f"{CONVERT}, such as with pandas.read_html."),
+    (".xml", ".html", ".htm"): ("a web page or XML", f"{CONVERT}, such as with pandas.read_html."),
     (".pdf",): ("a PDF", f"{CONVERT}."),
     (".doc", ".docx", ".odt"): ("a document", f"{CONVERT}."),
-    (".mdb", ".accdb"): ("a database of Access", f"{CONVERT}."),
+    (".mdb", ".accdb"): ("an Access database", f"{CONVERT}."),
     (".tar", ".tgz", ".7z", ".rar"): ("an archive", "Unpack it, and give the folder."),
     (".lz4", ".br", ".z", ".lzma"): ("compressed in an unknown way", "Unpack it first."),
-    (".numbers",): ("a file of Numbers", "Export it as CSV or as Excel."),
+    (".numbers",): ("a Numbers file", "Export it as CSV or as Excel."),
 }
 FOREIGN = {suffix: told for suffixes, told in UNSUPPORTED.items() for suffix in suffixes}
 FOREIGN_STARTS = {
@@ -119,12 +119,12 @@ def format_named(name: str) -> Format:
 
 
 def suffix_of(path: str) -> str:
-    """Return the suffix of a file name, without that of a compression."""
+    """Return the suffix of a file name, without the suffix of a compression."""
     return os.path.splitext(re.sub(COMPRESSED, "", path.lower()))[1]
 
 
 def suffixless(name: str) -> str:
-    """Return a file name without its suffix and that of a compression.
+    """Return a file name without its suffixes.
 
     >>> suffixless("log.CSV.gz"), suffixless("log")
     ('log', 'log')
@@ -142,7 +142,7 @@ def start_of(path: str) -> bytes:
 
 
 def kind_of(path: str, name: str = "") -> str:
-    """Return the name of a file's format: by its first bytes, else by its suffix, else CSV.
+    """Return the name of a file's format: by its first bytes, its suffix, or else CSV.
 
     Raises TableError for a format that genus does not read.
     """

@@ -1,4 +1,4 @@
-"""Keep the lines of CSV files as they are, to write a table again without changes.
+"""Keep the lines of CSV files unchanged, to write a table again as it was.
 
 A parsed cell can differ from what was written, such as an identifier with twenty digits that was
 read as a number. So new columns are appended to the original lines.
@@ -19,7 +19,7 @@ NONE = "(empty)"  # how DuckDB reports a character that a file does not use
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of CSV files that have the same first line, as bytes without line ends.
+    """The lines of CSV files with the same first line, as bytes without line ends.
 
     `head` is the line of column names, None if there is none. `skipped` lines come before it.
     """
@@ -73,7 +73,7 @@ class Lines:
                 yield rest.removesuffix(b"\r")
 
     def ends_in(self, content: bytes) -> Any:
-        """Return the positions at which lines end in bytes that begin with a line."""
+        """Return the positions of line ends in bytes that start at the beginning of a line."""
         letters = np.frombuffer(content, dtype=np.uint8)
         ends = np.flatnonzero(letters == ord("\n"))
         if not self.quote or self.quote.encode() not in content:

@@ -43,7 +43,7 @@ def from_frame(data: Any) -> Source:
 
 
 def in_memory(table: Any) -> Source:
-    """Open an Arrow table, which is sampled from its first row to its last."""
+    """Open an Arrow table; samples are taken from all over it."""
     whole = Partition(
         "the table",
         table.to_batches,
@@ -61,7 +61,7 @@ def is_stream(data: Any) -> bool:
 
 
 def from_lazy_frame(frame: Any) -> Source:
-    """Open a lazy frame of Polars; its rows are computed as they are read."""
+    """Open a lazy frame of Polars; rows are computed as they are read."""
     with readable("the lazy frame"):
         schema = frame.head(0).collect().to_arrow().schema
 
@@ -98,7 +98,7 @@ def from_tables(tables: Iterator[Any]) -> Source:
 
 
 def from_ibis(table: Any) -> Source:
-    """Open a table of Ibis; its rows are streamed from the database."""
+    """Open a table of Ibis; rows are streamed from the database."""
     schema = ibis_schema(table)
 
     def opened() -> Iterator[Any]:

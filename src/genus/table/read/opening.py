@@ -17,7 +17,7 @@ from genus.table.read.sources import Source, TableError, fitted
 
 
 def open_table(data: Any, encoding: str = "utf-8") -> Source:
-    """Open anything that holds a table: a path, glob, folder, several of them, a query, a frame."""
+    """Open a table: a path, a glob, a folder, several of them, a query or a data frame."""
     if isinstance(data, Source):
         return data
     if isinstance(data, str) and is_query(data):
@@ -62,7 +62,7 @@ def readable_files(
 
 
 def is_table(data: Any) -> bool:
-    """Return whether data names or streams a table, rather than being an array in memory.
+    """Return whether data names or streams a table, as opposed to an array in memory.
 
     >>> is_table("new.csv"), is_table([[1.0, 2.0]])
     (True, False)
@@ -102,7 +102,7 @@ def open_several(data: Sequence[str], encoding: str) -> Source:
 
 
 def joined(sources: Sequence[Source]) -> Source:
-    """Open several sources as one table; a column that a source lacks is empty in its rows."""
+    """Open several sources as one table; columns that a source lacks are empty in its rows."""
     import pyarrow as pa
 
     name = f"{sources[0].name} and {len(sources) - 1} more"

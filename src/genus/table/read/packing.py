@@ -1,4 +1,4 @@
-"""Unpack compressed files, archives and pipes to plain files that can be read repeatedly.
+"""Unpack compressed files, archives and pipes to plain files, to read them repeatedly.
 
 DuckDB reads some compressions itself. Other files are unpacked into a temporary folder, which is
 removed when Python exits. A file that is opened twice is unpacked once.
@@ -39,19 +39,19 @@ UNPACKED: dict[tuple[str, str], str] = {}
 
 @cache
 def folder() -> Any:
-    """Return the folder for unpacked files, which is removed when Python exits."""
+    """Return the folder for unpacked files; it is removed when Python exits."""
     return tempfile.TemporaryDirectory(prefix="genus-")
 
 
 def stamp(path: str) -> str:
-    """Return a label of a file that changes whenever the file does."""
+    """Return a text that changes whenever the file does."""
     path = ORIGINS.get(path, path)
     status = os.stat(path)
     return f"{os.path.abspath(path)}, {status.st_size} bytes of {status.st_mtime_ns}"
 
 
 def plain_file(path: str, part: str = "") -> tuple[str, str]:
-    """Return a path that a table reader can open, and the part that remains to be found in it.
+    """Return a path that a table reader can open, and the part to look for inside it.
 
     For an archive, `part` is the name of a member.
     """
@@ -77,7 +77,7 @@ def plain_file(path: str, part: str = "") -> tuple[str, str]:
 
 
 def packing_of(path: str) -> str | None:
-    """Return how a file is compressed, by its first bytes; None if it is not."""
+    """Return a file's compression, by its first bytes; None if it is not compressed."""
     start = start_of(path)
     return next((how for mark, how in STARTS.items() if start.startswith(mark)), None)
 

@@ -1,4 +1,4 @@
-"""A table to be read: a stream of Arrow batches, and clear errors if it cannot be read.
+"""A table that is to be read: a stream of Arrow batches, with clear errors.
 
 A source is opened before it is read, so that errors are reported before anything is counted. It may
 be divided into partitions, such as files and their row groups. Each partition can be read on its
@@ -35,11 +35,11 @@ CHANGED = re.compile(
 
 
 class TableError(ValueError):
-    """A table that cannot be read, or not in the requested way."""
+    """A table cannot be read, or not in the requested way."""
 
 
 class ChangedType(TableError):
-    """A column whose later rows do not have the type that was guessed from the first rows."""
+    """Later rows of a column do not have the type that was guessed from the first rows."""
 
     def __init__(self, message: str, column: str) -> None:
         super().__init__(message)
@@ -65,7 +65,7 @@ class Partition:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table to be read: its name in messages, its columns, and its batches.
+    """A table that is to be read: its name in messages, its columns and its batches.
 
     `rows` is the number of rows, if known, and `size` the approximate number of bytes. `estimated`
     estimates the number of rows if it is unknown. `once` means that it can be read only once.
@@ -113,7 +113,7 @@ class Source:
         return (whole,) if self.divided is None else tuple(self.divided())
 
     def look(self, rows: int) -> Any:
-        """Sample about this many rows, some of every partition, as an Arrow table.
+        """Sample about this many rows, spread over all partitions, as an Arrow table.
 
         If there are very many partitions, evenly spaced ones are sampled.
         """
@@ -134,7 +134,7 @@ class Source:
         return int(self.size * seen.num_rows / max(seen.nbytes, 1))
 
     def expected_rows(self) -> int | None:
-        """Return the number of rows, or an estimate of it; None if there is none."""
+        """Return the number of rows, or an estimate; None if it is unknown."""
         return self.estimated() if self.rows is None and self.estimated else self.rows
 
     def table(self) -> Any:
@@ -144,7 +144,7 @@ class Source:
         return self.read(lambda source: pa.Table.from_batches(source.batches(), source.schema))
 
     def read(self, work: Callable[[Source], Result]) -> Result:
-        """Return the result of `work`; start again if a column turns out to have another type."""
+        """Return the result of `work`; repeat it if a column turns out to have another type."""
         source = self
         while True:
             try:
@@ -155,7 +155,7 @@ class Source:
                 source = replace(source.with_text(changed.column), name=self.name)
 
     def unaltered(self) -> Source:
-        """Return the same source, with columns as text where parsing would alter numbers."""
+        """Return the same source, with columns read as text where parsing would alter numbers."""
         source = self
         for column in () if self.altered is None else self.altered():
             assert source.with_text is not None
@@ -163,12 +163,12 @@ class Source:
         return replace(source, name=self.name)
 
     def require(self, column: str) -> None:
-        """Raise unless there is such a column."""
+        """Raise an error unless there is such a column."""
         if column not in self.columns:
             raise TableError(f"{self.name} has no column {column!r}. {self.near(column)}")
 
     def near(self, column: str) -> str:
-        """List the columns for a message, with a guess at the one that was meant."""
+        """List the columns for a message, and guess which one was meant."""
         close = difflib.get_close_matches(column, self.columns, 1, 0.6)
         close += [name for name in self.columns if name.lower() == column.lower()]
         hint = f"Did you mean {close[-1]!r}? " if close else ""
@@ -196,7 +196,7 @@ def copied(batch: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def thinned(batches: Iterable[Any], rows: int, total: int) -> Iterator[Any]:
-    """Yield about `rows` of `total` rows of batches, from many places."""
+    """Yield about `rows` of the `total` rows in batches, spread over all of them."""
     share = min(rows / max(total, 1), 1.0)
     for batch in batches:
         size = max(-(-batch.num_rows // PLACES), 1)
@@ -293,7 +293,7 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 class readable:
-    """Turn errors of DuckDB or Arrow while reading into a TableError with one clear sentence."""
+    """Turn errors of DuckDB or Arrow into a TableError with one clear sentence."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -331,7 +331,7 @@ def refuse_changed(name: str, message: str) -> None:
 
 
 def explained(message: str) -> str:
-    """Return the relevant sentence of a DuckDB error, and what to do."""
+    """Return the relevant sentence of a DuckDB error, and advice."""
     flat = " ".join(message.split())
     flat = re.sub(r"^[A-Za-z ]*Error: ", "", flat)
     columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", flat)

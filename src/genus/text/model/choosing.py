@@ -1,4 +1,4 @@
-"""The choice of evidence and its weights, by the out-of-fold scores of texts.
+"""Choose evidence and its weights by the out-of-fold scores of texts.
 
 Every candidate gets its weights from scores of texts that are not in the counts, and is judged by
 texts that were not used for its weights either.
@@ -76,7 +76,7 @@ class Choice:
 
 
 def candidates(selection: Selection, words: int, classes: int, runs: bool) -> list[Combination]:
-    """Return the candidates of "auto": single event models, and mixtures of evidence.
+    """Return the candidates of "auto": event models, and mixtures of evidence.
 
     `selection` applies to all. `words` and `classes` are their numbers, and `runs` says whether
     runs of words are counted, too.
@@ -99,7 +99,7 @@ def candidates(selection: Selection, words: int, classes: int, runs: bool) -> li
 
 
 def over_root_length(event_model: str) -> float:
-    """Return γ of an event model; 0 for Bernoulli, whose absent words do not grow with the text."""
+    """Return γ of an event model; 0 for Bernoulli, whose scores do not grow with the text."""
     return 0.0 if event_model == "bernoulli" else 0.5
 
 
@@ -135,14 +135,14 @@ def choose(dealt: Dealt, words: Words, candidates: Sequence[Combination]) -> Cho
 
 
 def undecided(candidates: Sequence[Combination]) -> Choice:
-    """Return the first of the candidates, if there are no texts of two classes to choose by."""
+    """Return the first candidate, if there are no texts of two classes to choose by."""
     best = replace(candidates[0], weights=np.ones(len(candidates[0].evidence)))
     names = tuple(candidate.name for candidate in candidates)
     return Choice(best, names, np.full((len(names), 2), np.nan), 0)
 
 
 def least(losses: Array) -> int:
-    """Return the position of the least loss: the first of several that differ by rounding only.
+    """Return the position of the least loss; equal losses, up to rounding, give the first.
 
     It is 0 if no loss is a number.
     """
@@ -151,7 +151,7 @@ def least(losses: Array) -> int:
 
 
 def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
-    """Return the weights of rows, limited to a size that can be computed with.
+    """Return the weights of rows, limited so that computing with them is safe.
 
     Rows of a class that occurs in one fold only get no weight.
     """
@@ -161,7 +161,7 @@ def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The counts of the selected words, and which of these occur in some texts."""
+    """The counts of the selected words, and which of them occur in some texts."""
 
     counts: Tally
     chosen: NDArray[np.bool_]
@@ -225,7 +225,7 @@ def judged(
 
 
 def prior_of(candidate: Combination, texts: float, centre: Array) -> Prior:
-    """Make the prior of a candidate's weights, which is stronger with fewer texts.
+    """Return the prior of a candidate's weights; it is stronger with fewer texts.
 
     The prior expects a positive weight for plain evidence of words, and zero for its refinements
     and for runs of words unless the texts support them.

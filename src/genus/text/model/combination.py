@@ -1,4 +1,4 @@
-"""Weighted evidence of several kinds: from scores of words to probabilities.
+"""Combine several kinds of evidence with weights, from scores of words to probabilities.
 
     log p(y|x) = Σ_g w_g Σ_v x_v T_gvk / L^γ + c_k + log p(k) + a constant,     L = Σ_v x_v
 
@@ -33,7 +33,7 @@ FAMILIES = ("multinomial", "complement", "bernoulli")
 
 @dataclass(frozen=True)
 class Evidence:
-    """A table by word and class, solved from counts.
+    """A kind of evidence: a table by word and class, solved from counts.
 
     `family` is one of FAMILIES, `counted` is "occurrences" or "documents", and `tokens` are "all",
     "words", or "runs" of several words.
@@ -65,7 +65,7 @@ class Evidence:
     def _linear(
         self, counts: Tally, used: NDArray[np.bool_], rows: NDArray[np.bool_]
     ) -> tuple[Array, Array]:
-        """Return the family's `linear` of the words `used`, restricted to the columns `rows`."""
+        """Return `linear` of the family for the words `used`, restricted to the columns `rows`."""
         α, V = self.alpha, int(np.count_nonzero(used))
         N, total = counts[self.counted][:, rows], counts[self.counted] @ used.astype(float)
         if self.family == "bernoulli":
@@ -120,7 +120,7 @@ def keys_of(counts: Tally) -> Vocabulary:
 
 
 def plain(event_model: str, alpha: float, power: float, selection: Selection) -> Combination:
-    """Return one event model with a weight, for calibration alone."""
+    """Return a combination of one event model with one weight, for calibration alone."""
     counted = "documents" if event_model in ("boolean", "bernoulli") else "occurrences"
     family = "multinomial" if event_model == "boolean" else event_model
     weighting = "once" if event_model in ("boolean", "bernoulli") else "occurrences"
@@ -133,7 +133,7 @@ def plain(event_model: str, alpha: float, power: float, selection: Selection) ->
 
 
 def mixture(tokens: Sequence[str], selection: Selection) -> Combination:
-    """Return multinomial and complement evidence of words, and of runs of words if asked for."""
+    """Return multinomial and complement evidence of words and, if requested, of runs of words."""
     evidence = tuple(
         Evidence(family, counted, alpha, kind, tilted)
         for kind in tokens

@@ -1,4 +1,4 @@
-"""The statistics of texts: counts of words and, to choose an event model, a sample of texts.
+"""Count the words of texts, and keep a sample of texts to choose an event model by.
 
 What "auto" and calibration choose (the event model, the words, weights) is solved from these like
 everything else, so it is chosen again when models are merged or texts forgotten.
@@ -32,7 +32,7 @@ FEW = 200  # texts, which are dealt into more folds
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Texts under an event model: the named one or, if it `chooses`, the best for a sample.
+    """Texts with an event model: the named one or, if it `chooses`, the best for a sample.
 
     `words` has the options: a named event model is calibrated, and "auto" chooses one. `size` is
     the number of texts to choose by; 0 keeps none.
@@ -95,7 +95,7 @@ class Corpus:
 
     @staticmethod
     def without_runs(statistics: Compound) -> Compound:
-        """Return the counts of single words only, as if runs of words had not been read."""
+        """Return the counts of single words, as if runs of words had not been counted."""
         tally, sample = statistics["words"], statistics["sample"]
         if tally.keys:
             (words,) = tally.keys
@@ -108,12 +108,12 @@ class Corpus:
     # Vocabularies in parts, and without unused words
 
     def used(self, statistics: Compound) -> Vocabulary:
-        """Return the words that the selection leaves in use, after the empty one."""
+        """Return the words in use after selection; the empty word comes first."""
         tally = statistics["words"]
         return keys_of(self.words.selected(tally, tally.classes, self.words.selection)).with_empty()
 
     def within(self, statistics: Compound) -> Compound:
-        """Drop the counts of unknown words, if only known words are counted."""
+        """Drop the counts of unknown words if the vocabulary is closed."""
         return Compound({**statistics.parts, "words": self.words.within(statistics["words"])})
 
     def divided(self, statistics: Compound, parts: int) -> list[Compound]:
@@ -134,7 +134,7 @@ class Corpus:
         return [Compound({"words": t, "sample": s}) for t, s in zip(own, samples, strict=True)]
 
     def joined(self, parts: Sequence[Compound]) -> Compound:
-        """Join statistics that were divided, without what has been dropped since."""
+        """Join statistics that were divided; words dropped since then stay dropped."""
         total, *others = (part["words"] for part in parts)
         for tally in others:
             if tally.keys:
@@ -142,7 +142,7 @@ class Corpus:
         return Compound({"words": total, "sample": parts[0]["sample"]})
 
     def possible(self, statistics: Compound) -> Compound:
-        """Return one of the parts, without words that cannot be in use in the whole."""
+        """Return one of the parts, without words that cannot be used in the whole."""
         tally = statistics["words"]
         if not tally.keys:
             return statistics

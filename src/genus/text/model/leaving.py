@@ -1,4 +1,4 @@
-"""Leave-one-out for texts: the score of each text by the counts of all others.
+"""Leave one text out: score each text by the counts of all others.
 
 Symbols: m texts, K classes, V words; N occurrences and D documents of a word in a class that has n
 documents; α the pseudo-count.
@@ -41,7 +41,7 @@ class Leaving:
         return scores
 
     def complement(self, counted: Array) -> Array:
-        """Return the same with the opposite sign, for the counts of all other classes."""
+        """Return the same from the counts of all other classes, with the opposite sign."""
         scores = np.empty((self.entries.rows, len(counted)))
         for k, N in enumerate(counted.sum(axis=0) - counted):
             scores[:, k] = -self._log_likelihood(N, self.y != k)
@@ -58,7 +58,7 @@ class Leaving:
         return e.sum(staying * np.log(left)) - e.sum(staying) * logarithm
 
     def bernoulli(self, documents: Array, rows: Array) -> Array:
-        """Return Σ log φ of the words that occur and Σ log(1 - φ) of those that do not."""
+        """Return Σ log φ over the words that occur plus Σ log(1 - φ) over those that do not."""
         e, α = self.entries, self.alpha
         scores = np.empty((e.rows, len(documents)))
         for k, (D, n) in enumerate(zip(documents, rows[:, 0], strict=True)):
@@ -72,7 +72,7 @@ class Leaving:
         return scores
 
     def _bernoulli(self, D: Array, n: float, own: float, α: float) -> Array:
-        """Score by documents D (V,) of n, minus one document of weight `own` with these words."""
+        """Score by D (V,) of n documents, after removing one of weight `own` with these words."""
         e = self.entries
         absent = np.log(np.maximum(n - D, 0) + α)
         there = np.log(np.maximum(D[e.word] - own, 0) + α)

@@ -1,4 +1,4 @@
-"""The words of a vocabulary that a model uses, selected by their counts when it is solved.
+"""Select the words that a model uses, by their counts, when it is solved.
 
 Symbols: K classes, V words, N occurrences or documents of a word by class (K, V).
 """
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Selection:
-    """Words without stop words, in at least `least` documents; the `most` informative of them.
+    """The words to use: no stop words, in `least` or more documents, the `most` informative.
 
     A `least` below 1 is a share of the documents. `by` is how words are ranked: None for the number
     of occurrences, "mutual-information" or "chi2". An n-gram that contains a stop word is left out.
@@ -45,7 +45,7 @@ class Selection:
         return self.is_fixed and not self.stop_words and (self.runs or not self.joined)
 
     def check(self) -> None:
-        """Raise an error unless this is a valid selection; one from a file may contain anything."""
+        """Raise an error unless this selection is valid; a file may contain anything."""
         sound = all(isinstance(word, str) for word in self.stop_words)
         sound &= isinstance(self.least, int | float) and self.least >= 0
         sound &= self.most is None or (isinstance(self.most, int) and self.most > 0)
@@ -86,7 +86,7 @@ class Selection:
     def possible(
         self, words: Vocabulary, occurrences: Array, documents: Array, totals: Array
     ) -> NDArray[np.bool_]:
-        """Return which words of one part of a vocabulary may be in use in the whole, (V,)."""
+        """Return which words of a part of a vocabulary may be used in the whole, (V,)."""
         used = replace(self, most=None).mask(words, occurrences, documents, totals, occurrences)
         telling = occurrences.sum(axis=0)
         exact = self.by is None and is_whole(telling)
@@ -108,12 +108,12 @@ class Selection:
 
 
 def is_whole(telling: Array) -> bool:
-    """Return whether these are whole numbers, whose sums do not depend on the order."""
+    """Return whether these are whole numbers, whose sum does not depend on their order."""
     return bool((telling == np.floor(telling)).all())
 
 
 def rounded(telling: Array) -> Array:
-    """Round scores so that those that differ by rounding errors only are ties.
+    """Round scores, so that rounding errors do not break ties.
 
     >>> rounded(np.array([0.3, 0.1 + 0.2, 1e-17]))
     array([0.3, 0.3, 0. ])

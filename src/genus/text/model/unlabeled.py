@@ -1,4 +1,4 @@
-"""Learning from texts without a label, by expectation maximisation (Nigam et al. 2000).
+"""Learn from texts without labels, by expectation maximisation (Nigam et al. 2000).
 
 A model of the labelled texts estimates the probability of each class for the others, p(y|x). Each
 of those is then counted into every class, by that probability and a weight λ, and the model is
@@ -46,7 +46,7 @@ def learn(labelled: Model, X: Documents, weight: Array) -> Expected:
 
 
 def expected_counts(like: Model, X: Documents, shares: Array) -> Model:
-    """Count texts into every class by their probabilities, (m, K)."""
+    """Count each text in every class, weighted by its probabilities, (m, K)."""
     counts = X.rows.to_scipy()
     within = counts.copy()
     within.data = np.ones_like(within.data)

@@ -1,4 +1,4 @@
-"""Texts: how often each word occurs in the documents of a class, and in how many of them.
+"""Count how often each word occurs in the documents of a class, and in how many of them.
 
 From these two counts every event model is solved:
 
@@ -40,7 +40,7 @@ EVENT_MODELS = ("multinomial", "boolean", "bernoulli", "complement")
 
 @dataclass(frozen=True, eq=False)
 class WordParameters:
-    """The words in use, their counts, and log p(x|y) as a sum over them.
+    """The words in use, their counts, and log p(x|y) as a sum over words.
 
     It is Σ_v x_v table_v / L^power + constant, with `table` (V, K) and `constant` (K,). `inner` are
     the parameters of the event model's family. If it gives some word probability zero, `table` is
@@ -59,7 +59,7 @@ class WordParameters:
 
     @property
     def alpha(self) -> float | None:
-        """The pseudo-count that "auto" has chosen."""
+        """The pseudo-count that was chosen by "auto"."""
         return getattr(self.inner, "alpha", None)
 
     @property
@@ -72,7 +72,7 @@ class WordParameters:
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """A column of texts under an event model, or a combination of several.
+    """A column of texts with an event model, or a combination of several.
 
     If `known` is given (it begins with the empty word), no other words are counted.
     """
@@ -98,7 +98,7 @@ class Words:
 
     @property
     def weighting(self) -> str:
-        """How the value x_v of a word depends on its number of occurrences."""
+        """How the value x_v of a word depends on how often it occurs."""
         if self.combination is not None:
             return self.combination.weighting
         return "once" if self.distinct else "occurrences"
@@ -125,7 +125,7 @@ class Words:
         return self.within(Tally.of(classes, (words,), counts))
 
     def within(self, tally: Tally) -> Tally:
-        """Drop the counts of unknown words, if only known words are counted."""
+        """Drop the counts of unknown words if the vocabulary is closed."""
         if self.known is None or not tally.keys:
             return tally
         (words,) = tally.keys
@@ -173,7 +173,7 @@ class Words:
         )
 
     def _inner_counts(self, counts: Tally) -> dict[str, Array]:
-        """Return the statistics that the family of the event model would have counted."""
+        """Return the statistics as the event model's family would have counted them."""
         counted = counts["documents" if self.distinct else "occurrences"]
         seen = np.broadcast_to(counts["rows"], counted.shape)
         return {"ones" if self.event_model == "bernoulli" else "count": counted, "seen": seen}
@@ -200,7 +200,7 @@ class Words:
     def contributions(
         self, parameters: WordParameters, X: Texts | Documents
     ) -> tuple[Array, Array]:
-        """Return contributions by word of X's vocabulary; for Bernoulli, against its absence."""
+        """Return contributions by word of X's vocabulary; for Bernoulli, relative to absence."""
         documents = X if isinstance(X, Documents) else self.tokenizer.encode(X)
         if parameters.table is None:
             return self._inner_contributions(parameters, documents)
@@ -224,7 +224,7 @@ class Words:
     def _inner_contributions(
         self, parameters: WordParameters, documents: Documents
     ) -> tuple[Array, Array]:
-        """Return the same if some probability is zero, by the family of the event model."""
+        """Return the contributions by the event model's family, if some probability is zero."""
         rows = self._matrix(documents, parameters.words)
         by_word, rest = self.inner.contributions(parameters.inner, rows)
         if self.event_model == "bernoulli":  # absent words are not words of the text
@@ -283,7 +283,7 @@ class Words:
 def with_empty_word(
     X: Documents, y: Codes, weight: Array | None, n_classes: int
 ) -> tuple[Vocabulary, Array, Array]:
-    """Return a tokenizer's counts. The first word is empty; every document has it once."""
+    """Return a tokenizer's counts; the first word is empty and occurs once in every document."""
     words = X.words.with_empty()
     occurrences, documents = (np.zeros((n_classes, 1 + X.width)) for _ in range(2))
     occurrences[:, 1:], documents[:, 1:] = X.count(y, weight, n_classes)
