@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -264,3 +265,13 @@ def test_a_cell_that_was_never_seen_is_summed_out() -> None:
     assert_allclose(trees.contributions(rows["cells"]).sum(axis=0), trees.score(rows["cells"]))
     blind = trees.without(np.arange(len(trees.seen)))
     assert_allclose(blind.score(rows["cells"]), 0, atol=1e-12)
+
+
+def test_a_file_with_other_trees_learns_its_weights_again() -> None:
+    """Files of version 4 have a forest; they were written after fitting the same rows."""
+    X, y = parity(80, 4)
+    folder = Path(__file__).parent / "version4"
+    old: Any = load(folder / "table.genus")
+    assert_allclose(old.predict_proba(X), TableClassifier().fit(X, y).predict_proba(X), rtol=1e-9)
+    with pytest.raises(ValueError, match="saved for prediction only"):
+        load(folder / "for-prediction.genus").predict_proba(X)
