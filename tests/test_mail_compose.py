@@ -1,8 +1,8 @@
 """The containers of deploy/compose, walked without a container engine.
 
-The test makes namespaces and an overlay of this machine's files, runs the instructions of the
-Dockerfile there, except those that install packages, and then the commands of compose.yaml. So the
-settings, ports, users and paths are those of the containers; only the packages are this machine's.
+In a copy of this machine, the test runs the instructions of the Dockerfile, except those that
+install packages, and then the commands of compose.yaml. So the settings, ports, users and paths are
+those of the containers; only the packages are this machine's.
 """
 
 from __future__ import annotations
@@ -16,16 +16,13 @@ import smtplib
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
+from namespaces import SOURCE, enter, run, run_inside
+from servers import program, until
 
-from servers import ROOT, program, until
-
-SOURCE = Path(__file__).parents[1]
 COMPOSE = SOURCE / "deploy" / "compose"
 MAIL = SOURCE / "examples" / "mail"
 HOSTS = "127.0.0.1 localhost milter serve postfix dovecot\n"
@@ -34,17 +31,9 @@ OF_PACKAGES = ("apt-get", "DEBIAN_FRONTEND", "rm -rf /var/lib/apt")
 
 
 def test_mail_passes_through_the_containers_and_is_learned() -> None:
-    for name in ("unshare", "setpriv", "postfix", "dovecot", "sievec", "ip"):
+    for name in ("setpriv", "postfix", "dovecot", "sievec"):
         program(name)
-    if not ROOT:
-        pytest.skip("only root can make namespaces")
-    with tempfile.TemporaryDirectory(prefix="genus-compose-") as folder:
-        spaces = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        done = subprocess.run(
-            [*spaces, sys.executable, __file__, folder], capture_output=True, text=True, timeout=240
-        )
-    if "overlay" in done.stderr and "mount" in done.stderr:
-        pytest.skip("this kernel has no overlay of files")
+    done = run_inside(__file__)
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["first"].startswith("unsure;")
@@ -54,32 +43,6 @@ def test_mail_passes_through_the_containers_and_is_learned() -> None:
 
 
 # In the namespaces
-
-
-def run(command: str) -> None:
-    subprocess.run(command, shell=True, check=True, cwd=SOURCE, stdout=sys.stderr)
-
-
-def enter(folder: str) -> None:
-    """Make an overlay of all files, and make it the root."""
-    root = Path(folder, "root")
-    run("ip link set lo up")
-    run(f"mount -t tmpfs none {folder}")
-    for each in (root, Path(folder, "upper"), Path(folder, "work")):
-        each.mkdir()
-    options = f"lowerdir=/,upperdir={folder}/upper,workdir={folder}/work"
-    run(f"mount -t overlay overlay -o {options} {root}")
-    for place in ("/proc", "/dev", str(SOURCE)):
-        run(f"mount --rbind {shlex.quote(place)} {root}{shlex.quote(place)}")
-    os.chroot(root)
-    os.chdir("/")
-    for place in ("/run", "/tmp"):
-        run(f"mount -t tmpfs none {place}")
-    Path("/run/lock").mkdir()
-    Path("/etc/hosts").write_text(HOSTS)
-    for place in Path(sys.base_prefix).parents:  # the user of the containers starts this Python
-        if not place.stat().st_mode & 1:
-            place.chmod(0o755)
 
 
 def instructions() -> Iterator[tuple[str, str]]:
@@ -93,6 +56,10 @@ def instructions() -> Iterator[tuple[str, str]]:
 
 def build() -> None:
     """Run the instructions, except those that install packages."""
+    Path("/etc/hosts").write_text(HOSTS)
+    for place in Path(sys.base_prefix).parents:  # the user of the containers starts this Python
+        if not place.stat().st_mode & 1:
+            place.chmod(0o755)
     for user in ("genus", "vmail"):
         subprocess.run(["userdel", user], capture_output=True)
     run("cp /usr/share/postfix/master.cf.dist /etc/postfix/master.cf")
