@@ -84,8 +84,8 @@ nb::tuple read_fields(const nb::bytes& head, std::size_t lines, std::size_t most
 }
 
 // The first headers in the form that is hashed, without those whose name `is_added`.
-nb::bytes sent_head(const nb::bytes& head, std::size_t lines, std::size_t most,
-                    std::size_t longest, const nb::callable& is_added) {
+nb::bytes sent_head(const nb::bytes& head, std::size_t lines, std::size_t most, std::size_t longest,
+                    const nb::callable& is_added) {
     std::string found;
     mail::each_field(view(head), lines, [&](const std::string& name, std::string_view value) {
         if (nb::cast<bool>(is_added(string(name)))) return true;
