@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import mail_twins as twins
 from genus import _kernel
@@ -230,9 +231,17 @@ def test_what_is_no_bucket_is_refused(bucket: object) -> None:
         _kernel.read_buckets([bucket])  # type: ignore[list-item]
 
 
-@given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 9)))
-def test_ranks_are_those_of_numpy(numbers: list[int]) -> None:
-    ids = np.array(numbers, np.uint32)
+def same_ranks(ids: NDArray[np.uint32]) -> None:
     expected = np.unique(ids, return_inverse=True)
     for found, right in zip(_kernel.rank_ids(ids), expected, strict=True):
-        assert found.tolist() == right.tolist()
+        assert np.array_equal(found, right)
+
+
+@given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 9)))
+def test_ranks_are_those_of_numpy(numbers: list[int]) -> None:
+    same_ranks(np.array(numbers, np.uint32))
+
+
+@pytest.mark.parametrize("most", [9, 2**29, 2**32])
+def test_ranks_of_many_numbers_are_those_of_numpy(most: int) -> None:
+    same_ranks(np.random.default_rng(most).integers(0, most, 600_000, np.uint32))
