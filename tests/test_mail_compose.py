@@ -69,7 +69,7 @@ def build() -> None:
             run(" && ".join(steps).replace("useradd", "useradd --non-unique") or "true")
         elif what == "COPY" and "--from=build" in rest:
             _, source, target = rest.split()
-            run(f"ln -s {source.replace('/opt/genus', sys.prefix)} {target}")
+            run(f"ln -s {shlex.quote(source.replace('/opt/genus', sys.prefix))} {target}")
         elif what == "COPY":
             source, target = rest.split()
             run(f"cp -r {source}{'/.' if Path(SOURCE, source).is_dir() else ''} {target}")
