@@ -8,18 +8,6 @@
 
 namespace genus::mail {
 
-// A header by its name, in lower case, and its value on one line.
-struct Field {
-    std::string name, value;
-    bool cut;  // whether the value is longer than requested
-
-    // Whether the value is ASCII without encoded words (RFC 2047).
-    bool is_plain() const {
-        return std::all_of(value.begin(), value.end(), is_ascii) &&
-               value.find("=?") == std::string::npos;
-    }
-};
-
 // ASCII white space, as in Python's bytes.
 inline bool is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -51,48 +39,59 @@ inline View name_of(View text) {
     return text;
 }
 
-// At most this many headers of a head, and this many bytes of each; other lines are skipped.
-inline std::vector<Field> read_fields(View head, std::size_t lines, std::size_t most,
-                                      std::size_t longest) {
-    std::vector<Field> found;
-    for (std::size_t at = 0; at < head.size() && lines > 0 && found.size() < most; --lines) {
+// Whether a value is ASCII without encoded words (RFC 2047).
+inline bool is_plain(View value) {
+    return std::all_of(value.begin(), value.end(), is_ascii) && value.find("=?") == View::npos;
+}
+
+// Call a function with the name, in lower case, and the value of each header in the first lines,
+// until it returns false. Other lines are skipped; folded ones count as one.
+template <class Work> void each_field(View head, std::size_t lines, const Work& work) {
+    std::string name;
+    for (std::size_t at = 0; at < head.size() && lines > 0; --lines) {
         const View line = folded_line(head, at);
         at += line.size() + 1;
         const auto colon = line.find(':');
         if (colon == View::npos) continue;
-        const View name = name_of(line.substr(0, colon));
-        if (name.empty()) continue;
-        View value = line.substr(colon + 1);
-        Field field{{}, {}, value.size() > longest};
-        append_lower(field.name, name);
-        value = without_blanks(value.substr(0, longest));
-        for (std::size_t from = 0; from < value.size();) {
-            const auto end = std::min(value.find('\n', from), value.size());
-            field.value += value.substr(from, end - from);
-            if (end == value.size()) break;
-            field.value += ' ';
-            from = end + 1;
-            while (from < value.size() && (value[from] == ' ' || value[from] == '\t')) ++from;
-        }
-        found.push_back(std::move(field));
+        const View named = name_of(line.substr(0, colon));
+        if (named.empty()) continue;
+        name.clear();
+        append_lower(name, named);
+        if (!work(name, line.substr(colon + 1))) return;
     }
-    return found;
 }
 
-// A header in the form that is hashed: its name, and its value with runs of blanks collapsed.
-inline std::string sent_line(const Field& field) {
-    std::string line = field.name + ':';
-    bool gap = false;
-    for (char c : field.value) {
-        if (is_blank(c)) {
-            gap = true;
+// Put a value on one line.
+inline void unfold(View value, std::string& to) {
+    to.clear();
+    value = without_blanks(value);
+    for (std::size_t from = 0; from < value.size();) {
+        const auto end = std::min(value.find('\n', from), value.size());
+        to += value.substr(from, end - from);
+        if (end == value.size()) break;
+        to += ' ';
+        from = end + 1;
+        while (from < value.size() && (value[from] == ' ' || value[from] == '\t')) ++from;
+    }
+}
+
+// Add a header in the form that is hashed: its name, and its value with runs of blanks collapsed.
+inline void add_sent_line(View name, View value, std::string& to) {
+    to += name;
+    to += ':';
+    const std::size_t start = to.size();
+    for (std::size_t at = 0; at < value.size();) {
+        if (is_blank(value[at])) {
+            ++at;
             continue;
         }
-        if (gap && line.size() > field.name.size() + 1) line += ' ';
-        gap = false;
-        line += c;
+        std::size_t end = at;
+        while (end < value.size() && !is_blank(value[end])) ++end;
+        if (to.size() > start) to += ' ';
+        to += value.substr(at, end - at);
+        at = end;
     }
-    return line + '\n';
+    to += '\n';
 }
 
 // Letters of the groups of header tokens.

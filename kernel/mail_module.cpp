@@ -37,13 +37,18 @@ template <class T> nb::object give_all(std::vector<T> numbers) {
     return nb::cast(nb::ndarray<nb::numpy, T>(data, {size}, owner));
 }
 
+// For a short text, releasing the GIL would take longer than the work.
+template <class Work> auto without_gil_if_long(std::size_t size, const Work& work) {
+    return size < (1u << 16) ? work() : without_gil(work);
+}
+
 nb::bytes bytes(const std::string& text) {
     return nb::bytes(text.data(), text.size());
 }
 
 // Visible text of at most `most_seen` bytes; hidden text and marks of at most `most_others` each.
 nb::tuple read_html(const nb::bytes& text, std::size_t most_seen, std::size_t most_others) {
-    const auto page = without_gil([&] {
+    const auto page = without_gil_if_long(text.size(), [&] {
         auto found = html::Scanner(view(text)).scan();
         found.lost = html::bound(found.seen, most_seen);
         html::bound(found.hidden, most_others);
@@ -55,26 +60,41 @@ nb::tuple read_html(const nb::bytes& text, std::size_t most_seen, std::size_t mo
                           page.lost);
 }
 
-// Names, values, and whether a value was cut. Values that must be decoded are returned as bytes.
-nb::list read_fields(const nb::bytes& head, std::size_t lines, std::size_t most,
-                     std::size_t longest) {
-    nb::list found;
-    for (const auto& each : mail::read_fields(view(head), lines, most, longest)) {
-        const auto value = each.is_plain()
-                               ? nb::object(nb::str(each.value.data(), each.value.size()))
-                               : nb::object(bytes(each.value));
-        found.append(nb::make_tuple(nb::str(each.name.data(), each.name.size()), value, each.cut));
-    }
-    return found;
+nb::str string(const std::string& text) {
+    return nb::str(text.data(), text.size());
 }
 
-// Names and lines in the form that is hashed.
-nb::list sent_fields(const nb::bytes& head, std::size_t lines, std::size_t longest) {
+// Names and values; whether a value was cut; and whether there are more headers. `decode` is called
+// with the bytes of values that must be decoded.
+nb::tuple read_fields(const nb::bytes& head, std::size_t lines, std::size_t most,
+                      std::size_t longest, const nb::callable& decode) {
     nb::list found;
-    for (const auto& each : mail::read_fields(view(head), lines, lines, longest))
-        found.append(nb::make_tuple(nb::str(each.name.data(), each.name.size()),
-                                    bytes(mail::sent_line(each))));
-    return found;
+    bool cut = false, more = false;
+    std::string text;
+    mail::each_field(view(head), lines, [&](const std::string& name, std::string_view value) {
+        more = found.size() == most;
+        if (more) return false;
+        cut |= value.size() > longest;
+        mail::unfold(value.substr(0, longest), text);
+        const auto shown = mail::is_plain(text) ? nb::object(string(text)) : decode(bytes(text));
+        found.append(nb::make_tuple(string(name), shown));
+        return true;
+    });
+    return nb::make_tuple(found, cut, more);
+}
+
+// The first headers in the form that is hashed, without those whose name `is_added`.
+nb::bytes sent_head(const nb::bytes& head, std::size_t lines, std::size_t most, std::size_t longest,
+                    const nb::callable& is_added) {
+    std::string found;
+    mail::each_field(view(head), lines, [&](const std::string& name, std::string_view value) {
+        if (nb::cast<bool>(is_added(string(name)))) return true;
+        if (most == 0) return false;
+        --most;
+        mail::add_sent_line(name, value.substr(0, longest), found);
+        return true;
+    });
+    return bytes(found);
 }
 
 using Header = std::tuple<std::string_view, std::string_view>;
@@ -93,14 +113,14 @@ nb::bytes header_tokens(const nb::list& headers, std::tuple<char, char, char> gr
 nb::tuple link_tokens(const nb::bytes& text, std::tuple<char, char> groups, std::size_t most) {
     const auto [links, structure] = groups;
     mail::LinkTokens tokens({links, structure}, most);
-    const auto rest = without_gil([&] { return tokens.take(view(text)); });
+    const auto rest = without_gil_if_long(text.size(), [&] { return tokens.take(view(text)); });
     return nb::make_tuple(bytes(rest), bytes(tokens.lines()));
 }
 
 nb::bytes mark_tokens(const nb::bytes& marks, std::tuple<char, char> groups, std::size_t most) {
     const auto [links, structure] = groups;
     mail::LinkTokens tokens({links, structure}, most);
-    without_gil([&] { tokens.add_marks(view(marks)); });
+    without_gil_if_long(marks.size(), [&] { tokens.add_marks(view(marks)); });
     return bytes(tokens.lines());
 }
 
@@ -319,8 +339,8 @@ void bind_mail(nb::module_& m) {
     m.def("unpack_lessons", &unpack_lessons, "pack"_a);
     m.def("read_buckets", &read_buckets, "buckets"_a);
     m.def("shift_buckets", &shift_buckets, "buckets"_a, "tokens"_a, "by"_a);
-    m.def("read_fields", &read_fields, "head"_a, "lines"_a, "most"_a, "longest"_a);
-    m.def("sent_fields", &sent_fields, "head"_a, "lines"_a, "longest"_a);
+    m.def("read_fields", &read_fields, "head"_a, "lines"_a, "most"_a, "longest"_a, "decode"_a);
+    m.def("sent_head", &sent_head, "head"_a, "lines"_a, "most"_a, "longest"_a, "is_added"_a);
     m.def("header_tokens", &header_tokens, "headers"_a, "groups"_a);
     m.def("link_tokens", &link_tokens, "text"_a, "groups"_a, "most"_a);
     m.def("mark_tokens", &mark_tokens, "marks"_a, "groups"_a, "most"_a);

@@ -307,6 +307,7 @@ inline std::vector<std::uint32_t> distinct(std::vector<std::uint32_t> ids) {
     std::vector<std::uint32_t> other;
     sort_bytes(ids, other);
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    ids.shrink_to_fit();  // thousands are in memory together
     return ids;
 }
 

@@ -54,16 +54,17 @@ def lower(text: str) -> str:
     return text.encode().lower().decode()
 
 
-def read_fields(head, lines, most, longest):
+def read_fields(head, lines, most, longest, decode):
     found = []
     for line in islice(FIELD.finditer(head), lines):
         name, colon, value = line.group(1).partition(b":")
-        if colon and FIELD_NAME.match(name) and len(found) < most:
+        if colon and FIELD_NAME.match(name):
             unfolded = FOLD.sub(b" ", value[:longest]).strip()
             is_plain = unfolded.isascii() and b"=?" not in unfolded
-            shown = unfolded.decode() if is_plain else unfolded
+            shown = unfolded.decode() if is_plain else decode(unfolded)
             found.append((name.rstrip().lower().decode(), shown, len(value) > longest))
-    return found
+    are_cut = any(is_cut for _, _, is_cut in found[:most])
+    return [each[:2] for each in found[:most]], are_cut, len(found) > most
 
 
 def header_tokens(headers: Iterable[tuple[str, str]]) -> list[str]:

@@ -186,7 +186,7 @@ def test_an_empty_message_in_an_mbox_is_one() -> None:
 
 @given(
     st.lists(st.lists(st.sampled_from([b"From ", b">From x", b"a: b", b"x", b"\r", b"\0"]))),
-    st.integers(1, 80),
+    st.integers(5, 80),
 )
 def test_whatever_is_put_in_an_mbox_comes_out(texts: list[list[bytes]], block: int) -> None:
     messages = [b"Subject: x\n\n" + b"".join(line + b"\n" for line in text) for text in texts]

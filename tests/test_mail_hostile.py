@@ -755,7 +755,7 @@ PATTERNS = {
     for name, pattern in vars(module).items()
     if isinstance(pattern, re.Pattern)
 }
-OF_TEXTS = ("LINK", "BARE_LINK", "ADDRESS", "NO_WIDTH", "STRETCH", "BLANK")
+OF_TEXTS = ("LINK", "BARE_LINK", "ADDRESS", "NO_WIDTH", "ASCII", "BLANK")
 UNITS = listed(
     "a|A|0|.|a.|-|a-|@|a@|@a|@a.|://|/|w|www|www.|[|*|(|]| |  |\t|\n|\n |\r|\r\n|\r\r|s|spam"
     "|spam |from |x|x-genus|x-genus:|x-genus:\n |x-genus-first-line:|\nx-genus|From |>From "

@@ -192,6 +192,16 @@ def test_learning_again_is_nothing_and_as_the_other_class_corrects(
             learn(b, rest)
             b.learn([raw], not spam)
             yield "A corrected == A - a + a'", known(a.store), known(b.store)
+            both = [(raw, spam), (raw, not spam), (raw, not spam)]
+            told = a.learn_labelled(both)
+            yield "A is corrected twice at once", told, ["corrected", "corrected", "known"]
+            yield "A is as before", known(a.store), known(b.store)
+        with on_day(DAY), opened(place()) as a, opened(place()) as b:
+            learn(a, rest)
+            learn(b, rest)
+            a.learn_labelled(both)
+            b.learn([raw], not spam)
+            yield "a + a' in one batch == a'", known(a.store), known(b.store)
 
     check(laws())
 

@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,11 +87,8 @@ def test_a_flipped_bit_in_a_pack_or_a_bucket_is_found(lessons, data):
         flipped = bytearray(whole)
         flipped[at // 8] ^= 1 << at % 8
         if whole == packed(lessons):
-            try:  # a bit that pads the last byte of the compressed data has no meaning
-                found = unpacked(bytes(flipped))
-            except NoLesson:
-                continue
-            assert all(map(np.array_equal, found, lessons))
+            with suppress(NoLesson):  # bits that fill the last byte of the stream mean nothing
+                assert list(map(list, unpacked(bytes(flipped)))) == list(map(list, lessons))
         else:
             number = next(
                 n for n, content in shifted([], lessons[0], ones(lessons[0])) if content == whole

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -19,10 +20,11 @@ import pytest
 from click.testing import CliRunner
 
 from genus.cli import cli
-from genus.mail.imap import Ending, Folder, Head, is_loopback, printable
+from genus.mail.imap import PLAIN, Account, Ending, Folder, Head, is_loopback, printable
 from genus.mail.spamfilter import SpamFilter
-from genus.mail.watch.loop import LONGEST, backoff
+from genus.mail.watch.loop import LONGEST, Watcher, backoff, watch
 from genus.mail.watch.notes import MOST, Met, Watched
+from genus.mail.watch.session import Plan
 from scope import EVERYTHING, at_night, nightly
 from servers import program, run, until
 
@@ -593,6 +595,42 @@ def test_it_waits_for_mail_and_moves_and_ends_on_a_signal(dovecot, store, user):
     with Watching(dovecot, store) as watching:
         watching.hears("Watching INBOX")
         assert watching.end(signal.SIGINT) == 0
+
+
+@pytest.mark.parametrize("what", ["mail", "flags", "moves"])
+def test_what_happens_during_other_work_is_noticed(dovecot, store, user, monkeypatch, what):
+    """The server does not tell a client of changes in a folder that it has not opened."""
+    once(dovecot, store)
+    user.client.append("INBOX", ham(1))
+    if what == "flags":
+        dovecot.deliver(spam(1))
+        once(dovecot, store)
+        user.move(spam(1), "Junk", "INBOX")
+    happening = {
+        "mail": lambda: dovecot.deliver(spam(1)),
+        "flags": lambda: user.mark(spam(1), "INBOX"),
+        "moves": lambda: user.move(ham(1), "INBOX", "Junk", SEEN),
+    }
+    awaited = {"mail": "moved to Junk", "flags": ": learned as ham", "moves": "learned as spam"}
+    ending, said, look = Ending(), [], Watcher.look
+
+    def busy(watcher, everywhere):
+        look(watcher, everywhere)
+        happening.pop(what, lambda: None)()
+
+    def say(text):
+        said.append(text)
+        if awaited[what] in text:
+            ending.ask()
+
+    monkeypatch.setattr(Watcher, "look", busy)
+    account = Account(dovecot.host, dovecot.port, dovecot.user, lambda: dovecot.password, PLAIN)
+    late = threading.Timer(30, ending.ask)
+    late.start()
+    with opened(store) as spam_filter:
+        watch(account, spam_filter, Plan(every=600), say, ending)
+    late.cancel()
+    assert awaited[what] in said[-1], said
 
 
 def noted(store):

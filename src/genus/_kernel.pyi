@@ -5,6 +5,7 @@
 the first forbidden value (infinite, or negative if ``nonnegative``), or -1.
 """
 
+from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -336,12 +337,14 @@ Kinds = tuple[int, int, int, int, int, int]
 Ids = NDArray[np.uint32]
 
 def read_fields(
-    head: bytes, lines: int, most: int, longest: int
-) -> list[tuple[str, str | bytes, bool]]:
-    """Return names of headers, values (bytes if they need decoding), and which values were cut."""
+    head: bytes, lines: int, most: int, longest: int, decode: Callable[[bytes], str]
+) -> tuple[list[tuple[str, str]], bool, bool]:
+    """Return names and values of headers, whether any was cut, and whether there are more."""
 
-def sent_fields(head: bytes, lines: int, longest: int) -> list[tuple[str, bytes]]:
-    """Return names of headers, and lines with one blank for each run of white space."""
+def sent_head(
+    head: bytes, lines: int, most: int, longest: int, is_added: Callable[[str], bool]
+) -> bytes:
+    """Return headers as lines with one blank for each run of white space, without added ones."""
 
 def header_tokens(headers: list[tuple[str, str]], groups: tuple[str, str, str]) -> bytes:
     """Return the tokens of headers, one a line, each after the letter of its group."""

@@ -16,6 +16,7 @@ Missed = Callable[[str, OSError], None]  # is called with each path that cannot 
 STDIN = "-"
 MOST = 1 << 26  # bytes that are read of one message
 BLOCK = 1 << 16
+BEGINNING = b"\nFrom "  # is found faster than the whole separator, and most messages have none
 SEPARATOR = re.compile(rb"\n\r?\n(?=From )")
 LONGEST = len(b"\n\r\nFrom ")
 QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
@@ -155,36 +156,31 @@ def messages_of_file(path: str, gone_is_fine: bool = False) -> Iterator[Named]:
 
 def divided(name: str, file: BinaryIO) -> Iterator[Named]:
     """Yield one message, or the messages of an mbox, which begin with "From "."""
-    first = file.readline(MOST)
-    if not first.startswith(b"From "):
-        raw = first + rest_of(file)
-        if raw:
-            yield name, raw
+    block = file.read(BLOCK)
+    if not block.startswith(b"From "):
+        if len(block) == BLOCK:  # `read` allocates as many bytes as it may return
+            block += file.read(MOST - BLOCK)
+        if block:
+            yield name, block[:MOST]
         return
-    text, number, searched = bytearray(first), 1, 0
-    while block := file.read(BLOCK):
+    text, number, searched = bytearray(), 1, 0
+    while block:
         text += block
-        while found := SEPARATOR.search(text, searched):
+        while BEGINNING in text and (found := SEPARATOR.search(text, searched)):
             yield f"{name}#{number}", unquoted(text[: found.end()])
             del text[: found.end()]
             number, searched = number + 1, 0
         del text[MOST:-LONGEST]
         searched = max(len(text) - LONGEST, 0)
+        block = file.read(BLOCK) if len(block) == BLOCK else b""
     yield (f"{name}#{number}" if number > 1 else name), unquoted(text)
-
-
-def rest_of(file: BinaryIO) -> bytes:
-    """Return the rest of a file, at most MOST bytes.
-
-    `read` allocates as many bytes as it may return, so a short file is read as one small block.
-    """
-    start = file.read(min(BLOCK, MOST))
-    return start + file.read(MOST - len(start)) if len(start) == BLOCK else start
 
 
 def unquoted(text: bytearray) -> bytes:
     """Restore a message from an mbox: replace ">From" in its text by "From"."""
-    raw = text[:MOST].partition(b"\n")[2]
-    end = b"\r\n" if raw.endswith(b"\r\n") else b"\n"
-    raw = raw.removesuffix(end)
-    return bytes(QUOTED.sub(rb"\1", raw) if b">From " in raw else raw)
+    stop = min(len(text), MOST)
+    start = text.find(b"\n", 0, stop) + 1 or stop
+    if text.endswith(b"\n", start, stop):
+        stop -= 2 if text.endswith(b"\r\n", start, stop) else 1
+    raw = bytes(text[start:stop])
+    return QUOTED.sub(rb"\1", raw) if b">From " in raw else raw

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import lru_cache
-from itertools import islice
 
-from genus._kernel import sent_fields
+from genus._kernel import sent_head
 from genus.mail.message import MOST_LINES, divide, lines_of
 
 MOST, LONGEST = 1000, 1 << 16  # headers that are hashed, and bytes of one
@@ -38,6 +37,12 @@ def is_added(name: str) -> bool:
     return is_verdict(name) or ADDED.fullmatch(name) is not None
 
 
+@lru_cache(maxsize=4096)
+def is_unsent(name: str) -> bool:
+    """Return whether a header, in lower case, was added on the way or after it."""
+    return name == "received" or is_added(name)
+
+
 def digest(raw: bytes) -> bytes:
     """Return 16 bytes that identify a message, wherever it is stored and whoever judged it.
 
@@ -47,11 +52,7 @@ def digest(raw: bytes) -> bytes:
     """
     head, body = divide(lines_of(raw))
     hashed = hashlib.blake2b(digest_size=16)
-    sent = (
-        line
-        for name, line in sent_fields(head, MOST_LINES, LONGEST)
-        if name != "received" and not is_added(name)
-    )
-    hashed.update(b"".join(islice(sent, MOST)))
-    hashed.update(b"\n" + body.rstrip())
+    hashed.update(sent_head(head, MOST_LINES, MOST, LONGEST, is_unsent))
+    hashed.update(b"\n")
+    hashed.update(body.rstrip())
     return hashed.digest()

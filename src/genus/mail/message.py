@@ -71,6 +71,7 @@ CRS = re.compile(rb"(?<!\r)\r++\n")
 ENVELOPE = re.compile(rb"(?:>?From [^\n]*(?:\n|\Z)){1,9}")  # some mailboxes quote another's
 MOST_LINES = 10_000  # of headers, folded ones as one, that are looked at
 ENCODING = re.compile(r"[A-Za-z0-9-]{1,40}")
+CONTENT = {"content-type", "content-transfer-encoding", "content-disposition"}
 
 
 def read(raw: bytes, limits: Limits = LIMITS) -> Message:
@@ -129,17 +130,6 @@ def divide(raw: bytes) -> tuple[bytes, bytes]:
     return head, body
 
 
-def fields(head: bytes, most: int, longest: int) -> list[tuple[str, str | bytes, bool]]:
-    """Return names and unfolded values of headers, and whether a value was cut off.
-
-    A value that has to be decoded is bytes.
-
-    >>> fields(b"Subject: hello,\\n world\\nnothing", 1000, 4096)
-    [('subject', 'hello, world', False)]
-    """
-    return read_fields(head, MOST_LINES, most, longest)
-
-
 class Reader:
     """Reads one message within limits, and notes in `cut` which limits were reached."""
 
@@ -154,15 +144,10 @@ class Reader:
         if len(head) > room:
             head = head[:room]
             self.cut.append("head")
-        found = fields(head, self.limits.headers + 1, self.limits.header)
-        if any(is_cut for _, _, is_cut in found[: self.limits.headers]):
-            self.cut.append("header")
-        if len(found) > self.limits.headers:
-            found.pop()
-            self.cut.append("headers")
-        return [
-            (name, value if isinstance(value, str) else decoded(value)) for name, value, _ in found
-        ]
+        most, longest = self.limits.headers, self.limits.header
+        found, is_cut, are_more = read_fields(head, MOST_LINES, most, longest, decoded)
+        self.cut += ["header"] * is_cut + ["headers"] * are_more
+        return found
 
     def leaves(self, headers: list[tuple[str, str]], body: bytes) -> Iterator[Part]:
         """Return the leaves in order; attached texts are read last, if the limit allows."""
@@ -251,7 +236,7 @@ class Reader:
 
 def content(headers: list[tuple[str, str]]) -> About:
     """Return the content headers of a part; if a name occurs twice, the first counts."""
-    return {name: value for name, value in reversed(headers) if name.startswith("content-")}
+    return {name: value for name, value in reversed(headers) if name in CONTENT}
 
 
 def is_attached(about: About) -> bool:

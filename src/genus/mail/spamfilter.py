@@ -31,7 +31,7 @@ from genus.mail.tokens import VERSION, tokens_of
 from genus.mail.verdict import Verdict, label
 
 BATCH_SIZE = 1 << 24  # bytes of lessons in one transaction
-BATCH = 3000  # lessons in one transaction
+BATCH = 10_000  # lessons in one transaction
 LOOKED_UP_TOGETHER = 1200  # messages
 READ_TOGETHER, READ_SIZE = 200, 1 << 22  # messages that are in memory, and their bytes
 LEARNED, KNOWN, CORRECTED, RENEWED = "learned", "known", "corrected", "renewed"
@@ -108,9 +108,16 @@ class SpamFilter:
         The outcome is "learned", "known", "corrected" or "renewed". A known message is not counted
         twice; one that has faded counts in full again.
         """
+        return self.learn_labelled((raw, spam) for raw in messages)
+
+    def learn_labelled(self, messages: Iterable[tuple[bytes, bool]]) -> list[str]:
+        """Learn messages, each with whether it is spam: see `learn`.
+
+        Learning both classes at once is faster, because a transaction has a fixed cost.
+        """
         outcomes: list[str] = []
         with saying_what_was_done(outcomes):
-            for lessons in batches(self._lessons(messages, spam)):
+            for lessons in batches(self._lessons(messages)):
                 outcomes += self._learn(lessons)
                 lessons.clear()  # the next ones need the memory
             self._keep_bounds()
@@ -195,30 +202,32 @@ class SpamFilter:
                 change.drop(lessons)
                 change.write([replace(each, day=today) for each in lessons])
 
-    def _lessons(self, messages: Iterable[bytes], spam: bool) -> Iterator[Lesson]:
+    def _lessons(self, messages: Iterable[tuple[bytes, bool]]) -> Iterator[Lesson]:
         """Yield the lessons of messages; a known message is not parsed again."""
         today = this_day()
         for batch in batches(messages, READ_TOGETHER, READ_SIZE):
-            digests = [digest(raw) for raw in batch]
+            digests = [digest(raw) for raw, _ in batch]
             known = self.store.find(digests)
-            for key, raw in zip(digests, batch, strict=True):
+            for key, (raw, spam) in zip(digests, batch, strict=True):
                 if key in known and known[key].spam == spam:
                     yield replace(known[key], day=today, halvings=0)
                 else:
                     yield Lesson(key, spam, today, tokens_of(raw))
 
     def _learn(self, lessons: Sequence[Lesson]) -> list[str]:
-        outcomes, new, old = [], {}, []
+        outcomes: list[str] = []
+        new: dict[bytes, Lesson] = {}
+        old: list[Lesson] = []
         with self.store.change() as change:
             self._require_version(change.get(TOKENS))  # the store may be another than before
             known = change.find([each.digest for each in lessons])
             for each in lessons:
-                before = known.get(each.digest)
+                before = new.get(each.digest) or known.get(each.digest)
                 is_same = before is not None and before.spam == each.spam
-                if each.digest in new or (before is not None and is_same and not before.halvings):
+                if before is not None and is_same and not before.halvings:
                     outcomes.append(KNOWN)
                     continue
-                if before is not None:
+                if before is not None and each.digest not in new:
                     old.append(before)
                 new[each.digest] = each
                 outcomes.append(LEARNED if before is None else RENEWED if is_same else CORRECTED)
@@ -286,7 +295,9 @@ class SpamFilter:
             for spam in (False, True)
             for each in no_more_than(JUDGED_TOKENS, self.store.newest(JUDGED, spam))
         )
-        return Sample.of(lessons, self.store, totals)
+        sample = Sample.of(lessons, self.store, totals)
+        release_memory()
+        return sample
 
     @property
     def changes(self) -> int:
@@ -413,13 +424,21 @@ def batches(
     size = 0
     for each in items:
         batch.append(each)
-        size += each.tokens.nbytes if isinstance(each, Lesson) else 0
-        size += len(each) if isinstance(each, bytes) else 0
+        size += size_of(each)
         if len(batch) == most or size > most_bytes:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def size_of(item: object) -> int:
+    """Return the bytes of a message, or of the tokens of a lesson."""
+    if isinstance(item, tuple):  # a message with its class or its name
+        return size_of(item[0])
+    if isinstance(item, Lesson):
+        return item.tokens.nbytes
+    return len(item) if isinstance(item, bytes) else 0
 
 
 def accepted_loss(given: float | None) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -62,7 +62,8 @@ RUN = (
 PATH_WORD = re.compile(r"[A-Za-z]{3,20}")
 RATED = re.compile(r"[\[*{(]{0,9}\s{0,9}spam\s{0,9}[\])}*]++", re.IGNORECASE)  # by another filter
 NO_WIDTH = re.compile(f"[{ZERO_WIDTH}]")
-STRETCH = re.compile(r"[^\x00-\x7f]{1,200}")
+ASCII = re.compile(r"([\x00-\x7f]+)")
+STRETCH = 200  # characters: NFKC takes quadratic time for stacked marks and for expanding letters
 MARKED = re.compile(r"[\x00-\x7f][\u0300-\u036f]{1,200}")  # may compose to one character
 
 
@@ -160,11 +161,14 @@ def pieces_of(message: Message) -> Pieces:
 
 
 def of_headers(message: Message, pieces: Pieces) -> None:
-    headers = [header for header in message.headers if not is_added(header[0])]
-    names = dict(reversed(headers))
+    names = dict(reversed(message.headers))
     if "subject" in names:  # readers show the first
         of_subject(names["subject"], pieces)
-    plain = [each if each[1].isascii() else (each[0], readable(each[1])) for each in headers]
+    plain = [
+        each if each[1].isascii() else (each[0], readable(each[1]))
+        for each in message.headers
+        if not is_added(each[0])
+    ]
     pieces.lines.append(header_tokens(plain, OF_HEADERS))
     if "authentication-results" in names:
         results = results_of(message.headers)
@@ -214,7 +218,7 @@ def of_text(part: Part, pieces: Pieces, where: str, plan: WordPlan) -> Iterator[
     if page is not None:
         if page.comments:
             pieces.add(STRUCTURE, "<!--")
-        pieces.lines.append(mark_tokens(listed(page.marks), OF_LINKS, MOST_LINKS))
+        pieces.lines.append(mark_tokens(readable_links(page.marks), OF_LINKS, MOST_LINKS))
         if page.hidden.strip():
             pieces.add(STRUCTURE, "hidden text")
             hidden = normal(page.hidden, pieces, STRUCTURE)
@@ -233,17 +237,22 @@ def normal(text: str, pieces: Pieces, group: int) -> bytes:
         return text.encode()
     hidden = marked = False
 
-    def form(found: re.Match[str]) -> str:
+    def form(stretch: str) -> str:
         nonlocal hidden, marked
-        same, has_hidden = form_of(found.group())
+        if len(stretch) > STRETCH:
+            return "".join(
+                form(stretch[at : at + STRETCH]) for at in range(0, len(stretch), STRETCH)
+            )
+        same, has_hidden = form_of(stretch)
         hidden |= has_hidden
         marked |= "\u0300" <= same[:1] <= "\u036f"
         return same
 
-    # In stretches, because NFKC takes quadratic time for stacked marks and for expanding letters.
-    text = STRETCH.sub(form, text)
+    runs = ASCII.split(text)
+    runs[::2] = map(form, runs[::2])  # what is between ASCII
+    text = "".join(runs)
     if marked:
-        text = MARKED.sub(form, text)
+        text = MARKED.sub(lambda found: form_of(found.group())[0], text)
     text = text[: LIMITS.text]
     if hidden:
         pieces.add(group, "zero width")
@@ -257,12 +266,12 @@ def form_of(stretch: str) -> tuple[str, bool]:
     return in_small_letters(unicodedata.normalize("NFKC", seen)), seen != stretch
 
 
-def listed(marks: Sequence[str]) -> bytes:
+def readable_links(marks: str) -> bytes:
     """Return the markup features of a page, one on each line, with links in lower case."""
-    lines = "\n".join(marks)
-    if not lines.isascii():
-        lines = "\n".join(readable(each) if each.startswith("=") else each for each in marks)
-    return lines.encode("utf-8", "replace")
+    if not marks.isascii():
+        lines = marks.split("\n")
+        marks = "\n".join(readable(each) if each.startswith("=") else each for each in lines)
+    return marks.encode("utf-8", "replace")
 
 
 def readable(text: str) -> str:

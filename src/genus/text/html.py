@@ -21,13 +21,13 @@ def from_utf8(text: bytes) -> str:
 class Page:
     """Visible and hidden text; tags, attributes and addresses; the number of comments.
 
-    `marks` are <tag, tag.attribute, attribute=value, and =URL. `lost` is the number of visible
-    characters that were too many to be kept.
+    `marks` are <tag, tag.attribute, attribute=value, and =URL, each on a line. `lost` is the number
+    of visible characters that were too many to be kept.
     """
 
     seen: str
     hidden: str
-    marks: tuple[str, ...]
+    marks: str
     comments: int
     lost: int = 0
 
@@ -49,8 +49,8 @@ class Page:
         """
         raw = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
         seen, hidden, marks, comments, lost = read_html(raw, most, MOST_OTHERS)
-        listed = tuple(decode(marks).split("\n")[:-1])
-        return cls(resolved(decode(seen)), resolved(decode(hidden)), listed, comments, lost)
+        shown, unseen = resolved(decode(seen)), resolved(decode(hidden))
+        return cls(shown, unseen, decode(marks), comments, lost)
 
 
 def resolved(text: str) -> str:

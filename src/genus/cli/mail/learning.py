@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 import click
 
 from genus.cli.arguments import File
 from genus.cli.mail import options
 from genus.cli.mail.unreadable import Missed
+
+T = TypeVar("T")
 
 
 class Several(click.Option):
@@ -70,13 +73,22 @@ def learn(
         raise click.UsageError("Name mail to learn: --spam PATH…, --ham PATH…, or both.")
     spam_filter = SpamFilter.open(store, site)
     known = spam_filter.own.totals()
-    before, added = known.ham + known.spam, 0
+    before = known.ham + known.spam
     missed = Missed()
     try:
+        labels: list[str] = []
+
+        def labelled() -> Iterator[tuple[bytes, bool]]:
+            for label, paths in (("spam", spam), ("ham", ham)):
+                for raw in raws(paths, missed):
+                    labels.append(label)
+                    yield raw, label == "spam"
+
+        every = spam_filter.learn_labelled(passing("learn", labelled()))
+        added = every.count("learned")
         for label, paths in (("spam", spam), ("ham", ham)):
             if paths:
-                outcomes = spam_filter.learn(passing("learn", raws(paths, missed)), label == "spam")
-                added += outcomes.count("learned")
+                outcomes = [each for each, of in zip(every, labels, strict=True) if of == label]
                 kinds = ("learned", "known", "corrected", *{"renewed"}.intersection(outcomes))
                 click.echo(f"{label}: {told(outcomes, kinds)}")
         totals = spam_filter.own.totals()
@@ -127,7 +139,7 @@ def raws(paths: Iterable[str], missed: Missed) -> Iterator[bytes]:
     return (raw for _, raw in messages_in(paths, missed))
 
 
-def passing(what: str, messages: Iterator[bytes]) -> Iterator[bytes]:
+def passing(what: str, messages: Iterator[T]) -> Iterator[T]:
     """Yield the messages, and show their number on a terminal."""
     from genus.cli.progress import passing as counted
 

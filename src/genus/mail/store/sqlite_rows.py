@@ -9,12 +9,21 @@ import sqlite3
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from genus.mail.store.lessons import Counts, Lesson, NoLesson, Tokens, whole
-from genus.mail.store.packing import TOGETHER, buckets_of, emptied, packed, shifted, unpacked
+from genus.mail.store.packing import (
+    TOGETHER,
+    Bucket,
+    buckets_of,
+    emptied,
+    packed,
+    shifted,
+    unpacked,
+)
 from genus.mail.store.protocol import Totals
 
 SCHEMA = """
@@ -38,6 +47,7 @@ CREATE TABLE notes (
 ROW = "digest, spam, day, weight, halvings, pack, place, checksum"
 LOOK_UP = "SELECT number, content FROM json_each(?) CROSS JOIN buckets ON number = value"
 LOOKED_UP = 10_000  # buckets in one query, because rows take much memory
+WRITTEN = 250  # buckets in one statement
 HELD = 4  # packs that are kept while lessons are read
 MANY = 50_000  # tokens whose counts are in memory at once
 SMALL_PACKS = 128  # packs of fewer than 32 lessons; so many are joined into large ones
@@ -96,13 +106,18 @@ class SQLiteChange:
             some, more = tokens[start : start + MANY], by[start : start + MANY]
             held = look_up(self._connection, buckets_of(some).tolist())
             new = shifted(held, some, more)
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO buckets VALUES (?, ?)", [each for each in new if each[1]]
-            )
+            self._put_buckets([each for each in new if each[1]])
             self._connection.executemany(
                 "DELETE FROM buckets WHERE number = ?",
                 [(number,) for number, content in new if not content],
             )
+
+    def _put_buckets(self, buckets: Sequence[Bucket]) -> None:
+        for start in range(0, len(buckets), WRITTEN):  # one by one would take twice as long
+            some = buckets[start : start + WRITTEN]
+            marks = ",".join(["(?, ?)"] * len(some))
+            query = f"INSERT OR REPLACE INTO buckets VALUES {marks}"
+            self._connection.execute(query, list(chain.from_iterable(some)))
 
     def put(self, key: str, value: str | None) -> None:
         if value is None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from imaplib import IMAP4
 
-from genus.mail.imap import SEEN, Letter
+from genus.mail.imap import SEEN, Letter, Status
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.verdict import HAM, NEW, SPAM, UNSURE, Verdict
 from genus.mail.watch.junk import MOVED, Junk, hashed
@@ -28,10 +28,12 @@ class Inbox:
         self.session, self.notes, self.filter = session, session.notes, spam_filter
         self.junk, self.lessons = junk, lessons
         self.folder, self.all = session.plan.inbox, session.plan.all
+        self.seen: Status | None = None  # the status at the last look
 
     def look(self) -> bool:
         """Judge new messages, and return whether any was moved."""
         validity = self.session.connection.examine(self.folder)
+        self.seen = self.session.connection.status(self.folder)
         place = self.notes.places.get("inbox")
         if place is None or place.folder != self.folder:
             place = self.meet(validity)

@@ -83,12 +83,15 @@ class Watcher:
     def rest(self) -> bool:
         """Wait until the folders are due, and return whether the watcher was asked to end.
 
-        If the inbox changes meanwhile, look at it at once.
+        If the inbox changes meanwhile, look at it at once. The server does not notify a client of
+        changes that came before it opened the inbox; the status shows those.
         """
+        connection, inbox = self.session.connection, self.session.plan.inbox
         deadline = time.monotonic() + self.session.plan.every
         while not self.session.ending.came and (left := deadline - time.monotonic()) > 0:
-            self.session.connection.examine(self.session.plan.inbox)
-            if self.session.connection.wait(left, self.session.ending):
+            connection.examine(inbox)
+            has_changed = connection.status(inbox) != self.inbox.seen
+            if has_changed or connection.wait(left, self.session.ending):
                 self.session.ending.wait(SETTLING)
                 self.look(everywhere=False)
         return self.session.ending.came
