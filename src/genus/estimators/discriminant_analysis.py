@@ -16,11 +16,9 @@ from genus.arrays.matrix import dense_rows
 from genus.arrays.options import by_class, flag, number, numbers, whole
 from genus.estimators.core import attributes
 from genus.estimators.discriminative import scikit_learn_form
-from genus.estimators.fitting import refuse_single_class
 from genus.estimators.gaussian import GDA
 from genus.families import Gaussian
 from genus.families.gaussian.family import scatter_of, within
-from genus.model import Model
 from genus.solve.normal import LOG_2π
 from genus.solve.priors import Priors
 from genus.solve.shrinkage import shrink
@@ -296,9 +294,6 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
             estimator=self.covariance_estimator,
             remedy=f"{ways[0].upper()}{ways[1:]}.",
         )
-
-    def _refuse_single_class(self, model: Model) -> None:
-        refuse_single_class(model.classes)
 
     @property
     def covariance_(self) -> list[Array]:  # type: ignore[override]

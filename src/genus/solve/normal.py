@@ -53,8 +53,9 @@ class Factor:
         variance = np.diagonal(covariance)
         if not (variance > 0).all():
             constant = np.flatnonzero(~(variance > 0)).tolist()
+            has = "has" if len(constant) == 1 else "have"
             raise SingularCovarianceError(
-                f"The covariance matrix{whose} is not full rank: column {some(constant)} has no "
+                f"The covariance matrix{whose} is not full rank: {columns(constant)} {has} no "
                 f"variance. {hint}".rstrip(),
                 constant[:MOST_NAMED],
             )
@@ -67,9 +68,9 @@ class Factor:
         # A squared pivot is the share of a column's variance that earlier columns do not explain.
         limit = 4 * np.finfo(float).eps * len(scale)
         if lower is None or (np.diagonal(lower) ** 2 <= limit).any():
-            problem, columns = blame(correlation)
+            problem, blamed = blame(correlation)
             raise SingularCovarianceError(
-                f"The covariance matrix{whose} {problem}. {hint}".rstrip(), columns
+                f"The covariance matrix{whose} {problem}. {hint}".rstrip(), blamed
             )
         return cls(scale, lower)
 
@@ -114,8 +115,13 @@ def blame(correlation: Array) -> tuple[str, list[int]]:
     others = [j for j in np.flatnonzero(np.abs(vectors[:, 0]) > 1e-3).tolist() if j != column]
     if not others:
         return f"is not full rank: {least}", []
-    problem = f"is not full rank: column {column} is a linear combination of column {some(others)}"
+    problem = f"is not full rank: column {column} is a linear combination of {columns(others)}"
     return problem, [column, *others[:MOST_NAMED]]
+
+
+def columns(numbers: Sequence[int]) -> str:
+    """Name some columns for a message."""
+    return f"{'column' if len(numbers) == 1 else 'columns'} {some(numbers)}"
 
 
 def some(items: Sequence[object], most: int = MOST_NAMED) -> str:
