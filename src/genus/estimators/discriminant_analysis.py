@@ -132,14 +132,15 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
         shrinkage = self._checked_shrinkage()
         if self.n_components is not None:
             whole("n_components", self.n_components, least=1)
-        by_prior = self.priors is not None or isinstance(shrinkage, str)
-        by_prior |= self.covariance_estimator is not None
+        estimates = self.covariance_estimator is not None
+        by_prior = self.priors is not None or isinstance(shrinkage, str) or estimates
+        way = "another `covariance_estimator`" if estimates else "`solver='lsqr'` with `shrinkage`"
         return Gaussian(
             shrinkage=shrinkage,
             singular=self.singular,
             averaged=self._priors() if by_prior and self.solver != "svd" else None,
             estimator=self.covariance_estimator,
-            remedy="Leave out columns that repeat others, or use `solver='lsqr'` with `shrinkage`.",
+            remedy=f"Leave out columns that repeat others, or use {way}.",
         )
 
     @property
