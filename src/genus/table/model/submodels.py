@@ -82,7 +82,8 @@ class Gaussians:
     @classmethod
     def of(cls, features: Features, prior: float, order: Order) -> Gaussians:
         """Factorise the features of paired columns in an order, which may leave some out."""
-        rank = np.full(features.column.max(initial=-1) + 1, len(order))
+        last = max(features.column.max(initial=-1), order.max(initial=-1))
+        rank = np.full(last + 1, len(order))  # the last columns may have no features
         rank[order] = np.arange(len(order))
         sizes = np.bincount(rank[features.column], minlength=len(order) + 1)[: len(order)]
         ends, K = np.cumsum(sizes), len(features.weights)
