@@ -22,7 +22,7 @@ from genus.statistics import freeze
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp] | slice
 EVERY = slice(None)
-LOOK_WORK = 2048  # cells of a table that are computed in the time that looking up a part takes
+LOOK_WORK = 4096  # cells of a table that are computed in the time that looking up a part takes
 MOST_KEPT = 1 << 20  # cells of a table that is kept whole for the sake of such look-ups
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpotrf
 
 from genus.arrays.options import is_whole, numbers, whole
 from genus.solve.errors import NoSolutionError
@@ -23,6 +24,7 @@ from genus.solve.errors import NoSolutionError
 Array = NDArray[np.float64]
 MOST_NAMED = 5  # columns in a message
 LOG_2π = float(np.log(2 * np.pi))
+EPSILON = float(np.finfo(float).eps)
 
 
 class SingularCovarianceError(NoSolutionError, np.linalg.LinAlgError):
@@ -61,18 +63,14 @@ class Factor:
             )
         scale = np.sqrt(variance)
         correlation = covariance / scale[:, None] / scale
-        try:
-            lower: Any = np.linalg.cholesky(correlation)
-        except np.linalg.LinAlgError:
-            lower = None
+        upper, failed = dpotrf(correlation.T)  # less to call than np.linalg.cholesky
         # A squared pivot is the share of a column's variance that earlier columns do not explain.
-        limit = 4 * np.finfo(float).eps * len(scale)
-        if lower is None or (np.diagonal(lower) ** 2 <= limit).any():
+        if failed or (upper.diagonal() ** 2 <= 4 * EPSILON * len(scale)).any():
             problem, blamed = blame(correlation)
             raise SingularCovarianceError(
                 f"The covariance matrix{whose} {problem}. {hint}".rstrip(), blamed
             )
-        return cls(scale, lower)
+        return cls(scale, upper.T)
 
     def whiten(self, z: Array) -> Array:
         """Return L⁻¹ D⁻¹ zᵀ for rows z (m, n), as (n, m)."""
