@@ -322,7 +322,7 @@ def touched_columns(X: Matrix) -> tuple[NDArray[np.intp], SparseRows] | None:
     else:
         columns, places = np.unique(rows.indices, return_inverse=True)
     places = places.astype(rows.indices.dtype, copy=False)
-    return columns, replace(rows, indices=places, columns=len(columns))
+    return columns, SparseRows(rows.data, places, rows.starts, rows.ends, len(columns))
 
 
 @contextmanager
