@@ -26,9 +26,11 @@ from genus import (
     Discretizer,
     GammaNB,
     GaussianNB,
+    LinearDiscriminantAnalysis,
     MultinomialNB,
     NearestShrunkenCentroids,
     PoissonNB,
+    QuadraticDiscriminantAnalysis,
 )
 from scope import at_night
 
@@ -79,6 +81,14 @@ GAUSSIAN = [
     Case("GDA separate", GDA(shared=False), NUMBERS),
     Case("GDA separate diagonal", GDA(shared=False, diagonal=True), NUMBERS),
     Case("GaussianNB", GaussianNB(), NUMBERS),
+]
+DISCRIMINANT = [
+    Case("LinearDiscriminantAnalysis", LinearDiscriminantAnalysis(), NUMBERS),
+    Case("QuadraticDiscriminantAnalysis", QuadraticDiscriminantAnalysis(), NUMBERS),
+    Case("GDA auto", GDA("auto"), NUMBERS),
+    Case("GDA between", GDA(shared=0.3), NUMBERS),
+    Case("GDA VEE", GDA("VEE"), NUMBERS),
+    Case("GDA rank", GDA(rank=1), NUMBERS),
 ]
 CENTROIDS = [Case("NearestShrunkenCentroids", NearestShrunkenCentroids(0.1), NUMBERS)]
 CATEGORICAL = [

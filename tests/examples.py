@@ -100,6 +100,7 @@ class Rows:
 
 numbers = st.sampled_from([NAN, *range(-8, 9)])
 counts = st.sampled_from([NAN, 0, 0, 0, 1, 2, 7, 1000])
+shares = st.sampled_from([NAN, *(np.arange(1, 16) / 16)])
 codes = st.sampled_from([NAN, 0, 1, 2, 5])
 words = st.sampled_from([None, "", "okapi", "quagga", "zebra"])
 animals = st.sampled_from(["okapi", "Quagga", "zebra", "zebra", "żubr", "of", "x"])
@@ -283,6 +284,8 @@ TABLE = Rows(
     ),
     CODES.y,
 )
+SHARES = replace(TABLE, X=TABLE.X.copy())
+SHARES.X[:, 0] = [(1 + x % 8) / 16 for x in TABLE.X[:, 0]]
 
 
 class PlannedTable(TableClassifier):
@@ -681,10 +684,14 @@ def variants() -> Iterator[Variant]:
     }.items():
         yield replace(text(name, **parameters), fit=None, options=choosing)
 
-    def planned(name: str, *options: Any, **parameters: Any) -> Variant:
+    def planned(name: str, *options: Any, positive: bool = False, **parameters: Any) -> Variant:
         estimator = PlannedTable(**parameters)
-        columns = (numbers, words, words, texts, counts)
-        return Variant(f"TableClassifier{name}", estimator, columns, TABLE, None, options)
+        first, solid = (shares, SHARES) if positive else (numbers, TABLE)
+        columns = (first, words, words, texts, counts)
+        return Variant(f"TableClassifier{name}", estimator, columns, solid, None, options)
+
+    def of(first: str, last: str) -> dict[str, Any]:
+        return {"families": {"x0": first, "x4": last}}
 
     given = {"families": {"x0": "gaussian", "x1": "categorical", "x4": "discretised"}}
     together = {"families": {("x0", "x4"): "gaussian"}}
@@ -695,8 +702,11 @@ def variants() -> Iterator[Variant]:
     yield planned(" together", alone, priors, **together)
     yield planned(" product", given, priors, **product)
     yield planned(" tree", {"dependence": False}, priors, dependence="tree", **product)
-    curved = {"families": {"x0": "kernel", "x4": "negative-binomial"}}
-    yield planned(" curves", product, **curved, **product)
+    yield planned(" curves", product, **of("kernel", "negative-binomial"), **product)
+    angles = of("degrees", "poisson"), of("radians", "kernel"), of("seconds", "seconds")
+    yield planned(" angles", *angles, **of("hours", "zero-inflated"), **product)
+    positive = of("lognormal", "kernel"), of("gamma", "zero-inflated")
+    yield planned(" shares", *positive, positive=True, **of("beta", "degrees"), **product)
     yield planned(" product given", {"families": "auto"}, **product, **given)
 
 

@@ -78,5 +78,3 @@ def test_bad_input():
             NearestShrunkenCentroids(threshold).fit(X, y)
     with refused("same"):
         NearestShrunkenCentroids().fit(X[[0, 60, 120]], y[[0, 60, 120]])
-    with refused("no counterpart"):
-        NearestShrunkenCentroids().fit(X, y).to_sklearn()

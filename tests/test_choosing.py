@@ -878,8 +878,8 @@ def test_an_interrupted_choice_leaves_the_model_as_it_was(
     monkeypatch.setattr(corpus, where, fail)
     with unchanged(model, NEW), pytest.raises(error):
         model.fit(TEXTS[:50], LABELS[:50])
-    with unchanged(model, NEW), refused("greater than one"):
-        model.fit(TEXTS, ["one"] * len(TEXTS))
+    with unchanged(model, NEW), refused("inconsistent"):
+        model.fit(TEXTS, LABELS[:-1])
 
 
 # Files and pickles

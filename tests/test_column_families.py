@@ -7,10 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import logsumexp
+from sklearn.datasets import load_iris
 
 import genus
 from cases import refused
-from genus import TableClassifier
+from genus import GammaNB, TableClassifier
 from genus.families import curves
 from genus.families.kernel import BINS, FACTORS, KernelDensity, normal_kernel, silverman
 from genus.report.densities import density
@@ -61,9 +62,9 @@ FAMILIES = {
 each = pytest.mark.parametrize("name", FAMILIES)
 
 
-def solved(family, x, y=Y, weight=None):
-    statistics = family.count(x[:, None], y, CLASSES, weight)
-    return statistics, family.solve(statistics, CLASSES, 1)
+def solved(family, x, y=Y, weight=None, classes=CLASSES):
+    statistics = family.count(x[:, None], y, classes, weight)
+    return statistics, family.solve(statistics, classes, 1)
 
 
 @each
@@ -95,6 +96,53 @@ def test_estimates_are_those_of_maximum_likelihood():
             expected = scipy_fit(x[k == Y])
             found = [float(value[k, 0]) for value in parameters.values][-len(expected) :]
             assert_allclose(found, expected, rtol=2e-4)
+
+
+# MASS 7.3-58.2 and circular 0.4-95 on petal lengths, printed by
+#     library(MASS); library(circular); options(digits = 10)
+#     each <- function(f) print(t(sapply(split(iris$Petal.Length, iris$Species), f)))
+#     each(function(v) {s <- 1 / gamma.dispersion(glm(v ~ 1, family = Gamma)); c(s, s / mean(v))})
+#     each(function(v) fitdistr(v, "lognormal")$estimate)
+#     each(function(v) fitdistr(v / 10, "beta", list(shape1 = 9, shape2 = 9), lower = 1,
+#                               control = list(factr = 1))$estimate)
+#     each(function(v) c(mean(circular(v)), uniroot(function(k) A1(k) - rho.circular(circular(v)),
+#                                                   c(1, 99), tol = 1e-12)$root))
+OF_R = {
+    "gamma": [
+        [71.12182325, 48.64693793],
+        [79.04198952, 18.55445763],
+        [105.82543042, 19.06077637],
+    ],
+    "lognormal": [
+        [0.3727586961, 0.11962465705],
+        [1.4429300704, 0.1144859719],
+        [1.7094260199, 0.09680044818],
+    ],
+    "beta": [[60.90056509, 355.66216288], [47.10307661, 63.49122969], [44.99339215, 36.0273147]],
+    "radians": [
+        [1.4619121883, 34.40805225],
+        [-2.0129949388, 5.178744947],
+        [-0.7464947144, 3.926636188],
+    ],
+}
+
+
+@pytest.mark.parametrize("name", OF_R)
+def test_estimates_are_those_of_r(name):
+    X, y = load_iris(return_X_y=True)
+    x = X[:, 2:3] / 10 if name == "beta" else X[:, 2:3]
+    if name == "gamma":
+        model = GammaNB(alpha=1e-12).fit(x, y)
+        found = [model.shape_, model.rate_]
+    else:
+        _, parameters = solved(getattr(curves, name)(alpha=1e-12), x[:, 0], y, classes=np.arange(3))
+        found = list(parameters.values)
+    if name == "lognormal":
+        found[1] = np.sqrt(found[1])
+    if name == "radians":
+        found = [np.arctan2(found[1], found[0]), found[2]]
+    # R searches for the shapes of beta, to six digits.
+    assert_allclose(np.hstack(found), OF_R[name], rtol=3e-6 if name == "beta" else 1e-9)
 
 
 @each

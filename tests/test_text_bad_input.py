@@ -256,12 +256,6 @@ NOTHING = {
     ),
     "only stop words": ({"stop_words": "english"}, ["the", "of"], [0, 1], ["empty", "all 2 words"]),
     "only rare words": ({"min_documents": 2}, ["aa", "bb"], [0, 1], ["empty", "min_documents"]),
-    "one class": (
-        {"event_model": "auto"},
-        ["aa", "bb"],
-        ["x", "x"],
-        ["greater than one", "1 class", "partial_fit"],
-    ),
     "tokens of nothing": ({"token_pattern": "z*?"}, ["aa", "bb"], [0, 1], ["empty vocabulary"]),
     "no tokens": ({"tokenizer": lambda text: []}, ["aa", "bb"], [0, 1], ["empty vocabulary"]),
 }

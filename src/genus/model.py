@@ -31,6 +31,8 @@ from genus.statistics import Array, Compound, Tally, freeze, settle
 MANY_PAIRS = 1 << 10  # of group and class that one pass may count, even for few rows
 MANY_SUMS = 1 << 22  # by group, class and word: more need one pass per group
 
+NO_ROWS = Tally(counts={"rows": np.zeros((0, 0))})
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -45,7 +47,7 @@ class Model:
     family: Family
     statistics: Any
     width: int
-    weights: Tally = field(default_factory=lambda: Tally(counts={"rows": np.zeros((0, 0))}))
+    weights: Tally = field(default_factory=lambda: NO_ROWS)
     priors: Priors = field(default_factory=Priors)
     declared: Axis = field(default_factory=labels.empty_axis)
     unexplained: str = "prior"

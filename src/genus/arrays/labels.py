@@ -91,6 +91,8 @@ def factorize(labels: NDArray[Any]) -> tuple[Axis, NDArray[np.int64]]:
     >>> factorize(np.array(["b", "a", "b"]))
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """
+    if len(labels) == 1 and labels.dtype.kind in "biufU":
+        return labels, np.zeros(1, dtype=np.int64)
     if labels.dtype.kind in "biu" and len(labels):
         # The span of labels is exact in Python's integers, whatever the dtype.
         least = int(labels.min())

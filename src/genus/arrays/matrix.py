@@ -317,9 +317,12 @@ def touched_columns(X: Matrix) -> tuple[NDArray[np.intp], SparseRows] | None:
         return None
     if entries != len(rows.indices):
         rows = SparseRows.of(rows.to_scipy())
-    columns, places = np.unique(rows.indices, return_inverse=True)
-    places = places.astype(rows.indices.dtype)
-    return columns, replace(rows, indices=places, columns=len(columns))
+    if len(rows.starts) == 1 and (rows.indices[1:] > rows.indices[:-1]).all():
+        columns, places = rows.indices, np.arange(entries)
+    else:
+        columns, places = np.unique(rows.indices, return_inverse=True)
+    places = places.astype(rows.indices.dtype, copy=False)
+    return columns, SparseRows(rows.data, places, rows.starts, rows.ends, len(columns))
 
 
 @contextmanager

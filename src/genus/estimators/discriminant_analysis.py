@@ -16,11 +16,9 @@ from genus.arrays.matrix import dense_rows
 from genus.arrays.options import by_class, flag, number, numbers, whole
 from genus.estimators.core import attributes
 from genus.estimators.discriminative import scikit_learn_form
-from genus.estimators.fitting import refuse_single_class
 from genus.estimators.gaussian import GDA
 from genus.families import Gaussian
 from genus.families.gaussian.family import scatter_of, within
-from genus.model import Model
 from genus.solve.normal import LOG_2π
 from genus.solve.priors import Priors
 from genus.solve.shrinkage import shrink
@@ -134,14 +132,15 @@ class LinearDiscriminantAnalysis(DiscriminantAnalysis):
         shrinkage = self._checked_shrinkage()
         if self.n_components is not None:
             whole("n_components", self.n_components, least=1)
-        by_prior = self.priors is not None or isinstance(shrinkage, str)
-        by_prior |= self.covariance_estimator is not None
+        estimates = self.covariance_estimator is not None
+        by_prior = self.priors is not None or isinstance(shrinkage, str) or estimates
+        way = "another `covariance_estimator`" if estimates else "`solver='lsqr'` with `shrinkage`"
         return Gaussian(
             shrinkage=shrinkage,
             singular=self.singular,
             averaged=self._priors() if by_prior and self.solver != "svd" else None,
             estimator=self.covariance_estimator,
-            remedy="Leave out columns that repeat others, or use `solver='lsqr'` with `shrinkage`.",
+            remedy=f"Leave out columns that repeat others, or use {way}.",
         )
 
     @property
@@ -296,9 +295,6 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
             estimator=self.covariance_estimator,
             remedy=f"{ways[0].upper()}{ways[1:]}.",
         )
-
-    def _refuse_single_class(self, model: Model) -> None:
-        refuse_single_class(model.classes)
 
     @property
     def covariance_(self) -> list[Array]:  # type: ignore[override]

@@ -67,12 +67,8 @@ class Fitting(Core):
             options["complete"] = like is None
             model = self._read(X, y, sample_weight, target, columns, **options)
             if like is None:
-                self._refuse_single_class(model)
                 if len(model.classes) == 1:
-                    warn(
-                        f"All rows are of one class, {labels.show(model.classes[0])}, so the model "
-                        "predicts only this class. Give rows of another class, too."
-                    )
+                    self._report_single_class(labels.show(model.classes[0]))
                 model = self._closed(model)
                 self._refuse_empty(None, model)
                 self._solve(model)
@@ -253,7 +249,6 @@ class Fitting(Core):
             X = self._ready(X, codes, classes, weight)
         model = self._count(self._blank(), X, codes, classes, weight)
         if complete:
-            self._refuse_single_class(replace(model, declared=classes))
             self._refuse_empty(X, model)
         # A class whose rows all have weight zero is still a class.
         if len(model.weights.classes) == len(classes):
@@ -320,14 +315,17 @@ class Fitting(Core):
 
     # Errors
 
-    def _refuse_single_class(self, model: Model) -> None:
-        """Raise an error if there is only one class and the classifier needs more."""
-        if len(model.classes) == 1 and self._target is not None:
-            only = labels.show(model.classes[0])
+    def _report_single_class(self, only: str) -> None:
+        """Warn that there is only one class; raise an error if it is a column of a table."""
+        if self._target is not None:
             raise TableError(
                 f"The target {self._target!r} is always {only}; there is only one class. Give rows "
                 "of another class, too."
             )
+        warn(
+            f"All rows are of one class, {only}, so the model predicts only this class. Give rows "
+            "of another class, too."
+        )
 
     def _declare(self, model: Model, declared: NDArray[Any], seen: NDArray[Any]) -> Model:
         unknown = seen[labels.find(seen, declared) < 0]
@@ -389,13 +387,3 @@ def paired(X: Any, y: Any, target: str | None) -> tuple[Any, Any, str | None]:
             f"Give the labels of a {type(X).__name__} as one of its columns, by name: target=…"
         )
     return (X, y), None, TARGET
-
-
-def refuse_single_class(classes: NDArray[Any]) -> None:
-    """Raise an error unless there are two classes or more."""
-    if len(classes) < 2:
-        raise ValueError(
-            f"The number of classes has to be greater than one; got 1 class "
-            f"({labels.show(classes[0])}). Give rows of another class too, or use partial_fit to "
-            "add them later."
-        )

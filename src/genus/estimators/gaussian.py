@@ -168,6 +168,8 @@ class GDA(
         return Priors(check_priors(self.priors, normalise=True))
 
     def _refuse_unsolved(self, model: Model) -> None:
+        if len(model.classes) == 1:  # no axes, and nothing to tell apart
+            return
         most = min(self.n_features_in_, len(model.classes) - 1)
         for name in ("n_components", "rank"):
             given = getattr(self, name)
@@ -182,13 +184,10 @@ class GDA(
         avoided = getattr(model.parameters, "singular", None)
         if avoided is not None:
             told, γ = self._with_names(avoided), float(model.parameters.shrinkage)
-            warn(
-                SingularCovarianceWarning(
-                    f'{told} It was shrunk by {γ:.2g}, as shrinkage="oas" does; singular="error" '
-                    "makes this an error.",
-                    γ,
-                )
-            )
+            told += f' It was shrunk by {γ:.2g}, as GDA(shrinkage="oas") does'
+            way = '; singular="error" makes this an error.'
+            is_option = "singular" in self._get_param_names()
+            warn(SingularCovarianceWarning(told + (way if is_option else "."), γ))
 
     def _score(self, X: Any, score: Any) -> Any:
         # After partial_fit nothing is solved yet, so no warning was given.

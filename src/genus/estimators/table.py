@@ -19,7 +19,6 @@ from genus.estimators.base import GenerativeClassifier
 from genus.estimators.cautions import cautions
 from genus.estimators.columns import MIXED, refuse_many_columns
 from genus.estimators.counting import LOOK, count_batches
-from genus.estimators.fitting import refuse_single_class
 from genus.estimators.inputs import check_weight, refuse_missing_labels
 from genus.estimators.table_rows import batches_of, labelled, some_of
 from genus.estimators.table_summary import Summary
@@ -158,11 +157,6 @@ class TableClassifier(GenerativeClassifier):
             check_classification_targets(y)
         classes, codes = labels.factorize(y)
         return labels.as_text(classes), codes, check_weight(sample_weight, len(y))
-
-    def _refuse_single_class(self, model: Model) -> None:
-        if self._target is None:  # weights cannot be learned from a single class
-            refuse_single_class(model.classes)
-        super()._refuse_single_class(model)
 
     def _apart(self, X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
         """Separate a table into rows and their labels."""

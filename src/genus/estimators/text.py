@@ -17,7 +17,6 @@ from genus.arrays.options import flag, number, warn, whole
 from genus.arrays.vocabulary import Vocabulary
 from genus.estimators.columns import TEXT, matrix_of
 from genus.estimators.discrete import LinearClassifier
-from genus.estimators.fitting import refuse_single_class
 from genus.estimators.inputs import check_weight
 from genus.estimators.text_options import (
     check_buckets,
@@ -190,7 +189,12 @@ class TextClassifier(LinearClassifier):
         checked = check_weight(sample_weight, len(texts))
         weights = None if checked is None else checked[rows]
         model = super()._read_arrays(texts.take(rows), known, weights, True, True)
-        refuse_single_class(model.classes)
+        if len(model.classes) < 2:
+            raise ValueError(
+                "The number of classes has to be greater than one, because texts without a label "
+                f"may be of any; all labels are {labels.show(model.classes[0])}. Label some texts "
+                "of each class."
+            )
         documents = self._tokenizer().encode(texts.take(others))
         light = np.ones(len(others)) if checked is None else checked[others]
         found = unlabeled.learn(model, documents, λ * light)
@@ -263,11 +267,6 @@ class TextClassifier(LinearClassifier):
             del self._counted_words  # nothing remains of the texts, not even their words
             model = self._empty()
         super()._keep_rest(model)
-
-    def _refuse_single_class(self, model: Model) -> None:
-        if self._chooses:  # choosing needs two classes
-            refuse_single_class(model.classes)
-        super()._refuse_single_class(model)
 
     # The group: words and n-grams that only one of two models has counted are left out
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from genus.estimators.bernoulli import BernoulliNB
 from genus.estimators.categorical import CategoricalNB
+from genus.estimators.centroids import NearestShrunkenCentroids
 from genus.estimators.complement import ComplementNB
 from genus.estimators.discrete import DiscreteClassifier
 from genus.estimators.gaussian import GDA, GaussianNB
@@ -23,6 +24,10 @@ def twin(model: Any) -> BaseEstimator:
     match model:
         case GDA():
             made = linear_twin(model) if model.shared_ == 1 else quadratic_twin(model)
+        case NearestShrunkenCentroids():
+            made = discriminant_analysis.LinearDiscriminantAnalysis(solver="lsqr")
+            made.coef_, made.intercept_ = model.coef_, model.intercept_
+            made.means_, made.priors_ = model.centroids_, model.class_prior_.copy()
         case GaussianNB():
             made = naive_bayes.GaussianNB(priors=listed(model, "priors"))
             made.theta_, made.var_ = model.theta_.copy(), model.var_.copy()
@@ -41,7 +46,7 @@ def twin(model: Any) -> BaseEstimator:
     made.n_features_in_ = model.n_features_in_
     if hasattr(model, "feature_names_in_"):
         made.feature_names_in_ = model.feature_names_in_
-    if not isinstance(model, GDA):
+    if isinstance(model, GaussianNB | DiscreteClassifier):
         made.class_count_ = model.class_count_
     return made
 

@@ -54,7 +54,10 @@ class ComplementParameters:
     def table(self) -> LinearTable:
         """The weights by column and class, with opposite sign, (n, K)."""
         own = replace(self)
-        return LinearTable(own._normed if self.norm else own._logarithms)
+        table = LinearTable(own._normed if self.norm else own._logarithms)
+        if self.norm:  # a part takes as long as the whole
+            _ = table.whole
+        return table
 
     def _logarithms(self, columns: Columns) -> Array:
         """Return log θ of some columns, (V, K)."""

@@ -22,6 +22,8 @@ from genus.statistics import freeze
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp] | slice
 EVERY = slice(None)
+LOOK_WORK = 4096  # cells of a table that are computed in the time that looking up a part takes
+MOST_KEPT = 1 << 20  # cells of a table that is kept whole for the sake of such look-ups
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +49,23 @@ class LinearTable:
 
     def look_up(self, X: Matrix, score: Callable[[Matrix, Array, Array | None, Any], Array]) -> Any:
         """Call `score` with the rows, the table of their columns, and its impossible part."""
-        touched = None if "whole" in vars(self) else matrix.touched_columns(X)
+        touched = matrix.touched_columns(X)
         if touched is None:
             return score(X, *self._parts, EVERY)
         columns, rows = touched
+        part = self._part(columns, X.shape[1])
         with matrix.column_numbers(columns):
-            return score(rows, *finite_part(np.ascontiguousarray(self.of(columns))), columns)
+            return score(rows, *finite_part(part), columns)
+
+    def _part(self, columns: Columns, width: int) -> Array:
+        """Return the table of some columns; if that was often asked for, from the whole table."""
+        if "whole" in vars(self):
+            return self.whole[columns]
+        part = np.ascontiguousarray(self.of(columns))
+        looks = vars(self)["_looks"] = vars(self).get("_looks", 0) + 1
+        if width * part.shape[1] <= min(looks * LOOK_WORK, MOST_KEPT):
+            _ = self.whole  # looking up parts has taken as long as computing all
+        return part
 
     def score(self, X: Matrix) -> Array:
         """Return Σ_j x_j t_j, (m, K), for x >= 0; -inf if some x_j must be 0 and is not."""

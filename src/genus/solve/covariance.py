@@ -67,7 +67,8 @@ class Rows:
 
     def plus(self, share: float, diagonal: Array) -> Rows:
         """Return `share` times Σ, with `diagonal` (n,) added to its diagonal."""
-        return Rows(np.sqrt(share) * self.rows, share * self.diagonal + diagonal)
+        rows = self.rows if share == 1 else np.sqrt(share) * self.rows
+        return Rows(rows, share * self.diagonal + diagonal)
 
     def of_columns(self, columns: NDArray[np.bool_]) -> Rows:
         """Return the covariance of some columns."""
@@ -104,13 +105,15 @@ def average(parts: Sequence[Covariance], shares: Array) -> Covariance:
 class RowFactor:
     """Σ = √T (I + V Λ Vᵀ) √T, and its inverse, in the space of the rows.
 
-    With C = A/√T and CCᵀ = UΛUᵀ (r, r), V = CᵀU/√Λ (n, q); T is the diagonal t. The error is a
-    float's rounding error times the largest λ, as for every inverse of Σ.
+    With C = A/√T and CCᵀ = UΛUᵀ (r, r), V = CᵀU/√Λ (n, q); T is the diagonal t. V is as large as C
+    and not needed: `rows` is C, and `turn` U/√Λ (r, q). The error is a float's rounding error times
+    the largest λ, as for every inverse of Σ.
     """
 
     root: Array
     values: Array
-    vectors: Array
+    rows: Array
+    turn: Array
     scale: Array
 
     @classmethod
@@ -121,8 +124,8 @@ class RowFactor:
         least = len(values) * np.finfo(float).eps * values.max(initial=0.0)
         kept = values > least
         values = values[kept]
-        axes = scaled.T @ (vectors[:, kept] / np.sqrt(values))
-        return cls(root, values, axes, np.sqrt(covariance.variance))
+        turn = vectors[:, kept] / np.sqrt(values)
+        return cls(root, values, scaled, turn, np.sqrt(covariance.variance))
 
     def whiten(self, z: Array) -> Array:
         """Return Σ^(-½) z for rows z (m, n), as (n, m)."""
@@ -142,8 +145,8 @@ class RowFactor:
 
     def _scaled(self, z: Array, by: Array) -> Array:
         """Return rows z with their components along V scaled."""
-        along = z @ self.vectors
-        return z + (along * (by - 1)) @ self.vectors.T
+        along = z @ self.rows.T @ self.turn
+        return z + (along * (by - 1)) @ self.turn.T @ self.rows
 
     @cached_property
     def inverse(self) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache
 from typing import Any, Protocol, Self
 
@@ -86,32 +86,28 @@ PLAIN = {str, int, float, bool, type(None), np.float64}  # types without arrays
 def freeze(value: Any) -> Any:
     """Make all arrays of a value read-only, inside dataclasses, tuples and dictionaries, too."""
     kind = type(value)
-    if kind is np.ndarray:
-        value.flags.writeable = False
-        return value
     if kind in PLAIN:
         return value
-    names: Any = field_names(kind)  # type: ignore[arg-type]
-    if names:
-        parts: Any = (getattr(value, name) for name in names)
+    if isinstance(value, np.ndarray):
+        value.setflags(write=False)
+        return value
+    if has_fields(kind):  # type: ignore[arg-type]
+        parts: Any = vars(value).values()
     elif isinstance(value, tuple | list):
         parts = value
-    elif isinstance(value, dict | Mapping):
+    elif isinstance(value, Mapping):
         parts = value.values()
-    elif isinstance(value, np.ndarray):
-        value.flags.writeable = False
-        return value
     else:
         return value
     for part in parts:
         if type(part) is np.ndarray:
-            part.flags.writeable = False
-        elif part is not None:
+            part.setflags(write=False)
+        elif type(part) not in PLAIN:
             freeze(part)
     return value
 
 
 @cache
-def field_names(kind: type) -> tuple[str, ...]:
-    """Return the field names of a dataclass; none for another type."""
-    return tuple(part.name for part in fields(kind)) if is_dataclass(kind) else ()
+def has_fields(kind: type) -> bool:
+    """Return whether a type is a dataclass."""
+    return is_dataclass(kind)

@@ -193,7 +193,7 @@ class Points:
     @cached_property
     def _variance(self) -> Array:
         _, z = self._centred
-        return divide(self._by_class(self.weight[:, None] * z * z), self.weights)
+        return divide(self._members @ (z * z), self.weights)
 
     def spread(self, k: int | None) -> Array:
         """Return √w (x - mean) for the rows of class k, or for all: a factor of the scatter."""
@@ -203,11 +203,20 @@ class Points:
     @cached_property
     def _centred(self) -> tuple[Array, Array]:
         """Class means (K, n), and x - mean (r, n), zero if only rounding errors are left."""
-        mean = divide(self._by_class(self.weight[:, None] * self.x), self.weights)
+        mean = divide(self._members @ self.x, self.weights)
         z = self.x - mean[self.codes]
-        shift = divide(self._by_class(self.weight[:, None] * z), self.weights)
-        mean, z = mean + shift, z - shift[self.codes]
-        return mean, np.where(np.abs(z) <= ROUNDING * np.abs(mean[self.codes]), 0.0, z)
+        shift = divide(self._members @ z, self.weights)
+        mean += shift
+        z -= shift[self.codes]
+        z[np.abs(z) <= (ROUNDING * np.abs(mean))[self.codes]] = 0.0
+        return mean, z
+
+    @cached_property
+    def _members(self) -> Array:
+        """The weight of each row in its class, and zero in the others, (K, r)."""
+        members = np.zeros((len(self.classes), len(self)))
+        members[self.codes, np.arange(len(self))] = self.weight
+        return members
 
     def _by_class(self, values: Array) -> Array:
         """Return sums of rows by class, (K, n)."""

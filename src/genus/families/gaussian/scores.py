@@ -18,7 +18,7 @@ from genus.arrays import matrix
 from genus.arrays.matrix import Matrix, threads
 from genus.solve.covariance import Covariance, RowFactor
 from genus.solve.normal import Factor, LOG_2π, SingularCovarianceError
-from genus.statistics import Array, divide
+from genus.statistics import Array, divide, freeze
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,16 @@ class DiagonalParameters:
     floor: Array
     form: Form | None = None
 
-    @property
+    @cached_property
     def log_normaliser(self) -> Array:
         """-½ log 2πσ², (K, n)."""
-        return -0.5 * (LOG_2π + np.log(self.variance))
+        return freeze(-0.5 * (LOG_2π + np.log(self.variance)))
+
+    @cached_property
+    def scorer(self) -> tuple[Array, Array, Array]:
+        """The precisions 1/σ² and ½ log 2πσ², (K, n) each, and the constant of each class, (K,)."""
+        normaliser = self.log_normaliser
+        return freeze((1 / self.variance, -normaliser, normaliser.sum(axis=1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +106,9 @@ Parameters = DiagonalParameters | FullParameters
 
 def score_diagonal(parameters: DiagonalParameters, X: Matrix) -> Array:
     """Return log p(x|y), (m, K); a missing value and its normaliser are left out."""
-    normaliser = parameters.log_normaliser
-    precision = 1 / parameters.variance
-    scores = score_gaussian(X, parameters.mean, precision, -normaliser, threads())
-    scores += normaliser.sum(axis=1)
+    precision, normaliser, constant = parameters.scorer
+    scores = score_gaussian(X, parameters.mean, precision, normaliser, threads())
+    scores += constant
     return scores
 
 

@@ -29,11 +29,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.special import gammaln
 
 from genus._kernel import weigh_experts
 from genus.arrays.matrix import threads
+from genus.solve.normal import solve_lower
 from genus.statistics import Array
 from genus.table import Frame
 from genus.table.model.counts import TEXT, TOGETHER
@@ -82,7 +82,8 @@ class Gaussians:
     @classmethod
     def of(cls, features: Features, prior: float, order: Order) -> Gaussians:
         """Factorise the features of paired columns in an order that may leave columns out."""
-        rank = np.full(features.column.max(initial=-1) + 1, len(order))
+        last = max(features.column.max(initial=-1), order.max(initial=-1))
+        rank = np.full(last + 1, len(order))  # the last columns may have no features
         rank[order] = np.arange(len(order))
         sizes = np.bincount(rank[features.column], minlength=len(order) + 1)[: len(order)]
         ends, K = np.cumsum(sizes), len(features.weights)
@@ -90,7 +91,7 @@ class Gaussians:
         square, means = np.ix_(at, at), features.means[:, at]
         shared = np.tril(factorised(features.ridged[square])[0])
         own = [np.tril(factorised(features.covariance(k, prior)[square])[0]) for k in range(K)]
-        drawn = solve_triangular(shared, means.T, lower=True).T
+        drawn = solve_lower(shared, means.T).T
         ν, d = features.weights + prior, np.append(0, ends)[:, None]
         logs = np.stack([np.log(np.diag(L)) for L in own])
         curved = gammaln((ν + d) / 2) - gammaln(ν / 2) - 0.5 * d * np.log(ν)
@@ -102,10 +103,10 @@ class Gaussians:
         """Return both experts' scores given the first s columns, for each s, (s + 1, m, 2, K)."""
         x, K = φ[:, self.at].T, len(self.own)
         out = np.empty((len(self.starts) + 1, len(φ), 2, K))
-        z = solve_triangular(self.shared, x, lower=True, check_finite=False)
+        z = solve_lower(self.shared, x)
         for k, (L, μ) in enumerate(zip(self.own, self.means, strict=True)):
             out[:, :, 0, k] = self._first(z * self.drawn[k][:, None])
-            own = solve_triangular(L, x - μ[:, None], lower=True, check_finite=False)
+            own = solve_lower(L, x - μ[:, None])
             δ = self._first(np.square(own, out=own))
             δ /= self.width[k] * self.freedom[k]
             out[:, :, 1, k] = -0.5 * self.size[:, k : k + 1] * np.log1p(δ)
