@@ -1345,6 +1345,50 @@ def test_two_rows_of_rare_classes_do_not_touch_the_rest(rows: int, most: float) 
     assert np.quantile(change, 0.99) < 20 * most
 
 
+def with_one_row_more(rows: int, kind: str) -> Any:
+    """Return the change of other rows' log loss, (2000,), if one row is added to a table."""
+    rng = np.random.default_rng(0)
+    common = rng.integers(0, 2, rows + 2000)
+    frame = pd.DataFrame({f"n{j}": rng.normal(0.7 * common * (j < 3), 1) for j in range(5)})
+    frame["kind"] = np.where(rng.random(len(common)) < 0.3 + 0.3 * common, "a", "b")
+    labels = np.array(["no", "yes"], dtype=object)[common]
+    more, label = frame[:1].copy(), "no"
+    if kind == "outlier":
+        more = more.assign(n0=1e6, n1=-1e6, kind="c")
+    elif kind == "new class":
+        label = "rare"
+    elif kind == "other label":
+        label = "no" if labels[0] == "yes" else "yes"
+    known = labels[rows:]
+
+    def losses(X: Any, y: Any) -> Any:
+        model = TableClassifier().fit(X, y)
+        p = model.predict_proba(frame[rows:])
+        return -np.log(p[np.arange(len(known)), np.searchsorted(model.classes_, known)])
+
+    before = losses(frame[:rows], labels[:rows])
+    both = pd.concat([frame[:rows], more], ignore_index=True)
+    return losses(both, np.append(labels[:rows], label)) - before
+
+
+@pytest.mark.parametrize("kind", at_night(["outlier", "new class", "other label"], "outlier"))
+@pytest.mark.parametrize(
+    ("rows", "most", "mean"),
+    [
+        (100, 2.0, 0.06),
+        (1000, 1.2, 0.012),
+        pytest.param(10_000, 0.6, 0.004, marks=nightly),
+        pytest.param(100_000, 0.6, 0.002, marks=nightly),
+    ],
+)
+def test_one_row_changes_the_log_loss_of_others_little(
+    rows: int, most: float, mean: float, kind: str
+) -> None:
+    change = with_one_row_more(rows, kind)
+    assert np.abs(change).max() < most
+    assert np.abs(change.mean()) < mean
+
+
 def test_a_column_that_is_known_in_one_row_only_says_nothing() -> None:
     frame = pd.DataFrame({"a": [None, None, None, 2.0], "y": list("pqpq")})
     model = TableClassifier().fit(frame, target="y")
