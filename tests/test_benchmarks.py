@@ -176,6 +176,7 @@ def test_the_document_has_a_place_for_every_suite() -> None:
         assert f"<!-- end of benchmarks {suite} -->" in text
 
 
+@nightly
 def test_a_missing_peer_is_named_and_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

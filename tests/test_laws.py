@@ -68,7 +68,20 @@ def each(variants: list[Variant], without: Collection[str] = ()) -> Any:
     return pytest.mark.parametrize("variant", cases, ids=attrgetter("name"))
 
 
+# Their options act where those of other variants do, and solving them takes long.
+SLOW = (
+    "GDA wide auto",
+    "GDA wide ledoit-wolf",
+    "GDA wide separate",
+    "TableClassifier curves",
+    "TableClassifier product",
+    "TextClassifier calibrated",
+    "TextClassifier function",
+    "TextClassifier pattern",
+)
+
 every = each(VARIANTS)
+most = each(VARIANTS, without=SLOW)
 saved = each([variant for variant in VARIANTS if variant.is_saved])
 counted = each(COUNTED)
 real = each([variant for variant in COUNTED if variant.is_real])
@@ -320,7 +333,7 @@ def test_a_row_that_weighs_next_to_nothing_beside_others_leaves_a_whole_model(
 
 
 @nightly_if_sanitized
-@every
+@most
 @given(data=st.data())
 @few
 def test_solving_again_is_fitting_again(variant: Variant, data: st.DataObject) -> None:
@@ -346,7 +359,7 @@ def test_solving_again_is_fitting_again(variant: Variant, data: st.DataObject) -
 # Bayes' rule
 
 
-@every
+@most
 @given(data=st.data())
 @few
 def test_bayes_rule(variant: Variant, data: st.DataObject) -> None:
@@ -410,7 +423,7 @@ def kept(model: Any) -> dict[str, Any]:
 
 
 @nightly_if_sanitized
-@each(VARIANTS, without=["TableClassifier tree"])
+@each(VARIANTS, without=[*SLOW, "TableClassifier tree"])
 @given(data=st.data())
 @few
 def test_leaving_one_out_is_fitting_without_it(variant: Variant, data: st.DataObject) -> None:
@@ -448,7 +461,7 @@ def test_leaving_one_out_keeps_a_small_pseudo_count(variant: Variant) -> None:
 
 
 @nightly_if_sanitized
-@every
+@most
 @given(data=st.data())
 @few
 def test_leaving_a_fold_out_is_fitting_without_it(variant: Variant, data: st.DataObject) -> None:

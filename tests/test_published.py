@@ -62,7 +62,7 @@ def test_digits(model, accuracy, mnist):
 
 def test_digits_have_no_plain_covariance(mnist):
     X, y, _, _ = mnist
-    with pytest.raises(SingularCovarianceError, match=r'column 0, 1, 2.*shrinkage="oas"'):
+    with pytest.raises(SingularCovarianceError, match=r'columns 0, 1, 2.*shrinkage="oas"'):
         GDA(singular="error").fit(X[:5000], y[:5000])
 
 

@@ -632,6 +632,7 @@ def started(arguments: list[str], home: Path, port: int = 0) -> tuple[subprocess
     return process, found[0]
 
 
+@nightly
 def test_a_server_goes_and_comes_back(watched: Any, tmp_path: Path) -> None:
     table, path = visitors(60), tmp_path / "session.json"
     with served(opened(table, "churned", journal=Journal(path))) as client:
