@@ -595,6 +595,16 @@ def test_large_range(large: Array) -> None:
         assert_same(_kernel.column_range(large, threads), twins.column_range(large))
 
 
+@pytest.mark.parametrize("row", [0, 150_000, 299_999])
+def test_a_single_fraction_is_found_by_any_thread(row: int) -> None:
+    X = np.zeros((300_000, 2))
+    X[row] = 0.5, np.nan
+    for threads in THREADS:
+        _, _, whole, missing = _kernel.column_range(X, threads)
+        assert whole.tolist() == [False, True]
+        assert missing.tolist() == [False, True]
+
+
 def test_counts_are_the_same_bits_on_any_number_of_threads(
     large: Array, y: Array, weight: Array | None
 ) -> None:

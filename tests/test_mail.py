@@ -224,6 +224,15 @@ def test_stats_say_how_much_spam_is_caught(trained):
     assert judgement.caught(0.5) >= judgement.caught(1e-6)
 
 
+def test_how_much_is_caught_is_measured_by_the_newest_spam(empty):
+    empty.learn([ham(i) for i in range(160)], False)
+    empty.learn([spam(i) for i in range(160)], True)
+    assert empty.judgement.caught() > 0.9
+    empty.learn([ham(i) for i in range(1000, 1040)], True)  # spam that is written like ham
+    assert empty.judgement.caught() < 0.1
+    assert empty.judgement.caught(0.5) < 0.5
+
+
 def test_the_bound_leaves_no_class_without_lessons(empty, monkeypatch):
     monkeypatch.setattr("genus.mail.spamfilter.MOST_LESSONS", 40)
     empty.learn([spam(i) for i in range(15)], True)

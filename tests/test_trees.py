@@ -216,6 +216,26 @@ def test_trees_of_the_rest_judge_a_row_that_is_left_out(folds: Any) -> None:
     assert np.mean(p.argmax(axis=1) == y) < 0.65
 
 
+def test_the_rows_of_other_folds_decide_how_many_trees_a_fold_keeps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A fold's own rows are scored by these trees, so they must not choose their number."""
+
+    def grow(*given: Any) -> tuple[Any, ...]:
+        *trees, losses = _kernel.grow_trees(*given)
+        rounds = np.arange(float(losses.shape[1]))
+        return *trees, np.stack([rounds, -rounds])  # only the rows of fold 1 gain
+
+    monkeypatch.setattr("genus.table.model.boosting.grow_trees", grow)
+    rows = table(3, 60, 3, 2)
+    some = {"cells": rows["cells"], "starts": rows["offsets"], "names": ["a", "b", "c"]}
+    some |= {name: rows[name] for name in ("y", "weight", "fold")}
+    trees = BoostedTrees.grown(**some, classes=2, folds=FOLDS, origin="")
+    of_first, of_second = np.diff(trees.starts)
+    assert of_first > 1
+    assert of_second == 1
+
+
 def test_a_file_has_the_trees(tmp_path: Any) -> None:
     X, y = parity(300, 4)
     model = TableClassifier().fit(X, y)
