@@ -10,7 +10,15 @@ import pytest
 import sklearn.metrics as sk
 from click.testing import CliRunner
 
-from genus import GDA, CrossValidation, TableClassifier, TableError, cross_validate, load
+from genus import (
+    GDA,
+    CrossValidation,
+    GaussianNB,
+    TableClassifier,
+    TableError,
+    cross_validate,
+    load,
+)
 from genus.cli import cli
 from genus.stacking.decision import Decision
 from scope import nightly
@@ -245,6 +253,13 @@ def test_in_time_only_earlier_rows_are_learned_from():
     refitted = TableClassifier().fit(frame.iloc[early], target="y", like=whole)
     expected = refitted.predict_proba(frame.iloc[late])
     assert found.probabilities[found.fold == 3] == pytest.approx(expected, abs=1e-9)
+
+
+def test_in_time_rows_keep_their_weights():
+    day = np.arange(40)
+    X, y, weight = day[:, None] % 7 / 7, day % 2, 1.0 + day
+    found = cross_validate(GaussianNB(), X, y, 4, time=day, sample_weight=weight)
+    assert found.weight == pytest.approx(weight[-len(found.y) :])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.sparse
 from sklearn.datasets import load_iris, load_wine
 
@@ -390,3 +391,16 @@ def test_gaussian_naive_bayes_never_answers_with_nan():
     far = model.predict_proba([[1e12, -1e12], [np.nan, np.nan]])
     assert not np.isnan(far).any()
     np.testing.assert_allclose(far[1], [0.5, 0.5])
+
+
+def test_the_best_pseudo_count_maximises_the_leave_one_out_likelihood() -> None:
+    counts = np.array([[30.0, 12, 1, 7], [2, 25, 9, 4]])
+
+    def loss(log_alpha: float) -> float:
+        n, alpha = counts.sum(axis=1, keepdims=True), np.exp(log_alpha)
+        left = (counts - 1 + alpha) / (n - 1 + alpha * counts.shape[1])
+        return -float((counts * np.log(left)).sum())
+
+    best = np.exp(scipy.optimize.minimize_scalar(loss, bounds=(-5, 5), method="bounded").x)
+    model = MultinomialNB(alpha="auto").fit(counts, [0, 1])
+    assert model.alpha_ == pytest.approx(best, rel=1e-3)
