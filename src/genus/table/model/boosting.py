@@ -3,8 +3,8 @@
 Counts of pairs hold no information about three columns, but the sample of rows does. A tree asks a
 row six questions, the same for all rows: is the cell of this column below that cut? Each of the 64
 answers has a value for each class, which is added to the log-odds. Trees are grown one after
-another. Each takes a step towards the classes of the rows, where those before it are wrong
-(gradient boosting; Friedman 2001; the kernel's `boosting.hpp` has the formulas).
+another, and each corrects the errors of those before it (gradient boosting; Friedman 2001). The
+formulas are in the kernel's `boosting.hpp`.
 
 **Out-of-fold scores come for free.** The trees are grown once for each fold, without its rows, and
 score these rows when the weights of experts are learned. The expert is the mean over the folds.
