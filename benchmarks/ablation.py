@@ -26,14 +26,7 @@ from genus.table import Frame, open_table
 from genus.table.model.weighing import OutOfFold, out_of_fold
 
 SPLITS = 3
-COLUMNS = ("columns alone", "columns together")
 Numbers = NDArray[np.float64]
-
-
-def without(names: Sequence[str], columns: int, left_out: str) -> NDArray[np.intp]:
-    """The kinds of evidence that are left: experts, then columns alone and together."""
-    of = np.array([*names, *np.repeat(COLUMNS, columns)])
-    return np.flatnonzero(of != left_out)
 
 
 def judged(rows: OutOfFold, kept: NDArray[np.intp], test: Numbers) -> Numbers:
@@ -66,10 +59,6 @@ def seconds(family: Any, parameters: Any, X: Frame) -> dict[str, float]:
     start = perf_counter()
     family._by_column(parameters, X)
     found["families"] = perf_counter() - start
-    if parameters.experts is not None:
-        start = perf_counter()
-        parameters.experts.together.by_column(cells)
-        found[COLUMNS[1]] = perf_counter() - start
     return found
 
 
@@ -83,13 +72,12 @@ def measure(table: Table, took: dict[str, float]) -> dict[str, Numbers]:
         assert rows is not None
         solved = model.model_.parameters  # with the trees, which grow with the weights
         X = Frame.of(open_table(table.X.iloc[test]).table(), model.plan_)
-        F = np.concatenate(family.evidence(solved, X), axis=2)[:, :, rows.kept]
+        F = family.evidence(solved, X)
         truth = np.searchsorted(model.classes_, table.y[test])
         for name, spent in seconds(family, solved, X).items():
             took[name] = took.get(name, 0.0) + spent
-        for left_out in ("", *family.names, *COLUMNS):
-            own = without(family.names, len(model.plan_), left_out)
-            kept = np.flatnonzero(np.isin(rows.kept, own))
+        for left_out in ("", *family.names):
+            kept = np.flatnonzero(np.array(family.names) != left_out)
             p = judged(rows, kept, F)
             true = np.maximum(p[np.arange(len(truth)), truth], LEAST)
             score = np.array([np.mean(p.argmax(axis=1) != truth), -np.log(true).mean()])

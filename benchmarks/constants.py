@@ -35,7 +35,6 @@ CONSTANTS = (
         "RIDGE",
         "prior precision of an expert's weight, times the variance of its evidence",
     ),
-    (f"{MODEL}.weighing", "COLUMNS", "initial prior precision of a column's weight"),
     (f"{MODEL}.weighing", "FOLDS", "folds from which weights are learned"),
     (f"{MODEL}.mixed", "LEAST", "smallest log-probability of an expert"),
     (

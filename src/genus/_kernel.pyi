@@ -123,9 +123,6 @@ def tally_pairs(
 def sum_pairs(codes: Cells, table: Floats, threads: int) -> Floats:
     """Return sums[m, K]: of table[u, v] over codes u, v of columns i <= j, codes (n, m)."""
 
-def sum_pairs_by_column(codes: Cells, table: Floats, threads: int) -> Floats:
-    """Return sums[m, n, K]: of table[u, v] over codes v of all columns, for code u of each."""
-
 def layer_sums(
     F: Floats, y: Integers, weight: Floats, theta: Floats, order: int, threads: int
 ) -> tuple[float, Floats, Floats]:

@@ -24,7 +24,7 @@ from genus.persistence.packing import UnpackError, pack, unpack
 FORMAT = "genus"
 # 1 had no checksum and was never released; 2 had no sample of rows; 3 packed nothing;
 # 4 had another kind of trees
-VERSION = 5
+VERSION = 6
 OLDEST = 2
 MOST_HEADER = 100_000_000  # bytes of metadata that safetensors accepts
 

@@ -51,7 +51,7 @@ def model_from_tree(
         check_sample(statistics, rows)
     chosen: Any = None
     if "weighing" in tree:
-        chosen = weighing_from_tree(tree["weighing"], width)
+        chosen = weighing_from_tree(tree["weighing"])
     elif "choice" in tree:
         chosen = choice_from_tree(tree["choice"])
     elif "form" in tree:
@@ -116,20 +116,18 @@ def plan_from_tree(tree: dict[str, Any]) -> Plan:
     return Plan(tuple(columns), tree["target"], bool(tree["joined"]))
 
 
-def weighing_from_tree(tree: dict[str, Any], width: int) -> Weighing:
-    """Restore the weights of experts and of `width` columns."""
+def weighing_from_tree(tree: dict[str, Any]) -> Weighing:
+    """Restore the weights of experts."""
     weights = Weights(**tree["weights"] | {"names": tuple(tree["weights"]["names"])})
     shrinkage = np.asarray(weights.shrinkage, dtype=np.float64)
     check_axis(weights.classes)
     fits = weights.experts.shape == tree["losses"].shape == (len(weights.names),)
-    fits &= weights.constant.shape == weights.classes.shape and weights.columns.shape == (
-        2 * width,
-    )
+    fits &= weights.constant.shape == weights.classes.shape
     fits &= 0 <= weights.doubt < 1 and shrinkage.shape == (3,) and bool((shrinkage >= 0).all())
     known = ("families", *NAMES, BOOSTED)
     fits &= all(n in known or n.startswith(TEXT) for n in weights.names)
-    fits &= bool((np.abs(np.concatenate([weights.experts, weights.columns])) < MOST_WEIGHT).all())
-    numbers = (weights.experts, weights.columns, weights.constant, shrinkage)
+    fits &= bool((np.abs(weights.experts) < MOST_WEIGHT).all())
+    numbers = (weights.experts, weights.constant, shrinkage)
     if not (fits and all(np.isfinite(array).all() for array in numbers)):
         raise ValueError("the weights of its experts are invalid")
     combinations = {n: combination_from_tree(c) for n, c in tree["combinations"].items()}

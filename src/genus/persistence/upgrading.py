@@ -1,9 +1,10 @@
 """Upgrade the trees of files that earlier versions wrote.
 
-Version 2 kept no sample of rows, so the weights of such a model stay as they are. It counted
-numbers in cells about an origin; each cell is assigned to the cell of today's grid in which it
-begins. Version 4 had a forest where this version has boosted trees; the weights of experts are
-learned again from the sample.
+Up to version 5 the columns of a table had weights besides those of its experts, and up to version
+4 there was a forest where this version has boosted trees. So the weights of experts are learned
+again from the sample. Version 2 kept no sample of rows; the experts of such a model keep their
+weights, and the columns lose theirs. It counted numbers in cells about an origin; each cell is
+assigned to the cell of today's grid in which it begins.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ def current(tree: dict[str, Any]) -> dict[str, Any]:
     if version > 2:
         if version < 4 and tree["estimator"] == "TableClassifier":
             tree["counting"]["belief"] = "belief" in tree["statistics"]["parts"]
-        if tree.get("weighing", {}).get("forest") is not None:
-            del tree["weighing"]
+        if version < 6:
+            tree.pop("weighing", None)
         return tree
     if tree["estimator"] == "TextClassifier":
         parts = {"words": tree["statistics"], "sample": statistics_to_tree(Sample(0))}
@@ -43,6 +44,8 @@ def upgrade_table(tree: dict[str, Any]) -> None:
     """Give a table the current grids and an empty sample, in place."""
     parts = tree["statistics"]["parts"]
     parts["sample"] = statistics_to_tree(Sample(0))
+    if "weighing" in tree:
+        tree["weighing"]["weights"].pop("columns")
     grids = []
     for column in tree["plan"]["columns"]:
         origin, scale = column.pop("origin"), column.pop("scale")
@@ -71,7 +74,7 @@ def belief_of(tree: dict[str, Any], family: Mixed) -> Belief:
     by_name = dict(zip(weights["names"], weights["experts"].tolist(), strict=True))
     names = weight_names(family, weights["classes"])
     experts = [by_name.get(name, 0.0) for name in family.names]
-    θ = np.concatenate([experts, weights["columns"], weights["constant"]])
+    θ = np.concatenate([experts, weights["constant"]])
     rows = float(tree["classes"]["rows"].sum())
     return Belief.of(names, θ, rows / 4 * np.eye(len(θ)))
 

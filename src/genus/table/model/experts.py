@@ -7,7 +7,6 @@ or by two.
     parents  log of the mean over i of p(x_i|k) Π_j p(x_j|x_i,k)   (AODE; Webb et al. 2005)
     linear   Gaussian with one Σ, over scores and indicators of cells
     curved   Gaussian with Σ_k shrunk towards one Σ, as a Student t
-    together Σ_ij log p(x_i,x_j|k) / p(x_i|k)p(x_j|k), column by column
 
 Symbols: m rows, n columns, K classes, V slots, B bins, d features.
 """
@@ -27,7 +26,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.sparse import block_diag, coo_array, csr_array
 
-from genus._kernel import average_parents, sum_pairs, sum_pairs_by_column
+from genus._kernel import average_parents, sum_pairs
 from genus.arrays.labels import Axis
 from genus.arrays.matrix import threads
 from genus.statistics import Array, Pairs
@@ -96,11 +95,7 @@ class Parents:
     is_parent: NDArray[np.bool_]
 
     def score(self, cells: Cells) -> Array:
-        return self.of_bins(self.bin_of[cells])
-
-    def of_bins(self, bins: Cells) -> Array:
-        """Return the scores of rows, given their bins."""
-        return average_parents(bins, self.table, self.is_parent, threads())
+        return average_parents(self.bin_of[cells], self.table, self.is_parent, threads())
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +159,6 @@ class Experts:
     linear: tuple[Additive, Additive]
     curved: Curved
     known: NDArray[np.bool_]
-    together: Together
     basis: Basis
 
     @cached_property
@@ -196,7 +190,6 @@ def solve(
         (linear(NAMES[2], few), linear(NAMES[3], every)),
         curved([few, every], basis.priors),
         binned.bin_of < binned.size,
-        together(binned, shares),
         basis,
     )
 
@@ -252,45 +245,6 @@ def parents(binned: Binned, shares: Array) -> Parents:
     table[at, at] = shares[:B]
     is_parent = np.bincount(binned.column, minlength=binned.columns) > 1
     return Parents(NAMES[1], binned.bin_of.astype(np.uint16), table, is_parent)
-
-
-@dataclass(frozen=True, eq=False)
-class Together:
-    """The contributions of dependence: column i adds 2/n Σ_j table[bin of i, bin of j].
-
-    table[u, v] = log p(u,v|k) / p(u|k)p(v|k), (B + 1, B + 1, K); `column` (B,) is the column of
-    each bin.
-    """
-
-    bin_of: NDArray[np.uint16]
-    table: Array
-    column: NDArray[np.intp]
-
-    def by_column(self, cells: Cells) -> Array:
-        """Return the contributions by column, (m, n, K)."""
-        sums = sum_pairs_by_column(self.bin_of[cells], self.table, threads())
-        return sums * (2 / max(len(cells), 1))
-
-    def weighed(self, weights: Array) -> Array:
-        """Return a table (B + 1, B + 1, K); summed over pairs it is Σ_j weights_j by_column_j.
-
-        The table is symmetric, so that each pair has the weights of both its columns.
-        """
-        by_bin = np.append(weights[self.column], 0.0)
-        both = (by_bin[:, None] + by_bin) * (2 / max(len(weights), 1))
-        return self.table * both[:, :, None]
-
-
-def together(binned: Binned, shares: Array) -> Together:
-    """Return log p(u,v|k) / p(u|k)p(v|k) for bins of two columns, shrunk towards 0."""
-    B, K = binned.size, len(binned.weights)
-    p = np.exp(shares[:B])
-    alone = p[:, None] * p[None]
-    both = (binned.pairs.transpose(1, 2, 0) + BACK_OFF * alone) / (binned.weights + BACK_OFF)
-    table = np.zeros((B + 1, B + 1, K))
-    table[:B, :B] = np.log(both) - np.log(alone)
-    table[:B, :B][binned.column[:, None] == binned.column] = 0.0
-    return Together(binned.bin_of.astype(np.uint16), table, binned.column)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,7 @@ p(x|k) is solved as a product of families, one for each column, and by experts t
 columns depend on each other. `Weights`, learned from out-of-fold rows, combine them into one
 probability:
 
-    log p(k|x) = Σ_g w_g log p_g(k|x) + Σ_j u_j log p(x_j|k) + Σ_j v_j t_j + c_k + a constant
-
-where t_j is the contribution of column j together with the others, beyond independence.
+    log p(k|x) = Σ_g w_g log p_g(k|x) + c_k + a constant
 
 Symbols: m rows, n columns, K classes, G experts.
 """
@@ -95,7 +93,7 @@ class MixedParameters:
 
     @property
     def weights(self) -> Weights | None:
-        """The weights of experts and columns."""
+        """The weights of experts."""
         return None if self.weighing is None else self.weighing.weights
 
     @property
@@ -346,30 +344,27 @@ class Mixed:
 
     # Scoring
 
-    def evidence(self, parameters: MixedParameters, X: Frame) -> tuple[Array, Array]:
-        """Return log p_g(k|x) by expert (m, K, G), and the evidence of columns (m, K, 2n).
+    def evidence(self, parameters: MixedParameters, X: Frame, trees: Array | None = None) -> Array:
+        """Return log p_g(k|x) by expert, (m, K, G).
 
-        The experts are the product of families, the experts of pairs, and every column of texts.
-        Columns without pairs contribute the same to all experts of pairs. The evidence of columns
-        is log p(x_j|k) of each, and then the contribution of each one's dependence on the others
-        (`experts.Together`), both centred over the classes.
+        The experts are the product of families, the experts of pairs, the trees, and every column
+        of texts. Columns without pairs contribute the same to all experts of pairs and to the
+        trees. `trees` (m, K) are the trees' scores, if they are not those of the parameters.
         """
         p = parameters
-        by_column = np.ascontiguousarray(self._by_column(p, X).transpose(0, 2, 1))
-        by_column -= by_column.mean(axis=1, keepdims=True)  # before the sum: values may be huge
-        joint = np.zeros_like(by_column)
-        scores = [by_column.sum(axis=2)] if len(p.texts) < len(p.marginals) else []
+        by_column = self._by_column(p, X)
+        by_column -= by_column.mean(axis=2, keepdims=True)  # before the sum: values may be huge
+        scores = [by_column.sum(axis=1)] if len(p.texts) < len(p.marginals) else []
         if p.experts is not None:
             unpaired = np.ones(len(p.marginals), dtype=bool)
             unpaired[list(p.slots.columns)] = False
-            rest = by_column[:, :, unpaired].sum(axis=2)
+            rest = by_column[:, unpaired].sum(axis=1)
             cells = p.slots.place(X)
             scores += [expert.score(cells) + rest for expert in p.listed]
-            both = p.experts.together.by_column(cells).transpose(0, 2, 1)
-            joint[:, :, list(p.slots.columns)] = both - both.mean(axis=1, keepdims=True)
+            scores += [] if trees is None else [trees + rest]
         said = [np.maximum(log_softmax(s + p.log_share, axis=1), LEAST) for s in scores]
         said += [self._text(p, X, j) for j in p.texts]
-        return np.stack(said, axis=2), np.concatenate([by_column, joint], axis=2)
+        return np.stack(said, axis=2)
 
     def _text(self, parameters: MixedParameters, X: Frame, j: int) -> Array:
         scores = self._text_scores(parameters, X, j)

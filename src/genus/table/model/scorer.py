@@ -2,7 +2,7 @@
 
 Each value is encoded once. Everything that experts sum over columns is one table by code, with the
 scores of all experts side by side. Everything that they sum over pairs of columns is a table by two
-cells. The weights of columns are known before any row is seen, so they are part of the tables. The
+cells. The
 tables are made from the scores of single values. So the scores of rows equal those of the families
 and experts, up to a term that is the same for all classes.
 
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from genus._kernel import gather_scores, sum_pairs, weigh_experts
+from genus._kernel import gather_scores, weigh_experts
 from genus.arrays.matrix import threads
 from genus.statistics import Array
 from genus.table import Frame
@@ -84,25 +84,21 @@ def is_long(c: CodedColumn) -> bool:
 class Scorer:
     """The scorer of weighted experts. `columns` are all columns except texts.
 
-    `weights` (G,) are those of experts, and `alone` (n,) those of columns by themselves. `together`
-    is the table of pairs of bins, with the weights of columns, if there are `experts` of pairs. The
-    `trees` come after them.
+    `weights` (G,) are those of experts. The `trees` come after the `experts` of pairs.
     """
 
     columns: tuple[CodedColumn, ...]
     blocks: tuple[Block, ...]
     experts: Experts | None
     trees: BoostedTrees | None
-    together: Array
     weights: Array
-    alone: Array
     constant: Array
     log_share: Array
 
     @classmethod
     def of(cls, p: MixedParameters) -> Scorer:
         """Return the scorer for parameters with weights."""
-        w, n = p.weights, len(p.marginals)
+        w = p.weights
         assert w is not None
         in_block = {j for block in p.blocks for j in block.columns}
         columns = tuple(
@@ -112,12 +108,7 @@ class Scorer:
         )
         names = ["families", *(expert.name for expert in p.listed)] if columns else []
         weights = np.array([w.by_name.get(name, 0.0) for name in names])
-        together = np.zeros((1, 1, 0))
-        if p.experts is not None:
-            together = p.experts.together.weighed(w.columns[n:][list(p.slots.columns)])
-        alone, constant = w.columns[:n], p.constant
-        pairs = p.experts, p.trees, together
-        return cls(columns, p.blocks, *pairs, weights, alone, constant, p.log_share)
+        return cls(columns, p.blocks, p.experts, p.trees, weights, p.constant, p.log_share)
 
     def read(self, X: Frame) -> Frame:
         """Return the rows with encoded categories, so that each name is looked up once."""
@@ -143,7 +134,6 @@ class Scorer:
         for j, scores in self._by_value(X, codes):
             centred = scores - scores @ np.full((K, K), 1 / K)  # the matrix product is a fast mean
             families += centred
-            more = more + self.alone[j] * centred
             unpaired += centred * (j in self._unpaired)
         evidence[:, :K] += families
         evidence[:, G * K : (G + 1) * K] += more
@@ -175,13 +165,11 @@ class Scorer:
         """Add the evidence of pairs of columns."""
         G, K = len(self.weights), len(self.log_share)
         cells = np.stack([c.slots[codes[c.j]] for c in self.columns if c.slots is not None])
-        bins = experts.parents.bin_of[cells]
-        evidence[:, PARENTS * K : LINEAR * K] = experts.parents.of_bins(bins)
+        evidence[:, PARENTS * K : LINEAR * K] = experts.parents.score(cells)
         evidence[:, CURVED * K : TREES * K] = experts.curved.score(cells)
         evidence[:, LINEAR * K : TREES * K] *= evidence[:, -1:] / len(cells)
         if self.trees is not None:
             evidence[:, TREES * K : G * K] = self.trees.score(cells)
-        evidence[:, G * K : (G + 1) * K] += sum_pairs(bins, self.together, threads())
         if self._unpaired:
             evidence[:, K : G * K] += np.tile(evidence[:, (G + 1) * K : (G + 2) * K], G - 1)
 
@@ -220,7 +208,6 @@ class Scorer:
             own = table[start:end]
             centred = c.scores - c.scores.mean(axis=1, keepdims=True)
             own[:, :K] = centred
-            own[:, G * K : (G + 1) * K] = self.alone[c.j] * centred
             if c.slots is None:
                 own[:, (G + 1) * K : (G + 2) * K] = centred
             elif self.experts is not None:

@@ -137,10 +137,9 @@ class Evidence:
 
     `alone` (n, m, K) are the scores of families, and `texts` (n, m, K) the weighted ones of words.
     For paired columns: `bins` (p, m, K); for every two of them `given` (p, p, m, K), log
-    p(x_j|x_i,k) with parent i, and `pairs`, their weighted score beyond independence. `parent` (p,
-    m) marks the columns of a row that are parents; `features` (m, d) are those of experts, `share`
-    (m,) is the share of columns that are known, and `trees` (p, m, K) are the contributions of
-    columns to the trees' score.
+    p(x_j|x_i,k) with parent i. `parent` (p, m) marks the columns of a row that are parents;
+    `features` (m, d) are those of experts, `share` (m,) is the share of columns that are known, and
+    `trees` (p, m, K) are the contributions of columns to the trees' score.
     """
 
     X: Frame
@@ -148,7 +147,6 @@ class Evidence:
     texts: Array
     bins: Array
     given: Array
-    pairs: Array
     parent: NDArray[np.bool_]
     features: Sequence[Array]
     share: Array
@@ -213,7 +211,7 @@ class Submodels:
         if p.experts is None:
             none = np.zeros((0, m, K))
             nobody = np.zeros((0, m), dtype=bool)
-            pairs = none, none[:, None], none[:, None], nobody, (), none
+            pairs = none, none[:, None], nobody, (), none
             return Evidence(X, alone, texts, *pairs, none)
         e, cells = p.experts, p.slots.place(X)
         bins = e.parents.bin_of[cells].astype(np.intp)
@@ -224,7 +222,6 @@ class Submodels:
             texts,
             e.bins.table[cells],
             e.parents.table[bins[:, None], bins[None]],
-            self._together[bins[:, None], bins[None]],
             known & e.parents.is_parent[:, None],
             [f.of_rows(cells) for f in self._features],
             e.known[cells].mean(axis=0),
@@ -237,10 +234,6 @@ class Submodels:
         if trees is None:
             return np.zeros((*cells.shape, len(self.parameters.log_share)))
         return trees.contributions(cells)
-
-    @cached_property
-    def _together(self) -> Array:
-        return self.parameters.scorer.together
 
     def route(self, order: Order) -> Route:
         """Factorise the experts for an order of columns; the result can score any rows."""
@@ -262,11 +255,10 @@ class Submodels:
         p, order = self.parameters, route.order
         assert p.weights is not None
         weights = p.scorer.weights
-        n, G, (m, K) = len(p.marginals), len(weights), rows.alone.shape[1:]
+        G, (m, K) = len(weights), rows.alone.shape[1:]
         said = np.zeros((len(order) + 1, m, G + 1, K))
         alone = self._alone(rows, order)
-        more = p.weights.columns[:n][order][:, None, None] * alone + rows.texts[order]
-        more += constants[order][:, None]
+        more = rows.texts[order] + constants[order][:, None]
         said[:, :, G] = p.constant - self.offset + summed(more)
         if G:
             said[:, :, 0] = summed(alone)
@@ -282,10 +274,8 @@ class Submodels:
         """Add the scores of the experts on pairs of columns."""
         first = np.concatenate([[0], np.cumsum(route.paired >= 0)])  # paired columns so far
         place = route.paired[route.paired >= 0]
-        parents, pairs = in_pairs(rows, place)
         said[:, :, BINS] += summed(rows.bins[place])[first]
-        said[:, :, PARENTS] += parents[first]
-        said[:, :, -1] += pairs[first]
+        said[:, :, PARENTS] += over_parents(rows, place)[first]
         for i, (own, φ) in enumerate(zip(route.experts, rows.features, strict=True)):
             found = own.scores(φ)[first]
             found *= rows.share[:, None, None]
@@ -308,17 +298,16 @@ class Submodels:
         return alone
 
 
-def in_pairs(rows: Evidence, order: Order) -> tuple[Array, Array]:
-    """Return the mean over parents and the pair terms of the first s columns, (s + 1, m, K)."""
+def over_parents(rows: Evidence, order: Order) -> Array:
+    """Return the mean over parents of the first s columns, (s + 1, m, K)."""
     parents = np.zeros((len(order) + 1, *rows.alone.shape[1:]))
-    pairs, alone = np.zeros_like(parents), summed(rows.bins[order])
+    alone = summed(rows.bins[order])
     unknown = rows.parent.sum(axis=0).astype(np.float64)  # parents that are still unknown
     count = np.maximum(unknown, 1.0)[:, None]
     joint = np.where(rows.parent[:, :, None], np.zeros_like(rows.bins), -np.inf)
     for i, j in enumerate(order.tolist(), 1):
         joint += rows.given[:, j]
         unknown -= rows.parent[j]
-        pairs[i] = pairs[i - 1] + rows.pairs[order[: i - 1], j].sum(axis=0)
         known = joint[order[:i]]
         largest = np.maximum(known.max(axis=0), alone[i])
         known -= largest
@@ -326,7 +315,7 @@ def in_pairs(rows: Evidence, order: Order) -> tuple[Array, Array]:
         total += unknown[:, None] * np.exp(alone[i] - largest)
         parents[i] = largest + np.log(np.where(total > 0, total, 1.0) / count)
     parents[:, rows.parent.sum(axis=0) == 0] = 0.0
-    return parents, pairs
+    return parents
 
 
 def summed(terms: Array) -> Array:

@@ -29,7 +29,7 @@ from genus.table.model.binning import tells_absence
 from genus.table.model.boosting import NAME as BOOSTED
 from genus.table.model.boosting import BoostedTrees, origin
 from genus.table.model.counts import TEXT
-from genus.table.model.experts import LEAST, Cells
+from genus.table.model.experts import Cells
 from genus.table.model.slots import Slots
 from genus.text.model import Combination, Selection
 from genus.text.model.choosing import candidates, choose, teaching_weights
@@ -38,12 +38,10 @@ if TYPE_CHECKING:
     from genus.table.model.mixed import Mixed
 
 FOLDS = 5  # ten take twice as long for the same log loss (benchmarks.constants)
-MOST_CELLS = 1 << 24  # rows times classes times evidence
+MOST_CELLS = 1 << 24  # rows times classes times experts and columns
 FEWEST = 2000  # rows for learning and evaluating weights, if there are so many
-TAUGHT_CELLS = 1 << 19  # rows times classes times evidence for learning weights
+TAUGHT_CELLS = 1 << 19  # rows times classes times experts for learning weights
 FEWEST_TAUGHT = 4000  # rows
-FEWEST_WEIGHED = 64  # columns that may have their own weights
-ROWS_FOR_A_WEIGHT = 4  # rows for each further column
 
 # The prior of the weights, for the experts' evidence in nats. The values are choices, not derived;
 # the comments say what they mean in rows.
@@ -53,14 +51,11 @@ ROWS_FOR_A_WEIGHT = 4  # rows for each further column
 RIDGE = 0.1
 # The precision for an expert without evidence, whose weight would not be unique otherwise.
 LEAST_RIDGE = 1e-3
-# The initial precision of columns' weights: a standard deviation of 0.1 about 0, a tenth of the
-# column's evidence. It counts as one weight when the precision is learned.
-COLUMNS = 100.0
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The weights of experts (G,) and columns (2n: alone, together), and c (K,) by class.
+    """The weights of experts (G,), and c (K,) by class.
 
     `names` are those of the experts. `doubt` is the share of rows that may be of any class,
     whatever the evidence.
@@ -68,7 +63,6 @@ class Weights:
 
     names: tuple[str, ...]
     experts: Array
-    columns: Array
     classes: Axis
     constant: Array
     doubt: float = 0.0
@@ -103,18 +97,18 @@ class Weighing:
 
 
 def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
-    """Learn the weights of a family's experts and columns from the sample."""
-    names, n = family.names, len(family.how.plan)
+    """Learn the weights of a family's experts from the sample."""
+    names = family.names
     G, K = len(names), len(classes)
     shrinkage = astuple(family.shrinkage)
     rows = out_of_fold(family, statistics, classes)
     if rows is None:  # no rows: use the prior, or a belief from merged models
-        start = np.append(unlearned(names, n)[0], np.zeros(K))
-        ridge = np.repeat([RIDGE, COLUMNS, 1.0], [G, 2 * n, K])
+        start = np.append(unlearned(names)[0], np.zeros(K))
+        ridge = np.repeat([RIDGE, 1.0], [G, K])
         belief = statistics.parts.get("belief", Belief())
         w = belief.solve(weight_names(family, classes), start, ridge)
         doubt = least_doubt(statistics["rows"]["rows"].sum())
-        weights = Weights(names, w[:G], w[G : G + 2 * n], classes, w[G + 2 * n :], doubt, shrinkage)
+        weights = Weights(names, w[:G], classes, w[G:], doubt, shrinkage)
         combinations = dict.fromkeys(family.how.texts, plain_evidence())
         return Weighing(weights, combinations, np.full(G, np.nan), {})
     found = stack(rows.F, rows.y, rows.weight, rows.fold, rows.prior, rows.taught)
@@ -126,21 +120,14 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
         "Brier": outcome.brier,
         "calibration error": outcome.calibration_error,
     }
-    w = np.zeros(G + 2 * n)
-    w[rows.kept] = found.weights
-    weights = Weights(names, w[:G], w[G:], classes, found.constant, found.doubt, shrinkage)
+    weights = Weights(names, found.weights, classes, found.constant, found.doubt, shrinkage)
     return Weighing(weights, rows.combinations, rows.losses(names), worth, outcome, rows.trees)
 
 
 def weight_names(family: Mixed, classes: Axis) -> list[str]:
-    """Return the names of all weights: experts, columns alone and together, classes."""
-    columns = [column.name for column in family.how.plan.used]
-    return [
-        *(f"expert {name}" for name in family.names),
-        *(f"alone {name}" for name in columns),
-        *(f"together {name}" for name in columns),
-        *(f"class {label!r}" for label in classes.tolist()),
-    ]
+    """Return the names of all weights: experts, classes."""
+    experts = [f"expert {name}" for name in family.names]
+    return experts + [f"class {label!r}" for label in classes.tolist()]
 
 
 def believed_of(family: Mixed, statistics: Compound, classes: Axis) -> Belief:
@@ -151,19 +138,16 @@ def believed_of(family: Mixed, statistics: Compound, classes: Axis) -> Belief:
     found = stack(rows.F, rows.y, rows.weight, rows.fold, rows.prior, rows.taught)
     θ = np.concatenate([found.weights, found.constant])
     taught = Rows(rows.F[rows.taught], rows.y[rows.taught], rows.weight[rows.taught])
-    listed = weight_names(family, classes)
-    some = [listed[i] for i in rows.kept] + listed[-len(classes) :]
-    return Belief.of(some, θ, taught.sums(θ, 2)[2])
+    return Belief.of(weight_names(family, classes), θ, taught.sums(θ, 2)[2])
 
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
-    """The out-of-fold evidence of experts and columns, F (m, K, kept), for rows with classes y.
+    """The out-of-fold evidence of experts, F (m, K, G), for rows with classes y.
 
-    `kept` are the numbers of experts (G) and columns (2n) with weights of their own. `weight` is
-    what a row counts in learning, and `given` the weight it came with. The weights are learned from
-    the rows marked in `taught`, with a `prior`. `combinations` are how texts are scored, and the
-    `trees` grew from the rows.
+    `weight` is what a row counts in learning, and `given` the weight it came with. The weights are
+    learned from the rows marked in `taught`, with a `prior`. `combinations` are how texts are
+    scored, and the `trees` grew from the rows.
     """
 
     F: Array
@@ -174,14 +158,13 @@ class OutOfFold:
     taught: NDArray[np.bool_]
     prior: Prior
     combinations: Mapping[str, Combination]
-    kept: NDArray[np.intp]
     trees: BoostedTrees | None
 
     def losses(self, names: Sequence[str]) -> Array:
         """Return the log loss of each expert alone, (G,); texts are scored with class shares."""
         share = np.log(shares(self.y, self.weight, self.F.shape[1]))
         is_text = np.array([name.startswith(TEXT) for name in names], dtype=float)
-        said = log_softmax(self.F[:, :, : len(names)] + is_text * share[:, None], axis=1)
+        said = log_softmax(self.F + is_text * share[:, None], axis=1)
         own = said[np.arange(len(self.y)), self.y]
         return -(self.weight @ own) / max(self.weight.sum(), 1e-300)
 
@@ -198,7 +181,7 @@ class Drawn:
     @classmethod
     def of(cls, family: Mixed, statistics: Compound, classes: Axis) -> Drawn | None:
         """Take as many rows as can be scored; None unless they have two or more classes."""
-        judges = len(family.names) + 2 * len(family.how.plan)
+        judges = len(family.names) + len(family.how.plan)
         most = max(MOST_CELLS // (len(classes) * judges), FEWEST)
         sample = statistics["sample"].smallest(most)
         codes = labels.positions(sample.classes, classes)[sample.codes]
@@ -210,8 +193,6 @@ class Drawn:
 
 def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold | None:
     """Score each row of the sample by the other folds; None if there is only one class."""
-    names, n = family.names, len(family.how.plan)
-    G, K = len(names), len(classes)
     drawn = Drawn.of(family, statistics, classes)
     if drawn is None:
         return None
@@ -226,14 +207,11 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
     F, known = evidence(family, dealt, combinations, trees)
     weight = teaching_weights(given, known)
     weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # so that the mean weight is one
-    spread = np.maximum(RIDGE * F[:, :, :G].var(axis=1).mean(axis=0), LEAST_RIDGE)
-    start, group = unlearned(names, n)
-    alike = np.flatnonzero(group[:G] >= 0)
+    spread = np.maximum(RIDGE * F.var(axis=1).mean(axis=0), LEAST_RIDGE)
+    start, group = unlearned(family.names)
+    alike = np.flatnonzero(group >= 0)
     spread[alike] = np.median(spread[alike]) if len(alike) else 0.0
-    ridge = np.concatenate([spread, np.full(2 * n, COLUMNS)])
-    kept = np.concatenate([np.arange(G), G + telling(F[:, :, G:], y, weight)])
-    F = np.ascontiguousarray(F[:, :, kept])
-    prior = Prior.of(start[kept], ridge[kept], np.zeros(K), group=group[kept])
+    prior = Prior.of(start, spread, np.zeros(len(classes)), group=group)
     # Some rows are enough to learn a few weights; all rows are scored.
     few = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
     step = -(-len(y) // few)
@@ -241,38 +219,17 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
         step % FOLDS == 0
     )  # rows are dealt in turns, so a multiple of FOLDS could take all of them from one fold
     taught = np.arange(len(y)) % step == 0
-    return OutOfFold(
-        F, y, weight, given, fold, taught, prior, combinations, kept, trees and trees[0]
-    )
+    return OutOfFold(F, y, weight, given, fold, taught, prior, combinations, trees and trees[0])
 
 
-def telling(F: Array, y: NDArray[np.int64], weight: Array) -> NDArray[np.intp]:
-    """Return the columns of F (m, K, 2n) that get weights: those with nonzero evidence.
-
-    There are at most 64, or one for every 4 rows, if that is more: the best out of fold. The weight
-    of a column without evidence would stay 0.
-    """
-    found = np.flatnonzero(F.any(axis=(0, 1)))
-    most = max(FEWEST_WEIGHED, len(y) // ROWS_FOR_A_WEIGHT)
-    if len(found) <= most:
-        return found
-    share = np.log(shares(y, weight, F.shape[1]))
-    said = log_softmax(F[:, :, found] + share[:, None], axis=1)
-    gain = weight @ said[np.arange(len(y)), y]
-    return np.sort(found[np.argsort(-gain, kind="stable")[:most]])
-
-
-def unlearned(names: tuple[str, ...], columns: int) -> tuple[Array, NDArray[np.intp]]:
+def unlearned(names: tuple[str, ...]) -> tuple[Array, NDArray[np.intp]]:
     """Return the initial weights and their groups: 1 for texts, an equal share for other experts.
 
-    The weights of experts other than texts are a group, those of columns alone another, and those
-    of columns together a third.
+    The weights of experts other than texts are a group.
     """
     is_text = np.array([name.startswith(TEXT) for name in names], dtype=bool)
     mean = 1 / max(int(np.count_nonzero(~is_text)), 1)
-    start = np.concatenate([np.where(is_text, 1.0, mean), np.zeros(2 * columns)])
-    group = np.concatenate([np.where(is_text, -1, 0), np.repeat([1, 2], columns)])
-    return start, group
+    return np.where(is_text, 1.0, mean), np.where(is_text, -1, 0)
 
 
 def dealt_rows(
@@ -347,11 +304,10 @@ def evidence(
     combinations: Mapping[str, Combination],
     trees: tuple[BoostedTrees, Cells] | None,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the out-of-fold evidence of experts and columns, and which rows have known classes."""
+    """Return the out-of-fold evidence of experts, and which rows have known classes."""
     y, classes = dealt.y, dealt.classes
-    F = np.zeros((len(y), len(classes), len(family.names) + 2 * len(family.how.plan)))
+    F = np.zeros((len(y), len(classes), len(family.names)))
     known = np.zeros(len(y), dtype=bool)
-    unpaired = [j for j, column in enumerate(family.how.plan.used) if not column.paired]
 
     def judge(left_out: Iterator[tuple[int, tuple[NDArray[np.intp], Compound]]]) -> None:
         for f, (test, rest) in left_out:
@@ -360,17 +316,14 @@ def evidence(
             left = rest["rows"].classes
             known[test] = np.isin(y[test], labels.find(left, classes))
             parameters = family.solved(rest, classes, combinations)
-            said, by_column = family.evidence(parameters, dealt.X[test])
-            at = np.array([family.names.index(name) for name in family.present(parameters)])
-            F[np.ix_(test, np.arange(len(classes)), at)] = said
-            F[test, :, len(family.names) :] = by_column
-            if trees is not None:
+            names, own = family.present(parameters), None
+            if trees is not None and parameters.experts is not None:
                 boosted, cells = trees
                 own = boosted.of_fold(f).score(np.ascontiguousarray(cells[:, test]))
-                own += by_column[:, :, unpaired].sum(axis=2) + parameters.log_share
-                F[test, :, family.names.index(BOOSTED)] = np.maximum(
-                    log_softmax(own, axis=1), LEAST
-                )
+                names.insert(-len(parameters.texts) or len(names), BOOSTED)
+            said = family.evidence(parameters, dealt.X[test], own)
+            at = np.array([family.names.index(name) for name in names])
+            F[np.ix_(test, np.arange(len(classes)), at)] = said
 
     matrix.in_threads(judge, list(enumerate(dealt.left_out())))
     return F, known
