@@ -140,8 +140,7 @@ private:
         std::size_t column = 0, cut = 0;  // all rows answer yes
         for (std::size_t i = 0; i < n && (i < limits_.tried || cut == 0); ++i) {
             const std::size_t j = order_[i].second;
-            add_up(j, leaves);
-            rate_cuts(in_.layout.size(j), leaves);
+            rate(j, leaves);
             for (std::size_t c = 1; c < in_.layout.size(j); ++c)
                 if (gains_[c] > best * (1 + least))
                     best = gains_[c], column = j, cut = in_.layout.start(j) + c;
@@ -153,20 +152,26 @@ private:
         for (std::size_t i = 0; i < m_; ++i) leaf_[i] |= cell[i] >= cut ? bit : 0;
     }
 
-    // The sums of u over the rows in each leaf and cell of a column, (leaves, cells, sums + 1).
-    void add_up(std::size_t j, std::size_t leaves) {
+    // Rate all cuts of a column; W = sums + 1 is a constant for the compiler, which unrolls loops.
+    void rate(std::size_t j, std::size_t leaves) {
         switch (sums_) {
             case 1:
-                return add_up<2>(j, leaves);
+                return rate<2>(j, leaves);
             case 3:
-                return add_up<4>(j, leaves);
+                return rate<4>(j, leaves);
             case 4:
-                return add_up<5>(j, leaves);
+                return rate<5>(j, leaves);
             default:
-                return add_up<most_sums + 1>(j, leaves);
+                return rate<most_sums + 1>(j, leaves);
         }
     }
 
+    template <std::size_t W> void rate(std::size_t j, std::size_t leaves) {
+        add_up<W>(j, leaves);
+        rate_cuts<W>(in_.layout.size(j), leaves);
+    }
+
+    // The sums of u over the rows in each leaf and cell of a column, (leaves, cells, sums + 1).
     template <std::size_t W> void add_up(std::size_t j, std::size_t leaves) {
         const std::size_t first = in_.layout.start(j), size = in_.layout.size(j);
         const Cell* cell = in_.cells(j);
@@ -178,24 +183,34 @@ private:
         }
     }
 
-    void rate_cuts(std::size_t size, std::size_t leaves) {
-        const std::size_t width = sums_ + 1;
+    // What a leaf gains by a cut, given the sums of u over all its rows and over those below.
+    template <std::size_t W>
+    double gain(const std::array<double, W>& whole, const std::array<double, W>& below) const {
+        double b = 0, a = 0;
+        for (std::size_t s = 0; s + 1 < W; ++s) {
+            const double rest = whole[s] - below[s];
+            b += below[s] * below[s], a += rest * rest;
+        }
+        return b / (below[W - 1] + limits_.ridge) +
+               a / (whole[W - 1] - below[W - 1] + limits_.ridge);
+    }
+
+    template <std::size_t W> void rate_cuts(std::size_t size, std::size_t leaves) {
         std::fill_n(gains_.begin(), size, 0.0);
         for (std::size_t v = 0; v < leaves; ++v) {
-            const double* cells = by_cell_.data() + v * size * width;
-            std::array<double, most_sums + 1> whole{}, below{};
+            const double* cells = by_cell_.data() + v * size * W;
+            std::array<double, W> whole{}, below{};
             for (std::size_t c = 0; c < size; ++c)
-                for (std::size_t s = 0; s < width; ++s) whole[s] += cells[c * width + s];
-            if (whole[sums_] == 0) continue;
+                for (std::size_t s = 0; s < W; ++s) whole[s] += cells[c * W + s];
+            if (whole[W - 1] == 0) continue;
+            double found = gain<W>(whole, below);
             for (std::size_t c = 1; c < size; ++c) {
-                double b = 0, a = 0;
-                for (std::size_t s = 0; s < width; ++s) below[s] += cells[(c - 1) * width + s];
-                for (std::size_t s = 0; s < sums_; ++s) {
-                    const double rest = whole[s] - below[s];
-                    b += below[s] * below[s], a += rest * rest;
+                const double* own = cells + (c - 1) * W;
+                if (own[W - 1] > 0) {  // of few rows, most cells are empty
+                    for (std::size_t s = 0; s < W; ++s) below[s] += own[s];
+                    found = gain<W>(whole, below);
                 }
-                gains_[c] += b / (below[sums_] + limits_.ridge) +
-                             a / (whole[sums_] - below[sums_] + limits_.ridge);
+                gains_[c] += found;
             }
         }
     }
