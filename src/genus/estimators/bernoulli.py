@@ -13,10 +13,10 @@ from genus.statistics import Array
 
 
 class BernoulliNB(LinearClassifier):
-    """Multivariate Bernoulli naive Bayes over which features occur; absent ones count, too.
+    """Bernoulli naive Bayes over the presence of features; absent features count, too.
 
-    binarize : a feature occurs if it is above this; None if X holds 0 and 1 already. For all other
-        parameters see `DiscreteClassifier`.
+    binarize : a feature occurs if its value is above this number; None if X holds 0 and 1
+        already. For all other parameters see `DiscreteClassifier`.
 
     >>> spam = BernoulliNB().fit([[1, 1], [1, 0], [0, 0]], ["spam", "spam", "ham"])
     >>> spam.predict([[1, 0]])

@@ -26,7 +26,7 @@ def by_value(option: Any) -> bool:
 
 
 def check_distribution(p: Array) -> Array:
-    """Raise an error if prior probabilities are negative; their sum is checked later."""
+    """Return prior probabilities; raise an error if one is negative. Their sum is checked later."""
     if (p < 0).any():
         raise ValueError(f"p must hold prior probabilities of 0 or more; got {p.tolist()}.")
     return p
@@ -36,12 +36,12 @@ class CategoricalNB(CategoryClassifier, DiscreteClassifier):
     """Categorical naive Bayes: one distribution over the values of each column and class.
 
     min_categories : the least number of values in columns of codes 0, 1, …; one number or a list.
-    unseen : "ignore" leaves a value never seen out of the product, "smooth" gives it the
-        probability of a count of zero.
+    unseen : "ignore" leaves out a value that was never seen, "smooth" gives it the probability of
+        a count of zero.
     bins : a `Discretizer` to cut columns of numbers into bins, which are chosen when the model is
         solved. For all other parameters see `DiscreteClassifier`.
 
-    Values are text or numbers. A column of whole numbers from 0 to 65,535 is codes, as in
+    Values are text or numbers. A column of whole numbers from 0 to 65,535 holds codes, as in
     scikit-learn: all numbers up to the largest count as possible values. Larger numbers, and
     columns with fractions, are only names of categories. None and NaN are missing.
 

@@ -105,7 +105,7 @@ def standardized(cells: Any) -> Any:
 
 
 def copied_rows(model: Any) -> Iterator[str]:
-    """Yield a warning if rows are repeated although most values are not."""
+    """Yield a warning if rows are repeated, and texts or distinct values rule out chance."""
     sample = model.model_.statistics["sample"]
     total = float(sample.weights.sum())
     if len(sample) < ENOUGH:

@@ -18,7 +18,7 @@ class NearestShrunkenCentroids(LogisticForm, GenerativeClassifier):
     """Nearest shrunken centroids (PAM; Tibshirani and others 2002), which also select columns.
 
     The difference of each class mean from the overall mean, in standard errors, is moved towards
-    zero by the threshold. A column in which all differences become zero takes no part.
+    zero by the threshold. A column in which all differences become zero has no effect.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class NearestShrunkenCentroids(LogisticForm, GenerativeClassifier):
 
     @property
     def scale_(self) -> Array:
-        """The standard deviation within classes, plus the median over columns, (n,)."""
+        """The standard deviation within classes plus its median over the columns, (n,)."""
         return np.sqrt(self._parameters.variance[0])
 
     @property

@@ -1,9 +1,9 @@
 """Keep the counted parts of a table in a folder, to continue an interrupted count.
 
     plan.genus          the classifier before it has counted anything: how columns are read
-    job                 which columns of a table are read, as classes, weights and values
+    job                 which columns of a table hold the classes, the weights and the values
     HASH.genus          the counts of a partition, named by a hash of the partition
-    HASH.rows           the number of rows read for it
+    HASH.rows           the number of rows that were read from the partition
 
 A part is written completely or not at all, and a partition is identified by its file, size,
 modification time and row groups. So the folder is consistent at any moment, and a finished part is
@@ -39,7 +39,7 @@ MOST_PARTS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A folder that keeps the parts of a source, one for each of its partitions."""
+    """A folder that keeps the counts of a source, one part for each of its partitions."""
 
     folder: Path
     partitions: Sequence[Partition]
@@ -102,7 +102,7 @@ class Checkpoint:
                     )
             if kept.model_.family.counting != empty.model_.family.counting:
                 raise ValueError(
-                    f"The checkpoint {self.folder} was counted with another plan. Give another "
+                    f"The checkpoint {self.folder} was made with another plan. Give another "
                     "folder, or remove this one to count all rows again."
                 )
         else:
@@ -152,7 +152,7 @@ class Checkpoint:
             path.unlink(missing_ok=True)
 
     def _files(self, suffix: str) -> list[Path]:
-        """Return the files of parts, whose names are hashes; other files are left alone."""
+        """Return the files of parts: those whose names are hashes."""
         found = self.folder.glob(f"*{suffix}")
         return sorted(path for path in found if NAME.fullmatch(path.stem))
 

@@ -117,7 +117,7 @@ def refuse_type(name: str, kind: Any, wanted: str) -> None:
 
 
 def is_vector(kind: Any) -> bool:
-    """Return whether a column holds a vector in every row: a list of numbers or Spark's structs."""
+    """Return whether columns of this type hold vectors: lists of numbers, or Spark's structs."""
     import pyarrow.types as pt
 
     if pt.is_struct(kind):
@@ -209,7 +209,7 @@ def ragged(values: Any) -> bool:
 
 
 def spark_vectors(values: Any, columns: Columns) -> Any:
-    """Read the vectors of Spark's ML: dense ones have no indices, and sparse ones have a size."""
+    """Return vectors of Spark ML as a matrix; only sparse vectors have indices and a size."""
     kinds = np.asarray(values.field("type"))
     dense = kinds != SPARSE
     numbers = values.field("values")

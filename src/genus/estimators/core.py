@@ -74,7 +74,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tidy(X), y
 
     def _refuse_empty(self, X: Any, model: Model) -> None:
-        """Raise an error if there are no rows; X is None if it was read in parts."""
+        """Raise an error if there is nothing to learn from; X is None if it was read in parts."""
         if X is not None:
             refuse_empty_columns(X, self._named)
 
@@ -125,7 +125,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Raise an error if options need all rows at once."""
 
     def _closed(self, model: Model) -> Model:
-        """Return the model of all rows, without what the options leave out."""
+        """Return the model of all rows, without the keys that the options leave out."""
         return model
 
     def _shards(self, partitions: int) -> int:
@@ -248,7 +248,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _keep(self, model: Model) -> None:
         """Store the model, solved with the current parameters.
 
-        As in scikit-learn, set_params on a fitted estimator acts when it is fitted further.
+        As in scikit-learn, set_params takes effect at the next `fit` or `partial_fit`.
         """
         refuse_too_large(model)
         self.__dict__.pop("_looked", None)
@@ -282,7 +282,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return columns
 
     def _copy(self, **options: Any) -> Self:
-        """Return a copy without a model, with the given or the last solved parameters."""
+        """Return a copy without a model; `options` replace parameters that it was solved with."""
         copy = clone(self).set_params(**deepcopy(self._solved_with) | options)
         copy._adopt(self)
         return copy

@@ -27,7 +27,7 @@ SHOWN = 40  # characters of a value in a message
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Classes, ascending, their weights in rows (K,), and their positions as given (K,)."""
+    """The ascending classes, their numbers of rows (K,), and where each was given (K,)."""
 
     classes: Axis
     weights: Array
@@ -49,7 +49,7 @@ class Rows:
 
 
 def categories_of(estimator: Any, rows: Rows, counts: Any) -> Tally:
-    """Count each value as a row of its own, and check that there are enough rows."""
+    """Return the tally of given counts; raise an error if a column has more values than rows."""
     names, lines = lines_of(counts)
     if not names:
         raise ValueError("counts has no columns, so there is nothing to learn from.")
@@ -128,7 +128,7 @@ def lines_of(counts: Any) -> tuple[list[str], list[tuple[str, Any, Any, float]]]
 
 
 def words_of(estimator: Any, rows: Rows, counts: Any) -> Compound:
-    """Make the tally of words; the first is the empty word, which every document has once."""
+    """Return the counts of words; the first is the empty word, which every document has once."""
     estimator.n_features_in_ = 1
     table = table_of(counts, ["word", "class", "occurrences", "documents"])
     listed = table["word"].to_pylist()
@@ -212,12 +212,15 @@ def measure(table: Any, name: str) -> Array:
     try:
         found = arrow.plain(table[name].cast(pa.float64(), safe=False), np.nan)
     except pa.ArrowException:
-        raise ValueError(f"counts must hold numbers as {name!r}, not {table[name].type}.") from None
+        raise ValueError(
+            f"Column {name!r} of counts must hold numbers, but holds {table[name].type}. Convert "
+            "it."
+        ) from None
     odd = np.flatnonzero(~((found >= 0) & (found < np.inf)))
     if len(odd):
         raise ValueError(
-            f"counts has {found[odd[0]]:g} as {name!r} in line {odd[0]}. A count is a number of 0 "
-            "or more."
+            f"Column {name!r} of counts has {found[odd[0]]:g} in line {odd[0]}. A count is a "
+            "number of 0 or more."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Count the rows of a table: as a stream here, or inside an engine or a database.
+"""Count the rows of a table: as a stream in this process, or inside an engine or a database.
 
 Some rows of a table decide its plan before it is counted, unless the classifier already has one.
 Then every batch of rows is counted by itself, and the sums are added. A part is the counts of one
@@ -52,7 +52,7 @@ class Outgrown(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What to read from a table, and how.
+    """Which columns to read from a table, and how.
 
     `weights` names a column of weights, `columns` the columns to learn from (None: all others).
     `progress` is called with the number of rows after each batch. `checkpoint` is a folder that
@@ -95,7 +95,7 @@ class Reading:
 
 
 def count_rows(estimator: Any, rows: Source | Engine, reading: Reading, *, first: bool) -> Model:
-    """Count the labelled rows of a table; the `first` ones decide how its columns are read."""
+    """Count the labelled rows of a table; if `first`, some of them decide how columns are read."""
     if isinstance(rows, Source):
         return rows.read(lambda source: count_here(estimator, source, reading, first))
     return count_elsewhere(estimator, rows, reading, first)
@@ -113,7 +113,7 @@ def plan_rows(estimator: Any, rows: Source | Engine, reading: Reading) -> None:
 
 
 def count_here(estimator: Any, source: Source, reading: Reading, first: bool) -> Model:
-    """Count a source that this process reads."""
+    """Return the model of a source that this process reads."""
     reading.require(source)
     if reading.checkpoint is not None:
         return count_kept(estimator, source, reading, first)
@@ -141,7 +141,7 @@ def batches_of(estimator: Any, source: Source, reading: Reading) -> Iterator[Lab
 
 
 def looked(estimator: Any, source: Source, reading: Reading) -> Iterator[Labelled]:
-    """Yield the batches of a source that can be read only once; the first decides the plan."""
+    """Plan from the first batches of a source that can be read only once; return all batches."""
     import pyarrow as pa
 
     batches = batches_of(estimator, source, reading)
@@ -203,9 +203,9 @@ def count_batches(
     restarts: bool,
     before: int = 0,
 ) -> tuple[Model, Passed]:
-    """Return the sum of batches and their number of rows; count several batches at once.
+    """Count batches, several at a time; return the sum and the number of rows.
 
-    `before` is the number that an error gives to the first row.
+    `before` is the number of rows before the first batch, so that errors name the right row.
     """
     empty, passed = estimator._blank(), Passed()
     total = Total(empty)
@@ -237,7 +237,7 @@ class Total:
     """A sum of many models or classifiers, which adds those of about equal size in pairs.
 
     Each addition copies what it adds, such as all words; adding one by one would take time that
-    grows with the square of their number.
+    grows with the square of the number of models.
     """
 
     def __init__(self, zero: Any) -> None:
@@ -281,7 +281,7 @@ def numbered(batches: Iterable[Labelled], rows: int) -> Iterator[tuple[int, Labe
 
 
 def checked(estimator: Any, model: Model, passed: Passed, name: str, reading: Reading) -> Model:
-    """Return the sum of all rows; check the target column, and warn or raise an error."""
+    """Return the model; raise an error if no row has a label, and warn about too many classes."""
     target = reading.target
     if len(model.classes) == 0 and (passed.rows or not reading.is_part):
         raise unlabelled(name, target, passed.rows)
@@ -300,7 +300,7 @@ def checked(estimator: Any, model: Model, passed: Passed, name: str, reading: Re
 
 
 def count_kept(estimator: Any, source: Source, reading: Reading, first: bool) -> Model:
-    """Count a source part by part; do not read parts again that a checkpoint has."""
+    """Count a source part by part, except for the parts that a checkpoint already has."""
     assert reading.checkpoint is not None
     with Checkpoint.opened(reading.checkpoint, source) as kept:
         plan = kept.plan(estimator) if first else None
@@ -411,7 +411,7 @@ def look_elsewhere(estimator: Any, engine: Engine, reading: Reading, everything:
 def part_of(
     template: bytes, reading: Reading, restarts: bool, shards: int, partition: Rows
 ) -> list[bytes]:
-    """Count the rows of a partition with an empty classifier, and return its parts."""
+    """Count the rows of a partition with an empty classifier; return a part for each shard."""
     estimator = from_bytes(template)
     rows = iter(partition)
     try:
@@ -431,7 +431,7 @@ def part_of(
 
 
 def finished(part: bytes) -> bytes:
-    """Remove words from a sum of parts that the model of all rows cannot use."""
+    """Return a sum of parts without the words that the model of all rows cannot use."""
     if part[:1] != PART:
         return part
     passed, estimator = received(part)
@@ -494,13 +494,13 @@ def sent(passed: Passed, part: Any) -> bytes:
 
 
 def received(part: bytes) -> tuple[Passed, Any]:
-    """Return the number of rows of a part, and the part; raise the error if it is one."""
+    """Return the number of rows and the classifier of a part; if the part is an error, raise it."""
     told = content(part)
     return Passed(*NUMBERS.unpack(told[: NUMBERS.size])), from_bytes(told[NUMBERS.size :])
 
 
 def content(part: bytes) -> bytes:
-    """Return what a partition has sent; raise an error if it has sent one."""
+    """Return the bytes that a partition has sent; if they are an error, raise it."""
     if part[:1] == REFUSED:
         raise TableError(part[1:].decode())
     return part[1:]

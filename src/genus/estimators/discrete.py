@@ -63,7 +63,7 @@ class DiscreteClassifier(GenerativeClassifier):
         return float(p) if p.ndim == 0 else per_column("p", p, self.n_features_in_)
 
     def _check_alpha(self) -> Any:
-        """Return alpha; it is not negative and, unless forced, not too small."""
+        """Return alpha, checked; unless `force_alpha`, tiny values become LEAST_ALPHA."""
         if isinstance(self.alpha, str):
             if self.alpha != "auto":
                 raise ValueError(
@@ -74,9 +74,9 @@ class DiscreteClassifier(GenerativeClassifier):
             return float(self._check_values(np.asarray(number("alpha", self.alpha, least=0))))
         alpha = self._check_values(numbers("alpha", self.alpha))
         if hasattr(self, "n_features_in_") and alpha.shape != (self.n_features_in_,):
-            raise ValueError(
-                f"When alpha is an array, it should contains `n_features`: got shape {alpha.shape} "
-                f"for {self.n_features_in_} columns."
+            raise ValueError(  # scikit-learn's words, which its tests look for
+                "When alpha is an array, it should contains `n_features`: give one number for each "
+                f"of the {self.n_features_in_} columns; got shape {alpha.shape}."
             )
         return alpha
 
@@ -131,7 +131,7 @@ class DiscreteClassifier(GenerativeClassifier):
 
 
 def one_distribution(p: Any, columns: int) -> Any:
-    """Return p, prior probabilities that sum to 1 over the columns."""
+    """Return prior probabilities p; raise an error if they do not sum to 1 over the columns."""
     Smoothing(m=1.0, p=p).pseudo_counts(columns)
     return p
 

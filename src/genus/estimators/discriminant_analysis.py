@@ -26,7 +26,7 @@ from genus.statistics import Array, Moments, Points
 
 
 class DiscriminantAnalysis(GDA):
-    """The base of both classifiers: it checks options, and says what to count."""
+    """The base of both classifiers: it checks the options that they share."""
 
     diagonal, unbiased, rank = False, False, None
 
@@ -38,7 +38,7 @@ class DiscriminantAnalysis(GDA):
     _solvers: tuple[str, ...] = ()
 
     def _checked_shrinkage(self) -> Any:
-        """Return the rule or number; raise an error where scikit-learn does."""
+        """Return the rule or number of `shrinkage`; raise an error where scikit-learn does."""
         if self.solver not in self._solvers:
             known = ", ".join(map(repr, self._solvers))
             raise ValueError(f"solver must be one of {known}; got {self.solver!r}.")
@@ -54,7 +54,9 @@ class DiscriminantAnalysis(GDA):
                 f"Wolf); got {shrinkage!r}."
             )
         if self.solver == "svd" and shrinkage is not None:
-            raise NotImplementedError("shrinkage not supported with 'svd' solver.")
+            raise NotImplementedError(
+                "shrinkage not supported with 'svd' solver. Use another, such as solver='eigen'."
+            )
         if estimator is None:
             return "ledoit-wolf" if shrinkage == "auto" else shrinkage or None
         if self.solver == "svd":

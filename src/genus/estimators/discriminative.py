@@ -56,7 +56,7 @@ def linear_form(parameters: Any) -> tuple[Array, Array]:
 def gaussian_form(offset: Array, slope: Array, centre: Array) -> tuple[Array, Array]:
     """Return slope and constant; means are relative to a centre c, which cancels in p(y|x).
 
-    (x - c)ᵀ Σ⁻¹ (μ - c) - ½ (μ - c)ᵀ Σ⁻¹ (μ - c), which is accurate far from zero.
+    The form (x - c)ᵀ Σ⁻¹ (μ - c) - ½ (μ - c)ᵀ Σ⁻¹ (μ - c) is accurate far from zero.
     """
     return slope, -0.5 * np.einsum("kj,kj->k", slope, offset) - slope @ centre
 

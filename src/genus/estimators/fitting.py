@@ -222,9 +222,9 @@ class Fitting(Core):
     ) -> Model:
         """Count the rows of any source, and return a model of these rows alone.
 
-        With `more`, they are read as the rows before them were. Otherwise everything fitted is
-        dropped first, and they are read as in `like`; if that is None, they decide how data is
-        read. If they are `complete`, no other rows will be added.
+        With `more`, the rows are read like earlier ones. Otherwise everything fitted is dropped
+        first, and the rows are read as in `like`; if `like` is None, they decide how data is
+        read. If the rows are `complete`, no others will be added.
         """
         X, y, target = paired(X, y, target)
         if more and target is None and y is None:
@@ -316,7 +316,7 @@ class Fitting(Core):
     # Errors
 
     def _report_single_class(self, only: str) -> None:
-        """Warn that there is only one class; raise an error if it is a column of a table."""
+        """Warn that there is only one class; if a column of a table is the target, fail."""
         if self._target is not None:
             raise TableError(
                 f"The target {self._target!r} is always {only}; there is only one class. Give rows "
@@ -379,7 +379,7 @@ def pairs_in(X: Any) -> tuple[Any, bool]:
 
 
 def paired(X: Any, y: Any, target: str | None) -> tuple[Any, Any, str | None]:
-    """Return X and y; if an engine holds both, one table of them and the name of its target."""
+    """Return X, y and target; if an engine holds X and y, they become one table with a target."""
     if not (is_elsewhere(X) and is_elsewhere(y)):
         return X, y, target
     if not (hasattr(X, "chunks") and hasattr(y, "chunks")):

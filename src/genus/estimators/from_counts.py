@@ -100,7 +100,7 @@ def refuse_others(classifier: Any) -> None:
 
 
 def refuse_given(classifier: Any, needed: str, given: Any, others: dict[str, Any]) -> None:
-    """Raise an error if sums are missing that the classifier needs, or others are given."""
+    """Raise an error if the `needed` sums are not given, or if one of the `others` is given."""
     name = type(classifier).__name__
     odd = [other for other, value in others.items() if value is not None]
     if odd:

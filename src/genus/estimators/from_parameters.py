@@ -65,11 +65,11 @@ def from_parameters(
     means : for GaussianNB and GDA, (K, n).
     variances : for GaussianNB and GDA(diagonal=True), (K, n), or (n,) if all classes share them.
     covariance : for GDA, Σ (n, n), or with shared=False one for each class, (K, n, n).
-    probabilities : for BernoulliNB p(x_j = 1|y), (K, n); for MultinomialNB p(thing|y), (K, n),
+    probabilities : for BernoulliNB p(x_j = 1|y), (K, n); for MultinomialNB p(feature|y), (K, n),
         which add up to 1 in each class; for CategoricalNB {column: {value: {class: p(value|y)}}}.
     rates : for PoissonNB, (K, n).
     columns : names of the columns.
-    rows : the number of rows that the parameters represent, if more are learned later.
+    rows : how many rows the parameters count as when more rows are learned later.
 
     >>> from genus import GaussianNB
     >>> heights = from_parameters(
@@ -126,7 +126,7 @@ def from_parameters(
 
 
 def refuse_others(classifier: Any, given: Mapping[str, Any]) -> None:
-    """Raise an error if a classifier does not have these parameters."""
+    """Raise an error unless the given parameters are those that the classifier needs."""
     name = type(classifier).__name__
     kinds = [kind for kind in NEEDED if isinstance(classifier, kind)]
     if not kinds:
@@ -185,7 +185,10 @@ def squares_of_covariance(given: Any, centres: Array, w: Array, shared: bool) ->
         form = f"({n}, {n}) with shared=True" if shared else f"({K}, {n}, {n}) with shared=False"
         raise ValueError(f"covariance needs the shape {form}; got {Σ.shape}.")
     if not np.allclose(Σ, np.swapaxes(Σ, -1, -2), rtol=1e-8, atol=1e-12 * np.abs(Σ).max()):
-        raise ValueError("A covariance matrix must be symmetric; this one is not.")
+        raise ValueError(
+            "A covariance matrix must be symmetric; this one is not. Check that its entries (i, j) "
+            "and (j, i) are equal."
+        )
     Σ = (Σ + np.swapaxes(Σ, -1, -2)) / 2
     return Σ * w.sum() if shared else Σ * w[:, :, None]
 

@@ -35,16 +35,16 @@ class GDA(
 
     Parameters
     ----------
-    shared : one Σ for all classes (linear boundary) or one for each (quadratic). A number from 0 to
-        1 is between: each class has its own Σ, with that share of the scatter within all classes
+    shared : True for one Σ of all classes (linear boundary), False for one of each (quadratic). A
+        number between 0 and 1 mixes both: each class has its own Σ, with this share of the pooled Σ
         (regularised discriminant analysis; Friedman 1989). "auto" chooses the share, whether Σ is
-        diagonal, and the shrinkage, by leaving out single rows; `diagonal=True` and a number as
+        diagonal, and the shrinkage, by leave-one-out scores; `diagonal=True` and a number as
         `shrinkage` stay as they are. The choice is in `shared_`, `diagonal_` and `shrinkage_`.
         For this the model keeps up to 4,096 rows. A code of three letters says whether volume,
         shape and orientation of the classes' Σ are equal (E), vary (V) or are those of the identity
         (I), as in R's mclust: "EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE",
         "EEV", "VEV", "EVV" or "VVV" (Celeux and Govaert 1995).
-    diagonal : only variances, no covariances.
+    diagonal : whether Σ has only variances and no covariances.
     shrinkage : None, a number from 0 to 1, "oas" or "ledoit-wolf".
     unbiased : divide by m - K (shared) or m_k - 1 (separate), as R's MASS does, instead of m, m_k.
     priors : p(y) in the order of the classes, or by class in a dictionary; None: shares of rows.

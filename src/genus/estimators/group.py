@@ -1,4 +1,4 @@
-"""Add, subtract and scale classifiers, as their statistics are."""
+"""Add, subtract and scale classifiers, by adding, subtracting and scaling their statistics."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def less(model: Model, other: Model) -> Model:
 
 
 def first_difference(mine: list[str], theirs: list[str]) -> str:
-    """Return the first columns in which two lists of names differ."""
+    """Describe the first difference between two lists of column names."""
     if len(mine) != len(theirs):
         one, two = ("first", mine, set(theirs)), ("second", theirs, set(mine))
         extra = [

@@ -88,7 +88,7 @@ def add_up(
 def count_values(
     estimator: Any, database: Database, reading: Any, names: tuple[str, ...], needs: Needs
 ) -> tuple[Model, Passed]:
-    """Return a model made from counts of values, each of which is counted as one row."""
+    """Return a model made from counts of values; each value is one row, weighted by its count."""
     groups, counted, values = database.count_values(reading.target, reading.weights, names)
     classes, codes, there = classes_of(estimator, groups, reading)
     weights = np.bincount(codes, groups.weights[there], len(classes)).astype(np.float64)

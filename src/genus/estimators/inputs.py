@@ -121,7 +121,7 @@ def refuse_texts(X: Any) -> None:
 
 
 def table_of_categories(X: Any) -> Any:
-    """Return X with the type of each value; raise an error that names a column of dates."""
+    """Return X without converting values to one type; raise an error for a column of dates."""
     X = table_without_dates(X)
     if is_frame(X):
         dtypes = [str(dtype) for _, dtype in columns_of(X)]
@@ -270,7 +270,7 @@ def tidy_sparse(X: Matrix) -> Matrix:
 
 
 def is_sound(X: Matrix) -> bool:
-    """Return whether a CSR matrix is certainly valid; SciPy's own check takes longer than a row."""
+    """Return whether a CSR matrix is certainly valid; SciPy's check is slower than one row."""
     start, columns, entries = X.indptr, X.indices, X.data
     if not (start.ndim == columns.ndim == entries.ndim == 1 and start.dtype == columns.dtype):
         return False

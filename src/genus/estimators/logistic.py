@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_linear(estimator: Any) -> bool:
-    """Return whether a model has this form; raise an AttributeError that says why not."""
+    """Return True if log p(y|x) is linear in x; if not, raise an AttributeError with the reason."""
     return bool(estimator._is_linear())
 
 
@@ -30,8 +30,8 @@ class LogisticForm:
     def to_logistic(self) -> LogisticRegression:
         """Return a fitted scikit-learn LogisticRegression with the same p(y|x).
 
-        For BernoulliNB, and for the event models "boolean" and "bernoulli" of texts, it expects
-        columns of 0 and 1. `vectorize` returns counts, so convert these first.
+        For BernoulliNB, and for the event models "boolean" and "bernoulli" of texts, the regression
+        expects columns of 0 and 1. `vectorize` returns counts, so convert these first.
         """
         check_is_fitted(self)
         return to_logistic(self.model_, getattr(self, "feature_names_in_", None))  # type: ignore[attr-defined]

@@ -93,9 +93,9 @@ def names_of(sums: Any, columns: Sequence[str] | None, size: int) -> list[str] |
 
 
 def by_class(name: str, given: Any, rows: Rows) -> Array:
-    """Sort numbers by class, (K, …), into the order of the classes.
+    """Return numbers that are given by class, as an array (K, …) in the order of the classes.
 
-    A data frame or a series of pandas has the classes as its index.
+    The index of a pandas data frame or series names the classes.
     """
     found = as_floats(name, given)
     labelled = name != "origin" or hasattr(given, "columns")
@@ -137,14 +137,17 @@ def broadcast(name: str, found: Array, shape: tuple[int, ...]) -> Array:
     try:
         return np.broadcast_to(found, shape).copy()
     except ValueError:
-        raise ValueError(f"{name} has shape {found.shape}; it must broadcast to {shape}.") from None
+        raise ValueError(
+            f"{name} has shape {found.shape}; it must broadcast to {shape}. Give one number, or one "
+            "for each column."
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Rows by class and names of columns, which sums must match.
+    """The rows of each class and the names of the columns, which given sums must match.
 
-    `pairs`: the squares are products of pairs of columns, over the complete rows.
+    With `pairs`, the squares are products of pairs of columns, over the complete rows.
     """
 
     rows: Rows
@@ -183,7 +186,7 @@ class Given:
         return seen[:, None] if self.pairs else seen
 
     def squares(self, given: Any, is_shared: bool) -> Array:
-        """Return the squares in the model's shape."""
+        """Return the given squares, checked, in the order of the classes."""
         K, n = self.shape
         wanted: list[tuple[int, ...]] = [(K, n, n)] if self.pairs else [(K, n)]
         if self.pairs and is_shared:
@@ -215,7 +218,8 @@ class Given:
             k, j = np.argwhere(below)[0].tolist()
             raise ValueError(
                 f"squares is too small for sums: the variance of {self._named(moments, k, j)} "
-                "would be negative. It must be Σ(x - origin)², with the rows and origin of sums."
+                "would be negative. squares must be Σ(x - origin)², over the same rows and with the "
+                "same origin as sums."
             )
         few = (scatter != 0) & (np.abs(scatter) < FEW_DIGITS * noise)
         if few.any():
@@ -229,8 +233,9 @@ class Given:
             return moments.without_noise() if len(moments.classes) else moments
         except ImpossibleError:
             raise ValueError(
-                "squares do not match sums: the variance would be negative "
-                "in some direction. They must be Σzzᵀ of the rows without a missing value."
+                "squares do not match sums: some linear combination of columns would have a negative "
+                "variance. squares must be Σzzᵀ, with z = x - origin, over the rows without a "
+                "missing value."
             ) from None
 
     def _named(self, moments: Moments, k: int, j: int) -> str:

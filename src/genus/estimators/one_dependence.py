@@ -51,7 +51,7 @@ class PairClassifier(CategoryClassifier):
         return [np.array(values) for values in self._tables.keys]
 
     def pair_counts(self, one: Any, other: Any) -> Array:
-        """Return rows by class, value of one column and value of another, (K, values, values).
+        """Return the number of rows by class and values of two columns, (K, values, values).
 
         Columns are given by name or number; their values are in `categories_`.
         """
@@ -75,9 +75,9 @@ class PairClassifier(CategoryClassifier):
 
 
 class AODE(PairClassifier):
-    """Averaged one-dependence estimators: naive Bayes without its assumption of independence.
+    """Averaged one-dependence estimators: naive Bayes with a weaker assumption of independence.
 
-    It is the mean of models in each of which all columns depend on the class and one column.
+    It is the mean of one model for each column, on which all other columns depend in that model.
 
     Parameters
     ----------

@@ -55,8 +55,8 @@ class Predicting(Core):
     def generative(self) -> Any:
         """Return the classifier that models p(x|y): this one if its scores are a density.
 
-        If they are not, because they are weighted or a decision rule, this is a model of the same
-        counts whose predictions, `log_density` and `sample` belong to one density.
+        If the scores are weighted, or a decision rule, return instead a model of the same counts
+        whose predictions, `log_density` and `sample` belong to one density.
         """
         check_is_fitted(self)
         return self
@@ -109,7 +109,7 @@ class Predicting(Core):
         return source.sample(n, chosen, rng)
 
     def explain(self, X: Any, features: Sequence[str] | None = None) -> Explanation:
-        """Return each column's contribution to log p(x, y) of each class; `features` are names."""
+        """Return each column's contribution to log p(x, y) of each class; `features` names columns."""
         check_is_fitted(self)
         with self._named_errors():
             X, _ = self._as_matrix(X, reset=False)

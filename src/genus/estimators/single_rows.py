@@ -20,9 +20,9 @@ class SingleRows(Fitting, Predicting):
     """The methods `learn_one` and `predict_one`, for which a row is a batch of one."""
 
     def learn_one(self, x: Mapping[str, Any] | str, y: Any, w: float = 1.0) -> Self:
-        """Count one row of class y: values by column, or a text.
+        """Count one row x of class y with weight w; x is a dictionary by column, or a text.
 
-        The first row names the columns. A column that another row lacks is missing there; for
+        The first row names the columns. A column that a later row lacks is missing in it; for
         classifiers that take sparse counts, it is zero.
         """
         weight = None if w == 1 else np.array([w])

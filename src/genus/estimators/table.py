@@ -186,7 +186,7 @@ class TableClassifier(GenerativeClassifier):
         return self._moved(common), other._moved(common)
 
     def _moved(self, how: Counting) -> Self:
-        """Convert the model to counts by another plan."""
+        """Return a copy whose counts follow another plan."""
         family: Any = self.model_.family
         smaller = {"sample_size": how.sample} if self._option("calibrate") else {}
         copy = self._copy(**smaller)
@@ -235,7 +235,7 @@ class TableClassifier(GenerativeClassifier):
         """Return the contribution of each column, and of each word of a text, to each class.
 
         X is one row, as a dictionary by column, or a table of rows. Contributions are Shapley
-        values: they add up to the log-odds of `predict_log_proba` over those of the class shares.
+        values: they add up to the log-odds of `predict_log_proba` minus those of the class shares.
         """
         check_is_fitted(self)
         if features is not None:
@@ -282,8 +282,8 @@ class TableClassifier(GenerativeClassifier):
         """Return how the log-odds depend on a column, or on two columns.
 
         The result has the contributions, as in `explain`, of 1,024 rows of the model's sample, by
-        the values of the column: a curve of their mean, and the range of most of them. For two
-        columns it is a map of their joint contribution. No data is needed.
+        the values of the column: a curve of their mean, and the range of the middle 80 % of them.
+        For two columns it is a map of their joint contribution. No data is needed.
         """
         check_is_fitted(self)
         names = (column,) if other is None else (column, other)
@@ -304,7 +304,7 @@ class TableClassifier(GenerativeClassifier):
         return shown
 
     def report(self, path: Any, data: Any = None, target: str | None = None) -> None:
-        """Write a report on the model, as `genus report` does; `data` holds rows new to it."""
+        """Write a report on the model, as `genus report` does; the model has not seen `data`."""
         from importlib import import_module
 
         check_is_fitted(self)
@@ -380,8 +380,8 @@ class TableClassifier(GenerativeClassifier):
     ) -> tuple[Any, NDArray[Any]]:
         """Draw n new rows, as an Arrow table with the columns' own types, and their labels.
 
-        They are drawn from `generative()`. The words of texts are drawn one by one, so no text of a
-        row is repeated; other values come from rows. A sample does not protect people's privacy.
+        They are drawn from `generative()`. The words of texts are drawn one by one, so no text of
+        the data is repeated; other values occur in the data. A sample does not protect people's privacy.
         """
         rng = np.random.default_rng(random_state)
         X, drawn = super().sample(n, y, rng)
@@ -427,7 +427,7 @@ class TableClassifier(GenerativeClassifier):
                     self._looked[column.name] = np.nanmin(values), np.nanmax(values)
 
     def _follow(self, plan: Any) -> None:
-        """Read columns by a plan."""
+        """Read columns by this plan from now on."""
         plan.require()
         self.plan_ = plan
         self.n_features_in_ = len(plan)
@@ -554,7 +554,7 @@ class TableClassifier(GenerativeClassifier):
 
 
 def without_texts(values: NDArray[Any], axis: Any, rng: np.random.Generator) -> NDArray[Any]:
-    """Replace each text of several words by as many random words, drawn from all texts."""
+    """Replace each text by as many random words, drawn from all texts."""
     texts = [str(name).split() for name in axis if is_text(str(name))]
     if not texts:
         return values
@@ -575,7 +575,7 @@ def without_texts(values: NDArray[Any], axis: Any, rng: np.random.Generator) -> 
 
 
 def is_text(category: str) -> bool:
-    """Return whether a category is a text of several words."""
+    """Return whether a category is a text: it has more than MOST_WORDS words."""
     return len(category.split()) > MOST_WORDS
 
 

@@ -26,8 +26,8 @@ ALL_TOLD = object()
 class Labelled:
     """The rows that have a label, without the target column.
 
-    `rows` is an Arrow table or batch, `classes[codes]` are its labels, and `there` says which of
-    all rows these are.
+    `rows` is an Arrow table or batch, `classes[codes]` are its labels, and `there` marks these
+    rows among all rows.
     """
 
     rows: Any
@@ -59,7 +59,7 @@ class Passed(NamedTuple):
 
 
 def labelled(source: Source, target: str, known: Axis | None = None) -> Labelled:
-    """Return all labelled rows, with labels like `known`; raise an error if there are none."""
+    """Return all labelled rows, with labels of the type of `known`; raise an error if none."""
     source.require(target)
     found = labelled_rows(source.table(), target, known)
     if len(found.codes) == 0:
@@ -175,7 +175,7 @@ def labels_of(column: Any, name: str) -> tuple[Axis, Codes, NDArray[np.bool_]]:
 
 
 def refuse_many(classes: Axis, rows: int, name: str) -> None:
-    """Raise an error if there are so many classes that they are numbers or identifiers."""
+    """Raise an error if there are so many classes that they must be numbers or identifiers."""
     many = len(classes)
     if classes.dtype.kind in "iu" and many > MOST_NUMBERS:
         raise TableError(
@@ -194,10 +194,10 @@ def refuse_many(classes: Axis, rows: int, name: str) -> None:
 
 
 def scattered(numbers: NDArray[np.intp], step: int) -> NDArray[np.intp]:
-    """Return the positions of about one in `step` of the rows, chosen at random by number.
+    """Return the positions of about one in `step` of the rows, chosen by a hash of their numbers.
 
-    `step` is a power of two. Rows are chosen by a hash of the number (Steele et al. 2014), so
-    periodic data is sampled evenly, and each chosen row is also chosen for half the step.
+    `step` is a power of two. The hash (Steele et al. 2014) is as good as random, so periodic data
+    is sampled evenly, and each chosen row is also chosen for half the step.
     """
     if step == 1:
         return np.arange(len(numbers))
@@ -243,7 +243,7 @@ def scattered_rows(batches: Iterable[Any], size: int) -> Any:
 
 
 def rows_that_tell(rows: Any, first: dict[str, Any]) -> list[int]:
-    """Return rows that show two different values of each column, the first of each.
+    """Return the positions of the first rows that show two different values of each column.
 
     `first` has the first value of each column, or ALL_TOLD after another value was found.
     """
@@ -271,7 +271,7 @@ def rows_that_tell(rows: Any, first: dict[str, Any]) -> list[int]:
 
 
 def some_of(rows: int, size: int) -> NDArray[np.intp]:
-    """Return the numbers of at most twice `size` random rows; all if there are few."""
+    """Return the positions of at most twice `size` random rows; all if there are few."""
     numbers, step = np.arange(rows), 1
     while len(chosen := scattered(numbers, step)) > 2 * size:
         step *= 2

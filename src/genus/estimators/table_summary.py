@@ -18,7 +18,7 @@ FEW = 1000  # rows below which out-of-fold scores are optimistic
 class ColumnSummary:
     """A column: its family, importance and gain in bits per row, other families' gains, notes.
 
-    The importance is that of `feature_importances_`: how far it moves the log-odds on average.
+    The importance, as in `feature_importances_`, is how far the column moves the log-odds.
     """
 
     name: str

@@ -53,8 +53,9 @@ class TextClassifier(LinearClassifier):
     ----------
     event_model : "multinomial" counts every occurrence of a word, "boolean" every word once in a
         document, "bernoulli" also counts absent words, and "complement" uses the counts of the
-        other classes (Rennie et al. 2003). "auto" chooses by out-of-fold scores: one of these
-        with its alpha and words, or a mixture, of words or of words and pairs; calibrated.
+        other classes (Rennie et al. 2003). "auto" chooses by out-of-fold scores: one of
+        these, with its alpha and its words, or a weighted mixture of several, over words or over
+        words and pairs of words. Its probabilities are calibrated.
     alpha : pseudo-count added to the count of every word: a number, or "auto".
     stop_words : words to leave out: "english", or a list. N-grams that contain one are left out.
     ngrams : the smallest and the largest number of words, or of characters, in a token.
@@ -64,13 +65,13 @@ class TextClassifier(LinearClassifier):
     max_features : the largest number of words: the most frequent, or the best by `select`.
     select : None, "mutual-information" or "chi2": how `max_features` chooses.
     token_pattern : a regular expression for tokens, with one group at most.
-    tokenizer : a function from a text to its tokens; slower, with the same results. Tokens that
-        are empty are left out.
+    tokenizer : a function that returns the tokens of a text, instead of `token_pattern`. It is
+        slower than a pattern. Empty tokens are left out.
     priors : p(y) in the order of the classes, or by class; None: shares of documents.
     threads : the number of threads that read texts; None for all cores.
     calibrate : whether to calibrate the probabilities, by out-of-fold scores.
-    unlabeled : the weight in `fit` of a text without a label (None), from which it learns by
-        expectation maximisation; with 0, such texts are an error.
+    unlabeled : the weight of a text without a label (None) in `fit`, which learns from such texts
+        by expectation maximisation; with 0, they are an error.
     buckets : None counts every word by itself. A power of two hashes words into so many buckets:
         memory is bounded for any texts, but words that share a bucket are not distinguished,
         and explanations name buckets (such as #0a1b2) instead of words.
@@ -84,10 +85,10 @@ class TextClassifier(LinearClassifier):
     Attributes
     ----------
     choice_ : the choice of "auto" or `calibrate`; print it to see the candidates and their scores.
-    n_iter_ : the number of rounds for texts without a label.
+    n_iter_ : the number of rounds of expectation maximisation for texts without a label.
 
     ngrams, analyzer, lowercase, token_pattern, tokenizer and buckets decide what is counted;
-    "auto", calibrate and unlabeled need the texts; `resolve` can change all others.
+    "auto", calibrate and unlabeled need the texts; `resolve` can change all other options.
 
     >>> texts = ["win cash now", "cash prize", "lunch at noon?", "see you at lunch"]
     >>> model = TextClassifier().fit(texts, ["spam", "spam", "ham", "ham"])
@@ -373,9 +374,9 @@ class TextClassifier(LinearClassifier):
     # Words
 
     def vectorize(self, X: Any) -> scipy.sparse.csr_matrix:
-        """Return how often each word in use occurs in each text, (m, V); words are in order.
+        """Return how often each word of `vocabulary_` occurs in each text, (m, V).
 
-        The same as scikit-learn's CountVectorizer with these words.
+        scikit-learn's CountVectorizer with these words returns the same.
         """
         check_is_fitted(self)
         documents = self._counted_by.encode_known(Texts.of(X), self._parameters.words)
@@ -385,7 +386,7 @@ class TextClassifier(LinearClassifier):
         return scipy.sparse.csr_matrix(parts, shape=rows.shape)
 
     def explain(self, X: Any, features: Any = None) -> TextExplanation:
-        """Return the words that contribute for and against each class, by text."""
+        """Return the contribution of each word of each text to each class."""
         check_is_fitted(self)
         if features is not None:
             raise ValueError("Words already have names. Leave features out.")
@@ -488,8 +489,8 @@ class TextClassifier(LinearClassifier):
     def generative(self) -> TextClassifier:
         """Return the same counts with an event model that is a density.
 
-        Scores of "complement", and those that are chosen or calibrated, are not a density; then it
-        is the multinomial model, unless another one is named.
+        Scores of "complement", and those that are chosen or calibrated, are not a density; for
+        them it is the multinomial model, unless `event_model` is "boolean" or "bernoulli".
         """
         check_is_fitted(self)
         family: Any = self.model_.family
@@ -611,7 +612,9 @@ class TextClassifier(LinearClassifier):
         if y is None:
             return texts, None
         if len(texts) == 0:
-            raise ValueError("There are no texts to learn from: got 0 texts.")
+            raise ValueError(
+                "There are no texts to learn from: got 0 texts. Give at least one of each class."
+            )
         y = column_or_1d(y, warn=True)
         if len(y) != len(texts):
             raise ValueError(

@@ -18,7 +18,7 @@ LONGEST_NGRAM = 32
 
 
 def listed_labels(y: Any) -> list[Any]:
-    """Return labels one by one, from any kind of column; masked labels become None."""
+    """Return labels as a list, from any kind of column; masked labels become None."""
     if hasattr(y, "num_columns") or hasattr(y, "dtypes"):
         y = single_column(y)
     if hasattr(y, "ndim") and hasattr(y, "reshape") and y.ndim == 2 and y.shape[1] == 1:
@@ -47,7 +47,7 @@ def check_ngrams(ngrams: Any) -> tuple[int, int]:
 
 
 def check_buckets(buckets: Any) -> int:
-    """Return the number of bits of a bucket's number; 0 if words are not hashed."""
+    """Return the base-2 logarithm of the number of buckets; 0 if words are not hashed."""
     if buckets is None:
         return 0
     size = whole("buckets", buckets, least=1 << 10, most=1 << 30)

@@ -58,7 +58,7 @@ def listed(model: Any, name: str) -> Any:
 
 
 def discrete_twin(model: DiscreteClassifier) -> Any:
-    """Return the twin of a naive Bayes classifier of counts or categories."""
+    """Return the scikit-learn counterpart of naive Bayes over counts or categories."""
     maker = getattr(naive_bayes, type_name(model))
     alpha = model.alpha_
     options = {
@@ -121,7 +121,7 @@ def refuse_names(model: CategoricalNB) -> None:
 
 
 def linear_twin(model: GDA) -> Any:
-    """Return the twin of a discriminant analysis with one covariance."""
+    """Return the scikit-learn counterpart of a discriminant analysis with one covariance."""
     options = {name: model._option(name) for name in ("n_components",)}
     solver = getattr(model, "solver", "svd")
     made = discriminant_analysis.LinearDiscriminantAnalysis(solver=solver, **options)
@@ -136,7 +136,7 @@ def linear_twin(model: GDA) -> Any:
 
 
 def quadratic_twin(model: GDA) -> Any:
-    """Return the twin of a discriminant analysis with a covariance for each class."""
+    """Return the scikit-learn counterpart of a discriminant analysis with separate covariances."""
     covariances = [np.array(one) for one in GDA.covariance_.fget(model)]  # type: ignore[attr-defined]
     made = discriminant_analysis.QuadraticDiscriminantAnalysis(store_covariance=True)
     parts = [np.linalg.eigh(one) for one in covariances]
