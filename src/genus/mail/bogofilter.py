@@ -79,7 +79,7 @@ def read_dump(lines: Iterable[bytes]) -> dict[str, tuple[int, int]]:
 
 
 def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesson]:
-    """Yield lessons whose weights add up to `total`, and to the count of each word."""
+    """Yield lessons whose weights add up to `total`; those with a word add up to its count."""
     words = [(np.array(ids_of_word(word)), min(n, total)) for word, n in counts.items()]
     words = [(ids, n) for ids, n in words if len(ids)]
     every = np.concatenate([np.zeros(0), *(each for each, _ in words)]).astype(np.uint32)
@@ -96,7 +96,7 @@ def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesso
 
 
 def weights_of(total: int) -> list[int]:
-    """Return weights with the given total, some of which add up to any smaller number.
+    """Return weights that add up to `total`; any smaller number is the sum of some of them.
 
     >>> weights_of(10)
     [4, 3, 2, 1]
@@ -110,7 +110,7 @@ def weights_of(total: int) -> list[int]:
 
 
 def ids_of_word(word: str) -> list[int]:
-    """Return the ids of a word of bogofilter; none if genus has no such token."""
+    """Return the token ids of a bogofilter word, or an empty list if genus has no such token."""
     prefix, colon, rest = word.partition(":")
     if colon and prefix in PREFIXES:
         group = PREFIXES[prefix]

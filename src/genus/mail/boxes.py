@@ -35,7 +35,7 @@ def messages_in(paths: Iterable[str], missed: Missed | None = None) -> Iterator[
 
 @contextmanager
 def passing_over(path: str | Path, missed: Missed | None) -> Iterator[None]:
-    """Put the file's name into errors; if `missed` is given, report errors there and go on."""
+    """Add the path to errors; if `missed` is given, call it with the error instead of raising."""
     try:
         yield
     except OSError as error:
@@ -47,7 +47,7 @@ def passing_over(path: str | Path, missed: Missed | None) -> Iterator[None]:
 
 
 def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
-    """Yield the messages at one path, sorted by name, or only the one with the given name."""
+    """Yield the messages at a path, sorted by name; PATH#2 is the second message of an mbox."""
     if path == STDIN:
         # stdin is one message: lines with "From " in its text must not split it.
         raw = sys.stdin.buffer.read(MOST)
@@ -75,7 +75,7 @@ def messages_at(path: str, missed: Missed | None = None) -> Iterator[Named]:
 
 
 def message_named(path: str) -> tuple[str, bytes, bool]:
-    """Return a message by its name, and whether it is the only one at that path."""
+    """Return the name and bytes of the first message at a path, and whether it is the only one."""
     with passing_over(path, None):
         found = list(islice(messages_at(path), 2))
     if not found:
@@ -118,7 +118,7 @@ def is_maildir(folder: str | Path) -> bool:
 
 
 def is_message(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a file that is not hidden; MH deletes 7 by renaming it to ,7."""
+    """Return whether an entry is a file, neither hidden nor deleted (MH renames 7 to ,7)."""
     if entry.name.startswith((".", ",")):
         return False
     return os.path.isfile(entry.path) if entry.is_symlink() else entry.is_file()
@@ -177,7 +177,7 @@ def divided(name: str, file: BinaryIO) -> Iterator[Named]:
 
 
 def unquoted(text: bytearray) -> bytes:
-    """Restore a message from an mbox: replace ">From" in its text by "From"."""
+    """Restore a message of an mbox: remove its "From " line, and replace ">From" by "From"."""
     stop = min(len(text), MOST)
     start = text.find(b"\n", 0, stop) + 1 or stop
     if text.endswith(b"\n", start, stop):

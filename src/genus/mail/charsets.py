@@ -53,7 +53,7 @@ def characters(data: bytes, charset: str) -> str:
 def text_of(data: bytes, kind: str, charset: str, most: int) -> tuple[str, Page | None, int]:
     """Return the visible text, the page if it is HTML, and how many characters were left out.
 
-    If the text is longer than `most`, long runs of blanks are shortened, and nothing else.
+    In a text longer than `most`, long runs of blanks are shortened; it may still be longer.
     """
     short = len(data) <= PIECE
     start = characters(data if short else data[:PIECE], charset)
@@ -72,7 +72,7 @@ def text_of(data: bytes, kind: str, charset: str, most: int) -> tuple[str, Page 
 
 
 def beginning(data: bytes, charset: str, most: int) -> tuple[str, int]:
-    """Return the start of a long text without blanks, and about how many characters follow."""
+    """Return the start of a long text, with runs of blanks shortened, and how many bytes follow."""
     codec = known(charset)
     if codec in (None, "ascii"):
         codec = FALLBACK

@@ -23,7 +23,7 @@ LONGEST = 40  # characters of a token that are shown
 class Clue:
     """A token, its group, its first position in the message, and its contribution to the score.
 
-    `ham` and `spam` are how many messages contain it; faded messages count for less than one.
+    `ham` and `spam` are the total weights of the learned messages that contain the token.
     """
 
     token: str
@@ -55,7 +55,7 @@ class Why:
     unknown: int  # tokens that were never seen before, and contribute nothing
 
     def text(self, most: int = 20) -> str:
-        """Return the explanation as lines of text, with `most` tokens for spam and for ham."""
+        """Return the explanation as lines of text, with up to `most` tokens for each class."""
         verdict = self.verdict
         lines = [
             f"{verdict.verdict}: probability {shown(verdict.probability)}, "
@@ -99,7 +99,7 @@ def evidence_in(raw: bytes, store: Store, judgement: Judgement, ham_loss: float)
 
 
 def spellings(raw: bytes, tokens: Tokens) -> dict[int, tuple[str, str, str]]:
-    """Return the token, its group and its first position for each id of a message."""
+    """Map each token id of a message to the token, its group and its first position."""
     pieces = pieces_of(read(raw))
     found: dict[int, tuple[str, str, str]] = {}
     whole = [*pieces.tokens, CUT_TOKENS]

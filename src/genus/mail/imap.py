@@ -40,7 +40,7 @@ TRASH_NAMES = (
 
 
 class ImapError(ValueError):
-    """An error that would happen again on every attempt; it says what, where, and what to do."""
+    """An error of a mail account; its message says what, where, and what to do."""
 
 
 class LoginRefused(ImapError):
@@ -52,7 +52,7 @@ FAILURES = (OSError, imaplib.IMAP4.error)  # what a broken connection looks like
 
 @dataclass(frozen=True)
 class Account:
-    """The server, the user and the security of an account; `secret` is called at each login."""
+    """The server, user and security of an account; `secret` returns its password or token."""
 
     host: str
     port: int
@@ -77,7 +77,7 @@ class Folder:
     delimiter: str
 
     def is_called(self, names: str) -> bool:
-        """Return whether the first or the last part of its name matches a pattern."""
+        """Return whether the first or last part of the folder's name matches the pattern `names`."""
         parts = self.name.split(self.delimiter) if self.delimiter else [self.name]
         if parts[0].upper() == "INBOX":
             parts = parts[1:]
@@ -91,7 +91,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Status:
-    """The status of a folder; it changes whenever the folder changes."""
+    """The status of a folder, which changes when messages arrive, leave or are read."""
 
     validity: int
     next: int
@@ -101,7 +101,11 @@ class Status:
 
 @dataclass(frozen=True)
 class Head:
-    """A message without its text. A move keeps its stamp: RFC 3501, section 6.4.7."""
+    """A message without its text.
+
+    `stamp` is its arrival time and size, which do not change when the message is moved (RFC 3501,
+    section 6.4.7).
+    """
 
     uid: int
     flags: frozenset[str]
@@ -134,7 +138,7 @@ class Ending:
             self._write.send(b"!")
 
     def wait(self, seconds: float, other: Any = None) -> None:
-        """Wait for some seconds, or until `other` can be read or someone asks for the end."""
+        """Wait for `seconds`, or until `other` can be read or `ask` is called."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._read, selectors.EVENT_READ)
             if other is not None:
@@ -179,7 +183,7 @@ class Connection:
         if account.security != STARTTLS:
             return
         if not self.client.has_capability("STARTTLS"):
-            raise ImapError(f"{where} does not offer STARTTLS. Try --tls and its port.")
+            raise ImapError(f"{where} does not offer STARTTLS. Use --tls, with port 993.")
         with trusting(where):
             self.client.starttls()
 
@@ -244,7 +248,7 @@ class Connection:
             self.client.subscribe_folder(name)
 
     def personal(self, name: str) -> str:
-        """Return the full name of a folder beside the inbox, or below it if the server says so."""
+        """Return the full name of a folder of the user; some servers put folders below INBOX."""
         with suppress(imaplib.IMAP4.error):
             if self.client.has_capability("NAMESPACE"):
                 personal = self.client.namespace().personal
@@ -340,7 +344,7 @@ class Connection:
     # Waiting
 
     def wait(self, seconds: float, ending: Ending) -> bool:
-        """Wait, and return whether the open folder has changed; return False without IDLE."""
+        """Wait up to `seconds`; return whether the server reported changes of the open folder."""
         # NOOP collects pending notifications, which would be lost at the start of IDLE.
         if told(self.client.noop()[1]):
             return True

@@ -86,7 +86,7 @@ class Judgement:
 
     At most a share `ham_share` of ham scores above the constant, by `ham_excess` on average;
     `spam_share` and `spam_excess` are the same for spam below it. `usual_new` is u₀. `spam_scores`
-    are quantiles, from 0 to 1, of the scores of the newest spam without the newest lessons. `ham`
+    are quantiles, from 0 to 1, of the scores that older lessons give to the newest spam. `ham`
     and `spam` are the numbers of lessons at the time of fitting, `changes` is the counter of
     changes then, and `pseudo` is the λ of the evidence.
     """
@@ -157,7 +157,7 @@ class Judgement:
 
     @property
     def ham_end(self) -> float:
-        """Return the highest score of the verdict ham: 0, or less if spam scores below 0."""
+        """Return the highest score of a message that is classified as ham, at most 0."""
         reach = self.spam_excess * np.log(max(self.spam_share / SPAM_LOSS, 1.0))
         return float(min(self.constant - reach, 0.0))
 
@@ -234,7 +234,7 @@ class Judgement:
 
 
 def too_little(totals: Totals) -> str:
-    """Say why every verdict is still unsure; an empty string if enough was learned."""
+    """Return why every verdict is still unsure, or an empty string if enough was learned."""
     ham, spam = totals.weights
     short = [
         f"{name} ({number:g} of at least {FEWEST})"
@@ -248,7 +248,7 @@ def too_little(totals: Totals) -> str:
 
 
 def judge(sample: Sample, changes: int = 0) -> Judgement:
-    """Fit a judgement to lessons; the newest of each class come first."""
+    """Fit a judgement to a sample in which the newest lessons of each class come first."""
     spam, totals = sample.spam, sample.totals
     if min(np.count_nonzero(spam), np.count_nonzero(~spam)) < FEWEST:
         return Judgement(ham=totals.ham, spam=totals.spam, changes=changes)

@@ -20,9 +20,9 @@ LINE_END = rb"(?:\r*\n|\r|\Z)"  # some programs end lines at a bare \r: it must 
 def headers_named(start: bytes, but: bytes = b"") -> re.Pattern[bytes]:
     """Return a pattern for consecutive headers whose names begin with `start`, in lower case.
 
-    It matches folded lines, too. `but` is a pattern that may follow `start` instead. The group is
-    the beginning of the last header, if there are several. The pattern starts with a fixed text,
-    which is found fast.
+    It matches folded lines, too. `but` is another pattern for the text after `start`, and ends with
+    a |. Group 1 is where the last header begins, if there are several. The pattern starts with a
+    fixed text, which is found fast.
     """
     parts = (but, LINE_END, LINE_END)
     rest = rb"(?:%b[^:\r\n]*:[^\r\n]*%b(?:[ \t][^\r\n]*%b)*+)" % parts
@@ -59,7 +59,7 @@ def line_end(envelope: bytes, rest: bytes) -> bytes:
 
 
 def on_top(headers: Sequence[str], raw: bytes, end: bytes) -> bytes:
-    """Put headers before those of a message, kept apart; `end` is the line ending."""
+    """Put headers, each ended by `end`, on top of a message; its first line continues none."""
     top = b"".join(each.encode("ascii") + end for each in headers)
     if raw.startswith((b" ", b"\t")):
         top += FIRST_LINE + end
@@ -88,7 +88,7 @@ def shown(probability: float) -> str:
 
 
 def unmark(raw: bytes) -> bytes:
-    """Remove our own headers from a message, and leave its body alone."""
+    """Remove X-Genus headers from a message, and leave its body unchanged."""
     return without(OURS, raw)
 
 

@@ -1,4 +1,4 @@
-"""Parse a message into headers and texts; it accepts any bytes.
+"""Parse any bytes as a message: headers and texts.
 
 Python's `email` finds parameters and decodes words (RFC 2047, 2231). The parts are found here,
 without recursion: the parser of `email` tests each line for every enclosing part, which takes
@@ -37,7 +37,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Part:
-    """A leaf: its type, character set, encoding, name, and its text if it is text.
+    """A MIME part without inner parts: its type, character set, encoding, name, and text if any.
 
     The text of HTML, or of what a mail reader shows as HTML, is the visible text of the page.
     """
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Message:
-    """Headers in order, with names in lower case; leaves; and which limits were reached.
+    """The headers in order, with names in lower case; the parts; and which limits were reached.
 
     `mostly_unread` is whether more of the shown text was left out than was read.
     """
@@ -75,7 +75,7 @@ CONTENT = {"content-type", "content-transfer-encoding", "content-disposition"}
 
 
 def read(raw: bytes, limits: Limits = LIMITS) -> Message:
-    """Parse the bytes of a message; it accepts any bytes.
+    """Parse the bytes of a message, which need not be valid.
 
     >>> message = read(b"Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\\n\\nHallo!")
     >>> message.headers, message.parts[0].text
@@ -107,7 +107,7 @@ def with_line_ends(raw: bytes) -> bytes:
 
     If there is any \\n, a \\r before another character does not end a line, as in most programs:
     otherwise a header could end the headers for this program alone. A line of the headers that
-    begins with \\r is no header, and does not continue one: the header before it may be removed.
+    begins with \\r neither is a header nor continues one, since the one before may be removed.
     """
     if b"\n" not in raw:
         return raw.replace(b"\r", b"\n")
@@ -150,7 +150,7 @@ class Reader:
         return found
 
     def leaves(self, headers: list[tuple[str, str]], body: bytes) -> Iterator[Part]:
-        """Return the leaves in order; attached texts are read last, if the limit allows."""
+        """Return the parts in order; texts of attachments are read last, if the limit allows."""
         found = list(self.bodies(headers, body))
         read, texts = {}, sum(is_text(kind) for about, kind, _ in found if not is_attached(about))
         for number in sorted(range(len(found)), key=lambda each: is_attached(found[each][0])):
@@ -161,7 +161,7 @@ class Reader:
     def bodies(
         self, headers: list[tuple[str, str]], body: bytes
     ) -> Iterator[tuple[About, str, bytes]]:
-        """Yield the content headers, type and body of each leaf, in order."""
+        """Yield the content headers, type and body of each part without inner parts, in order."""
         pending = [(content(headers), body, 0, "text/plain")]
         count = 0
         while pending:
@@ -192,7 +192,7 @@ class Reader:
         return content(headers), body
 
     def split(self, body: bytes, boundary: str, room: int) -> Iterator[bytes]:
-        """Yield the bodies between delimiters (RFC 2046, section 5.1.1)."""
+        """Yield at most `room` parts between the boundary lines (RFC 2046, section 5.1.1)."""
         mark = b"--" + boundary.encode("utf-8", "replace").rstrip()
         if not boundary or body.find(mark) < 0:
             return
@@ -245,7 +245,7 @@ def is_attached(about: About) -> bool:
 
 
 def is_text(kind: str) -> bool:
-    """Return whether parts of this type are read as text; so is a multipart without parts."""
+    """Return whether parts of this type are read as text, as multiparts without parts are."""
     return kind.startswith(("text/", "multipart/", "message/", "application/xhtml"))
 
 
@@ -295,7 +295,7 @@ def transfer_decoded(about: About, body: bytes) -> bytes:
 
 
 def from_base64(body: bytes) -> bytes:
-    """Decode base64, and skip whatever is not a complete group."""
+    """Decode base64 up to the first =; skip invalid characters, and one left over at the end."""
     letters = body.translate(None, NOT_BASE64).partition(b"=")[0]
     whole = letters[: len(letters) // 4 * 4]
     rest = letters[len(whole) :]

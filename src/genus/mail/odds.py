@@ -10,7 +10,7 @@ its tokens' log-odds,
 
     x_g = b tanh (m_g / b),        m_g = Σ w / (n_g + 5),
 
-because words repeat each other, and a long message is no more certain than a short one. The bound b
+because words depend on each other, and a long message is no more certain than a short one. The bound b
 keeps one group from outvoting all others, whatever a sender puts into it.
 """
 
@@ -31,7 +31,7 @@ BOUND = 2.0  # b
 
 
 def log_odds(tokens: Tokens, counts: Counts | Array, totals: Totals | tuple[float, float]) -> Array:
-    """Return each token's log-odds of spam, from its counts (n, 2) in units of UNIT."""
+    """Return each token's log-odds of spam, from counts (n, 2), UNIT for each message."""
     ham, spam = totals.weights if isinstance(totals, Totals) else totals
     counts, ham, spam = start().added(tokens, counts, ham, spam)
     ε = 2 * PSEUDO / max(ham + spam, 1.0)
@@ -41,7 +41,7 @@ def log_odds(tokens: Tokens, counts: Counts | Array, totals: Totals | tuple[floa
 
 
 def features(tokens: Tokens, odds: Array, message: NDArray[np.intp], messages: int) -> Array:
-    """Return evidence by message and group, given tokens and the message of each token."""
+    """Return the evidence (messages, groups), given the number of each token's message."""
     cell = message * len(GROUPS) + groups_of(tokens)
     size = messages * len(GROUPS)
     summed = np.bincount(cell, odds, size)

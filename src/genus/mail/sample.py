@@ -49,9 +49,9 @@ class Sample:
         return cls(spam, weight, sizes, totals, at, ids, counts)
 
     def without(self, block: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Return evidence (m, groups) and shares of new tokens (m,), each lesson without its block.
+        """Return evidence (m, groups) and shares of new tokens (m,), without each lesson's own block.
 
-        Counts leave out the block that a lesson is in. New tokens are those with no counts left.
+        Counts leave out the block that a lesson is in. New tokens are in no lesson outside it.
         The rows of lessons in block -1 are zero.
         """
         ham, spam = self.totals.weights

@@ -33,11 +33,11 @@ def sort_maildir(
     dry_run: bool = False,
     missed: Missed | None = None,
 ) -> Iterator[Sorted]:
-    """Move spam and unsure messages to folders: the Maildir's own (.Junk), or paths.
+    """Move spam to `junk` and unsure messages to `unsure`; yield each message with its verdict.
 
-    A rename within a file system is atomic, and the name holds the flags (":2,S"). If a file of
-    that name already exists, the message stays and `missed` is called, as for a message that
-    cannot be read.
+    A folder is one of the Maildir's own (.Junk), or a path. A rename within a file system is
+    atomic, and the name holds the flags (":2,S"). If a file of that name already exists, the
+    message stays and `missed` is called, as for a message that cannot be read.
     """
     folder = Path(maildir)
     if not is_maildir(folder):

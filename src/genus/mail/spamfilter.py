@@ -111,7 +111,7 @@ class SpamFilter:
         return self.learn_labelled((raw, spam) for raw in messages)
 
     def learn_labelled(self, messages: Iterable[tuple[bytes, bool]]) -> list[str]:
-        """Learn messages, each with whether it is spam: see `learn`.
+        """Learn pairs of a message and whether it is spam: see `learn`.
 
         Learning both classes at once is faster, because a transaction has a fixed cost.
         """
@@ -149,12 +149,13 @@ class SpamFilter:
         """Halve the weight of lessons after each half-life, in days, and forget very old ones.
 
         A lesson's weight is halved eight times, then the lesson is forgotten. Only the newest
-        `keep` of the others stay. Counts remain the exact sums of the lessons.
+        `keep` of the others stay. Counts remain the exact sums of the lessons. Return how many
+        lessons have lost weight, and how many were forgotten.
 
         A clock that is wrong for a day does little harm. Weights depend on the day alone, so the
         next run with a right clock restores them. A lesson is forgotten only if a run on another
         day had already given it the least weight. Lessons of future days are dated as of today,
-        unless most lessons are: then today's date is probably wrong.
+        unless most lessons have future days: then today's date is probably wrong.
         """
         today = this_day() if today is None else today
         faded = gone = 0
@@ -272,7 +273,7 @@ class SpamFilter:
     # Judging
 
     def rejudge(self, anew: bool = False) -> None:
-        """Fit weights and thresholds again if enough lessons have changed."""
+        """Fit weights and thresholds again if `anew`, or if enough lessons have changed."""
         totals, changes = self.store.totals(), self.changes
         if not anew and not self.judgement.is_stale(totals, changes):
             return
@@ -308,8 +309,8 @@ class SpamFilter:
     def judgement(self) -> Judgement:
         """Return the weights and thresholds of the last fit.
 
-        With a site's store below there are several judgements; the one is used that was fitted at
-        the number of lessons nearest to the present one.
+        With a site's store below there are several judgements. The one is used whose number of
+        lessons at the time of fitting is nearest to the present number.
         """
         noted, *below = [each.notes(NOTE).get(NOTE, "") for each in self.store.layers]
         if below:
@@ -388,7 +389,7 @@ def number_of(note: str | None) -> int:
 
 
 def surplus(totals: Totals, keep: int) -> dict[bool, int]:
-    """Return how many lessons of ham and spam exceed `keep`; the larger class loses first."""
+    """Return how many lessons of each class to forget so that `keep` stay, the larger first."""
     beyond = max(totals.ham + totals.spam - keep, 0)
     ham = min(max(totals.ham - totals.spam, 0), beyond)
     spam = min(max(totals.spam - totals.ham, 0), beyond)
@@ -397,7 +398,7 @@ def surplus(totals: Totals, keep: int) -> dict[bool, int]:
 
 
 def fade(change: Change, lessons: Sequence[Lesson], halvings: int) -> None:
-    """Reduce the weight of known lessons."""
+    """Set how often the weights of known lessons are halved, and change counts accordingly."""
     change.fade(lessons, halvings)
     shift(change, [replace(each, halvings=halvings) for each in lessons], lessons)
 
@@ -410,7 +411,7 @@ def shift(change: Change, more: Sequence[Lesson], less: Sequence[Lesson]) -> Non
 
 
 def no_more_than(tokens: int, lessons: Sequence[Lesson]) -> Sequence[Lesson]:
-    """Return the first lessons, as many as have no more than a number of tokens in total."""
+    """Return as many of the first lessons as have at most `tokens` tokens in total."""
     sizes = np.cumsum([len(each.tokens) for each in lessons])
     return lessons[: int(np.searchsorted(sizes, tokens, side="right"))]
 
@@ -459,5 +460,5 @@ def accepted_loss(given: float | None) -> float:
 
 
 def this_day() -> int:
-    """Return today's number of days since 1970."""
+    """Return the number of days since 1970, in UTC."""
     return int(time.time()) // SECONDS_A_DAY

@@ -51,7 +51,7 @@ class Start:
 
 @cache
 def start() -> Start:
-    """Load the package's counts; their first row holds the numbers of examples."""
+    """Load the counts of the examples; the first row of the file holds their numbers."""
     rows = np.load(FILE, allow_pickle=False)
     counts = np.column_stack([rows["ham"], rows["spam"]]).astype(float)
     ham, spam = counts[0].astype(int).tolist()

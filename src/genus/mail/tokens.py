@@ -78,7 +78,7 @@ class Stretch:
 
 @dataclass
 class Pieces:
-    """Tokens, one on each line after the letter of its group, and texts to split into more."""
+    """Lines of tokens, each with its group's letter, and texts to split into further tokens."""
 
     lines: list[bytes] = field(default_factory=list)
     texts: list[Stretch] = field(default_factory=list)
@@ -232,7 +232,7 @@ def of_text(part: Part, pieces: Pieces, where: str, plan: WordPlan) -> Iterator[
 
 
 def normal(text: str, pieces: Pieces, group: int) -> bytes:
-    """Map text that looks the same to one form, in UTF-8; note characters without width."""
+    """Return the normal form of a text in UTF-8; add a token if it has zero-width characters."""
     if text.isascii():
         return text.encode()
     hidden = marked = False

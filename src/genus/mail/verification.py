@@ -141,7 +141,7 @@ def numbers_in(connection: sqlite3.Connection) -> tuple[list[int], int]:
 
 
 def readable(connection: sqlite3.Connection, number: int) -> Sequence[Lesson]:
-    """Return a list of the lesson with a number; it is empty if the lesson cannot be read."""
+    """Return a list with the lesson of this number, or an empty list if it cannot be read."""
     with suppress(sqlite3.Error, NoLesson, TypeError, ValueError):
         query = f"SELECT {ROW} FROM lessons WHERE number = ?"
         return read_lessons(connection, connection.execute(query, (number,)).fetchall())

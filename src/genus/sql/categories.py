@@ -27,14 +27,14 @@ from genus.sql.expressions import (
 
 
 def steps(x: str, edges: Array, table: Array, shift: float = 0.0) -> Term:
-    """Write a table (bins, K) by the inner edges of bins; the edges are relative to `shift`."""
+    """Return the SQL of a table (bins, K) by the inner edges of bins, relative to `shift`."""
     moved = x if shift == 0 else f"{x} - {number(shift)}"
     below = [f"{moved} < {number(edge)}" for edge in edges]
     return cases([*below, f"{x} IS NOT NULL"], table)
 
 
 def lookup(x: str, values: NDArray[Any], table: Array, dialect: Dialect) -> Term:
-    """Write a table (V + 1, K) by values; its last row is for unseen values."""
+    """Return the SQL of a table (V + 1, K) by values; its last row is for unseen values."""
     if labels.kind(values) == "number":
         literals = [number(value) for value in values.tolist()]
     else:
@@ -48,7 +48,7 @@ def lookup(x: str, values: NDArray[Any], table: Array, dialect: Dialect) -> Term
 def column_of_categories(
     family: Categorical, column: Column, table: Array, j: int, name: str, dialect: Dialect
 ) -> tuple[Value, Term]:
-    """Read a column of categories or bins, and look up its scores (V + 1, K)."""
+    """Return the SQL of a column of categories or bins, and of its scores (V + 1, K)."""
     x = f"v.x{j}"
     if family.bins is not None and column.edges is not None:
         value = number_if(name, FINITE)

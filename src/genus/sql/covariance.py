@@ -21,7 +21,7 @@ FARTHEST = 1e290  # the same if Σ is shared; numbers further out are moved to h
 
 
 def together(parameters: FullParameters, columns: Sequence[str]) -> Term:
-    """Write log N(x; μ_k, Σ_k) of several columns, up to terms that all classes share."""
+    """Return the SQL of log N(x; μ_k, Σ_k), up to terms that all classes share."""
     if parameters.is_shared and not parameters.scorer.is_wide:
         return shared_lines(parameters, columns)
     return [
@@ -31,7 +31,7 @@ def together(parameters: FullParameters, columns: Sequence[str]) -> Term:
 
 
 def shared_lines(parameters: FullParameters, columns: Sequence[str]) -> Term:
-    """Write scores for one shared Σ, linear in x: (x - c)ᵀ Σ⁻¹ (μ - c) minus a constant."""
+    """Return SQL for one shared Σ, linear in x: (x - c)ᵀ Σ⁻¹ (μ - c) minus a constant."""
     scorer: Any = parameters.scorer
     scale = parameters.factors[0].scale
     z = []
@@ -47,7 +47,7 @@ def shared_lines(parameters: FullParameters, columns: Sequence[str]) -> Term:
 
 
 def quadratic(mean: Array, factor: Factor | RowFactor, columns: Sequence[str]) -> str:
-    """Write -½ |L⁻¹ D⁻¹ (x - μ)|² plus the normaliser of a class."""
+    """Return the SQL of -½ |L⁻¹ D⁻¹ (x - μ)|² plus the normaliser of a class."""
     scale = factor.scale
     z = [
         f"({x} - {number(away_from_zero(μ, s))})"
@@ -61,7 +61,7 @@ def quadratic(mean: Array, factor: Factor | RowFactor, columns: Sequence[str]) -
 
 
 def products(coefficients: Array, scale: Array, z: Sequence[str]) -> list[str]:
-    """Write the products of coefficients and columns, without those that underflow."""
+    """Return the SQL of coefficients times columns, without products that underflow."""
     return [
         f"{number(c)} * {own}"
         for c, s, own in zip(coefficients, scale, z, strict=True)

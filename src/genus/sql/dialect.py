@@ -19,7 +19,7 @@ LARGEST_INTEGER = 2**63  # of a bigint, less one
 class Dialect:
     """The SQL of one database.
 
-    `longest_name` is the number of bytes of a name that it keeps, None for all. `fence` ends a
+    `longest_name` is the number of bytes to which names are cut, or None. `fence` ends a
     subquery that is to be evaluated once, rather than once for each use. `columns` selects all
     columns of a {row}, and `microseconds` converts a date or time {x} to a number. `escapes` means
     that a server setting may give a backslash in a text a meaning. `folds` means that names that
@@ -70,7 +70,7 @@ class Dialect:
         return quoted
 
     def label(self, label: Any) -> str:
-        """Write a class as a literal of its own type."""
+        """Return a class as a literal of its own type."""
         if isinstance(label, str):
             return self.text(label)
         if isinstance(label, bool):
@@ -137,7 +137,7 @@ def dialect_of(name: str) -> Dialect:
 
 
 def number(x: float) -> str:
-    """Write a number so that both databases read the same double.
+    """Return a literal that both databases read as the same double.
 
     >>> number(1.5), number(-np.inf)
     ("float8 '1.5'", "float8 '-Infinity'")

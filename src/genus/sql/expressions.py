@@ -43,17 +43,17 @@ UNUSED = Value("")
 
 
 def raw_number(column: str) -> str:
-    """Read a column as numbers; NaN counts as missing."""
+    """Return SQL that reads a column as numbers; NaN counts as missing."""
     return f"NULLIF(CAST({column} AS float8), float8 'NaN')"
 
 
 def raw_text(column: str) -> str:
-    """Read a column as texts, which are compared byte by byte."""
+    """Return SQL that reads a column as text, compared byte by byte."""
     return f'CAST({column} AS text) COLLATE "C"'
 
 
 def within(low: float, high: float) -> str:
-    """Write the condition that a number is from `low` to `high`."""
+    """Return the condition that a number {x} is from `low` to `high`."""
     return f"{{x}} BETWEEN {number(low)} AND {number(high)}"
 
 
@@ -61,13 +61,13 @@ FINITE = within(-LARGEST, LARGEST)
 
 
 def number_if(column: str, condition: str, clean: str = "{x}", is_needed: bool = False) -> Value:
-    """Read numbers that meet a condition, and refuse others; if `is_needed`, missing ones, too."""
+    """Return a value that refuses numbers without `condition`, and NULL, too, if `is_needed`."""
     check = condition if is_needed else f"COALESCE({condition}, TRUE)"
     return Value(raw_number(column), f"CASE WHEN {condition} THEN {clean} END", check)
 
 
 def cases(conditions: Sequence[str], table: Array, otherwise: Array | None = None) -> Term:
-    """Write a table (V, K) as CASE: row v if condition v is the first that is true.
+    """Return a table (V, K) as CASE: row v if condition v is the first that is true.
 
     A value that no class can explain (a row of -inf) is left out of the product.
     """
@@ -82,13 +82,13 @@ def cases(conditions: Sequence[str], table: Array, otherwise: Array | None = Non
 
 
 def case(*branches: tuple[str, str], otherwise: str) -> str:
-    """Write CASE with a branch for each condition and its result."""
+    """Return CASE with a branch for each condition and its result."""
     written = " ".join(f"WHEN {condition} THEN {result}" for condition, result in branches)
     return f"CASE {written} ELSE {otherwise} END" if branches else otherwise
 
 
 def total(summands: Iterable[str], plus: str = " + ") -> str:
-    """Write the sum of expressions, in groups and without zeros."""
+    """Return the sum of expressions, in groups and without zeros."""
     left = [summand for summand in summands if summand != ZERO]
     while len(left) > GROUP:
         groups = [left[i : i + GROUP] for i in range(0, len(left), GROUP)]
@@ -97,7 +97,7 @@ def total(summands: Iterable[str], plus: str = " + ") -> str:
 
 
 def away_from_zero(mean: float, deviation: float) -> float:
-    """Move a mean near zero by less than rounding, so that x - μ is either zero or not tiny.
+    """Move a mean near zero by less than the rounding error, so that x - μ is zero or not tiny.
 
     Then neither (x - μ) / σ nor its square underflows.
     """

@@ -24,7 +24,7 @@ from genus.sql.numbers import curve, domain
 
 
 def decided(weights: Array, columns: Sequence[str]) -> list[Term]:
-    """Exclude all other classes if a row has a value that only one class can have.
+    """Return a term that excludes all other classes if only one class can have a value of the row.
 
     In complement naive Bayes without smoothing, such a value has weight +inf, (K, n).
     """
@@ -43,7 +43,7 @@ def decided(weights: Array, columns: Sequence[str]) -> list[Term]:
 def of_family(
     family: Any, parameters: Any, names: Sequence[str], dialect: Dialect
 ) -> tuple[list[Value], list[Term]]:
-    """Read the columns of an array, by quoted names, and write all terms of a family."""
+    """Return the SQL of an array's columns, given their quoted names, and of a family's terms."""
     columns = [f"v.x{j}" for j in range(len(names))]
     if isinstance(family, Categorical):
         found = [

@@ -37,7 +37,7 @@ MOST_RATIO, LEAST_RATIO = 1e290, 1e-300  # ratios of a value to the mean of a ga
 
 
 def line(x: str, slope: Array, constant: Array) -> Term:
-    """Write b x + c, (K,) each; the class is impossible if b is -inf and x is above zero."""
+    """Return SQL of b x + c, (K,) each; a class is impossible if b is -inf and x is above zero."""
     if not slope.any() and not constant.any():
         return [ZERO] * len(slope)
     never = np.isneginf(slope)
@@ -53,7 +53,7 @@ def line(x: str, slope: Array, constant: Array) -> Term:
 
 
 def parabola(x: str, mean: Array, variance: Array, constant: Array) -> Term:
-    """Write c - ½ ((x - μ)/σ)², (K,) each; the class is impossible very far from the mean."""
+    """Return SQL of c - ½ ((x - μ)/σ)², (K,) each; a class is impossible far from its mean."""
     found = []
     for μ, σ, c in zip(mean, np.sqrt(variance), constant, strict=True):
         z = f"({x} - {number(away_from_zero(μ, σ))})"
@@ -64,7 +64,7 @@ def parabola(x: str, mean: Array, variance: Array, constant: Array) -> Term:
 
 
 def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
-    """Write log p(x|k) of column j, up to terms that all classes share; zero if x is missing."""
+    """Return SQL of log p(x|k) of column j, up to terms of all classes; zero if x is missing."""
     match family:
         case Gaussian():
             normaliser = parameters.log_normaliser[:, j]
@@ -97,7 +97,7 @@ def curve(family: Any, parameters: Any, j: int, x: str) -> Term:
 
 
 def domain(family: Any, parameters: Any, j: int) -> tuple[str, str]:
-    """Write the condition on numbers {x} that a family accepts, and the value for `curve`."""
+    """Return the condition on numbers {x} that a family accepts, and the value for `curve`."""
     match family:
         case Multinomial() | Poisson() | Complement():
             least = case((f"{{x}} < {number(LEAST)}", number(LEAST)), otherwise="{x}")

@@ -31,7 +31,7 @@ SMALLEST = number(-700.0)  # smallest exponent; its exp is a float even after di
 def select(
     model: Model, dialect: str, table: str | Sequence[str], columns: Sequence[str] | None
 ) -> str:
-    """Write a SELECT of all columns of a table with predictions and probabilities.
+    """Return a SELECT of all columns of a table with predictions and probabilities.
 
     `columns` are the names of the columns in the table, in the order of the model.
     """
@@ -67,12 +67,12 @@ def select(
 
 
 def listed(expressions: Sequence[str]) -> str:
-    """Write expressions on a line each."""
+    """Join expressions, each on its own line."""
     return ",\n    ".join(expressions)
 
 
 def scores(model: Model, terms: Sequence[Term]) -> list[str]:
-    """Write log p(x, k) of each class, up to terms that all classes share."""
+    """Return the SQL of log p(x, k) of each class, up to terms that all classes share."""
     return [
         total([number(prior), *(term[k] for term in terms)], "\n      + ")
         for k, prior in enumerate(model.log_prior)

@@ -48,9 +48,10 @@ MICROSECONDS = {"days": 86_400e6, "seconds": 1e6}
 def of_table(
     family: Mixed, parameters: MixedParameters, names: Sequence[str], dialect: Dialect
 ) -> tuple[list[Value], list[Term]]:
-    """Read the columns of a table, by quoted names, and write all terms of the model.
+    """Return the SQL for the columns of a table, and for all terms of the model.
 
-    Parts of dates have no names in the table.
+    `names` are the quoted names of the table's columns; parts of dates, such as the weekday, are
+    computed and have no name.
     """
     if parameters.tree is not None:
         raise ValueError(
@@ -83,7 +84,7 @@ def of_table(
 def one_column(
     column: Column, marginal: Marginal, j: int, name: str, dialect: Dialect
 ) -> tuple[Value, Term]:
-    """Read a column and write its term."""
+    """Return the SQL of a column and of its term."""
     x, (there, missing) = f"v.x{j}", marginal.absent
     if column.part:
         value = Value(raw_part(column, name, dialect))
@@ -135,16 +136,16 @@ def one_column(
 def lines(
     x: str, missing: Array, conditions: Sequence[str], table: Array, otherwise: Array
 ) -> Term:
-    """Write a table (V, K) by conditions, with a row for missing x and one for the rest."""
+    """Return a table (V, K) by conditions as SQL, with a row for missing x and one for the rest."""
     return cases([f"{x} IS NULL", *conditions], np.vstack([missing, table]), otherwise)
 
 
 def raw_of(column: Column, name: str, dialect: Dialect) -> str:
-    """Read a column of numbers as Frame does: dates as days, times as seconds, ∞ as missing."""
+    """Return SQL that reads numbers as Frame does: dates in days, times in seconds, ∞ missing."""
     if "string" in column.type:
         raise ValueError(
-            f"Column {column.name!r} held numbers or dates written as text, which SQL reads "
-            "differently. Convert it and fit again."
+            f"Column {column.name!r} held numbers or dates written as text, which a database reads "
+            "in another way than genus. Convert it to numbers or dates, and fit again."
         )
     read = raw_number(name)
     if column.unit:
@@ -154,7 +155,7 @@ def raw_of(column: Column, name: str, dialect: Dialect) -> str:
 
 
 def raw_part(column: Column, name: str, dialect: Dialect) -> str:
-    """Compute a part of dates as `calendar.codes_of` does."""
+    """Return SQL that computes a part of a date as `calendar.codes_of` does."""
     days = raw_of(column, name, dialect)
     if column.part == "hour":
         hours = f"FLOOR({days} * 24 + {number(ROUNDING)})"
@@ -164,11 +165,11 @@ def raw_part(column: Column, name: str, dialect: Dialect) -> str:
 
 
 def raw_category(column: Column, name: str) -> str:
-    """Read a column of categories; raise an error for types that databases write differently."""
+    """Return SQL that reads categories; refuse types that databases write differently from genus."""
     written = column.type.removeprefix("dictionary<values=").split(",")[0]
     if written not in (*TEXTS, "bool"):
         raise ValueError(
-            f"Column {column.name!r} holds {column.type} as categories, which databases write "
-            "differently. Convert it to text and fit again."
+            f"Column {column.name!r} holds categories of type {column.type}, which a database "
+            "converts to text in another way than genus. Convert it to text and fit again."
         )
     return raw_text(name)

@@ -48,7 +48,7 @@ class Envelope:
 
 
 class Milter(Talk):
-    """A connection of a mail server."""
+    """A connection from a mail server."""
 
     def __init__(self, worker: Worker, peer: Peer) -> None:
         super().__init__(worker, peer)
@@ -125,7 +125,7 @@ class Milter(Talk):
         self.message.headers.append((name, value))
 
     def add_to_body(self, data: bytes) -> bool:
-        """Add a piece to the body, and return False if no more is read."""
+        """Add a piece to the body up to the size limit; return whether more fits."""
         room = self.worker.limits.size - len(self.message.body)
         self.message.body += data[: max(room, 0)]
         return len(data) < room

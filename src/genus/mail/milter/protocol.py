@@ -61,7 +61,7 @@ def insert_header(name: bytes, value: bytes, at: int = 0) -> bytes:
 
 
 def remove_header(name: bytes, number: int) -> bytes:
-    """Return a packet that removes the n-th header of a name, counted from 1."""
+    """Return a packet that removes the header with this number, from 1, among those of a name."""
     return packet(CHANGE_HEADER, LENGTH.pack(number) + name + b"\0\0")
 
 
@@ -96,7 +96,7 @@ class Packets:
         while len(self._held) >= LENGTH.size:
             (length,) = LENGTH.unpack_from(self._held)
             if not 1 <= length <= LONGEST:
-                raise NoMilterProtocol(f"a packet of {length} bytes")
+                raise NoMilterProtocol(f"a packet of {length} bytes; it must be 1 to {LONGEST}")
             end = LENGTH.size + length
             if len(self._held) < end:
                 return
@@ -106,7 +106,7 @@ class Packets:
 
 
 def macros_of(data: bytes) -> dict[bytes, bytes]:
-    """Return the macros in a packet by name; {name} becomes name."""
+    """Return the macros in a packet by name, without the braces of {name}."""
     pairs: Sequence[bytes] = texts(data[1:])
     names = (name.removeprefix(b"{").removesuffix(b"}") for name in pairs[::2])
     return dict(zip(names, pairs[1::2], strict=False))

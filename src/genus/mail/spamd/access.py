@@ -31,7 +31,7 @@ class Peer:
 
     @property
     def name(self) -> str:
-        """Return the name of the user, the number of a user without a name, or the address."""
+        """Return the user's name, the ID of a user without a name, or the peer's address."""
         if self.uid is None:
             return self.address
         try:
@@ -57,7 +57,7 @@ def peer_of(client: socket.socket) -> Peer:
 
 @dataclass(frozen=True)
 class Access:
-    """Whom the server trusts: users by number, and peers that send the secret, if there is one.
+    """Whom the server trusts: users by ID, and peers that send the secret, if there is one.
 
     `apart` is whether users have stores of their own.
     """
@@ -96,12 +96,12 @@ class Access:
 
 
 def numbers_of(names: tuple[str, ...]) -> frozenset[int]:
-    """Return the numbers of users, given their names."""
+    """Return the user IDs of the users with these names."""
     return frozenset(user_named(name).pw_uid for name in names)
 
 
 def user_named(name: str) -> pwd.struct_passwd:
-    """Return the entry of a user of this machine."""
+    """Return a user's entry in the password database of this machine."""
     try:
         return pwd.getpwnam(name)
     except KeyError:

@@ -93,7 +93,7 @@ def told(request: Request, filters: Filters) -> Answer:
 
 
 def places(request: Request, name: str) -> bool:
-    """Return whether Set or Remove names this filter; `remote` would mean a reporting network."""
+    """Return whether the header `name`, Set or Remove, lists `local`, which means this filter."""
     named = request.headers.get(name, "").lower().replace(",", " ").split()
     return "local" in named
 
@@ -130,7 +130,7 @@ def spam_header(verdict: Verdict) -> str:
 
 
 def symbols(why: Why) -> list[str]:
-    """Return a verdict such as GENUS_SPAM, and the strongest tokens in letters, digits and _."""
+    """Return the verdict, such as GENUS_SPAM, and the strongest tokens as letters, digits and _."""
     strongest = sorted(why.evidence, key=lambda each: -abs(each.weight))[: 3 * WITNESSES]
     names = (re.sub(r"[^A-Z0-9]+", "_", each.token.upper()).strip("_") for each in strongest)
     found = dict.fromkeys(name[:40] for name in names if name)
@@ -148,7 +148,7 @@ def report(why: Why) -> str:
 
 
 def marked(raw: bytes, verdict: Verdict) -> bytes:
-    """Return the message with the verdict in X-Genus and X-Spam- headers, which replace others."""
+    """Return the message with the verdict in X-Genus and X-Spam- headers, instead of any old ones."""
     envelope, rest = envelope_of(raw)
     envelope, own = (without(FORGED, unmark(each)) for each in (envelope, rest))
     spam = verdict.verdict == SPAM

@@ -31,7 +31,7 @@ class Stores:
 
 
 class Filters:
-    """The filters of one thread; it keeps those open that were used last."""
+    """The filters of one thread; those used last are kept open."""
 
     def __init__(self, stores: Stores) -> None:
         self.stores = stores
@@ -46,7 +46,7 @@ class Filters:
         return self._filter(user)
 
     def of_recipient(self, address: str | None) -> tuple[str | None, SpamFilter]:
-        """Return the user of an address if that user has a store, and the filter for this mail.
+        """Return the user with this address and the user's filter, or None and the site's filter.
 
         A store is named after the whole address, or after the part before the @.
         """

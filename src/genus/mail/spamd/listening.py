@@ -23,7 +23,9 @@ def on_unix(path: Path, mode: int = 0o600, owner: str | None = None) -> socket.s
     try:
         folder = os.open(path.parent, os.O_RDONLY)
     except OSError as error:
-        raise ValueError(f"Cannot listen on {path}: {error.strerror}.") from error
+        raise ValueError(
+            f"Cannot listen on {path}: {error.strerror}. Name a path in a folder that exists."
+        ) from error
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         return bound(path, mode, owner)
@@ -48,7 +50,10 @@ def bound(path: Path, mode: int, owner: str | None) -> socket.socket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
-        raise ValueError(f"Cannot listen on {path}: {error.strerror or error}.") from error
+        raise ValueError(
+            f"Cannot listen on {path}: {error.strerror or error}. Check the permissions of the "
+            "folder, or name another path."
+        ) from error
     finally:
         os.umask(before)
     return listening
@@ -87,7 +92,10 @@ def on_tcp(host: str, port: int, remote: bool = False) -> socket.socket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
-        raise ValueError(f"Cannot listen on {host}:{port}: {error.strerror or error}.") from error
+        raise ValueError(
+            f"Cannot listen on {host}:{port}: {error.strerror or error}. Stop the other server, or "
+            "name another address."
+        ) from error
     return listening
 
 

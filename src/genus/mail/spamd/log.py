@@ -18,7 +18,7 @@ BARE = re.compile(r"[!#-<>-~]+")  # what needs no quotes: neither blanks nor = n
 
 @dataclass(frozen=True)
 class Entry:
-    """The user of a message, its verdict or what was learned, and the time that took."""
+    """An entry of the log: a message's user, its verdict or what was learned, and the seconds."""
 
     command: str
     identity: str

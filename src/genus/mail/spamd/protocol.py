@@ -48,7 +48,7 @@ class Refusal(Exception):
 
     @property
     def line(self) -> bytes:
-        """Return the answer as one line, because spamc reads an empty line after it as success."""
+        """Return the answer as one line; with an empty line after it, spamc would read a success."""
         reason = " ".join(self.reason.split())[:500]
         return f"SPAMD/1.0 {self.code:d} {self.code.name}: {reason}\r\n".encode("ascii", "replace")
 
@@ -73,7 +73,7 @@ class Request:
 
     @property
     def is_of_genus(self) -> bool:
-        """Return whether the client is genus-client, which expects Verdict, not X-Spam- headers."""
+        """Return whether the client is genus-client, which expects a header Verdict, not X-Spam-."""
         return self.headers.get("client") == "genus"
 
     def encoded(self) -> bytes:
@@ -185,7 +185,7 @@ class Reading:
 
     def _inflated(self, message: bytes) -> bytes:
         if self._headers["compress"].lower() != "zlib":
-            raise Refusal(Code.EX_USAGE, "the only compression is zlib")
+            raise Refusal(Code.EX_USAGE, "Compress must be zlib")
         stream = zlib.decompressobj()
         try:
             inflated = stream.decompress(message, self.most + 1)

@@ -1,4 +1,4 @@
-"""Run the processes of a server: workers on shared sockets, and one that learns for all."""
+"""Run the processes of a server: workers on shared sockets, and a teacher, which learns."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP opens the stores again.
 
-    Each socket comes with the class that talks with its clients. `close` is called when no new
-    clients are accepted; workers then finish the requests in progress.
+    Each socket comes with the class that talks with its clients. `close` is called first when
+    the server ends, so that no clients connect; workers then finish the requests in progress.
     """
     # Signals are blocked and waited for, not handled, so that none is lost.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
@@ -96,7 +96,7 @@ class Family:
         self.children: dict[int, Child] = {}
 
     def keep(self, workers: int, close: Callable[[], None]) -> None:
-        """Keep this many workers and a teacher running until a signal ends them."""
+        """Keep this many workers and a teacher running until a signal ends the server."""
         ending = False
         while self.children or not ending:
             if not ending:

@@ -42,7 +42,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Service:
-    """What all processes of a server share."""
+    """The options and counters that all processes of a server share."""
 
     stores: Stores
     limits: Limits = field(default_factory=Limits)
@@ -261,7 +261,7 @@ class Talk(asyncio.Protocol):
         raise NotImplementedError
 
     def keeps_waiting(self, now: float) -> bool:
-        """Return whether the worker has waited for only this client for a second or more."""
+        """Return whether the client is idle or slow, so that its place may be given to another."""
         raise NotImplementedError
 
     def too_slow(self) -> None:

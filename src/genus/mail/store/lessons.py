@@ -27,7 +27,7 @@ class NoLesson(ValueError):
 
 
 def whole(value: object) -> int:
-    """Return a number of a lesson; raise an error for any other value."""
+    """Return `value` if it is a valid whole number; raise NoLesson if it is not."""
     if not isinstance(value, int) or not 0 <= value < 1 << 62:
         raise NoLesson(f"{value!r} is not a number of messages or days")
     return value
@@ -37,8 +37,8 @@ def whole(value: object) -> int:
 class Lesson:
     """The hash of a message's content, its class, and the hashes of its tokens, ascending.
 
-    `day` is when it was learned, in days since 1970; `weight` is its weight then, in UNIT, and
-    `halvings` is how often that was halved since.
+    `day` is when it was learned, in days since 1970; `weight` is its weight then, UNIT for one
+    message, and `halvings` is how often the weight was halved since.
     """
 
     digest: bytes
@@ -55,7 +55,7 @@ class Lesson:
 
     @property
     def counts_for(self) -> int:
-        """Return the lesson's present weight in units of UNIT."""
+        """Return the lesson's present weight, UNIT for one message."""
         return self.weight >> self.halvings
 
     @property

@@ -65,16 +65,16 @@ def unpacked(pack: bytes) -> list[Tokens]:
 
 
 def buckets_of(tokens: Tokens) -> NDArray[np.int64]:
-    """Return the distinct numbers of the tokens' buckets, ascending."""
+    """Return the numbers of the buckets that hold these tokens, ascending."""
     there = np.zeros(1 << 32 - SHIFT, bool)
     there[tokens >> SHIFT] = True
     return np.flatnonzero(there)
 
 
 def shifted(held: list[Bucket], tokens: Tokens, by: Counts) -> list[Bucket]:
-    """Add changes (n, 2) of ascending tokens to the existing buckets, and return all of them.
+    """Add changes `by` (n, 2) of ascending tokens to the buckets `held`, and return all buckets.
 
-    A bucket in which nothing is left is empty.
+    A bucket without any counts has empty bytes.
 
     >>> once = shifted([], np.array([3, 70_000], np.uint32), np.array([[256, 0], [0, 256]]))
     >>> twice = shifted(once[:1], np.array([3], np.uint32), np.array([[256, 512]]))
@@ -88,7 +88,7 @@ def shifted(held: list[Bucket], tokens: Tokens, by: Counts) -> list[Bucket]:
 
 
 def emptied(buckets: list[Bucket]) -> tuple[Tokens, Counts]:
-    """Return the tokens of buckets, in their order, and their counts; refuse damaged buckets."""
+    """Return the tokens in buckets, bucket by bucket, and their counts; refuse damaged buckets."""
     try:
         return read_buckets(buckets)
     except ValueError as error:

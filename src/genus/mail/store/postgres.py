@@ -53,7 +53,7 @@ def client() -> Any:
 
 
 class PostgresStore:
-    """A store in the database of a URL; the parameter owner=NAME names its owner."""
+    """A store in the database at a URL, whose parameter owner=NAME names the store's owner."""
 
     def __init__(self, url: str, create: bool = True) -> None:
         self._psycopg = client()

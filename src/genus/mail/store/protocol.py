@@ -20,7 +20,7 @@ class NoStore(StoreError):
 
 @dataclass(frozen=True)
 class Totals:
-    """The number of learned messages of each class, and their total weight in UNIT."""
+    """The number of learned messages of each class, and their total weight, UNIT for each."""
 
     ham: int = 0
     spam: int = 0
@@ -45,7 +45,7 @@ class Change(Protocol):
     """A transaction: it happens completely or not at all, and only one runs at a time."""
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
-        """Return the known lessons among these digests, by digest."""
+        """Return the known lessons with these digests, by digest."""
         ...
 
     def write(self, lessons: Sequence[Lesson]) -> None:
@@ -57,15 +57,15 @@ class Change(Protocol):
         ...
 
     def fade(self, lessons: Sequence[Lesson], halvings: int) -> None:
-        """Set how often the weights of known lessons were halved; this does not change counts."""
+        """Set how often the weights of known lessons were halved; change totals, not counts."""
         ...
 
     def shift(self, tokens: Tokens, by: Counts) -> None:
-        """Add to the counts of tokens, (n, 2); remove tokens whose counts become 0."""
+        """Add `by` (n, 2) to the counts of tokens; remove tokens whose counts become 0."""
         ...
 
     def put(self, key: str, value: str | None) -> None:
-        """Write a note under a name; None removes it."""
+        """Write a note under the name `key`; None removes the note."""
         ...
 
     def get(self, key: str) -> str | None:
@@ -87,11 +87,11 @@ class Store(Protocol):
         ...
 
     def counts(self, tokens: Tokens) -> Counts:
-        """Return the weight of the ham and the spam with each token, in units of UNIT, (n, 2)."""
+        """Return the weight of the ham and the spam with each token, (n, 2), UNIT for a message."""
         ...
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Lesson]:
-        """Return the known lessons among these digests, by digest, as of now."""
+        """Return the known lessons with these digests, by digest."""
         ...
 
     def totals(self) -> Totals:

@@ -39,9 +39,9 @@ LAST = "\U0010ffff"  # after every character of a name
 
 
 class SQLiteStore:
-    """A store in a file; it is created if `create` is true and it does not exist.
+    """A store in a file, which is created if it does not exist and `create` is true.
 
-    If another file is put in its place, that file is opened at the next use.
+    If the file is replaced by another, the store opens the other at its next use.
     """
 
     def __init__(self, path: str | Path, create: bool = True) -> None:

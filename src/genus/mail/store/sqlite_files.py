@@ -27,7 +27,7 @@ def beside(path: Path, end: str) -> Path:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Return what identifies a file, or None if it does not exist."""
+    """Return the device and inode of a file, or None if the file does not exist."""
     try:
         told = path.stat()
     except FileNotFoundError:

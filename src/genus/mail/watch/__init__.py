@@ -22,8 +22,8 @@ What is learned, and when:
 The watcher, the connection or the server can end at any moment without harm. The server does each
 move, atomically if it knows MOVE. A move is noted before it is requested, so that it is never taken
 for the user's. A lesson is noted before it is learned, together with the part of the folder that
-was processed; learning it twice is learning it once. Messages are recognised by number (UID), by
-stamp (arrival and size, which moves keep) and by the digest of their content, so that nothing is
+was processed; learning it twice has no further effect. Messages are recognised by number (UID), by
+stamp (arrival time and size, which moves keep) and by the digest of their content, so that nothing is
 repeated when UIDVALIDITY changes.
 """
 

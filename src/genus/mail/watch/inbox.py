@@ -194,5 +194,5 @@ class Inbox:
 
 
 def is_doubtful(verdict: Verdict) -> bool:
-    """Return whether the score is the reason for being unsure, not too few lessons."""
+    """Return whether a verdict is unsure because of the score or of new tokens."""
     return verdict.verdict == UNSURE and verdict.reason in ("", NEW)

@@ -123,7 +123,7 @@ class Junk:
     # One message
 
     def stamps(self) -> set[str]:
-        """Return the stamps of all messages that are or were in Junk."""
+        """Return the stamps (`Head.stamp`) of all messages that are or were in Junk."""
         here = {each.stamp for each in self.notes.junk.values()}
         return here | {each.stamp for each in self.notes.gone.values()}
 
@@ -138,7 +138,7 @@ class Junk:
             self.session.connection.examine(self.session.plan.inbox)
 
     def twin(self, letter: Head, name: str) -> Met | None:
-        """Return the same message if it is still in Junk, or None."""
+        """Return the note of the same message if it is still in Junk, or None."""
         found = [met for met in self.notes.junk.values() if is_same(met, letter, name)]
         return next((met for met in found if met.own == letter.uid), found[0] if found else None)
 
@@ -148,7 +148,7 @@ class Junk:
         return sorted(found, key=lambda key: self.notes.gone[key].done)
 
     def take_out(self, key: str, name: str, folder: str, validity: int, letter: Letter) -> None:
-        """Note a lesson for a message that was taken out of Junk, unless it is already noted."""
+        """Note a lesson for a message that was taken out of Junk, unless one is already noted."""
         gone = self.notes.gone[key]
         if not gone.done:
             self.lessons.owe(name, folder, validity, letter, spam=False)

@@ -30,7 +30,7 @@ def watch(
     say: Callable[[str], None],
     ending: Ending,
 ) -> None:
-    """Watch once, or until `ending` is asked for; report each action with `say`."""
+    """Watch an account once, or until `ending.ask` is called; report each action with `say`."""
     watcher = Watcher(spam_filter, account.name, plan, say, ending)
     failures = 0
     welcome = False

@@ -1,6 +1,6 @@
 """Keep a watcher's state as notes in a store: numbers, dates and hashes of messages.
 
-Each shelf is bounded; the oldest notes are dropped. All changes between two calls of `keep` are
+Each shelf (notes of one kind) is bounded; the oldest notes are dropped. All changes between two calls of `keep` are
 written together or not at all.
 """
 
@@ -156,7 +156,7 @@ class Watched:
         self.moving[digest] = Moving(list(uids), list(stamps), now())
 
     def dismiss(self, digest: str, uid: int | None = None) -> int:
-        """Note that a message was moved or will not be moved; return its number, 0 if unknown."""
+        """Note that a message was moved or will not be moved; return its UID, or 0 if unknown."""
         if digest not in self.moving:
             return 0
         moving = self.moving[digest]

@@ -13,9 +13,9 @@ from genus.mail.watch.session import Session
 def renumber(
     session: Session, shelf: dict[int, Met], folder: str, validity: int, present: Sequence[int]
 ) -> tuple[dict[int, Met], list[int]]:
-    """Return messages by new number, and the numbers that date and size cannot identify.
+    """Return the messages by new UID, and the UIDs that date and size do not identify.
 
-    A message that is not found stays on the shelf, under its old number with a minus sign.
+    A message that is not found stays in `shelf`, under its old UID with a minus sign.
     """
     by_stamp: dict[str, list[int]] = defaultdict(list)
     for uid in sorted(shelf, reverse=True):

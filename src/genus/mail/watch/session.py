@@ -13,7 +13,7 @@ from genus.mail.watch.notes import Watched
 
 @dataclass(frozen=True)
 class Plan:
-    """What a watcher does."""
+    """The options of a watcher."""
 
     inbox: str = "INBOX"
     junk: str | None = None  # None: that of the server

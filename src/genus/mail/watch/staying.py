@@ -1,4 +1,4 @@
-"""Learn mail as ham that the user has read and left in the inbox for some days.
+"""Learn as ham the mail that the user has read and left in the inbox for some days.
 
 Otherwise the filter would learn only from its mistakes. It rarely takes ham for spam, so it would
 learn hardly any ham, and could not estimate the highest scores of ham. The amount of such ham is
