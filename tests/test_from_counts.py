@@ -383,7 +383,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a negative direction": (
         GDA(),
         {**PAIRS, "squares": [[1.0, 2.0], [2.0, 1.0]]},
-        "negative in some direction",
+        "would have a negative variance",
     ),
     "asymmetric": (GDA(), {**PAIRS, "squares": [[1.0, 0.5], [0.0, 1.0]]}, "must be symmetric"),
     "too large": (GaussianNB(), {**SQUARED, "origin": 1e200}, "too large for floats"),
@@ -480,12 +480,12 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "NaN documents": (
         TextClassifier(),
         {"rows": TWO, "counts": [{**WORD, "documents": None, "occurrences": 1.0}]},
-        "has nan as 'documents' in line 0",
+        "Column 'documents' of counts has nan in line 0",
     ),
     "documents as text": (
         TextClassifier(),
         {"rows": TWO, "counts": [{**WORD, "documents": "many"}]},
-        "numbers as 'documents'",
+        "Column 'documents' of counts must hold numbers",
     ),
 }
 

@@ -618,7 +618,11 @@ def test_filter_says_if_nobody_takes_the_message(home):
 
 def test_nothing_is_no_message(home):
     code, out, err = genus("filter", stdin=b"", home=home)
-    assert (code, out, err) == (1, b"", "Error: There is no message in stdin.\n")
+    assert (code, out, err) == (
+        1,
+        b"",
+        "Error: There is no message in stdin. Redirect one: genus mail filter < message.eml.\n",
+    )
     for arguments in (["learn", "--spam", "-"], ["forget", "-"], ["why", "-"]):
         code, out, err = genus(*arguments, stdin=b"", home=home)
         assert code == 1

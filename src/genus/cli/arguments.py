@@ -100,6 +100,9 @@ def model_and_data(
 
 
 data = click.argument("data", type=File("DATA"), nargs=-1, required=True, metavar="DATA...")
+needed_target = click.option(
+    "--target", type=Column(), required=True, help="The column to predict."
+)
 target = click.option(
     "--target", type=Column(), help="The column to predict.  [default: the model's]"
 )

@@ -12,7 +12,7 @@ from genus.cli.arguments import File
 
 @click.command()
 @click.argument("data", type=File("DATA"), nargs=-1, required=True, metavar="DATA...")
-@arguments.target
+@arguments.needed_target
 @click.option(
     "-o",
     "--output",
@@ -39,7 +39,7 @@ from genus.cli.arguments import File
 @arguments.encoding
 def compare(
     data: tuple[str, ...],
-    target: str | None,
+    target: str,
     output: str | None,
     repeats: int | None,
     patience: float,
@@ -49,9 +49,9 @@ def compare(
 ) -> None:
     """Recommend genus or logistic regression, with reasons.
 
-    Fits both, and a perceptron, to a few rows, to more rows and to nearly all rows, many times, and
-    evaluates them on the other rows. The model of genus is GDA for numbers, and naive Bayes for
-    everything else.
+    Fits genus, logistic regression and a perceptron to training sets of growing size, many times,
+    and evaluates each on the remaining rows. The model of genus is GDA for numbers, and naive Bayes
+    for everything else.
 
     \b
     Examples:
@@ -65,8 +65,6 @@ def compare(
     from genus.cli.results import printed
     from genus.evaluate.comparing import compare
 
-    if target is None:
-        raise click.UsageError("Name the column to predict: --target COL.")
     if output is not None:
         kind = format_of(output)
         refuse_out(output, *data)

@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from genus.cli import arguments
-from genus.cli.arguments import Column, File
+from genus.cli.arguments import File
 
 FOLDS = 5  # for refitting everything if rows are few
 
 
 @click.command()
 @arguments.data
-@click.option("--target", type=Column(), required=True, help="The column to predict.")
+@arguments.needed_target
 @click.option(
     "-o",
     "--output",
@@ -60,9 +60,9 @@ def fit(
 ) -> None:
     """Learn to predict a column of a table, in one pass.
 
-    Prints what was learned, and out-of-fold scores. `moves` is how far a column moves the log-odds
-    on average, and `bits` is the gain of its family: the information about the class in bits per
-    row.
+    Prints what was learned, and out-of-fold scores. `moves` is the mean change of the log-odds by a
+    column, up or down, and `bits` is the information about the class, in bits per row, that the
+    column gives with its family.
 
     \b
     Examples:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from genus.cli import arguments
-from genus.cli.arguments import Column, File
+from genus.cli.arguments import File
 
 
 @click.command()
 @arguments.data
-@click.option("--target", type=Column(), required=True, help="The column to predict.")
+@arguments.needed_target
 @click.option("-o", "--output", type=File("PLAN"), required=True, help="The plan file.")
 @arguments.families
 @arguments.ignore
@@ -26,8 +26,8 @@ def plan(
     """Decide how columns are read, for models that are to be merged.
 
     Looks at some rows, but counts none. Models that are fitted with one plan, on any machine, merge
-    exactly into the model of all rows. A plan is a model of no rows: it holds the names and types
-    of columns, the limits of their cells, and hashes of frequent categories.
+    exactly into the model of all rows. A plan is a model without rows: it holds the names and
+    types of columns, the ranges by which numbers are counted, and hashes of frequent categories.
 
     \b
     Example:

@@ -25,10 +25,10 @@ MOST_CLASSES = 20
 def show(model: str, as_json: bool, columns: tuple[str, ...]) -> None:
     """Show what a model has learned.
 
-    Lists the columns: `moves` is how far a column moves the log-odds on average, and `bits` is the
-    gain of its family, the information about the class in bits per row. With --column, shows how
-    the contribution of a column to the log-odds depends on its value: the mean over the rows with
-    such a value, and the range of most of these rows.
+    Lists the columns: `moves` is the mean change of the log-odds by a column, up or down, and
+    `bits` is the information about the class, in bits per row, that the column gives with its
+    family. With --column, shows the contribution of a column to the log-odds for each of its
+    values: the mean over the rows with that value, and the range of the middle 80 % of them.
 
     \b
     Examples:

@@ -138,8 +138,8 @@ def broadcast(name: str, found: Array, shape: tuple[int, ...]) -> Array:
         return np.broadcast_to(found, shape).copy()
     except ValueError:
         raise ValueError(
-            f"{name} has shape {found.shape}; it must broadcast to {shape}. Give one number, or one "
-            "for each column."
+            f"{name} has shape {found.shape}; it must broadcast to {shape}. Give one number, "
+            "or one for each column."
         ) from None
 
 
@@ -218,8 +218,8 @@ class Given:
             k, j = np.argwhere(below)[0].tolist()
             raise ValueError(
                 f"squares is too small for sums: the variance of {self._named(moments, k, j)} "
-                "would be negative. squares must be Σ(x - origin)², over the same rows and with the "
-                "same origin as sums."
+                "would be negative. squares must be Σ(x - origin)², over the same rows and with "
+                "the same origin as sums."
             )
         few = (scatter != 0) & (np.abs(scatter) < FEW_DIGITS * noise)
         if few.any():
@@ -233,9 +233,9 @@ class Given:
             return moments.without_noise() if len(moments.classes) else moments
         except ImpossibleError:
             raise ValueError(
-                "squares do not match sums: some linear combination of columns would have a negative "
-                "variance. squares must be Σzzᵀ, with z = x - origin, over the rows without a "
-                "missing value."
+                "squares do not match sums: some linear combination of columns would have a "
+                "negative variance. squares must be Σzzᵀ, with z = x - origin, over the rows "
+                "without a missing value."
             ) from None
 
     def _named(self, moments: Moments, k: int, j: int) -> str:

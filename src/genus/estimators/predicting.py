@@ -109,7 +109,7 @@ class Predicting(Core):
         return source.sample(n, chosen, rng)
 
     def explain(self, X: Any, features: Sequence[str] | None = None) -> Explanation:
-        """Return each column's contribution to log p(x, y) of each class; `features` names columns."""
+        """Return the contribution of each column, named by `features`, to log p(x, y)."""
         check_is_fitted(self)
         with self._named_errors():
             X, _ = self._as_matrix(X, reset=False)

@@ -381,7 +381,7 @@ class TableClassifier(GenerativeClassifier):
         """Draw n new rows, as an Arrow table with the columns' own types, and their labels.
 
         They are drawn from `generative()`. The words of texts are drawn one by one, so no text of
-        the data is repeated; other values occur in the data. A sample does not protect people's privacy.
+        the data is repeated; other values occur in the data. A sample does not protect privacy.
         """
         rng = np.random.default_rng(random_state)
         X, drawn = super().sample(n, y, rng)

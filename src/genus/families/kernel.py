@@ -40,7 +40,7 @@ class Smoothed:
     centre: Array
 
     def log_p(self) -> Array:
-        """log p(bin|k), (G, K)."""
+        """Return log p(bin|k), (G, K)."""
         rows = self.counts.sum(axis=1)
         common = self.sums.sum(axis=0) / max(rows.sum(), 1e-300)
         p = (self.sums + ALPHA * common) / (rows + ALPHA)[:, None]

@@ -77,7 +77,7 @@ class Folder:
     delimiter: str
 
     def is_called(self, names: str) -> bool:
-        """Return whether the first or last part of the folder's name matches the pattern `names`."""
+        """Return whether the first or last part of the folder's name matches `names`."""
         parts = self.name.split(self.delimiter) if self.delimiter else [self.name]
         if parts[0].upper() == "INBOX":
             parts = parts[1:]

@@ -10,7 +10,7 @@ its tokens' log-odds,
 
     x_g = b tanh (m_g / b),        m_g = Σ w / (n_g + 5),
 
-because words depend on each other, and a long message is no more certain than a short one. The bound b
+because words depend on each other: a long message is no more certain than a short one. The bound b
 keeps one group from outvoting all others, whatever a sender puts into it.
 """
 

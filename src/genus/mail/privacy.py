@@ -21,7 +21,7 @@ def require_private(path: Path) -> None:
 
 
 def open_to_others(store: str | Path) -> list[str]:
-    """Return a warning for each file that other users can access: the store and copies beside it."""
+    """Return a warning for each file that others can access: the store and copies beside it."""
     path = Path(store)
     beside = sorted(path.parent.glob("*.sqlite*")) if path.is_file() else []
     return [

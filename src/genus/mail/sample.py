@@ -49,7 +49,7 @@ class Sample:
         return cls(spam, weight, sizes, totals, at, ids, counts)
 
     def without(self, block: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Return evidence (m, groups) and shares of new tokens (m,), without each lesson's own block.
+        """Return evidence (m, groups) and shares of new tokens (m,), without a lesson's own block.
 
         Counts leave out the block that a lesson is in. New tokens are in no lesson outside it.
         The rows of lessons in block -1 are zero.

@@ -67,15 +67,15 @@ def form_from_tree(tree: dict[str, Any], width: int) -> Form:
     fits = fits and bool((form.scale > 0).all()) and is_finite(form.shared)
     known = form.shrinkage in (None, "oas") or is_finite(form.shrinkage)
     if not (fits and known and 0 <= form.shared <= 1 and isinstance(form.diagonal, bool)):
-        raise ValueError("its choice of a covariance is invalid")
+        raise ValueError("its covariance options are invalid")
     return form
 
 
 def choice_from_tree(tree: dict[str, Any]) -> Choice:
-    """Restore the choice for texts."""
+    """Restore the chosen text model and the scores of the candidates."""
     scores, names = tree["scores"], tuple(tree["names"])
     if scores.shape != (len(names), 2) or np.isinf(scores).any():
-        raise ValueError("its choice for texts is invalid")
+        raise ValueError("the scores of its text models are invalid")
     return Choice(combination_from_tree(tree["best"]), names, scores, int(tree["texts"]))
 
 
@@ -99,7 +99,7 @@ def combination_from_tree(tree: dict[str, Any]) -> Combination:
     fits &= combination.constant.shape == combination.classes.shape
     numbers = (combination.weights, combination.constant)
     if not (known and fits and all(np.isfinite(array).all() for array in numbers)):
-        raise ValueError("its choice for texts is invalid")
+        raise ValueError("its text model is invalid")
     return combination
 
 

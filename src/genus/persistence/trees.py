@@ -122,7 +122,7 @@ def combination_to_tree(combination: Combination) -> dict[str, Any]:
 
 
 def choice_to_tree(choice: Choice) -> dict[str, Any]:
-    """Convert the choice for texts."""
+    """Convert the chosen text model and the scores of the candidates."""
     return {
         "best": combination_to_tree(choice.best),
         "names": list(choice.names),

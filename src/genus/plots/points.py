@@ -59,7 +59,10 @@ def labels_of(y: ArrayLike, rows: int, classes: NDArray[Any]) -> NDArray[Any]:
         )
     strange = labels[~np.isin(labels, classes)]
     if len(strange):
-        raise ValueError(f"y has {show(strange[0])}, which is not a class of the model.")
+        known = ", ".join(show(c) for c in classes[:5]) + (", …" if len(classes) > 5 else "")
+        raise ValueError(
+            f"y has {show(strange[0])}, which is not a class of the model. The classes are {known}."
+        )
     return labels
 
 

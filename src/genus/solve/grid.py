@@ -175,7 +175,7 @@ class Bins:
             )
 
     def given(self, column: int) -> Array | None:
-        """The edges given for a column, or None."""
+        """Return the edges given for a column, or None."""
         if self.edges is None:
             return None
         per_column = len(self.edges) > 0 and np.ndim(self.edges[0]) == 1

@@ -159,7 +159,10 @@ class MultivariateNormal:
             raise ValueError(f"A variance cannot be negative; column {j} has {variance[j]:g}.")
         scale = np.sqrt(np.outer(variance, variance))
         if (np.abs(self.covariance - self.covariance.T) > 1e-8 * scale).any():
-            raise ValueError("A covariance matrix must be symmetric; this one is not.")
+            raise ValueError(
+                "A covariance matrix must be symmetric; this one is not. Check that its entries "
+                "(i, j) and (j, i) are equal."
+            )
         self._factor = Factor.of(
             self.covariance,
             "Leave out columns that repeat others, or add a little to the diagonal: "

@@ -165,7 +165,7 @@ def raw_part(column: Column, name: str, dialect: Dialect) -> str:
 
 
 def raw_category(column: Column, name: str) -> str:
-    """Return SQL that reads categories; refuse types that databases write differently from genus."""
+    """Return SQL that reads categories; refuse types that databases write in another way."""
     written = column.type.removeprefix("dictionary<values=").split(",")[0]
     if written not in (*TEXTS, "bool"):
         raise ValueError(

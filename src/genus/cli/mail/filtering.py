@@ -18,11 +18,12 @@ NOT_PASSED_ON = 1
 def filter_message(
     ctx: click.Context, store: str | None, site: str | None, ham_loss: float | None
 ) -> None:
-    """Copy a message from stdin to stdout, with its verdict in a header.
+    """Copy a message from stdin to stdout, and add its verdict.
 
-    The header is X-Genus: spam; probability=0.998; score=6.21. It replaces any X-Genus header that
-    the message already has. If anything fails, the message passes unchanged and the error goes to
-    stderr, so no mail is lost. The exit code is 0 if the message was written to stdout.
+    The verdict is a header, such as X-Genus: spam; probability=0.998; score=6.21. It replaces any
+    X-Genus header that the message already has. If anything fails, the message passes unchanged and
+    the error goes to stderr, so no mail is lost. The exit code is 0 if the message was
+    written to stdout.
 
     \b
     Example:
@@ -34,7 +35,9 @@ def filter_message(
     with failing(ctx, NOT_PASSED_ON):
         raw = received()
         if not raw:
-            raise ValueError("There is no message in stdin.")
+            raise ValueError(
+                "There is no message in stdin. Redirect one: genus mail filter < message.eml."
+            )
     try:
         from genus.mail.marking import mark
         from genus.mail.spamfilter import SpamFilter

@@ -83,11 +83,12 @@ def serve(
     site: str | None,
     ham_loss: float | None,
 ) -> None:
-    """Answer genus-client and spamc, with the protocol of SpamAssassin's spamd.
+    """Answer genus-client and spamc with the protocol of spamd.
 
-    spamc -c, -R, -y, -L spam, -L ham and -L forget work, and so does Exim's spam condition. A
-    message with 5 points or more is spam, as in SpamAssassin. PROCESS adds X-Genus and X-Spam-
-    headers. The server accepts connections from this machine only, unless --allow-remote is given.
+    This is SpamAssassin's protocol: spamc -c, -R, -y, -L spam, -L ham and -L forget work, and so
+    does Exim's spam condition. A message with 5 points or more is spam, as in SpamAssassin. PROCESS
+    adds X-Genus and X-Spam- headers. The server accepts connections from this
+    machine only, unless --allow-remote is given.
 
     With --users, a client on the Unix socket can act only for its own user, unless it is root or
     trusted. A TCP client that does not know the secret gets verdicts from the site's store, and

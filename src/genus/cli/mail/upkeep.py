@@ -42,8 +42,8 @@ def stats(as_json: bool, store: str | None, site: str | None, ham_loss: float | 
 def verify(store: str | None) -> None:
     """Check that the store is undamaged.
 
-    All lessons are added up again and compared with the counts, and every row is compared with its
-    checksum. The exit code is 1 if anything is wrong.
+    Adds up all learned messages (lessons) again and compares the sums with the counts, and every
+    row with its checksum. The exit code is 1 if anything is wrong.
 
     \b
     Example:
@@ -70,10 +70,10 @@ def verify(store: str | None) -> None:
 @click.command()
 @options.store
 def repair(store: str | None) -> None:
-    """Rebuild the store from the lessons that can be read.
+    """Rebuild the store from the learned messages that can be read.
 
-    Afterwards the counts are the exact sums of the remaining lessons. The damaged file is kept
-    beside the store, as NAME.damaged. In PostgreSQL, unreadable lessons are removed.
+    Afterwards the counts are the exact sums of the remaining messages. The damaged file is kept
+    beside the store, as NAME.damaged. In PostgreSQL, unreadable messages are removed.
 
     \b
     Example:

@@ -51,7 +51,8 @@ class Server(click.ParamType[tuple[str, int | None]]):
     "--plain",
     "security",
     flag_value="plain",
-    help="Do not encrypt; port 143. The default on this machine, if PORT is not 993.",
+    help="Do not encrypt; port 143. The default if HOST is this machine and a PORT other than 993 "
+    "is given.",
 )
 @click.option(
     "--inbox", default="INBOX", show_default=True, metavar="FOLDER", help="Sort this folder."
@@ -115,14 +116,15 @@ def watch(
     site: str | None,
     ham_loss: float | None,
 ) -> None:
-    """Move new spam of an IMAP account into Junk, and learn from what the user moves.
+    """Move new spam of an IMAP account to Junk, and learn from moves.
 
     A message that the user moves into Junk is learned as spam, and one that the user moves out of
-    Junk as ham, as soon as it has been read. Messages that are moved into Trash, or by this
-    command, are not learned. Mail that was read and has stayed in the inbox for three days is
-    learned as ham, until the store holds 100 messages of ham plus 2 for each message of spam.
-    --no-learn-inbox switches that off. Mail that arrives while the command is not running is sorted
-    when it starts again. Mail from before its first start is left alone, unless --all is given.
+    Junk as ham. Unread messages are learned when they have been read. Messages that the user moves
+    into Trash are not learned, nor are those that this command moves. Mail that was read and has
+    stayed in the inbox for three days is learned as ham, until the store holds 100 messages of ham
+    plus 2 for each message of spam. --no-learn-inbox switches that off. Mail that arrives while the
+    command is not running is sorted when it starts again. Mail from before its first start is left
+    alone, unless --all is given.
 
     The password comes from --password-file, --password-command or $GENUS_IMAP_PASSWORD. The
     command reports what it does on stderr. Ctrl-C and SIGTERM end it, with exit code 0.

@@ -231,8 +231,8 @@ def refuse_underflow(x: Array, power: int) -> None:
         j = int(np.argmax(tiny))
         raise InvalidColumn(
             j,
-            f"holds numbers that differ by at most {largest[j]:g}, and powers of that do not "
-            "fit into a float. Scale the column to other units.",
+            f"holds numbers that differ by at most {largest[j]:g}; powers of that are too small "
+            "for a float. Multiply the column by a large number, such as by changing its unit.",
         )
 
 

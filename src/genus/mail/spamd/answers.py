@@ -148,7 +148,7 @@ def report(why: Why) -> str:
 
 
 def marked(raw: bytes, verdict: Verdict) -> bytes:
-    """Return the message with the verdict in X-Genus and X-Spam- headers, instead of any old ones."""
+    """Return the message with the verdict in X-Genus and X-Spam- headers; old ones are replaced."""
     envelope, rest = envelope_of(raw)
     envelope, own = (without(FORGED, unmark(each)) for each in (envelope, rest))
     spam = verdict.verdict == SPAM

@@ -48,7 +48,7 @@ class Refusal(Exception):
 
     @property
     def line(self) -> bytes:
-        """Return the answer as one line; with an empty line after it, spamc would read a success."""
+        """Return the answer as one line; if an empty line followed, spamc would read a success."""
         reason = " ".join(self.reason.split())[:500]
         return f"SPAMD/1.0 {self.code:d} {self.code.name}: {reason}\r\n".encode("ascii", "replace")
 
@@ -73,7 +73,7 @@ class Request:
 
     @property
     def is_of_genus(self) -> bool:
-        """Return whether the client is genus-client, which expects a header Verdict, not X-Spam-."""
+        """Return whether the client is genus-client, which expects the header Verdict."""
         return self.headers.get("client") == "genus"
 
     def encoded(self) -> bytes:

@@ -23,7 +23,7 @@ The watcher, the connection or the server can end at any moment without harm. Th
 move, atomically if it knows MOVE. A move is noted before it is requested, so that it is never taken
 for the user's. A lesson is noted before it is learned, together with the part of the folder that
 was processed; learning it twice has no further effect. Messages are recognised by number (UID), by
-stamp (arrival time and size, which moves keep) and by the digest of their content, so that nothing is
+stamp (arrival time and size, which moves keep) and by the digest of their content, so nothing is
 repeated when UIDVALIDITY changes.
 """
 

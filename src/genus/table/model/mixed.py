@@ -205,8 +205,8 @@ class Mixed:
         sample, belief = int(counting["sample"]), bool(counting["belief"])
         if self.how.belief and not belief:
             raise ValueError(
-                "This model was counted without calibrate=True, which learns weights while it "
-                "counts. Fit again with calibrate=True."
+                "This model was fitted without calibrate=True, which learns weights from the rows "
+                "as they are read. Fit again with calibrate=True."
             )
         how = replace(self.how, words=words, sample=sample, belief=belief)
         changed = [k for k, v in how.options.items() if counting.get(k) != v]

@@ -57,7 +57,7 @@ def readable_files(
         except TableError as error:
             warn(f"{path} is left out. {error}")
     if not sound:
-        raise TableError(f"None of the files of {given[0]} can be read.")
+        raise TableError(f"None of the files of {given[0]} can be read; see the warnings.")
     return sound
 
 
