@@ -111,7 +111,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("nightly")]
     if not left_out:
         return
-    items[:] = [item for item in items if item not in set(left_out)]
+    items[:] = [item for item in items if not item.get_closest_marker("nightly")]
     config.hook.pytest_deselected(items=left_out)
     one = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"  # all workers have the same list
     if one and not SANITIZED:

@@ -28,6 +28,7 @@ ExecStopPost=/bin/systemctl exit --force
 """
 STEPS = f"""
 until test -S /run/genus/socket; do sleep 0.2; done
+until systemctl --quiet is-active genus-milter.service; do sleep 0.2; done
 systemctl is-active {UNITS}
 systemctl start genus-expire.service
 awk '/^From /{{n++}} n==2' /examples/new.mbox > /tmp/offer.eml

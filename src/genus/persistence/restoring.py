@@ -67,7 +67,7 @@ def form_from_tree(tree: dict[str, Any], width: int) -> Form:
     fits = fits and bool((form.scale > 0).all()) and is_finite(form.shared)
     known = form.shrinkage in (None, "oas") or is_finite(form.shrinkage)
     if not (fits and known and 0 <= form.shared <= 1 and isinstance(form.diagonal, bool)):
-        raise ValueError("its covariance options are invalid")
+        raise ValueError("its choice of a covariance form is invalid")
     return form
 
 
@@ -75,7 +75,7 @@ def choice_from_tree(tree: dict[str, Any]) -> Choice:
     """Restore the chosen text model and the scores of the candidates."""
     scores, names = tree["scores"], tuple(tree["names"])
     if scores.shape != (len(names), 2) or np.isinf(scores).any():
-        raise ValueError("the scores of its text models are invalid")
+        raise ValueError("its table of text models is invalid")
     return Choice(combination_from_tree(tree["best"]), names, scores, int(tree["texts"]))
 
 
