@@ -253,7 +253,7 @@ class Moments:
 
     @cached_property
     def _centred(self) -> tuple[Array, Array, Array, bool]:
-        """Mean minus origin, variances, new origin (K, n), and whether no rows can have the sums."""
+        """Mean minus origin, variances, new origin (K, n), and whether no rows have such sums."""
         pooled, second = self.structure == "pooled", self._second()
         second = second[None] if pooled else second
         sums = self.origin, self.weights, self.sums, second
