@@ -6,7 +6,7 @@ taken out again. Equal rows are stored once, with their total weight. A row is e
 grid and hashes of categories and words; it never contains the values themselves.
 
 At most 2k rows are kept, and choices are made from the k with the smallest hashes. So forgetting is
-exact, as if the rows had never been counted, as long as k of the kept rows are left.
+exact, as if the rows had never been counted, while k kept rows are left, or if all rows were kept.
 
 Symbols: s rows of the sample, n columns, k rows to choose from.
 """
