@@ -8,7 +8,7 @@
 
 namespace genus::blocks {
 
-constexpr std::size_t ahead = 16;  // tokens
+constexpr std::size_t ahead = 16;  // tokens from the current one to the one that is prefetched
 
 // Lessons, whose tokens are rows of counts; the tokens of a lesson follow those of the one before.
 struct Lessons {
@@ -53,7 +53,7 @@ inline Evidence without_block(const Lessons& lessons, const Counts& counts, cons
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return lessons.block[a] < lessons.block[b];
     });
-    // What is needed of a token, close together: its counts in the block (whole weights add up
+    // The data of a token, close together in memory: its counts in the block (whole weights add up
     // exactly in floats), its position among the examples plus one, and its group.
     struct Row {
         float own[2];

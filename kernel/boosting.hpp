@@ -183,7 +183,8 @@ private:
         }
     }
 
-    // What a leaf gains by a cut, given the sums of u over all its rows and over those below.
+    // What a leaf gains by a cut, given the sums of u over all its rows and over those below the
+    // cut.
     template <std::size_t W>
     double gain(const std::array<double, W>& whole, const std::array<double, W>& below) const {
         double b = 0, a = 0;
@@ -206,7 +207,7 @@ private:
             double found = gain<W>(whole, below);
             for (std::size_t c = 1; c < size; ++c) {
                 const double* own = cells + (c - 1) * W;
-                if (own[W - 1] > 0) {  // of few rows, most cells are empty
+                if (own[W - 1] > 0) {  // most cells are empty if there are few rows
                     for (std::size_t s = 0; s < W; ++s) below[s] += own[s];
                     found = gain<W>(whole, below);
                 }

@@ -11,7 +11,7 @@ namespace genus::buckets {
 
 constexpr std::int64_t unit = 256;  // the count of one message
 constexpr std::int64_t few = 15,
-                       large = 255;  // more messages than half a byte holds; marks a large count
+                       large = 255;  // counts from `few` messages on are large; `large` marks them
 constexpr std::size_t head = 5, wide = 6;  // bytes before the tokens, and bytes of a large count
 
 struct Entry {
@@ -46,7 +46,7 @@ inline void put(std::string& to, std::uint64_t number, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; ++i) to += static_cast<char>(number >> 8 * i & 255);
 }
 
-// Add the entries of a bucket; false if it is damaged.
+// Add the entries of a bucket to a list; return false if the bucket is damaged.
 inline bool read(std::uint32_t number, std::string_view bucket, std::vector<Entry>& to) {
     if (bucket.size() < head || number > 0xFFFF) return false;
     if (get(bucket, 0, 2) != (crc(bucket.substr(2), number) & 0xFFFF)) return false;
@@ -93,7 +93,7 @@ inline std::string written(std::uint32_t number, const Entry* entries, std::size
 }
 
 // Add changes to the entries of a bucket, both ascending; entries without counts are left out.
-// Returns false if a count would be negative.
+// Return false if a count would be negative.
 inline bool merge(const std::vector<Entry>& held, const Entry* more, std::size_t size,
                   std::vector<Entry>& to) {
     const Entry* const end = more + size;

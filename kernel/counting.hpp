@@ -139,7 +139,7 @@ inline Buffer<double> subtract(const double* a, const double* b, std::size_t siz
     return out;
 }
 
-// The mean on a grid as wide as a power of two that is about the spread; 0 if not finite.
+// The mean, rounded to a multiple of a power of two about as large as the spread; 0 if not finite.
 inline double grid_point(double mean, double spread) {
     int own = 0, wide = 0;
     std::frexp(mean, &own);
@@ -173,7 +173,7 @@ struct Centred {
     bool formal = false;                      // whether no rows can have given some of the sums
 };
 
-// What is left of a sum of squares, zero if that is only rounding.
+// A sum of squares minus its explained part; zero if the difference is only rounding error.
 inline double resolved(double square, double explained, double rounding) {
     const double scatter = square - explained;
     return std::abs(scatter) <= rounding * std::abs(square) ? 0.0 : scatter;

@@ -1,4 +1,4 @@
-// Numbers by cells of a fine grid: an integer that ascends with the number, from its leading bits.
+// Cells of a fine grid: integers from the leading bits of numbers, which ascend with the numbers.
 #pragma once
 
 #include <algorithm>

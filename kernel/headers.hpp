@@ -150,7 +150,7 @@ private:
         return std::find(few.begin(), few.end(), text) != few.end();
     }
 
-    // Mail readers show the first of these.
+    // Headers that should occur once; mail readers show the first.
     static bool is_once(View name) {
         return name == "subject" || name == "from" || name == "reply-to" || name == "date" ||
                name == "message-id";
@@ -233,7 +233,7 @@ private:
         }
     }
 
-    // A host that relayed the message, according to itself.
+    // The hosts, the greeting (HELO) and the protocol in a Received header.
     void hop(View value) {
         hosts_.clear();
         for (std::size_t at = 0; at < value.size();) {
@@ -288,7 +288,7 @@ private:
             hosts(id.substr(at + 1), [&](View each) { tokens_.add(group_.form, "id@", each); });
     }
 
-    // Its words, and version numbers.
+    // The words and version numbers in the name of the sender's program.
     void program(View header, View value) {
         before_.assign(header);
         before_ += ':';

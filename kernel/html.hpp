@@ -62,7 +62,7 @@ bool is_any(std::string_view name, const std::array<std::string_view, N>& names)
     return false;
 }
 
-// All others leave no trace in the text, including tags that no browser knows.
+// Tags that end a line. All others leave no trace in the text, even those that no browser knows.
 constexpr std::array<std::string_view, 60> of_lines{
     "address",  "article",  "aside",      "blockquote", "body",     "br",    "caption",
     "center",   "col",      "colgroup",   "dd",         "dir",      "div",   "dl",

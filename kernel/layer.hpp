@@ -25,11 +25,11 @@ struct LayerSums {
     Buffer<double> curvature;  // (G + K, G + K)
 };
 
-// Such an improbable class changes the curvature by less than matters; most of many classes are so.
+// A less probable class hardly changes the curvature; with many classes, most are less probable.
 constexpr double NEGLIGIBLE = 1e-10;
 
-// Outer products are added to the curvature so many at a time: each of its entries is then read and
-// written once for all of them.
+// This many outer products are added to the curvature at a time: each of its entries is then read
+// and written once for all of them.
 constexpr std::size_t OUTER = 8;
 
 // Add a aᵀ to the lower half of a matrix with rows of D numbers, for each row of `rows`, (8, G).
@@ -159,8 +159,8 @@ inline void weigh_row(const Experts& in, const double* evidence, double* said, d
             low = std::min(low, room[k]);
             high = std::max(high, room[k]);
         }
-        // A shift that is the same for all classes changes nothing, so their sum only matters for
-        // cut-offs.
+        // Subtracting the same number from all classes changes nothing, so log Σ exp is needed only
+        // if scores are cut off.
         if (high - low <= in.safe) {
             for (std::size_t k = 0; k < K; ++k) said[k] += in.weights[g] * (room[k] - high);
         } else {

@@ -195,7 +195,7 @@ public:
         lines_ += '\n';
     }
 
-    // The last part in lower case.
+    // Add a token, with its second part in lower case.
     void add_lower(char group, View before, View text) {
         lines_ += group;
         lines_ += before;

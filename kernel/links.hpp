@@ -7,12 +7,12 @@
 
 namespace genus::mail {
 
-// Letters of their groups.
+// Letters of the groups of their tokens.
 struct LinkGroups {
     char links, structure;
 };
 
-// The first distinct ones; they must outlive this.
+// Finds the first `most` distinct texts, which must outlive it.
 class Different {
 public:
     explicit Different(std::size_t most) : most_(most) {}
@@ -26,7 +26,7 @@ private:
 
 class LinkTokens {
 public:
-    // At most this many distinct links of a text, and marks of a page.
+    // Reads at most `most` distinct links of a text, and marks of a page.
     LinkTokens(const LinkGroups& groups, std::size_t most) : group_(groups), most_(most) {}
 
     const std::string& lines() const { return tokens_.lines(); }

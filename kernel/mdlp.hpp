@@ -15,7 +15,7 @@ struct Entropy {
     std::size_t classes = 0;
 
     void add(double count) {
-        if (count <= 1e-9) return;  // the remainder of a difference of sums
+        if (count <= 1e-9) return;  // zero, or the rounding error of a difference of sums
         total += count;
         sum += count * std::log2(count);
         ++classes;

@@ -28,7 +28,7 @@ struct Ranks {
 
 // Radix sort by 11 bits at a time, lowest first, in linear time (fewer than 2³² numbers). Numbers
 // move along with their places, because looking them up would take longer. Many numbers are sorted
-// an eighth of their range after another, which takes less memory.
+// in eight parts, by their range, one after the other, which takes less memory.
 inline Ranks ranks_of(const std::uint32_t* numbers, std::size_t n) {
     constexpr int bits = 11;
     constexpr std::uint32_t mask = (1u << bits) - 1;

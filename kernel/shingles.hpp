@@ -35,7 +35,7 @@ inline std::uint64_t hash(std::string_view text, std::uint64_t before = basis) {
     return before;
 }
 
-// The last step of SplitMix64 (Steele, Lea & Flood 2014): every bit in depends on every bit out.
+// The last step of SplitMix64 (Steele, Lea & Flood 2014): every bit of x affects the whole result.
 inline std::uint64_t mixed(std::uint64_t x) {
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
     x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
@@ -171,7 +171,7 @@ private:
                               static_cast<std::uint32_t>(end)});
     }
 
-    // A token with neighbours.
+    // Emit the pair of a token with the one before it and, near the beginning, an opening token.
     void follow(std::uint64_t hashed, std::size_t start, std::size_t end) {
         if (words_ < plan_.opening_size) emit(hashed, plan_.opening, start, end);
         if (words_ > 0) emit(mixed(last_.hashed) * 3 + hashed, plan_.pair, last_.start, end);
@@ -278,14 +278,14 @@ private:
         if (first == '!' || first == '?' || first == '$') follow(hashed, start, at_);
     }
 
-    // \1 and a letter, which stand for an address in a text: only a neighbour.
+    // \1 and a letter, which stand for an address in a text: only in pairs and as an opening.
     void placeholder() {
         const auto start = at_;
         at_ = std::min(at_ + 2, text_.size());
         follow(hash(text_.substr(start, at_ - start)), start, at_);
     }
 
-    // Each ideograph, and each two in a row.
+    // Emit each ideograph, and each pair of neighbours.
     void ideographs() {
         std::size_t before = at_;
         bool first = true;

@@ -1,4 +1,4 @@
-// The same sums over the stored entries of a matrix in compressed sparse row format.
+// Counts and scores, as for dense tables, of a matrix in compressed sparse row format.
 #pragma once
 
 #include <atomic>

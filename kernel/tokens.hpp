@@ -162,10 +162,12 @@ GENUS_INLINE bool classify(const unsigned char* in, char* out, bool lowercase,
     return high < 0x80;
 }
 
-// Find the tokens of a text; `emit(bytes, size)` gets each, with 16 bytes readable, and `pause()`
-// regularly returns whether to stop. Returns the position of the first invalid byte, or `fine`.
+// Readers of tokens call `emit(bytes, size)` for each token, with 16 bytes readable, and regularly
+// `pause()`, which returns whether to stop. They return the position of the first invalid byte, or
+// `fine`.
 constexpr std::size_t fine = static_cast<std::size_t>(-1);
-// body(reader) with the reader of a text's encoding.
+
+// Call body(reader) with the reader of a text's encoding.
 template <class Body> std::size_t with_reader(const Text& text, const Body& body) {
     const auto units = [&]<class Unit>(Unit) {
         const auto* begin = static_cast<const Unit*>(text.data);

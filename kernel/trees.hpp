@@ -30,13 +30,13 @@ struct Trees {
     std::size_t leaves() const { return std::size_t{1} << questions; }
 };
 
-// What a tree is worth if some of its questions cannot be answered: the mean over both answers, in
-// proportion to the rows that the tree grew from.
+// The value of a tree if some of its questions cannot be answered: the mean over both answers,
+// weighted by the rows that gave each answer when the tree grew.
 class Expected {
 public:
     explicit Expected(const Trees& trees) : trees_(trees), share_(trees.leaves()) {}
 
-    // Look at tree t.
+    // Read tree t; `add` and `table` then refer to it.
     void read(std::size_t t) {
         const std::size_t L = trees_.leaves();
         values_ = trees_.values + t * L * trees_.K;

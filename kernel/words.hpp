@@ -287,7 +287,7 @@ private:
     }
 
     void grow() {
-        slots_.reset();  // the records contain all of it
+        slots_.reset();  // slots are computed again from the records
         --shift_;
         slots_ = zeros<std::uint64_t>(slot_count());
         for (std::size_t i = 0; i < size(); ++i) {

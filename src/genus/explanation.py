@@ -27,9 +27,10 @@ TOLD = 5e-4  # smaller terms are 0.000 in a line
 class Explanation:
     """The contribution of each column to log p(x, y) of each class.
 
-    `contributions` (m, n, K) and `baseline` (m, K: log p(y) and terms of no column) add up to
-    `joint` (m, K), the result of `predict_joint_log_proba`. `values` (m, n) are the rows. All
-    logarithms are natural: +0.69 doubles the odds, and +2.3 makes them ten times as large.
+    `contributions` (m, n, K) and `baseline` (m, K), which is log p(y) plus the terms that belong to
+    no column, add up to `joint` (m, K), the result of `predict_joint_log_proba`. `values` (m, n)
+    are the rows. All logarithms are natural: +0.69 doubles the odds, and +2.3 makes them ten times
+    as large.
     """
 
     contributions: Array

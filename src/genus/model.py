@@ -132,8 +132,8 @@ class Model:
     def forget(self, other: Model) -> Model:
         """Return this model without some of its rows, and without rounding errors.
 
-        Raise ImpossibleError if the model has counted less than that. A family whose sums depend on
-        each other removes rounding errors itself, in `settled`.
+        Raise ImpossibleError if the model cannot have counted these rows. A family whose sums
+        depend on each other removes rounding errors itself, in `settled`.
         """
         rest = self - other
         weights = rest.weights.settled(self.weights)

@@ -42,7 +42,7 @@ METADATA = "genus"
 
 
 class Stage(HasLabelCol, HasPredictionCol, HasProbabilityCol):  # type: ignore[misc]
-    """The parameters of both stages: names of columns."""
+    """The parameters of `Classifier` and `ClassifierModel`: names of columns."""
 
     featuresCol: Any = Param(
         Params._dummy(),

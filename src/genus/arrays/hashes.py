@@ -36,8 +36,8 @@ def of_names(names: Iterable[str]) -> Hashes:
 def of_numbers(x: NDArray[np.float64]) -> Hashes:
     """Return the hash of each number, (m,); 0 if it is missing.
 
-    Numbers with the same hash share the cell of every grid. Cells include their lower end, so the
-    magnitude of a negative number is taken just below it, as in `Grid.keys`.
+    Numbers with the same hash are in the same cell of every grid. Cells include their lower end, so
+    a negative number is first moved to the next float towards zero, as in `Grid.keys`.
 
     >>> of_numbers(np.array([0.0, 0.1, 3.0])) == of_numbers(np.array([-0.0, 0.1 + 1e-15, np.nan]))
     array([ True,  True, False])

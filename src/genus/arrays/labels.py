@@ -174,7 +174,7 @@ def positions(labels: Axis, axis: Axis) -> NDArray[np.intp]:
 
 
 def merge(a: Keys, b: Keys, what: str) -> tuple[Keys, NDArray[np.intp], NDArray[np.intp]]:
-    """Return all labels of both axes, and the positions of the labels of each."""
+    """Return all labels of both axes, and the positions of a's and of b's labels among them."""
     if isinstance(a, Vocabulary) and isinstance(b, Vocabulary):
         return a.merge(b)
     if isinstance(a, Vocabulary) or isinstance(b, Vocabulary):

@@ -48,7 +48,7 @@ Matrix = Any  # NDArray of a real dtype, scipy.sparse CSR, or SparseRows
 SCORE_BYTES = 32 << 20  # memory for scores at a time, if only the best class is needed
 CHUNK_BYTES = 1 << 20  # float64 work space at a time, which fits the second-level cache
 MOST_THREADS = 1024
-FEW_COLUMNS = 8  # columns per entry of sparse rows from which only the entries are looked up
+FEW_COLUMNS = 8  # sparse rows with so many columns per entry need only the columns of entries
 PRODUCT_ROWS = 1024  # rows, at least, in a chunk that is multiplied with itself
 
 
@@ -146,9 +146,8 @@ def product_rows(width: int) -> int:
 def in_threads(work: Callable[[Iterator[Task]], Result], tasks: Sequence[Task]) -> list[Result]:
     """Divide tasks into contiguous runs, one per thread; return the runs' results in order.
 
-    This is for work in NumPy, which releases the interpreter's lock. BLAS gets one thread for each
-    of ours: its own threads would wait for each other at every chunk, on a busy machine almost
-    forever.
+    This is for work in NumPy, which releases the interpreter's lock. Meanwhile BLAS uses one thread
+    per call: several would wait for each other at every chunk, on a busy machine almost forever.
     """
     if len(tasks) <= 1:
         return [work(iter(tasks))]
@@ -183,7 +182,7 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
 
 
 def sharing(count: int) -> ThreadPoolExecutor:
-    """Return a pool of threads that share the threads that the caller may use."""
+    """Return a pool of `count` threads; each may use an equal part of the caller's threads."""
     share = max(1, threads() // count)
     return ThreadPoolExecutor(count, initializer=setattr, initargs=(SHARE, "size", share))
 
@@ -202,7 +201,7 @@ def alone() -> Iterator[None]:
 class OneBlasThread:
     """A context with one BLAS thread; the first to enter sets it, the last to leave resets it.
 
-    If threads set and reset limits independently, overlapping ones would leave a limit behind.
+    If each thread set and reset the limit itself, contexts that overlap would leave it behind.
     """
 
     def __init__(self) -> None:
@@ -307,7 +306,7 @@ def score_above(X: Matrix, threshold: float, on: Array, missing: Array | None) -
 def touched_columns(X: Matrix) -> tuple[NDArray[np.intp], SparseRows] | None:
     """Return the columns that have entries in sparse rows, and the rows with these columns.
 
-    Return None if there are too many of them to save time.
+    Return None if there are so many columns that this would save no time.
     """
     if not is_sparse(X):
         return None
@@ -369,7 +368,7 @@ def dense_rows(X: Matrix, rows: Any = slice(None)) -> Array:
 
 
 def refuse(X: Matrix, invalid: int, nonnegative: bool) -> None:
-    """Raise an error for the first value that the kernel would refuse."""
+    """Raise an error for the invalid value that the kernel found at this position; -1 is none."""
     if invalid < 0:
         return
     row, column = divmod(invalid, X.shape[1])

@@ -1,7 +1,7 @@
 """Keep many words as one axis: distinct texts, ascending, in one array of UTF-8.
 
-Python needs 50 bytes for each string, and NumPy the length of the longest for every one; here a
-word needs its own bytes and a number.
+Python needs 50 bytes for each string, and NumPy as much as the longest string for each; here a word
+needs its own bytes and a number.
 """
 
 from __future__ import annotations
@@ -106,9 +106,9 @@ class Vocabulary:
         return np.array_equal(self.ends, other.ends) and np.array_equal(self.text, other.text)
 
     def pieces(self, longest: int) -> tuple[NDArray[np.bytes_], Integers]:
-        """Split runs into words of up to `longest` bytes; return the words and the run of each.
+        """Split runs into words; return the first bytes of each word, and the run it is in.
 
-        A longer word is cut after `longest` + 1 bytes.
+        Words are cut after `longest` + 1 bytes, so that those above `longest` bytes are recognised.
         """
         spaces = np.flatnonzero(self.text == ord(" "))
         ends = np.sort(np.concatenate([spaces, self.ends]))
@@ -120,7 +120,7 @@ class Vocabulary:
         return np.ascontiguousarray(letters).view(f"S{longest + 1}")[:, 0], run
 
     def merge(self, other: Vocabulary) -> tuple[Vocabulary, Integers, Integers]:
-        """Return the words of both, and the positions of the words of each among them."""
+        """Return all words of both, and the positions of each vocabulary's words among them."""
         words, left, right = merge_words(self.text, self.ends, other.text, other.ends)
         return Vocabulary(*words), left, right
 
@@ -156,7 +156,7 @@ class Vocabulary:
         return {"text": self.text, "ends": self.ends}  # the index is computed again
 
 
-# The last result of `find` for each vocabulary, while both exist: folds and settings repeat it.
+# The last result of `find` for each vocabulary, while both exist: folds and settings repeat calls.
 FOUND: WeakKeyDictionary[Vocabulary, tuple[ref[Vocabulary], Integers]] = WeakKeyDictionary()
 NOWHERE = np.zeros(0, dtype=np.int64)
 

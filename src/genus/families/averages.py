@@ -1,8 +1,8 @@
-"""Families for single columns whose parameters follow from means of functions of x.
+"""Families that estimate a density for each column from means of functions of x.
 
 A `Curve` has the functions t(x), the parameters as a function of their means, and the density. The
-family counts n and Σ t(x) by class and column. The prior is `alpha` rows with the means over all
-classes, so that a class with one row also has a density.
+family counts n and Σ t(x) by class and column. The prior is `alpha` rows with the means of t(x)
+over all classes, so that a class with one row also has a density.
 
     (n_k mean_k t + α mean t) / (n_k + α)
 

@@ -1,7 +1,7 @@
 """Multivariate Bernoulli: features that are present or absent; absent ones count, too.
 
-    log p(x|k) = Σ_j x_j log φ_jk + (1 - x_j) log(1 - φ_jk),   φ_jk = (n_jk1 + a_1) / (n_jk + a_0 +
-a_1)
+log p(x|k) = Σ_j x_j log φ_jk + (1 - x_j) log(1 - φ_jk)
+      φ_jk = (n_jk1 + a_1) / (n_jk + a_0 + a_1)
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class BernoulliParameters:
-    """Counts of ones and of rows (K, n), their pseudo-counts, and the `alpha` that was used.
+    """Counts of ones and of rows (K, n), pseudo-counts of 1 and 0 (n,), and the chosen `alpha`.
 
     Everything else is computed from them when it is needed.
     """
@@ -71,7 +71,7 @@ class BernoulliParameters:
 
 
 class Scorer:
-    """Σ_j x_j (on - off)_j + Σ_j off_j, where on is log φ; missing x_j are left out."""
+    """Σ_j x_j (on - off)_j + off_j, with on = log φ, off = log(1 - φ); missing x_j are left out."""
 
     def __init__(self, log_on: Array, log_off: Array) -> None:
         on, never_on = finite_part(np.ascontiguousarray(log_on.T))

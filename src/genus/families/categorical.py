@@ -1,10 +1,10 @@
 """Categories: one distribution over the values of each column, for each class.
 
-log p(x|k) = Σ_j log φ_{j,x_j|k},   φ_{jv|k} = (n_jvk + a_v) / (n_jk + Σ_v a_v)
+    log p(x|k) = Σ_j log φ_{j,x_j|k},   φ_{jv|k} = (n_jvk + a_v) / (n_jk + Σ_v a_v)
 
-Values are stored themselves, not as codes, so they may be text. A value that was never seen is not
-an error: it is left out of the product. Numbers cut into bins are counted on a fine grid; the bins
-are chosen in `solve`.
+The values themselves are stored, not codes, so they may be text. A value that was never seen is not
+an error: it is left out of the product. Numbers to be cut into bins are counted on a fine grid; the
+bins are chosen in `solve`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from genus.statistics import Tally
 Array = NDArray[np.float64]
 
 MOST_CODES = 1 << 16  # whole numbers below are codes; larger ones are only names of categories
-TABLE = 1 << 20  # cells of a table that is counted by direct look-up, even for few rows
+TABLE = 1 << 20  # cells of the largest table that is counted by direct look-up for few rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ class Column:
 class CategoricalParameters:
     """The columns, and their tables stacked in one array.
 
-    The values of column j are in `table` (T, K) from `offsets[j]` on as log φ, followed by one row
-    for all unseen values. `pseudo` (T,) are their pseudo-counts.
+    `table` (T, K) holds log φ. The rows of column j start at `offsets[j]`: one for each value, and
+    a last one for all unseen values. `pseudo` (T,) are their pseudo-counts.
     """
 
     columns: tuple[Column, ...]
@@ -72,8 +72,9 @@ class Categorical:
     """The categorical family, for columns of categories or, with `bins`, of numbers.
 
     A column of whole numbers from 0 on is read as codes 0 … largest, as in scikit-learn, and has at
-    least `min_categories` codes, unless numbers `are_names`. `unseen`: "ignore" leaves an unseen
-    value out of the product, "smooth" gives it the probability of a count of zero.
+    least `min_categories` codes; with `are_names`, its numbers are names of categories, like text.
+    `unseen`: "ignore" leaves an unseen value out of the product, "smooth" gives it the probability
+    of a count of zero.
     """
 
     smoothing: Smoothing = field(default_factory=Smoothing)
@@ -87,7 +88,7 @@ class Categorical:
         return self if self.bins is None else replace(self, bins=replace(self.bins, grid=grid))
 
     def of_bins(self, parameters: CategoricalParameters) -> Categorical:
-        """Return the same options for solved bins, with the bins as the only values."""
+        """Return the same options for columns that hold the indices of the solved bins."""
         sizes = [len(column.values) for column in parameters.columns]
         return replace(self, bins=None, min_categories=sizes)
 
@@ -318,16 +319,16 @@ def refuse_other_kind(asked: Axis, learned: Axis, j: int) -> None:
 
 
 def is_code(axis: Axis) -> bool:
-    """Return whether all keys are whole numbers from 0 on."""
+    """Return whether the keys, which are not negative, are whole numbers below `MOST_CODES`."""
     if axis.dtype.kind not in "biuf":
         return False
     return bool((axis == np.floor(axis)).all() and (axis < MOST_CODES).all())
 
 
 def whole_range(X: Matrix) -> tuple[Array, Array]:
-    """Return the smallest and largest value by column; infinite if some are not whole numbers.
+    """Return the smallest and largest value by column; the largest is ∞ if any is a fraction.
 
-    Negative and infinite values are refused.
+    Raise an error for negative and infinite values.
     """
     least, largest, whole, _ = column_range(X, threads())
     if (least < 0).any() or np.isposinf(largest).any():
@@ -444,9 +445,9 @@ def bin_keys(bins: Bins, X: Matrix, j: int) -> tuple[Axis, NDArray[np.int64]]:
 def numbers(
     bins: Bins, column: Column, bin_of_row: NDArray[np.intp], rng: np.random.Generator
 ) -> Array:
-    """Draw a number from each bin, like the counted numbers, or evenly if they are unknown.
+    """Draw a number from each row's bin, like the counted numbers; uniformly if they are unknown.
 
-    It is the smallest number of a cell of the grid, so that whole numbers stay whole.
+    On a grid it is the smallest number of a cell, so that whole numbers stay whole.
     """
     edges = column.edges
     assert edges is not None
@@ -469,5 +470,5 @@ def numbers(
 
 
 def in_bins() -> Categorical:
-    """Return the family that cuts numbers into bins where the classes change."""
+    """Return the family that cuts numbers into bins where the shares of classes change."""
     return Categorical(bins=Bins("mdlp"))

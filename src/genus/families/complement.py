@@ -36,9 +36,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ComplementParameters:
-    """The multinomial model of the counts, and their sums over classes (n,) and columns (K, 1).
+    """The multinomial model, and the sums from which the weights are computed.
 
-    `norm` as in `Complement`. Everything else is computed from them when it is needed.
+    `every` is N_v, (n,), `total` the denominator of θ, (K, 1), and `norm` as in `Complement`.
     """
 
     multinomial: MultinomialParameters
@@ -115,8 +115,8 @@ class Complement:
     def log_likelihood(
         self, parameters: ComplementParameters, X: Matrix, relative: bool = False
     ) -> Array:
-        # If no other class has seen a thing, θ = 0 and its score for the class is infinite: then
-        # the classes without such a thing are excluded.
+        # If a feature occurs in no other class, θ = 0 and its weight is infinite: a row with such
+        # features excludes all classes but those that have them.
         def score(X: Matrix, table: Array, certain: Array | None, _: Columns) -> Array:
             scores = -matrix.score_linear(X, table, None, nonnegative=True)
             if certain is None:

@@ -1,8 +1,8 @@
 """Gamma: columns of positive numbers, with a shape and a mean for each class.
 
-    log p(x|k) = Σ_j a log(a/μ) - log Γ(a) + (a - 1) log x - a x/μ,   shape a_jk, mean μ_jk, rate
-a/μ
+    log p(x|k) = Σ_j a log(a/μ) - log Γ(a) + (a - 1) log x - a x/μ
 
+with the shape a_jk, the mean μ_jk and the rate a/μ.
 Maximum likelihood: μ is the mean of the column, and a solves log a - ψ(a) = s with the spread
 s = log(mean of x) - mean of log x. s is not negative, and zero if all values are the same; then
 a is infinite. The prior is `alpha` rows that have the mean of x and of log x over all classes.
@@ -93,11 +93,11 @@ class Gamma:
         )
 
     def settled(self, rest: Tally, before: Tally) -> Tally:
-        """Return what is left of `before` after forgetting, judged by the rows and Σlog x.
+        """Return `rest`, what forgetting left of `before`, without rounding errors.
 
         Adding and subtracting a large x leaves a rounding error in Σx, which may exceed the sum of
         the small values. Logarithms are of moderate size, so their sums keep their digits; and the
-        mean of x is never less than exp(mean of log x).
+        mean of x is never less than exp(mean of log x), so a smaller Σx is raised to that.
         """
         classes = labels.union(before.classes, rest.classes, "classes")
         was, now = (tally.align(classes, before.width) for tally in (before, rest))

@@ -33,7 +33,7 @@ REACH = 6.0  # bandwidths from the centre to the end of the kernel
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """Smoothed counts by class and bin (K, G), and each class's kernel at zero, (K,)."""
+    """Counts and smoothed `sums` by class and bin, (K, G), and the kernel of each class at zero."""
 
     counts: Array
     sums: Array
@@ -54,7 +54,7 @@ class Smoothed:
         k: NDArray[np.intp],
         w: Array,
     ) -> Array:
-        """Return log p(bin x|c), (P, K), after removing a row of weight w from class k."""
+        """Return log p(bin|c) of P rows, (P, K), each without itself (class k and weight w)."""
         g, rows = x[:, 0], self.counts.sum(axis=1)
         gone = w * self.centre[k]
         common = (self.sums[:, g].sum(axis=0) - gone) / np.maximum(rows.sum() - w, 1e-300)
@@ -122,7 +122,7 @@ def silverman(counts: Array, place: Array, rows: float) -> float:
 
 
 def normal_kernel(bandwidth: float, most: int) -> Array:
-    """Return weights of the bins around a row, which add up to 1; an odd number of them."""
+    """Return the weights of the bins around a row: an odd number of them, which add up to 1."""
     h = max(bandwidth, 0.3)  # of a bin
     reach = int(min(np.ceil(REACH * h), most - 1))
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / h) ** 2)

@@ -22,17 +22,18 @@ from genus.statistics import freeze
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp] | slice
 EVERY = slice(None)
-LOOK_WORK = 4096  # cells of a table that are computed in the time that looking up a part takes
-MOST_KEPT = 1 << 20  # cells of a table that is kept whole for the sake of such look-ups
+LOOK_WORK = 4096  # cells of a table that can be computed in the time of looking up one part
+MOST_KEPT = 1 << 20  # cells of the largest table that is kept whole because of many look-ups
 
 
 @dataclass(frozen=True, eq=False)
 class LinearTable:
-    """A table with parts (V, K) that the function `of` computes; -inf means that x_j must be 0.
+    """A table t (n, K); `of` computes the part for some columns, (V, K).
 
-    Rows with few nonzero columns, such as sparse ones, need only the part for those columns. The
-    object that keeps the table must not own `of`: they would hold each other, and a stream of
-    models would fill the memory until the garbage collector runs.
+    An entry of -inf means that x_j must be 0. Rows with few nonzero columns, such as sparse ones,
+    need only the part for those columns. `of` must not be a method of the object that keeps the
+    table: the two would refer to each other, and a stream of models would fill the memory until
+    the garbage collector runs.
     """
 
     of: Callable[[Columns], Array]
@@ -48,7 +49,7 @@ class LinearTable:
         return finite_part(self.whole)
 
     def look_up(self, X: Matrix, score: Callable[[Matrix, Array, Array | None, Any], Array]) -> Any:
-        """Call `score` with the rows, the table of their columns, and its impossible part."""
+        """Return `score` of the rows, the finite part of their table, its -inf, and the columns."""
         touched = matrix.touched_columns(X)
         if touched is None:
             return score(X, *self._parts, EVERY)
@@ -58,7 +59,7 @@ class LinearTable:
             return score(rows, *finite_part(part), columns)
 
     def _part(self, columns: Columns, width: int) -> Array:
-        """Return the table of some columns; if that was often asked for, from the whole table."""
+        """Return the table of some columns; after many calls, take it from the whole table."""
         if "whole" in vars(self):
             return self.whole[columns]
         part = np.ascontiguousarray(self.of(columns))

@@ -2,8 +2,8 @@
 
     log p(x|k) = Σ_v x_v log φ_vk,   φ_vk = (N_vk + a_v) / (N_k + Σ_v a_v)
 
-This is the probability of the row as a list of things in order. The number of lists with the same
-counts is the same for every class and is left out.
+This is the probability of the occurrences in one given order. The number of possible orders is the
+same for every class and is left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MultinomialParameters:
-    """Counts and weights of the counted rows (K, n), pseudo-counts (n,), and totals (K, 1).
+    """The sums of `count_things` (K, n), pseudo-counts (n,), and totals with pseudo-counts (K, 1).
 
     Everything else is computed from them when it is needed.
     """
@@ -67,7 +67,7 @@ class MultinomialParameters:
 
 
 def count_things(X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Tally:
-    """Return occurrences by class and column, and the weights of the counted rows."""
+    """Return Σwx (`count`) and Σw (`seen`) of the present values, by class and column."""
     count, missing = matrix.sum_columns(X, y, weight, len(classes), nonnegative=True)
     seen = seen_weights(y, weight, len(classes), missing)
     return Tally.of(classes, None, {"count": count, "seen": seen})
@@ -132,7 +132,7 @@ class Multinomial:
         scores = self.log_likelihood(parameters, X)
         count, pseudo = statistics["count"], parameters.pseudo
         w = np.ones(len(y)) if weight is None else weight
-        # The row's own class: log of (N_v - w x_v + a_v) / (N - w Σx + Σa) for its things v.
+        # The row's own class: log of (N_v - w x_v + a_v) / (N - w Σx + Σa) for its features v.
         own, length = np.empty(len(y)), np.empty(len(y))
         if matrix.is_sparse(X):
             row, column, x = entries(X)

@@ -2,10 +2,10 @@
 
     p(v|k) = (n_vk + α) / (n_k + α V)        p(v|u, k) = (n_uvk + α) / (n_uk + α V)
 
-n_vk counts rows of class k with value v, n_uvk those that have value u in another column, too; n_k
-and n_uk count rows in which the column is not missing, and V is the number of its values.
+n_vk counts rows of class k with value v, n_uvk those that also have value u in another column; n_k
+and n_uk count rows in which the column of v is not missing, and V is the number of its values.
 
-Symbols: m rows, n columns, K classes, B values of all columns side by side, u and v values.
+Symbols: m rows, n columns, K classes, B values of all columns together, u and v values.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Cells = NDArray[np.uint16]  # (n, m): the value of each column; B if it is unkno
 class PairTables:
     """Counts and probabilities of the values `keys` of each column, by class.
 
-    The values of column j are those from starts[j] on. `counts` (K, B, B) has rows by two values,
-    and `pseudo_count` is α.
+    The values of column j are numbered from starts[j] on. `counts` (K, B, B) is the number of rows
+    with each pair of values, and `pseudo_count` is α.
     """
 
     keys: tuple[Axis, ...]
@@ -127,8 +127,8 @@ class PairTables:
     def without(self, cells: Cells, y: Codes, w: Array, parents: NDArray[np.intp]) -> Array:
         """Return log p(v_j|u, k) for each row's own class, without the row, (m, n).
 
-        u is the row's value of column parents[j], and for j itself log p(v_j|k). A row with a value
-        that is not known, or that no other row has, gets NaN.
+        u is the row's value of column parents[j]; if that is j itself, the result is log p(v_j|k).
+        A row with a value that is not known, or that no other row has, gets NaN.
         """
         unknown, sizes = len(self.column), np.diff(self.starts)
         total = np.append(self.single.sum(axis=0), 0.0)

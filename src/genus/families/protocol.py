@@ -25,8 +25,9 @@ Array = NDArray[np.float64]
 def seen_weights(y: Codes, weight: Array | None, n_classes: int, missing: Array) -> Array:
     """Return Σw of each class's rows in which a column is not missing, (K, n).
 
-    If nothing is missing (`missing` has no rows), all columns are a view of one. Both sums may be
-    rounded, one by rows and the other by threads; a difference within rounding is set to zero.
+    If nothing is missing (`missing` has no rows), all columns are views of one. The weight of all
+    rows and that of the missing values are rounded differently; a difference no larger than the
+    rounding error is set to zero.
     """
     rows = matrix.class_weights(y, weight, n_classes)
     if len(missing) == 0:
@@ -67,8 +68,8 @@ class Family(Protocol):
     ) -> Array | None:
         """Return log p(x|y), (m, K), of each row by a model without that row.
 
-        Return None if there is no closed form for these options; the caller then subtracts and
-        solves.
+        Return None if there is no closed form for these options; the caller then subtracts each row
+        and solves again.
         """
         ...
 
@@ -92,12 +93,12 @@ def by_weight(weight: Array | None) -> Iterator[tuple[float, NDArray[np.intp] | 
 def replace_own(
     scores: Array, without: Array, y: Codes, rows: NDArray[np.intp] | slice = slice(None)
 ) -> None:
-    """In `rows`, replace the scores of each row's own class by those of `without`, in place."""
+    """Replace the scores of each row's own class by those of `without`, in place, for `rows`."""
     own = y[rows]
     scores[np.arange(len(y))[rows], own] = without[np.arange(len(own)), own]
 
 
 def exclude_impossible(scores: Array, hits: Array) -> Array:
-    """Return scores with -inf for rows that have a value of probability zero (`hits` > 0)."""
+    """Return `scores`, set to -inf where a class excludes a value of the row (`hits` > 0)."""
     scores[hits > 0.5] = -np.inf
     return scores

@@ -22,7 +22,7 @@ class Needs:
 
     `above`: a value above this counts as 1, otherwise as 0; None counts the value itself.
     `squares`: "columns" for Σwz² of each column, "pairs" for Σwzzᵀ of the complete rows.
-    `nonnegative`: no value may be below zero. `values`: the counts of each value, and no sums.
+    `nonnegative`: no value may be below zero. `values`: counts of each value instead of sums.
     """
 
     above: float | None = None
@@ -35,9 +35,9 @@ class Needs:
 class Sums:
     """Sums over the rows of each class.
 
-    `seen` is Σw of the values that are present, (K, n), or with pairs of the complete rows, (K, 1).
-    `sums` is Σwz, (K, n). `squares` is Σwz², (K, n), or Σwzzᵀ, (K, n, n) or over all classes (n,
-    n). The `origin` is (K, n), and 0 if there are no squares.
+    `seen` is Σw of the values that are present, (K, n); if squares are of pairs, it is Σw of the
+    complete rows, (K, 1). `sums` is Σwz, (K, n). `squares` is Σwz², (K, n), or Σwzzᵀ, (K, n, n) or
+    over all classes (n, n). `origin` is (K, n); without squares it is None, and z = x.
     """
 
     seen: Array

@@ -26,7 +26,7 @@ from genus.statistics import Array, Pairs
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The `parent` of each column, (n,), -1 for a root, and an `order` (n,), parents first.
+    """The `parent` of each column, (n,), -1 for a root, and an `order` of columns, parents first.
 
     `information` (n, n) is the mutual information of columns given the class, in nats.
     """
@@ -107,7 +107,7 @@ class TreeAugmented:
         return scores
 
     def contributions(self, parameters: TANParameters, X: Matrix) -> tuple[Array, Array]:
-        """Return the terms of log p(x|k); a joint term is split between column and parent."""
+        """Return the terms of log p(x|k); a joint term is halved between column and parent."""
         tables, cells = parameters.tables, parameters.tables.cells(X)
         terms = tables.alone[cells].transpose(1, 0, 2).copy()
         for j, i in enumerate(parameters.given):
@@ -153,8 +153,8 @@ class TreeAugmented:
 def information(tables: PairTables) -> tuple[Array, Array]:
     """Return I(x_i; x_j | y) by pair of columns, (n, n), in nats, and the rows with both values.
 
-    With n_uv rows by two values and N rows that have both columns, all by class,
-    I = Σ (n_uv log n_uv - n_uv log n_u - n_uv log n_v + n_uv log N) / Σ N.
+    With n_uv rows that have the values u and v, and N rows in which neither column is missing, by
+    class, I = Σ (n_uv log n_uv - n_uv log n_u - n_uv log n_v + n_uv log N) / Σ N.
     """
     own = (tables.column[:, None] == np.arange(tables.width)).astype(np.float64)
     joint = own.T @ times_log(tables.counts).sum(axis=0) @ own

@@ -1,8 +1,8 @@
 """Save a model as safetensors with JSON metadata, which contain no code.
 
-A tree of dictionaries, lists, numbers, text and arrays is written and read. Arrays of numbers are
-tensors, packed if that makes them smaller. Arrays of text are two tensors: the characters as UTF-8,
-and the end of each text. Everything else is JSON.
+The model is a tree of dictionaries, lists, numbers, text and arrays. Arrays of numbers are stored
+as tensors, packed if that makes them smaller, and arrays of text as two tensors: the characters in
+UTF-8, and the end of each text. Everything else is JSON.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from genus.persistence.packing import UnpackError, pack, unpack
 
 FORMAT = "genus"
 # 1 had no checksum and was never released; 2 had no sample of rows; 3 packed nothing;
-# 4 had another kind of trees
+# 4 had a forest instead of boosted trees; 5 had weights of columns, too
 VERSION = 6
 OLDEST = 2
 MOST_HEADER = 100_000_000  # bytes of metadata that safetensors accepts
@@ -79,7 +79,7 @@ def from_bytes(content: bytes, path: str | os.PathLike[str] = "the bytes") -> di
     except (json.JSONDecodeError, UnpackError) as error:
         raise damaged(path, error) from None
     if not isinstance(tree, dict):
-        raise damaged(path, "no model in it")
+        raise damaged(path, "it contains no model")
     return tree | {"version": document["version"]}
 
 

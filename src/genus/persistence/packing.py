@@ -1,4 +1,4 @@
-"""Pack arrays into few bytes: narrow integers, store ascending ones as steps, and compress.
+"""Pack arrays into few bytes: narrow integers, store ascending ones as differences, and compress.
 
 Counts are float64 in memory, but mostly small whole numbers, many of them zero. A packed array is a
 buffer of bytes with a description: the type and shape of the array, and how its numbers are stored.
@@ -22,7 +22,7 @@ class UnpackError(Exception):
 
 
 def pack(array: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any] | None]:
-    """Return the array as bytes with a description, or unchanged with None if it is small.
+    """Return the array as bytes with a description, or unchanged with None if it would not shrink.
 
     >>> stored, description = pack(np.repeat([0.0, 3.0], 1000))
     >>> stored.nbytes < 50, description["stored"]

@@ -1,4 +1,4 @@
-"""Load a table model for prediction only, without the scikit-learn surface."""
+"""Load a table model for prediction only, without the estimators and scikit-learn."""
 
 from __future__ import annotations
 

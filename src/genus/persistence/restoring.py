@@ -1,6 +1,6 @@
 """Restore statistics, plans and models from the trees in files, and check them.
 
-This works without the scikit-learn surface, so that commands that predict need not import it.
+This works without the estimators, so that commands that only predict need not import scikit-learn.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def is_finite(value: Any) -> bool:
 
 
 def combination_from_tree(tree: dict[str, Any]) -> Combination:
-    """Restore the evidence of texts, and its weights."""
+    """Restore a text model: its kinds of evidence, and their weights."""
     texts = tree["selection"]
     selection = Selection(**texts | {"stop_words": frozenset(texts["stop_words"])})
     selection.check()
@@ -136,7 +136,7 @@ def weighing_from_tree(tree: dict[str, Any]) -> Weighing:
 
 
 def boosted_from_tree(tree: dict[str, Any] | None, classes: int) -> BoostedTrees | None:
-    """Restore the trees over a sample; files of earlier versions have none."""
+    """Restore the boosted trees; files of earlier versions have none."""
     if tree is None:
         return None
     short = {n: a.astype(np.float64) for n, a in tree.items() if getattr(a, "dtype", 0) == "f4"}
@@ -160,7 +160,7 @@ def boosted_from_tree(tree: dict[str, Any] | None, classes: int) -> BoostedTrees
 
 
 def restored(value: Any) -> Any:
-    """Invert `plain`, but leave lists that were tuples."""
+    """Invert `plain`, except that tuples and sets stay lists."""
     if isinstance(value, dict):
         if list(value) == ["pairs of"]:
             pairs = ((restored(k), restored(v)) for k, v in value["pairs of"])
@@ -317,7 +317,7 @@ def check_sample(statistics: Compound, rows: Tally) -> None:
     axes = () if cells is None else cells.keys or ()
     words = 2 * statistics["sums"].width if "sums" in statistics.parts else len(axes)
     if sample.cells.shape[1] != words or len(sample.bags) != texts:
-        raise ValueError("its sample of rows has other columns")
+        raise ValueError("its sample of rows has the wrong columns")
     k = labels.find(sample.classes, rows.classes)
     most, K = rows["rows"] * (1 + GATHERED), len(rows.classes)
     if (k < 0).any() or (class_weights(k[sample.codes], sample.weights, K) > most).any():

@@ -76,7 +76,7 @@ def to_tree(estimator: Any, for_prediction: bool = False) -> dict[str, Any]:
 
 
 def plan_to_tree(plan: Plan) -> dict[str, Any]:
-    """Convert a plan."""
+    """Convert a plan to a tree."""
     columns = [
         vars(column)
         | {
@@ -113,7 +113,7 @@ def half_as_long(value: Any) -> Any:
 
 
 def combination_to_tree(combination: Combination) -> dict[str, Any]:
-    """Convert the evidence of texts, and its weights."""
+    """Convert a text model: its kinds of evidence, and their weights."""
     selection = vars(combination.selection)
     return {f.name: getattr(combination, f.name) for f in fields(combination)} | {
         "evidence": [dict(vars(evidence)) for evidence in combination.evidence],

@@ -3,8 +3,8 @@
 Up to version 5 the columns of a table had weights besides those of its experts, and up to version
 4 there was a forest where this version has boosted trees. So the weights of experts are learned
 again from the sample. Version 2 kept no sample of rows; the experts of such a model keep their
-weights, and the columns lose theirs. It counted numbers in cells about an origin; each cell is
-assigned to the cell of today's grid in which it begins.
+weights, and the columns lose theirs. It counted numbers in cells about an origin; the count of each
+cell moves to the cell of today's grid that contains its number nearest to the origin.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def upgrade_table(tree: dict[str, Any]) -> None:
 
 
 def belief_of(tree: dict[str, Any], family: Mixed) -> Belief:
-    """Return the weights of a file as information, an eighth of a nat per row and weight."""
+    """Return the weights in a file as a belief, with a precision of 1/4 per row."""
     weights = tree["weighing"]["weights"]
     by_name = dict(zip(weights["names"], weights["experts"].tolist(), strict=True))
     names = weight_names(family, weights["classes"])

@@ -21,7 +21,8 @@ def shrunken(
 ) -> tuple[Array, Array]:
     """Return the shrunken means (K, columns), and s_j + s_0 (columns,).
 
-    `weights` (K, columns) are rows that have a value, and `scatter` (columns,) is within classes.
+    `weights` (K, columns) is the weight of the rows that have a value, and `scatter` (columns,) the
+    scatter within classes.
     """
     rows, groups = weights.sum(axis=0), np.count_nonzero(weights, axis=0)
     # In a model that was scaled down, the rows may weigh no more than the number of classes.

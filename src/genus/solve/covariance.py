@@ -132,7 +132,7 @@ class RowFactor:
         return self._scaled(z / self.root, 1 / np.sqrt(1 + self.values)).T
 
     def unwhiten(self, w: Array) -> Array:
-        """Return the transpose of `whiten` for columns w (n, m), as rows (m, n)."""
+        """Apply the transpose of `whiten` to columns w (n, m); return rows (m, n)."""
         return self._scaled(w.T, 1 / np.sqrt(1 + self.values)) / self.root
 
     def solve(self, z: Array) -> Array:

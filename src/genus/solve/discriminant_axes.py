@@ -1,8 +1,9 @@
-"""Find the axes along which class means differ most, relative to the covariance in classes.
+"""Find the axes along which class means differ most, relative to the covariance within classes.
 
     W = √π_k Σ^(-½) (μ_k - c),   c = Σ_k π_k μ_k
 
-The axes are the left singular vectors of W; a singular value is the difference of means there.
+The axes are the left singular vectors of W; a singular value measures how far the means differ
+along its axis.
 Symbols: K classes, n columns, μ means (K, n), π shares of the classes (K,).
 """
 

@@ -65,8 +65,8 @@ def representatives(cell: Cells) -> Array:
 class Grid:
     """Cells of numbers: `step` wide near zero, and at most 2^-bits of the number far from it.
 
-    Every edge is a number with few binary digits, so of two grids one divides the cells of the
-    other: counts by cell move to a coarser grid exactly (`common`).
+    Every edge is a number with few binary digits, so each cell of a coarser grid consists of whole
+    cells of a finer one: counts by cell move to a coarser grid exactly (`common`).
 
     >>> grid = Grid(0.25)
     >>> grid.values(grid.keys(np.array([-1.1, -1.0, 0.0, 0.3, 100.1, 10001.0])))
@@ -224,7 +224,7 @@ class Bins:
 
 
 def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
-    """Return the keys to cut at, so that the bins have about equal weights."""
+    """Return positions of keys before which to cut, so that bins have about equal weights."""
     below = np.cumsum(weight)
     wanted = below[-1] * np.arange(1, count) / count
     cuts = np.unique(np.searchsorted(below, wanted * (1 - ROUNDING), side="left") + 1)
@@ -234,7 +234,7 @@ def quantile_cuts(weight: Array, count: int) -> NDArray[np.intp]:
 def dyadic_edges(x: Array, share: float, weight: Array | None = None) -> Array:
     """Return edges of cells that hold at most a `share` of the numbers, and a few edges beyond.
 
-    Cells are halved until they contain no more than that, or a single value. So edges have few
+    Cells are halved until they hold no more than that, or a single value. So edges have few
     binary digits, reveal little about single numbers, and are mostly the same for similar rows.
 
     >>> dyadic_edges(np.array([1.0, 2.0, 2.0, 3.0]), 0.3)
@@ -267,7 +267,7 @@ def dyadic_edges(x: Array, share: float, weight: Array | None = None) -> Array:
 
 
 def uniform_cuts(at: Array, count: int) -> NDArray[np.intp]:
-    """Return where to cut ascending numbers, so that the bins are about equally wide."""
+    """Return positions in ascending numbers before which to cut, for bins of about equal width."""
     share = np.arange(1, count) / count
     wanted = at[0] * (1 - share) + at[-1] * share
     cuts = np.unique(np.searchsorted(at, wanted, side="left"))
@@ -275,10 +275,10 @@ def uniform_cuts(at: Array, count: int) -> NDArray[np.intp]:
 
 
 def mdlp(counts: Array) -> NDArray[np.intp]:
-    """Return the keys to cut at by the MDL principle, from counts by key and class (V, K).
+    """Return positions of keys before which to cut, by MDL, from counts by key and class (V, K).
 
-    It cuts where the class entropy falls most, as long as the fall exceeds the cost of describing
-    the cut (Fayyad and Irani 1993).
+    Each cut is where the class entropy falls most, as long as the fall exceeds the cost of
+    describing the cut (Fayyad and Irani 1993).
     """
     return kernel_mdlp(np.ascontiguousarray(counts))
 

@@ -1,6 +1,6 @@
 """The multivariate normal distribution.
 
-p(x; μ, Σ) = (2π)^(-n/2) |Σ|^(-1/2) exp(-½ (x - μ)ᵀ Σ⁻¹ (x - μ))
+    p(x; μ, Σ) = (2π)^(-n/2) |Σ|^(-1/2) exp(-½ (x - μ)ᵀ Σ⁻¹ (x - μ))
 
 Σ is factorised once, as D R D with D the standard deviations and R = LLᵀ the correlations, so that
 columns of very different scale do not reduce accuracy.
@@ -51,7 +51,7 @@ class Factor:
 
     @classmethod
     def of(cls, covariance: Array, hint: str, whose: str = "") -> Factor:
-        """Factorise Σ; if it is singular, raise an error with a `hint` that names columns."""
+        """Factorise Σ; if it is singular, raise an error with the columns at fault and `hint`."""
         variance = np.diagonal(covariance)
         if not (variance > 0).all():
             constant = np.flatnonzero(~(variance > 0)).tolist()
@@ -63,7 +63,7 @@ class Factor:
             )
         scale = np.sqrt(variance)
         correlation = covariance / scale[:, None] / scale
-        upper, failed = dpotrf(correlation.T)  # less to call than np.linalg.cholesky
+        upper, failed = dpotrf(correlation.T)  # has less overhead than np.linalg.cholesky
         # A squared pivot is the share of a column's variance that earlier columns do not explain.
         if failed or (upper.diagonal() ** 2 <= 4 * EPSILON * len(scale)).any():
             problem, blamed = blame(correlation)

@@ -88,8 +88,8 @@ def where(column: int | None) -> str:
 def leave_one_out_alpha(tables: Iterable[Array]) -> float:
     """Return the λ that maximises the leave-one-out likelihood.
 
-    Maximises Σ_v n_v log((n_v - 1 + λ) / (n - 1 + λk)) over tables of counts (K, k), in which each
-    row is a distribution over k values. Only the counts are needed.
+    This is Σ_v n_v log((n_v - 1 + λ) / (n - 1 + λk)), summed over tables of counts (K, k) in which
+    each row is a distribution over k values. Only the counts are needed.
 
     >>> round(leave_one_out_alpha([np.array([[60.0, 40.0], [35.0, 65.0]])]), 2)
     9.42

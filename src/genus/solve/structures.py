@@ -4,7 +4,7 @@
 
 A code says for volume, shape and orientation whether they are equal (E) or vary (V) between
 classes; I is the identity: a sphere (as shape), or axes along the columns (as orientation). These
-are the 14 structures of R's mclust, and its names. Each is solved by maximum likelihood from the
+are the 14 structures of R's mclust, with its names. Each is solved by maximum likelihood from the
 scatter within classes; five of them by iteration.
 
 Symbols: K classes, d columns, W_k scatter within class k, n_k rows.
@@ -89,8 +89,8 @@ def equal_form(volume: str, scatter: Array, rows: Array) -> Array:
 def common_axes(volume: str, scatter: Array, rows: Array) -> Array:
     """Return Σ_k = λ_k D A_k Dᵀ, with one orientation D that is improved iteratively.
 
-    -Σ_k tr(D A_k⁻¹ Dᵀ W_k) is bounded from below by a linear function of D, whose maximum is a
-    singular value decomposition (Browne and McNicholas 2014).
+    -Σ_k tr(D A_k⁻¹ Dᵀ W_k) is bounded from below by a linear function of D, whose maximum follows
+    from a singular value decomposition (Browne and McNicholas 2014).
     """
     D = np.linalg.eigh(scatter.sum(axis=0))[1]
     most = np.linalg.eigvalsh(scatter)[:, -1]

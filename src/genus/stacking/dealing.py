@@ -64,10 +64,10 @@ def above_rounding(counts: Array) -> Array:
 
 
 def deal(y: Codes, weight: Array, folds: int, most: int) -> tuple[NDArray[np.intp], Codes, Array]:
-    """Return the numbers, folds and weights of rows; every fold gets a share of each class.
+    """Return the indices, folds and weights of dealt rows; every fold gets a share of each class.
 
-    The order of the rows must be arbitrary. A row of weight w stands for w equal rows and goes into
-    as many folds, in equal parts. The result has about `most` rows.
+    The rows must be in random order, because folds are dealt by position. A row of weight w stands
+    for w equal rows and goes into up to w folds, in equal parts. The result has about `most` rows.
 
     >>> deal(np.array([0, 0, 1]), np.array([1.0, 2.0, 5.0]), 2, 99)
     (array([0, 1, 1, 2, 2]), array([0, 1, 0, 0, 1]), array([1. , 1. , 1. , 2.5, 2.5]))

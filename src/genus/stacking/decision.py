@@ -1,7 +1,7 @@
 """Bayes' decision rule: choose the class with the smallest expected cost.
 
-With costs C[i, j] of choosing class j if class i is true, the expected cost of j is Σ_i p(i|x) C[i,
-j]. The probabilities are calibrated, so costs are not needed for learning.
+With costs C[i, j] of choosing class j if class i is true, the expected cost of class j is
+Σ_i p(i|x) C[i, j]. The probabilities are calibrated, so costs are not needed for learning.
 
 Symbols: m rows, K classes.
 """

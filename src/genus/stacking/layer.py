@@ -26,7 +26,7 @@ MOST_ROUNDS = 10
 CLOSE = 0.05  # smaller relative changes of a ridge end the rounds
 ENOUGH = 1e-14  # smaller relative gains end the steps
 SMALLEST_STEP = 1e-6
-SMALLEST_GAIN = 1e-12  # smallest relative gain for which evidence returns
+SMALLEST_GAIN = 1e-12  # smallest relative gain for which evidence is used again
 # A curvature costs as much as G gradients. It is kept while each step leaves at most this share of
 # the possible gain (the chord method).
 LEFT = 0.1
@@ -139,10 +139,10 @@ def returned(loss: Loss, solution: Solution, used: NDArray[np.bool_]) -> Solutio
     """Return the best weights after trying to restore evidence that was left out.
 
     Evidence may have been left out only because of other evidence that was left out with it. It is
-    used again if a positive weight lowers the loss, which is then the minimum over all allowed
+    used again if a positive weight lowers the loss. The result minimises the loss over all allowed
     weights: the active set method of Lawson and Hanson (1974, chapter 23). The loss always falls,
-    so no set of evidence comes twice. The method needs a convex set, which the weights of refined
-    evidence are not: those stay left out.
+    so no set of evidence is tried twice. The method needs a convex set of weights. Refined evidence
+    and its refinements do not have one, so they stay left out.
     """
     (w, b), G, prior, before = solution, len(used), loss.prior, np.inf
     stays_out = ~prior.nonnegative | prior.is_refined | (prior.refines >= 0)

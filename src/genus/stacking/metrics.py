@@ -3,8 +3,8 @@
 The baseline always chooses the most frequent class, and predicts the shares of the classes for
 every row. Intervals are computed by the bootstrap: each repetition multiplies the weight of every
 row by a Poisson number with mean 1. The interval is the score ± 1.96 standard deviations over the
-repetitions. A perfect score does not vary in them, so it gets the width of Wilson's interval of a
-share of 0 or 1 in as many rows: z² / (n + z²).
+repetitions. A perfect score is the same in all of them, so it gets the width of Wilson's interval
+for a share of 0 or 1 in as many rows: z² / (n + z²).
 
 Symbols: m rows, K classes, R repetitions of the bootstrap.
 """
@@ -216,7 +216,7 @@ def averaged(table: Array) -> Array:
 
 
 def deviation(drawn: list[Array], about: Array) -> Array:
-    """Return the standard deviation over bootstrap samples; NaN if too few are defined."""
+    """Return the standard deviation of bootstrap scores about `about`; NaN if few are defined."""
     if not drawn:
         return np.full_like(about, np.nan)
     stacked = np.stack(drawn)
@@ -230,14 +230,14 @@ def deviation(drawn: list[Array], about: Array) -> Array:
 
 
 def wilson_width(rows: Any) -> Any:
-    """Return the width of Wilson's interval of a share of 0 or 1."""
+    """Return the width of Wilson's interval for a share of 0 or 1 among `rows`."""
     return SURE**2 / (rows + SURE**2)
 
 
 def interval(value: float, error: float, most: float, width: float = 0.0) -> Score:
     """Return a score and its interval, cut to the score's range.
 
-    `width` is that of the interval if the score does not vary.
+    `most` is the largest possible score. If the score does not vary, `width` is used instead.
     """
     if not (np.isfinite(value) and np.isfinite(error)):
         return Score(float(value), np.nan, np.nan)

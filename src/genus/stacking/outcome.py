@@ -83,7 +83,7 @@ class CrossValidation:
     def calibration_error(self) -> float:
         """The mean gap between the probability of the predicted class and how often it is right.
 
-        This is the expected calibration error, over 15 equal steps of probability.
+        This is the expected calibration error, over 15 bins of probability of equal width.
         """
         sure = self.probabilities[np.arange(len(self.y)), self._likeliest]
         step = np.minimum((sure * 15).astype(int), 14)

@@ -86,9 +86,9 @@ class Prior:
     def whole_precision(self) -> Array:
         """The inverse covariance of w and b, (G + K, G + K).
 
-        Adding the same number to all b changes no probability. This sum is fixed at zero, so that
-        there is one solution even if `constant_ridge` is 0; if it is positive, zero is the best
-        anyway.
+        Adding the same number to all b changes no probability. So the sum of b - centre is also
+        drawn to zero: this makes the solution unique even if `constant_ridge` is 0, and changes
+        nothing if it is positive.
         """
         G, K = len(self.start), len(self.centre)
         whole = np.zeros((G + K, G + K))

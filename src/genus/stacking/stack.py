@@ -72,7 +72,7 @@ def shares(y: Codes, weight: Array, classes: int) -> Array:
 
 
 def is_told(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> bool:
-    """Return whether the weights gain more than chance does: a nat per effective weight.
+    """Return whether the weights gain more than chance would: a nat per effective weight.
 
     This is Akaike's criterion with the effective number of weights, tr(I - precision · covariance).
     Even noise seems informative out of fold, because each fold differs from the rest of the rows.
@@ -88,9 +88,9 @@ def is_told(rows: layer.Rows, solved: layer.Solution, prior: Prior) -> bool:
 def doubted(own: Array, share: Array, weight: Array) -> float:
     """Estimate the share of mislabelled rows, whose class is arbitrary; at least half a row.
 
-    Expectation maximisation of Σ log((1 - ε) p + ε share), with half a mislabelled and half another
-    row added beforehand, as by Jeffreys' prior of a share. So no probability is more confident than
-    the number of rows allows, and one odd row does not cost an unbounded loss.
+    Expectation maximisation of Σ log((1 - ε) p + ε share), after adding half a mislabelled row and
+    half a correct one, which is Jeffreys' prior for a share. So no probability is more confident
+    than the number of rows allows, and the loss of a single odd row is bounded.
     """
     total = weight.sum()
     ε = least_doubt(total)

@@ -1,10 +1,10 @@
 """Sufficient statistics: sums over rows that can be added, subtracted and scaled.
 
 `Tally` counts by class and key, `Pairs` by class and two keys, `Moments` sums powers of numbers by
-class, `Points` keeps rows while they are fewer than their columns, `Sample` keeps some encoded
-rows, and `Compound` holds several of these. All are immutable and form a group: the empty value is
-neutral, ``(a + b) - b == a``, classes and keys may be known to one side only, and nothing remains
-of what cancels (no class, key or origin).
+class, `Points` keeps rows while there are fewer rows than columns, `Sample` keeps some encoded
+rows, and `Compound` holds several of these. All are immutable and form a group: adding the empty
+value changes nothing, ``(a + b) - b == a``, one operand may have classes and keys that the other
+lacks, and nothing remains of what cancels (no class, key or origin).
 
 Symbols: K classes, n columns, V keys, w weights.
 

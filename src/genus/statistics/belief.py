@@ -1,9 +1,9 @@
 """Keep what rows imply about weights as a normal distribution, without the rows.
 
 Near its best weights θ, a log-likelihood is that of a normal distribution whose precision Λ is its
-curvature. For independent rows the curvatures add up, and so do Λθ: from the two sums the weights
-of all rows are Λ⁻¹ Λθ. They are not exactly those of one fit to all rows, because each part used
-its own counts; but they can be added in any order and subtracted again.
+curvature. For independent parts of the rows, Λ and Λθ add up, and the weights of all rows are
+(ΣΛ)⁻¹ ΣΛθ. They are not exactly those of one fit to all rows, because each part used its own
+counts; but the sums can be added in any order and subtracted again.
 
 Symbols: P weights, known by their names.
 """
@@ -23,7 +23,7 @@ from genus.statistics.tally import MOST_COUNT
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """Λ (P, P) and Λθ (P,) of weights by name, in ascending order.
+    """Λ (P, P) and Λθ (P,) of named weights, in the order of their names.
 
     >>> a = Belief.of(["x", "y"], np.array([1.0, 2.0]), np.eye(2))
     >>> b = Belief.of(["y"], np.array([4.0]), np.array([[3.0]]))

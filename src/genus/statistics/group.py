@@ -35,7 +35,7 @@ class ImpossibleError(ValueError):
 
 
 class Statistics(Protocol):
-    """The protocol of statistics, which every family counts into."""
+    """What all statistics provide; `Family.count` returns them."""
 
     @property
     def classes(self) -> Axis: ...
@@ -43,10 +43,13 @@ class Statistics(Protocol):
     def __sub__(self, other: Self, /) -> Self: ...
     def __mul__(self, factor: float, /) -> Self: ...
     def under(self, own: Axis, classes: Axis) -> Self:
-        """Return the statistics of the classes `own`, under other names."""
+        """Return the statistics of the classes `own`, renamed to `classes`."""
 
     def settled(self, before: Self) -> Self:
-        """Return what is left of `before` after forgetting, or raise ImpossibleError."""
+        """Return these statistics, which forgetting left of `before`, without rounding errors.
+
+        Raise ImpossibleError if no rows can produce them.
+        """
 
     @property
     def is_finite(self) -> bool:
@@ -65,9 +68,10 @@ def difference(a: Array, b: Array) -> Array:
 
 
 def settle(rest: Array, before: Array) -> Array:
-    """Return what is left of `before` after forgetting; a rest within rounding becomes zero.
+    """Return `rest`, what forgetting left of `before`; a rest that is only rounding becomes zero.
 
-    Sums of whole numbers are exact; in other sums the errors of many operations may accumulate.
+    Sums of whole numbers are exact and stay as they are; in other sums the errors of many
+    operations may accumulate.
     """
     whole = (rest == np.floor(rest)) & (before == np.floor(before))
     return np.where((np.abs(rest) <= GATHERED * np.abs(before)) & ~whole, 0.0, rest)
@@ -84,7 +88,7 @@ PLAIN = {str, int, float, bool, type(None), np.float64}  # types without arrays
 
 
 def freeze(value: Any) -> Any:
-    """Make all arrays of a value read-only, inside dataclasses, tuples and dictionaries, too."""
+    """Make all arrays in a value read-only, also inside dataclasses, tuples and dictionaries."""
     kind = type(value)
     if kind in PLAIN:
         return value

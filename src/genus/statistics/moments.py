@@ -22,7 +22,7 @@ from genus.statistics.group import (
     settle,
 )
 
-RESOLUTION = 8 * ROUNDING  # of a sum of squares, below which what is left of it is rounding
+RESOLUTION = 8 * ROUNDING  # a scatter below this share of the sum of squares is rounding error
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Moments:
     `noise`, in the shape of `variance()`, bounds the rounding error in the diagonal of the squares:
     a large sum that was added and subtracted leaves rounding errors, which must not count as
     variance. It is not part of the counts, and not compared.
-    `third` (Σwz_j²z_l) and `fourth` (Σwz_j²z_l²), both (K, n, n), only for Ledoit-Wolf shrinkage.
+    `third` (Σwz_j²z_l) and `fourth` (Σwz_j²z_l²), both (K, n, n), are for Ledoit-Wolf shrinkage.
     """
 
     structure: str
@@ -83,7 +83,7 @@ class Moments:
         third: Array | None = None,
         fourth: Array | None = None,
     ) -> Moments:
-        """Return sums that were computed from rows, with the rounding error of a sum."""
+        """Return sums that were computed from rows; the noise is that of one summation."""
         second = squares if structure == "diagonal" else diagonal(squares)
         noise = ROUNDING * second
         return cls(structure, classes, origin, weights, sums, squares, noise, third, fourth)
@@ -144,7 +144,7 @@ class Moments:
     __hash__ = None  # type: ignore[assignment]
 
     def align(self, classes: Axis, width: int) -> Moments:
-        """Return the same sums for the classes `classes`; zeros for those not counted."""
+        """Return the same sums for `classes`, in their order; zeros for classes not counted."""
         if labels.is_same(self.classes, classes) and self.width == width:
             return self
         index, size = labels.positions(self.classes, classes), len(classes)
@@ -248,12 +248,12 @@ class Moments:
         return np.where(constant[..., :, None] | constant[..., None, :], 0.0, scatter)
 
     def variance(self) -> Array:
-        """Return within-class variances, 1/Σw: (K, n), or (n,) if pooled; noise becomes 0."""
+        """Return within-class variances, divided by Σw: (K, n), or (n,) if pooled; noise is 0."""
         return self._centred[1]
 
     @cached_property
     def _centred(self) -> tuple[Array, Array, Array, bool]:
-        """Mean minus origin (K, n), variances, new origin (K, n), and whether sums are formal."""
+        """Mean minus origin, variances, new origin (K, n), and whether no rows have such sums."""
         pooled, second = self.structure == "pooled", self._second()
         second = second[None] if pooled else second
         sums = self.origin, self.weights, self.sums, second
@@ -337,7 +337,7 @@ class Moments:
         return rest.without_noise() if len(rest.classes) else rest
 
     def _has_remains(self, there: NDArray[np.bool_], before: Array) -> bool:
-        """Return whether sums remain without weight, which means that other rows were forgotten.
+        """Return whether classes without weight have sums left: then other rows were forgotten.
 
         `noise` is at least ROUNDING times S, the sum of all squares that were added and subtracted.
         So if sums cancel, at most GATHERED S is left of Σwz² and, by Cauchy's inequality, of (Σwz)²
@@ -353,9 +353,9 @@ class Moments:
         return bool((remains & ~there).any())
 
     def without_noise(self) -> Moments:
-        """Return the same sums; variances within the noise become zero.
+        """Return the same sums; variances no larger than the noise become zero.
 
-        Raises ImpossibleError if a weight is negative, or a variance in any direction.
+        Raise ImpossibleError if a weight, or the variance in any direction, is negative.
         """
         scatter, noise = self.scatter(), 4 * self.width * self.noise
         variances = scatter if self.structure == "diagonal" else diagonal(scatter)
@@ -400,7 +400,7 @@ class Moments:
         )
 
     def under(self, own: Axis, classes: Axis) -> Moments:
-        """Return the sums of the classes `own`, some of which may be missing, under other names.
+        """Return the sums of the classes `own`, if present, renamed to `classes`.
 
         Pooled squares are not supported, because they belong to all classes together.
         """
@@ -433,7 +433,7 @@ class Moments:
 
 
 def common_origin(a: Moments, b: Moments) -> Array:
-    """Return one origin for both, from the side with more weight, so that a + b is b + a."""
+    """Return the origin of the operand with more weight, so that a + b equals b + a."""
     evidence_a, evidence_b = np.abs(a.weights), np.abs(b.weights)
     heavier = evidence_a > evidence_b
     if heavier.all():
@@ -483,7 +483,7 @@ def symmetric(matrix: Array) -> Array:
 
 
 def grid_point(mean: Array, spread: Array) -> Array:
-    """Return the mean rounded to a power of two about as large as the spread.
+    """Return the mean, rounded to a multiple of a power of two about as large as the spread.
 
     Powers of two keep whole numbers whole: sums of z over integers are exact. Without spread the
     grid is |mean| / 2²⁰, and never finer than |mean| / 2³⁰.

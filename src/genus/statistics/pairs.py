@@ -20,10 +20,10 @@ from genus.statistics.tally import MOST_COUNT, Tally, same_keys
 class Pairs:
     """Σw by class and by the keys of two columns: `counts` (K, V, V), symmetric.
 
-    `keys` has one axis per column. The V slots are those of the columns side by side; the first
-    slot of every column is for rows in which it is missing. Paired with itself, a column counts
-    each key with itself only, so the diagonal equals a tally. The counts are the second moments of
-    the slots as indicators.
+    `keys` has one axis per column. The V slots are the keys of all columns, column after column;
+    the first slot of every column is for rows in which it is missing. Paired with itself, a column
+    counts each key with itself only, so the diagonal equals a tally. The counts are the second
+    moments of indicators of the slots.
     """
 
     classes: Axis = field(default_factory=labels.empty_axis)
@@ -38,7 +38,7 @@ class Pairs:
 
     @classmethod
     def of(cls, classes: Axis, keys: tuple[Axis, ...], counts: Array) -> Pairs:
-        """Make pairs, and drop classes and keys whose counts are all zero."""
+        """Return pairs without the classes and keys whose counts are all zero."""
         there = np.einsum("kvv->kv", counts) != 0  # most slots have counts with themselves
         present, used = there.any(axis=1), np.asarray(there.any(axis=0))
         present[~present] = counts[~present].any(axis=(1, 2))
@@ -87,7 +87,7 @@ class Pairs:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all counts, and their sums and products, are finite."""
+        """Whether all counts are at most `MOST_COUNT`, so that their sums are finite."""
         return bool(np.abs(self.counts).max(initial=0) <= MOST_COUNT)
 
     @property
@@ -96,11 +96,11 @@ class Pairs:
         return bool((self.counts >= 0).all())
 
     def align(self, classes: Axis) -> Array:
-        """Return the counts for the classes `classes`; zeros for those not counted."""
+        """Return the counts for `classes`, in their order; zeros for classes not counted."""
         return labels.spread(self.counts, labels.positions(self.classes, classes), len(classes))
 
     def under(self, own: Axis, classes: Axis) -> Pairs:
-        """Return the counts of the classes `own`, if present, under other names."""
+        """Return the counts of the classes `own`, if present, renamed to `classes`."""
         at = labels.find(own, self.classes)
         there = at >= 0
         return Pairs.of(classes[there], self.keys, self.counts[at[there]])
@@ -129,7 +129,7 @@ class Pairs:
         return Pairs.of(self.classes, keys, np.stack([group.T @ c @ group for c in own]))
 
     def with_missing(self, slots: list[int], rows: Tally) -> Pairs:
-        """Return the counts with added columns, missing in every row, at the empty `slots`."""
+        """Return the counts after filling the empty `slots` of columns missing in every row."""
         counts = self.counts.copy()
         single = np.einsum("kvv->kv", counts)
         weights = rows.align(self.classes, 1)["rows"]
@@ -169,7 +169,7 @@ def slots(keys: tuple[Axis, ...]) -> NDArray[np.int64]:
 
 
 def merge_slots(a: Pairs, b: Pairs) -> tuple[tuple[Axis, ...], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the keys of both, and the positions of the slots of each among all slots."""
+    """Return the merged keys, and the positions of a's and of b's slots among all slots."""
     if len(a.classes) == 0 or len(b.classes) == 0 or same_keys(a.keys, b.keys):
         keys = b.keys if len(a.classes) == 0 else a.keys
         return keys, np.arange(slots(a.keys)[-1]), np.arange(slots(b.keys)[-1])

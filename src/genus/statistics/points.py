@@ -31,8 +31,8 @@ class Points:
 
     Weighted rows form a group as sums do, and exactly: `+` concatenates two lists, `-` cancels
     equal rows, `×` scales the weights. From `limit` rows on they become `moments`, the sums in the
-    form of `structure` and `quartic` (see `Moments`), and so does every result with sums on one
-    side. Two lists are equal if their sums are.
+    form of `structure` and `quartic` (see `Moments`); rows plus or minus sums are also sums. Two
+    lists are equal if their sums are.
     """
 
     structure: str
@@ -140,7 +140,7 @@ class Points:
         return replace(self, codes=self.codes[rows], weight=weight[kept], x=self.x[rows]).present()
 
     def present(self) -> Any:
-        """Drop classes without rows."""
+        """Return the rows without the classes that have none; zero sums if no row is left."""
         there = np.bincount(self.codes, minlength=len(self.classes)) > 0
         if not there.any():
             return self.zero()
@@ -161,7 +161,7 @@ class Points:
         return rest.present()
 
     def under(self, own: Axis, classes: Axis) -> Any:
-        """Return the rows of the classes `own`, some of which may be missing, under other names."""
+        """Return the rows of the classes `own`, if present, renamed to `classes`."""
         at = labels.find(self.classes, own)
         kept = at[self.codes] >= 0
         codes = at[self.codes[kept]].astype(np.int64)
@@ -169,7 +169,7 @@ class Points:
         return replace(self, classes=classes, codes=codes, weight=weight, x=x).present()
 
     def align(self, classes: Axis, width: int) -> Points:
-        """Return the same rows on another axis of classes."""
+        """Return the same rows, with their classes as positions in `classes`."""
         if labels.is_same(self.classes, classes):
             return self
         codes = labels.positions(self.classes, classes)[self.codes].astype(np.int64)

@@ -5,8 +5,8 @@ sample of all rows can be made from the samples of any parts of them, in any ord
 taken out again. Equal rows are stored once, with their total weight. A row is encoded as cells of a
 grid and hashes of categories and words; it never contains the values themselves.
 
-At most 2k rows are kept, and choices are made from the k smallest. So forgetting is exact, as if
-the rows had never been counted, until fewer than k rows of a longer table are left.
+At most 2k rows are kept, and choices are made from the k with the smallest hashes. So forgetting is
+exact, as if the rows had never been counted, while k kept rows are left, or if all rows were kept.
 
 Symbols: s rows of the sample, n columns, k rows to choose from.
 """
@@ -34,7 +34,7 @@ MISSING = np.iinfo(np.int64).min  # the cell of a value that is missing
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Bags of tokens: row i has `tokens` up to ends[i], each as often as `times` says."""
+    """Bags of tokens: row i has `tokens` from ends[i - 1] to ends[i], each as often as `times`."""
 
     ends: NDArray[np.int64]
     tokens: NDArray[np.uint32]
@@ -56,7 +56,7 @@ class Bags:
         return Bags(ends, self.tokens[at], self.times[at])
 
     def where(self, chosen: NDArray[np.bool_]) -> Bags:
-        """Return all rows, with some of their tokens."""
+        """Return all rows, with the `chosen` tokens only."""
         ends = np.append(0, np.cumsum(chosen))[self.ends]
         return Bags(ends, self.tokens[chosen], self.times[chosen])
 
@@ -184,7 +184,7 @@ class Sample:
         return bool((self.weights >= 0).all())
 
     def under(self, own: Axis, classes: Axis) -> Sample:
-        """Return the rows of the classes `own`, some of which may be missing, under other names."""
+        """Return the rows of the classes `own`, if present, renamed to `classes`."""
         at = labels.find(self.classes, own)
         kept = np.flatnonzero(at[self.codes] >= 0)
         part = self._rows(kept)
@@ -295,7 +295,7 @@ class Sample:
 
     @property
     def is_sound(self) -> bool:
-        """Whether rows are sorted, below the limit, and of one length."""
+        """Whether rows are sorted and below the limit, and all arrays and weights are valid."""
         rows = len(self)
         lengths = {len(self.codes), len(self.weights), len(self.cells), *map(len, self.bags)}
         if lengths != {rows} or not 0 <= self.limit <= EVERY or self.size < 0:
@@ -326,7 +326,7 @@ class Sample:
 
     @property
     def total(self) -> float:
-        """The total weight of all rows."""
+        """The total weight of the rows in the sample."""
         return float(self.weights.sum())
 
     def smallest(self, most: int) -> Sample:
@@ -338,10 +338,10 @@ class Sample:
 
 
 def limit_of(hashes: Hashes, tokens: NDArray[np.int64], size: int) -> int:
-    """Return the largest limit, of few binary digits, with at most 2k rows below it.
+    """Return a limit with at most 2k rows and MOST_TOKENS tokens below it.
 
-    `hashes` are ascending, and `tokens` are numbers of tokens by row. With few digits, the limit is
-    not the hash of a row.
+    `hashes` are ascending, and `tokens` are numbers of tokens by row. The limit has few binary
+    digits, so that it is not the hash of a row.
     """
     different = np.cumsum(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
     beyond = (different > 2 * size) | (np.cumsum(tokens) > MOST_TOKENS)

@@ -13,7 +13,7 @@ from genus.arrays import labels
 from genus.arrays.labels import Axis, Keys
 from genus.statistics.group import Array, ImpossibleError, difference, freeze, settle
 
-MOST_COUNT = 1e200  # sums and products of counts stay far from what a float can hold
+MOST_COUNT = 1e200  # sums of smaller counts are far from the largest float
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Tally:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all counts, and their sums and products, are finite."""
+        """Whether all counts are at most `MOST_COUNT`, so that their sums are finite."""
         if all(bool((sizes <= MOST_COUNT).all()) for sizes in self._sizes.values()):
             return True
         tables = [slim(table) for table in self.counts.values()]
@@ -81,7 +81,7 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]
 
     def align(self, classes: Axis, width: int | None = None) -> dict[str, Array]:
-        """Return the tables for the classes `classes` (K, V); zeros for those not counted."""
+        """Return the tables (K, V) for `classes`, in their order; zeros for classes not counted."""
         width = self.width if self.width or width is None else width
         index = labels.positions(self.classes, classes)
         size = len(classes)
@@ -93,7 +93,7 @@ class Tally:
         }
 
     def under(self, own: Axis, classes: Axis) -> Tally:
-        """Return the counts of the classes `own`, if present, under other names."""
+        """Return the counts of the classes `own`, if present, renamed to `classes`."""
         at = labels.find(own, self.classes)
         there = at >= 0
         return Tally.of(
@@ -186,7 +186,7 @@ class Tally:
         counts: Mapping[str, Array],
         sizes: dict[str, Array] | None = None,
     ) -> Tally:
-        """Make a tally, and drop classes and named keys whose counts are all zero.
+        """Return a tally without the classes and named keys whose counts are all zero.
 
         `sizes` are the sums of squares by class of each measure, if they are known.
         """
@@ -221,7 +221,7 @@ class Tally:
 def squared(table: Array) -> Array:
     """Return the sum of squares of each row of a table, (K,); repeated columns count once.
 
-    One pass without work space, and without threads of BLAS, which wait for each other.
+    This takes one pass, without a temporary table or BLAS, whose threads wait for each other.
     """
     table = slim(table)
     return np.einsum("kv,kv->k", table, table)
@@ -252,7 +252,7 @@ def same_keys(a: tuple[Keys, ...] | None, b: tuple[Keys, ...] | None) -> bool:
 def merge_keys(
     a: Tally, b: Tally
 ) -> tuple[tuple[Keys, ...] | None, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the keys of both, and the positions of the keys of each among them."""
+    """Return the merged keys, and the positions of a's and of b's keys among them."""
     if len(a.classes) == 0 or len(b.classes) == 0 or same_keys(a.keys, b.keys):
         known = b if len(a.classes) == 0 else a
         if len(a.classes) and len(b.classes) and a.width != b.width:

@@ -32,7 +32,7 @@ from genus.statistics import Array, Bags, Moments, Points, Sample
 
 SHARES = (1.0, 0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.0)
 SHRINKAGES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7)
-MANY_COLUMNS = 512  # with this many or more, only shared forms and variances are tried
+MANY_COLUMNS = 512  # with this many or more, a full Σ is tried only if all classes share it
 MOST_TERMS = 2_000_000  # rows times columns times classes that are scored for a candidate
 FEWEST_ROWS = 256
 TIE = 1e-7  # nats: if losses differ by less, the simpler form is chosen
@@ -61,7 +61,7 @@ def sampled(size: int, X: Matrix, y: Codes, classes: Axis, weight: Array | None)
 
 
 def encoded(X: Matrix, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], tuple[Bags, ...]]:
-    """Return the numbers of rows as 32-bit words, the high ones first, (m, 2n)."""
+    """Return the values in `rows` as 32-bit words, the high words first, (m, 2n)."""
     bits = np.ascontiguousarray(matrix.dense_rows(X, rows) + 0.0).view(np.uint64)
     words = np.concatenate([bits >> np.uint64(32), bits & WORD], axis=1)
     return words.astype(np.int64), ()

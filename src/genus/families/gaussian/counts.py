@@ -20,7 +20,7 @@ from genus.arrays.matrix import Codes, InvalidColumn, Matrix, threads
 from genus.statistics import Array, Moments, Points, divide, grid_point
 
 SAMPLE_ROWS = 512  # most rows from which the first origin is computed
-FEWEST_ROWS = 32  # fewest
+FEWEST_ROWS = 32  # fewest such rows
 CLASS_ROWS = 512  # fewest rows of a class that are worth a separate product
 SPAN_BYTES = 8 << 20  # of rows that are sorted by class at a time
 SMALLEST = float(np.finfo(float).tiny)
@@ -30,7 +30,7 @@ FAR = 256.0  # standard deviations between origin and mean that cost too many di
 def count_moments(
     structure: str, quartic: bool, X: Matrix, y: Codes, classes: Axis, weight: Array | None
 ) -> Moments:
-    """Return the sums that `structure` names; also fourth moments, if `quartic`."""
+    """Return the sums that `structure` names; also third and fourth moments, if `quartic`."""
     count = (
         count_squares if structure == "diagonal" else partial(count_products, structure, quartic)
     )
@@ -135,8 +135,8 @@ def product_chunks(
 ) -> Iterator[NDArray[np.intp] | slice]:
     """Yield rows to multiply together, about `step` at a time.
 
-    They are consecutive, so that X is read in one stream; or, if separate classes would have few
-    rows each in such a chunk, in the order of their classes.
+    The rows are consecutive, so that X is read in one stream. If covariances are separate, and each
+    class would have few rows in such a chunk, the rows are sorted by class first.
     """
     if structure == "pooled" or step >= n_classes * CLASS_ROWS:
         yield from (slice(i, min(i + step, len(y))) for i in range(0, len(y), step))
@@ -147,7 +147,7 @@ def product_chunks(
 
 @dataclass(eq=False)
 class Products:
-    """The sums and the work space of one thread, the only mutable object here."""
+    """The sums of one thread, the only mutable object in this module."""
 
     weights: Array
     sums: Array
@@ -222,7 +222,7 @@ def sample_rows(width: int) -> int:
 
 
 def refuse_underflow(x: Array, power: int) -> None:
-    """Raise an error if the numbers of a column are so small that their powers are zero."""
+    """Raise an error if a column's numbers differ so little that powers of that underflow."""
     if len(x) < 2:
         return
     largest = np.fmax.reduce(x, axis=0, initial=-np.inf) - np.fmin.reduce(x, axis=0, initial=np.inf)

@@ -59,12 +59,12 @@ class Gaussian:
 
     With `identity`, a number shrinks towards the identity and not towards the mean variance.
     `floor` is the smallest variance, as a share of the column's variance; if `added`, it is a share
-    of the largest variance of all columns and rows, and is added to every variance. `prior_rows`
-    rows with the pooled variance are added to separate variances of a diagonal Σ. `singular` is
-    what to do if a shared Σ has no inverse: raise an "error", or "shrink" it by "oas". With
+    of the largest variance of any column over all rows, and is added to every variance. To separate
+    variances of a diagonal Σ, `prior_rows` rows with the variance of all rows are added. `singular`
+    is what to do if a shared Σ has no inverse: raise an "error", or "shrink" it by "oas". With
     `averaged`, Σ is the mean of the covariances of the classes, each shrunk separately, weighted by
-    these priors. `estimator` estimates each of them from rows, as sklearn.covariance does. With
-    `wide` columns or more, rows are kept as long as there are fewer rows than columns. `remedy`
+    these priors. `estimator` estimates these covariances from rows, as sklearn.covariance does.
+    With `wide` columns or more, rows are kept while there are fewer rows than columns. `remedy`
     replaces the advice in errors about a singular Σ. For `counted`, see `counted_as`. A share
     `pooled` of separate covariances is the scatter within all classes (Friedman 1989):
 
@@ -187,14 +187,14 @@ class Gaussian:
         return count_moments(self.structure, self.quartic, X, y, classes, weight)
 
     def _limit(self, width: int) -> int:
-        """Return the number of rows up to which rows take less memory than their sums."""
+        """Return the number of rows below which the rows are kept instead of their sums."""
         if "rows" in self.counting:
             return int(np.iinfo(np.int64).max)
         return width if self.structure != "diagonal" and width >= self.wide else 0
 
     @property
     def needs(self) -> Needs | None:
-        """The sums to request from a database, up to second moments; None if it needs more."""
+        """The sums to request from a database, up to second moments; None if more are needed."""
         if self.quartic or "sample" in self.counting:
             return None
         return Needs(squares="columns" if self.structure == "diagonal" else "pairs")
@@ -286,7 +286,10 @@ class Gaussian:
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether Σ is more than scatter plus a share of its trace; no closed form exists then."""
+        """Whether Σ is more than scatter plus a share of its trace.
+
+        Leave-one-out then has no closed form.
+        """
         rule = isinstance(self.shrinkage, str) or self.identity
         rule = rule or self.averaged is not None or self.estimator is not None
         return rule or bool(self.code) or self.rank is not None
@@ -479,7 +482,7 @@ class Gaussian:
     def _average(
         self, moments: Moments | Points, classes: Axis
     ) -> tuple[Covariance, Covariance, float]:
-        """Return the average of the classes' covariances by priors, plain and shrunk, and γ."""
+        """Return the classes' mean covariance, weighted by priors, plain and shrunk, and mean γ."""
         weights = moments.weights[:, 0]
         assert self.averaged is not None
         shares = self.averaged.solve(weights, classes)
@@ -595,7 +598,7 @@ class Gaussian:
 
 
 def sums_of(statistics: Moments | Points | Compound) -> Moments | Points:
-    """Return the sums without the rows that may be kept beside them."""
+    """Return the sums without the sample of rows that may be kept beside them."""
     if not isinstance(statistics, Compound):
         return statistics
     sums: Moments | Points = statistics["sums"]

@@ -3,7 +3,7 @@
 Removing row i of class k, of weight w, from n_k rows moves the mean to μ - w (x - μ) / (n_k - w)
 and subtracts w n_k / (n_k - w) (x - μ)(x - μ)ᵀ from the scatter. Rows that these formulas do not
 cover (the last row of a class, or a covariance that is singular without the row) get NaN: the
-caller then subtracts and solves.
+caller then subtracts the row and solves again.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def score_variances_without(
 ) -> Array:
     """Return log p(x|y), (m, K), of each row given the others; diagonal Σ, partly pooled.
 
-    A row without a variance above zero gets NaN.
+    If some variance is zero without a row, that row gets NaN.
     """
     mean, weights = statistics.mean(), statistics.weights[:, 0]
     spread = np.broadcast_to(statistics.variance(), mean.shape) * weights[:, None]
@@ -217,9 +217,10 @@ def log_normal(x: Array, mean: Array, variance: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Principal:
-    """The scatter W = Σ_j λ_j v_j v_jᵀ in units of `scale`: λ (q,), and v_j / scale as (n, q).
+    """The scatter W = Σ_j λ_j v_j v_jᵀ in units of `scale` (n,).
 
-    If rows are kept, q may be less than n; then λ is zero in all other directions.
+    `values` are λ, (q,), and `basis` is v_j / scale, (n, q). If rows are kept, q may be less than
+    n; then λ is zero in all other directions.
     """
 
     values: Array
@@ -238,7 +239,7 @@ class Principal:
         """Return the principal axes of the pooled scatter, or of class k's scatter.
 
         A `share` of the pooled scatter is mixed into that of class k. `scatter` is that of the
-        statistics, or None if they are rows. Without a `scale`, the columns' own is taken.
+        statistics, or None if they are rows. Without a `scale`, the roots of its diagonal are used.
         """
         if isinstance(statistics, Points):
             rows = statistics.spread(k)
@@ -267,8 +268,8 @@ class Downdate:
     Without row i of class k: W' = W - c vvᵀ, v = x_i - μ_k, c = w n_k / (n_k - w), and Σ' = a W' +
     b tr(W') I with a = (1 - γ) / divisor', b = γ / (n divisor'), in units of a scale. In the basis
     of W's eigenvectors this is a diagonal matrix plus a matrix of rank one. If W is (1 - s) times
-    that of class `only[0]` and s = `only[1]` times that of all classes, rows of other classes take
-    s c vvᵀ off, and only that class is scored.
+    that of class `only[0]` plus s = `only[1]` times that of all classes, only that class is scored,
+    and a row of another class subtracts s c vvᵀ.
     """
 
     def __init__(

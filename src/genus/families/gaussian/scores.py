@@ -23,11 +23,11 @@ from genus.statistics import Array, divide, freeze
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """The chosen form of Σ; `shared` is the share of the pooled scatter in each class's.
+    """The chosen form of Σ; `shared` is the share of the pooled scatter in that of each class.
 
     `shrinkage` is a number or "oas". A number shrinks in units of `scale` (n,). `least` (n,) is the
-    variance of columns that have none within classes, and zero for all others. `loss` is the mean
-    log loss of rows that were left out, and `rows` how many there were.
+    variance assumed for columns that have none within classes, and zero for all others. `loss` is
+    the mean log loss of rows that were left out, and `rows` how many there were.
     """
 
     shared: float
