@@ -1,4 +1,4 @@
-"""The server: its addresses, their responses, and its start."""
+"""Define the addresses of the server and their responses, and start it."""
 
 from __future__ import annotations
 
