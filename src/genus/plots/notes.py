@@ -159,7 +159,7 @@ def bells() -> Any:
 
 
 def sigmoids(narrow: bool = False) -> Any:
-    """Draw the sigmoids of GDA and logistic regression for a class with outliers, not normal."""
+    """Draw the sigmoids of GDA and logistic regression if one class is far from normal."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(2, 0.7, 50), 2.6 + rng.exponential(2.5, 50)])[:, None]
     y = np.repeat([0, 1], 50)

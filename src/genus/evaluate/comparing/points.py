@@ -64,7 +64,7 @@ class Line:
 def blocks_for(y: NDArray[Any]) -> int:
     """Return the number of blocks: ten, or fewer if a tenth of the rows are in smaller classes.
 
-    With more blocks than rows, a class would be missing from some of the blocks.
+    A class with fewer rows than there are blocks would be missing from some blocks.
     """
     number = np.bincount(y)[y]
     return int(min(BLOCKS, max(2, np.quantile(number, 0.1))))
