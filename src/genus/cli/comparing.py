@@ -24,7 +24,7 @@ from genus.cli.arguments import File
     type=click.IntRange(1, 1000),
     metavar="N",
     help="How often to split the rows into training and test rows, rounded up to a multiple of ten."
-    "  [default: 30, or 10 for more than 2,000 rows]",
+    "  [default: 30, or 10 for more than 1,000 rows]",
 )
 @click.option(
     "--patience",

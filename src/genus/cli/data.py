@@ -75,7 +75,7 @@ def spool(folder: str) -> str:
 
 
 def recoded(path: str, encoding: str, folder: str) -> str:
-    """Copy a file to UTF-8, if DuckDB does not support its encoding."""
+    """Return the path of a copy in UTF-8, for a file in an encoding that DuckDB cannot read."""
     from genus.table import TableError
 
     suffix = os.path.splitext(path)[1]
@@ -112,7 +112,7 @@ def stem(data: Sequence[str]) -> str:
 
 
 def columns_of(data: Sequence[str]) -> list[str]:
-    """Return the columns of the first table, for completion in shells; none after an error."""
+    """Return the columns of the first table, for completion in shells; [] after an error."""
     from genus.cli.models import is_model
     from genus.table import open_table
 

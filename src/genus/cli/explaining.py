@@ -53,8 +53,8 @@ def explain(
     listed below it.
 
     With --all, a line is written for each row of DATA: its `row` number, `prediction`, the classes
-    `class` and `against`, their `log_odds`, the `baseline`, which is the same for all rows, and
-    `contribution(COLUMN)` of every column. With two classes, `class` is always the second. With
+    `class` and `against`, their `log_odds`, the `baseline`, which is the log-odds of their shares,
+    and `contribution(COLUMN)` of every column. With two classes, `class` is always the second. With
     more, it is the prediction, against the next most probable class, unless --class and --against
     are given.
 
@@ -97,7 +97,7 @@ def explain(
 
 
 def known_class(model: Any, name: str) -> Any:
-    """Return the class with a name; raise an error if there is none."""
+    """Return the class with this name; raise an error if there is none."""
     for label in model.classes_.tolist():
         if str(label) == name:
             return label

@@ -10,7 +10,7 @@ import click
 from genus.cli import arguments
 from genus.cli.arguments import File
 
-FOLDS = 5  # for refitting everything if rows are few
+FOLDS = 5  # of the cross-validation that judges a model of few rows
 
 
 @click.command()
@@ -112,7 +112,7 @@ def fit(
 
 
 def judged_anew(model: Any, source: Any, target: str) -> list[str]:
-    """Return lines that compare out-of-fold scores with those of the most frequent class.
+    """Return lines that compare out-of-fold scores with those of the baseline.
 
     If rows are few, everything is refitted for each fold, because the summary's own scores are
     optimistic then. Otherwise the model has already scored its sample.
@@ -133,7 +133,7 @@ def judged_anew(model: Any, source: Any, target: str) -> list[str]:
     try:
         with rows_passing("judge", rows) as progress:
             worth = cross_validate(clone(model), source, target, folds, progress=progress)
-    except ValueError:  # a fold may hold all rows but those of one class
+    except ValueError:  # outside of a fold there may be only one class
         return []
     return ["", f"cross-validation with {folds} folds:", scores(worth)]
 

@@ -59,7 +59,7 @@ def lost(parts: list[Any], merged: Any) -> list[str]:
         (set.union(*used) - kept, "one of the models leaves it out, so the merged model does, too"),
         (
             kept - set.intersection(*used),
-            "one of the models does not have it, so it is missing in its rows",
+            "one of the models does not have it, so it is missing in that model's rows",
         ),
     ):
         lines += [f"Note: column {name!r}: {told}." for name in sorted(names)[:MOST_NAMED]]

@@ -40,7 +40,7 @@ def read(path: str) -> Any:
 
 
 def read_by(load: Callable[[str], Any], path: str) -> Any:
-    """Load a file, or stdin, with a function."""
+    """Load a model from a file, or from stdin, with the function `load`."""
     if path != STDIO:
         if os.path.isfile(path):
             with open(path, "rb"):  # a file without read permission is not a damaged model

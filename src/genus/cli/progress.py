@@ -15,7 +15,7 @@ def rows_passing(what: str, of: Any) -> Iterator[Callable[[int], None]]:
     """Show a progress bar; yield a function that takes the number of rows of each batch.
 
     `of` is the source of the rows, or their number. The bar shows the rows, the time left and, for
-    files, the bytes. They are estimates if the number of rows is.
+    files, the bytes. The totals are estimates if the number of rows is an estimate.
     """
     if not sys.stderr.isatty():
         yield lambda rows: None

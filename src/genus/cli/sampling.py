@@ -62,7 +62,7 @@ def drawn(model: Any, number: int, label: Any, rng: Any) -> Any:
 
 
 def class_named(model: Any, text: str) -> Any:
-    """Return the class with a name."""
+    """Return the class with this name, which may be given in lower case."""
     for label in model.classes_:
         if text in (str(label), str(label).lower()):
             return label

@@ -108,7 +108,7 @@ def changed(model: Any) -> str:
 
 
 def listed(value: Any) -> Any:
-    """Convert tuples to lists, as they are in a file."""
+    """Convert a tuple to a list, because a model file holds lists only."""
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -10,7 +10,7 @@ from genus.cli import arguments
 from genus.cli.arguments import File
 
 LOOPBACK = "127.0.0.1"
-PATIENCE = 1.0  # seconds to wait for stopped work in the end
+PATIENCE = 1.0  # seconds to wait at exit for work to stop
 
 
 @click.command()

@@ -65,7 +65,7 @@ def rows_to(path: str, schema: Any) -> Iterator[Write]:
 
 @contextmanager
 def rows_with_lines_to(path: str, schema: Any, lines: Lines) -> Iterator[Write]:
-    """Append columns to the original lines of record batches; yield a function that writes."""
+    """Open a file for CSV lines with columns appended; yield a function that writes batches."""
     delimiter, given = lines.delimiter, lines.rows()
     first = lines.columns  # position of the first added column
 
@@ -185,7 +185,7 @@ def packing(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
 
 @contextmanager
 def named(path: str) -> Iterator[None]:
-    """Put the name that the user gave into errors of writing."""
+    """Put the file name that the user gave into errors that occur while writing."""
     try:
         yield
     except OSError as error:

@@ -62,7 +62,7 @@ DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 5", "12 3", "1 4")  # for print withou
 
 
 def variables(colours: dict[str, str]) -> str:
-    """Return declarations for a style sheet."""
+    """Return the colours as declarations of CSS variables."""
     return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
 
 

@@ -2,7 +2,7 @@
 
 An engine runs a function on every partition of a frame and collects the results. It is independent
 of classifiers: the functions that it runs decide what is counted and how parts are merged. A
-database runs no functions: it sums numbers and counts values by class, and its rows can be read.
+database runs no functions: it sums numbers and counts values by class, or its rows are read here.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ TARGET = "y"  # the column of the labels that come with an array
 class Rows:
     """The Arrow batches of a partition, and its name in messages.
 
-    `before` returns how many rows of that name come before the first of these, such as those of a
-    file.
+    `before` returns how many rows with that name come before these: the rows of a file before a
+    piece of it.
     """
 
     name: str
     batches: Iterable[Any]
-    before: Callable[[], int] = int  # none
+    before: Callable[[], int] = int  # int() is 0
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.batches)
@@ -68,7 +68,7 @@ class Engine(Protocol):
     def total(self, work: Work, add: Add) -> bytes:
         """Merge the results of `work` for all partitions, inside the engine.
 
-        `work` returns one part.
+        `work` returns one part for each partition.
         """
         ...
 

@@ -38,7 +38,7 @@ def opened(data: Any) -> DaskPartitions:
 class DaskPartitions:
     """Partitions as delayed values, with their frame or array, if there is one.
 
-    In a bag, the records of some partitions may lack a key of others; it is empty there.
+    In a bag, some records may lack a key that others have; its value is then missing.
     """
 
     parts: list[Any]

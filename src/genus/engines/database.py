@@ -159,7 +159,7 @@ def weighed(rows: Any, x: Any) -> Any:
 
 
 def weight(rows: Any, where: Any = None) -> Any:
-    """Return the total weight of rows."""
+    """Return an expression for the total weight of rows."""
     return rows["w"].sum(where=where) if "w" in rows.columns else rows.count(where=where)
 
 
@@ -198,7 +198,7 @@ def spreads(rows: Any, size: int) -> dict[str, Any]:
 
 
 def complete(rows: Any, size: int) -> Any:
-    """Return the rows with a label and all numbers."""
+    """Return the rows that have a label and no missing number."""
     kept = rows["y"].notnull()
     for j in range(size):
         kept &= there(rows[f"x{j}"])
@@ -224,7 +224,7 @@ def moments(rows: Any, groups: Groups, origin: Array, pairs: bool) -> dict[str, 
 
 
 def by_label(y: Any, groups: Groups, numbers: Array) -> Any:
-    """Return a number for each label, or a single one if all are equal."""
+    """Return an expression for the number of a row's label; a float if all numbers are equal."""
     if (numbers == numbers[:1]).all():
         return float(numbers[0]) if len(numbers) else 0.0
     known = zip(groups.listed, numbers.tolist(), strict=True)

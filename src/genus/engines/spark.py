@@ -1,4 +1,4 @@
-"""Count and score Spark frames in its Python workers, as Arrow batches."""
+"""Count and score Spark frames in Spark's Python workers, as Arrow batches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SparkFrame:
     """A Spark data frame.
 
     The task of a partition returns one row, its part. Spark keeps the row of one attempt only,
-    however often it retries, so nothing is counted twice. Sums need no barrier.
+    however often it retries, so nothing is counted twice. Merging needs no barrier stage.
     """
 
     name = "the Spark frame"
@@ -66,8 +66,8 @@ class SparkFrame:
     def beginnings(self, rows: int) -> SparkFrame:
         """Return the first rows of every partition; for files, all rows.
 
-        Spark sends a worker all rows of a partition, even if it stops reading, and then starts
-        another worker. So Spark itself has to select the rows.
+        Spark sends all rows of a partition to a worker, even if the worker stops reading, and then
+        replaces the worker by another. So Spark itself has to select the rows.
         """
         if self.files:
             return self
@@ -164,7 +164,7 @@ def is_plain(kind: Any) -> bool:
 
 
 def pieces_of(uris: list[str]) -> list[Piece]:
-    """Divide files into pieces of about PIECE bytes: (address, number, number of pieces)."""
+    """Divide files into pieces of about PIECE bytes: (URI, number from 0, number of pieces)."""
     from pyarrow import fs
 
     found: list[Piece] = []
@@ -176,7 +176,7 @@ def pieces_of(uris: list[str]) -> list[Piece]:
 
 
 def reading(pieces: list[Piece], schema: Any) -> Callable[[Iterable[Any]], Rows]:
-    """Return a function that reads a piece's number from batches, and returns its rows."""
+    """Return a function that takes batches with the number of a piece, and returns its rows."""
 
     def rows_of(numbers: Iterable[Any]) -> Rows:
         # Spark reuses a worker only if it has read all of its input, so read all numbers.

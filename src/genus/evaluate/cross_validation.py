@@ -47,14 +47,15 @@ def cross_validate(
     """Predict each row from the statistics of the other folds; nothing is fitted twice.
 
     `folds` is a number (stratified and shuffled by `random_state`), "loo" for leave-one-out, a
-    scikit-learn splitter, or an iterable of (train, test) row numbers whose tests do not overlap.
+    scikit-learn splitter, or pairs (train, test) of row numbers that test every row exactly once.
     Instead of `y`, `target` names the column of the classes in a table: a path, a query, a frame.
 
-    Rows of one of the `groups` are all in one fold, as rows of one patient should be. With `time`,
-    each fold is predicted from earlier rows only, and the earliest rows are never predicted. Both
-    are given as a value for each row, or as a column's name; a column of groups is left out of X.
+    Rows with the same value in `groups`, such as those of one patient, are in the same fold. With
+    `time`, each fold is predicted from earlier rows only, and the earliest rows are never
+    predicted. Give `groups` or `time` as a value for each row, or as a column's name; a column of
+    groups is left out of X.
 
-    `progress` is called with the number of rows after each fold. `chosen` is the `weighing_` or
+    `progress` is called after each fold with its number of rows. `chosen` is the `weighing_` or
     `choice_` of a model, to be used in every fold instead of the fold's own choice.
 
     >>> from sklearn.datasets import load_iris
@@ -166,7 +167,7 @@ def is_fold_numbers(folds: Any) -> bool:
 def checked(
     estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[GenerativeClassifier, Matrix, Codes, NDArray[Any], Array | None]:
-    """Return a new copy of the estimator, an X to read repeatedly, codes, classes and weights."""
+    """Return an unfitted copy, an X that can be read repeatedly, codes, classes and weights."""
     if isinstance(estimator, type):
         raise TypeError(
             f"Cross-validation needs a classifier, got the class {estimator.__name__}. Make one: "
@@ -288,7 +289,7 @@ def tune(
 def serving_all(
     estimators: Sequence[GenerativeClassifier], settings: Sequence[Mapping[str, Any]]
 ) -> GenerativeClassifier:
-    """Return the first estimator whose counts are enough to solve all of them."""
+    """Return the first estimator from whose counts all the estimators can be solved."""
     families = [estimator._family() for estimator in estimators]
     for base in families:
         try:
@@ -369,7 +370,7 @@ def fold_numbers(folds: Any, X: Any, codes: Codes, random_state: int | None) -> 
 
 
 def row_numbers(rows: Any, size: int) -> NDArray[np.intp]:
-    """Return the rows that a mask or a list of numbers selects."""
+    """Return the row numbers that a mask or a list of row numbers selects."""
     given = np.asarray(rows)
     if given.dtype == bool:
         given = np.flatnonzero(given)

@@ -123,8 +123,8 @@ class BoundaryDisplay:
     ) -> Self:
         """Draw on the given axes, or on new ones.
 
-        Contours enclose `shares` of a normal class. With `regions`, the plane is tinted by the most
-        probable class. Options go to the boundaries.
+        If a class is normally distributed, its contours enclose these `shares` of it. With
+        `regions`, the plane is tinted by the most probable class. Options go to the boundaries.
         """
         self.ax_, self.figure_ = axes(ax)
         if regions:

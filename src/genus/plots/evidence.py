@@ -62,8 +62,8 @@ class EvidenceDisplay:
     ) -> Self:
         """Draw a row of an explanation; by default, the most probable class against the second.
 
-        There are bars for `most` of the columns, for all others together, and for the part that
-        belongs to no column.
+        There is a bar for each of the `most` largest contributions, and one for all others. The
+        baseline, which belongs to no column, is one of the contributions.
         """
         order = explanation.classes[np.argsort(-explanation.joint[row], kind="stable")]
         if len(order) < 2:

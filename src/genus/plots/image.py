@@ -46,8 +46,8 @@ class ImageDisplay:
         """Draw a fitted classifier whose columns are pixels; `shape` is (height, width).
 
         The default is a square. BernoulliNB has shares, GaussianNB and GDA means, PoissonNB rates,
-        and MultinomialNB each pixel's share of the ink. Classifiers of scikit-learn with these
-        attributes work, too.
+        and MultinomialNB each pixel's share of the ink. The same classifiers of scikit-learn work,
+        too.
         """
         check_is_fitted(estimator)
         pixels = of_classes(estimator)

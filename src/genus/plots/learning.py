@@ -29,7 +29,7 @@ MEASURES = {"error": "error", "log_loss": "log loss"}
 
 
 def picture(comparison: Comparison, format: str = "svg", dark: bool = False) -> bytes:
-    """Return a picture of the curves and, for numbers, of how normal the classes are."""
+    """Return a picture of the curves and, for rows of numbers, of how normal the classes are."""
     with style(dark), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about letters that the font lacks
         normal = bool(comparison.reasons.distances)
@@ -122,8 +122,8 @@ class NormalityDisplay:
 
     If the classes are normal with one Σ, d² = (x - μ)ᵀ Σ⁻¹ (x - μ) with the pooled Σ follows a χ²
     distribution with one degree of freedom for each column, and all points lie on the line. Points
-    above it at the end indicate heavy tails. A class that is above or below it throughout has its
-    own Σ.
+    above the end of the line indicate heavy tails. A class whose points are all above or all below
+    the line has its own Σ.
 
     Attributes
     ----------

@@ -91,8 +91,8 @@ class NormalDisplay:
     ) -> Self:
         """Draw one or several normal distributions on equal axes; options are as in `plot`.
 
-        `reach` is how far the axes extend from zero, for all or for each, and `top` the height, so
-        that several figures can have one scale.
+        `reach` is how far the axes extend from zero, for all distributions or for each, and `top`
+        is the height of the surfaces' box. With both given, several figures have the same scale.
         """
         several = [normals] if isinstance(normals, MultivariateNormal) else normals
         return cls(several, names, reach=reach, top=top).plot(ax=ax, **options)
@@ -178,7 +178,7 @@ def locator(most: int, multiple: int) -> Any:
 def both(figure: Any, columns: int, stacked: bool = False) -> NDArray[Any]:
     """Make axes for surfaces and for contours, (2, columns).
 
-    Surfaces are above the contours; `stacked`, each is to the left of its contours.
+    Surfaces are above the contours; if `stacked`, each surface is to the left of its contours.
     """
     engine = figure.get_layout_engine()
     if isinstance(engine, library("matplotlib.layout_engine").ConstrainedLayoutEngine):

@@ -108,7 +108,7 @@ def normal_mean(narrow: bool = False) -> Any:
 
 
 def two_species() -> tuple[Any, Any]:
-    """Return the petals of two species of iris, and each one's species."""
+    """Return the petals of two species of iris, and the species of each row."""
     flowers = load_iris(as_frame=True)
     X = flowers.data[["petal length (cm)", "petal width (cm)"]][50:]
     return X, flowers.target_names[flowers.target][50:]
@@ -159,7 +159,7 @@ def bells() -> Any:
 
 
 def sigmoids(narrow: bool = False) -> Any:
-    """Draw the sigmoids of GDA and logistic regression if distant rows make a class non-normal."""
+    """Draw the sigmoids of GDA and logistic regression if one class is far from normal."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(2, 0.7, 50), 2.6 + rng.exponential(2.5, 50)])[:, None]
     y = np.repeat([0, 1], 50)

@@ -1,4 +1,4 @@
-"""Compute the points at which a plot evaluates a classifier, in the form of its rows."""
+"""Compute the points at which a plot evaluates a classifier, in the same form as its rows."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ POINTS = 400
 
 
 class SigmoidDisplay:
-    """p(y=1|x) of several binary classifiers, side by side; each panel has the others in grey.
+    """p(y=1|x) of several binary classifiers, side by side; each panel shows the others in grey.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ POINTS = 201
 class SmoothingDisplay:
     """The estimated share φ of heads, by the pseudo-count λ, for some numbers of heads.
 
-    At λ = 0 it is maximum likelihood, which may be 0 or 1; at λ = 1 it is Laplace's rule.
+    At λ = 0 it is the maximum-likelihood estimate, which may be 0 or 1; at λ = 1, Laplace's rule.
 
     Attributes
     ----------

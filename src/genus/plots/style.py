@@ -104,7 +104,7 @@ def sheet(width: float, height: float) -> Any:
 def as_file(figure: Any, format: str) -> bytes:
     """Return a figure as a file in one of FORMATS; equal figures give equal files."""
     content = BytesIO()
-    with np.errstate(all="ignore"):  # matplotlib projects omitted parts, too
+    with np.errstate(all="ignore"):  # matplotlib also projects the NaN that surfaces leave out
         figure.savefig(content, format=format, metadata=UNDATED[format])
     return content.getvalue()
 

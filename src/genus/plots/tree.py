@@ -21,7 +21,7 @@ class TreeDisplay:
     Attributes
     ----------
     names : the columns.
-    parents : the number of each column's parent, -1 for a root.
+    parents : the index of each column's parent; -1 for a root.
     information : mutual information with the parent given the class, in nats; 0 for a root.
     positions : where the columns are drawn, (n, 2).
     ax_, figure_ : the axes and the figure, once it is drawn.

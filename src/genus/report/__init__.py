@@ -19,10 +19,10 @@ def write(
 ) -> None:
     """Write a report on a classifier of tables, completely or not at all.
 
-    Without a model, or with one that is not fitted, it fits one to the data and judges it by
-    out-of-fold rows. With a fitted model, `data` are rows that it has not seen, with their labels;
-    without data the report shows only the model itself. `data` is anything that TableClassifier
-    reads, and `target` is the name of the target column.
+    If there is no model, or if it is not fitted, a model is fitted to the data and scored out of
+    fold. With a fitted model, `data` are rows that it has not seen, with their labels; without
+    data the report shows only the model itself. `data` is anything that TableClassifier reads, and
+    `target` is the name of the target column.
 
     >>> import tempfile
     >>> rows = {"age": [22, 25, 47, 52, 46, 56], "job": ["a", "b", "a", "c", "c", "c"],

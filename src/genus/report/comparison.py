@@ -46,7 +46,7 @@ class Comparison:
 def compared(judged: Judged, progress: Progress | None = None) -> Comparison:
     """Compare genus with logistic regression on the same rows and folds.
 
-    `progress` is called after each fold, with the number of finished folds and of all folds.
+    `progress` is called after each fold, with 1 and the number of all folds.
     """
     if judged.rows is None or judged.outcome is None:
         return Comparison("There are no rows on which to compare with logistic regression.")
@@ -69,7 +69,7 @@ def compared(judged: Judged, progress: Progress | None = None) -> Comparison:
 
 
 def learned_anew(judged: Judged) -> tuple[CrossValidation, float]:
-    """Fit again with these options; return out-of-fold probabilities and the seconds of a fit."""
+    """Fit the model again; return out-of-fold probabilities and the seconds of one fit."""
     assert judged.rows is not None
     rows, fresh = judged.rows, clone(judged.model)
     started = time.perf_counter()
@@ -118,7 +118,7 @@ def own_loss(outcome: CrossValidation) -> NDArray[np.float64]:
 def regression(
     judged: Judged, ours: CrossValidation, progress: Progress | None
 ) -> tuple[CrossValidation, NDArray[np.intp], float, str]:
-    """Return out-of-fold probabilities, their rows, the seconds of one fit, and notes."""
+    """Fit logistic regression; return out-of-fold predictions, their rows, seconds, and notes."""
     assert judged.rows is not None
     X = Frame.of(judged.rows.table, judged.model.plan_)
     p = np.zeros_like(ours.probabilities)

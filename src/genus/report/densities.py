@@ -1,7 +1,8 @@
 """Compute the distribution of a column: p(x|k) of each class, and a histogram of rows.
 
-Numbers have curves over bars of equal width. If the family is one of whole numbers or of single
-values, they have a share for each value. Categories have shares of their values.
+A column of numbers has a density curve for each class, over bars of equal width. If its family is
+one of whole numbers or of single values, it has the share of each value instead, as a column of
+categories has.
 
 Symbols: K classes, m points, S values.
 """
@@ -30,7 +31,7 @@ TRIMMED = 0.005  # share of values at either end that may be left out if they st
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """The values of a column that are present, and their weights."""
+    """The values of a column that are not missing, and their weights."""
 
     values: NDArray[Any]
     weight: Array
@@ -273,7 +274,7 @@ def bar_edges(seen: Observed, low: float, high: float) -> Array:
 
 
 def share_of(seen: Observed, edges: Array) -> Array:
-    """Return the share of values between each two edges."""
+    """Return the share of values between each pair of neighbouring edges."""
     if len(seen.values) == 0:
         return np.zeros(len(edges) - 1)
     return np.histogram(seen.values, edges, weights=seen.weight)[0] / seen.total

@@ -31,7 +31,7 @@ WORDS = 10  # of a class
 
 @dataclass(frozen=True)
 class Piece:
-    """A column, its value, its contribution to the log-odds, and the class it is against."""
+    """A column, its value, and its contribution to the log-odds against another class."""
 
     column: str
     value: str
@@ -53,7 +53,7 @@ class Strongest:
 
 
 def strongest(model: Any, rows: Rows | None) -> Strongest:
-    """Return contributions for the most probable class against the second, over rows."""
+    """Return the largest contributions in rows, for the most probable class against the second."""
     n, K = len(model.plan_), len(model.classes_)
     most = int(np.clip(MOST_TERMS // (n * n * K), 20, MOST_EXPLAINED))
     if rows is None:
@@ -165,5 +165,5 @@ def top_words(model: Any, j: int) -> list[tuple[Any, list[tuple[str, float]]]]:
 
 
 def some(total: int, most: int) -> NDArray[np.intp]:
-    """Return the numbers of evenly spaced rows."""
+    """Return at most `most` evenly spaced row indices below `total`."""
     return np.unique(np.linspace(0, total - 1, min(most, total)).astype(np.intp))

@@ -1,4 +1,4 @@
-"""The figures of the report."""
+"""Draw the figures of the report."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def curves(drawn: Curves, colours: Colours) -> Markup:
 
 
 def shares(drawn: Shares, colours: Colours) -> Markup:
-    """Draw a line for each value, with a bar for all rows and a dot for each class."""
+    """Draw the values one below another, with a bar for all rows and a dot for each class."""
     right = max(float(drawn.p.max(initial=0.0)), float(drawn.bars.max(initial=0.0)), 1e-9) * 1.03
     height = LINE * max(len(drawn.values), 1) + 46
     plane = Plane(0.0, right, 0.0, 1.0, height, (4, 14, 40, 8))
@@ -168,9 +168,10 @@ def roc(curves: Sequence[Roc], classes: Any, colours: Colours) -> Markup:
 
 
 def dependence(drawn: Dependence, colours: Colours) -> Markup:
-    """Draw a column's contribution to the log-odds, with a line for each step of its values.
+    """Draw a column's mean contribution to the log-odds, for its values one below another.
 
-    With two classes, it shows the second one and the range of most rows; with more, a dot for each.
+    With two classes, draw the second and the range of the middle 80 % of rows; with more, draw a
+    dot for each class.
     """
     K = len(drawn.classes)
     found = {k: drawn.log_odds(drawn.classes[k]) for k in ([1] if K == 2 else range(K))}
@@ -219,6 +220,6 @@ def strengths(columns: Sequence[tuple[str, float]]) -> Markup:
         width = float(plane.x(weight) - plane.x(0.0))
         parts.append(element("rect", x=8, y=y + 14, width=width, height=9, class_="f"))
         parts.append(element("text", f"{name(column, 38)}  {weight:.2f}", x=8, y=y + 11))
-    parts.append(across(plane, height - 40, "mean evidence, log-odds"))
+    parts.append(across(plane, height - 40, "mean contribution, log-odds"))
     told = "; ".join(f"{name(column, 32)} {weight:.2f}" for column, weight in columns)
     return figure("Columns by their mean contribution", f"{told}.", height, *parts)

@@ -27,7 +27,8 @@ FOLDS = 5
 class Rows:
     """The labelled rows of an Arrow table, without the target, and their numbers from 1.
 
-    `total` is the number of all rows, and `unlabelled` the number of rows without a label.
+    `total` is the number of all labelled rows, of which these may be a sample, and `unlabelled` the
+    number of rows without a label.
     """
 
     table: Any
@@ -133,7 +134,7 @@ def out_of_fold(fresh: TableClassifier, source: Source, target: str) -> Judged:
 
 
 def out_of_fold_of(model: TableClassifier, rows: Rows) -> tuple[CrossValidation, bool]:
-    """Return out-of-fold predictions by similar models, and whether weights were learned again.
+    """Return out-of-fold predictions with the model's options, and whether weights were relearned.
 
     With many rows or columns the folds use the weights of the model, which were learned from a
     sample.

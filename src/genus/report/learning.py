@@ -56,7 +56,7 @@ def learning(found: Judged) -> Learning:
 
 
 def drawn(compared: Comparison, measure: str) -> Markup:
-    """Draw the means by number of rows, on a logarithmic axis."""
+    """Draw the mean error or log loss by number of rows, which are on a logarithmic axis."""
     sizes = np.log10(compared.curves.sizes)
     means = [mean(values) for values in compared.curves.compared(measure)]
     shown = [each for each in means if not np.isnan(each).all()]

@@ -156,7 +156,7 @@ def worth(found: Judged, colours: figures.Colours) -> dict[str, Any]:
     outcome = found.outcome
     assert outcome is not None
     classes = outcome.classes
-    # New rows may have classes that are new to the model, which have no colour of its own.
+    # New rows may have classes that the model does not have, and which have no colour.
     counts = np.bincount(outcome.y, minlength=len(classes))
     own = colours if len(classes) == len(found.model.classes_) else figures.Colours(counts)
     curves = scores.rocs(outcome)
@@ -225,7 +225,7 @@ def strongest(model: TableClassifier, rows: Any) -> dict[str, Any]:
 def dependence(
     model: TableClassifier, summary: Any, colours: figures.Colours
 ) -> list[dict[str, Any]]:
-    """Return the columns that move the odds most, and their effect."""
+    """Return the columns that move the odds most, with figures of their contributions."""
     found = [c for c in summary.columns if c.family != "text"]
     return [
         {"own": c, "figure": figures.dependence(model.dependence_on(c.name), colours)}

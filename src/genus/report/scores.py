@@ -33,7 +33,7 @@ def confusion(outcome: CrossValidation) -> NDArray[np.int64]:
 
 
 def confused(cells: NDArray[np.int64], most: int) -> list[tuple[int, int, int]]:
-    """Return the classes that are confused most often: which, with which, how often.
+    """Return the most frequent confusions: the true class, the predicted class, and how many rows.
 
     >>> confused(np.array([[5, 1], [3, 7]]), 2)
     [(1, 0, 3), (0, 1, 1)]
@@ -61,7 +61,7 @@ def wilson(share: float, n: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Step:
-    """Rows of similar probability: the mean, the share that came true, the number, and ± error."""
+    """Rows of similar probability: its mean, the share that came true and its 95 % interval."""
 
     probability: float
     share: float
@@ -125,7 +125,7 @@ def mean_area(curves: list[Roc]) -> float | None:
 
 @dataclass(frozen=True)
 class ClassScore:
-    """A class: its rows, recall, precision, F1 and areas."""
+    """A class: its number of rows, recall, precision, F1, and areas under the ROC and PR curves."""
 
     k: int
     rows: int

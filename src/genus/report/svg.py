@@ -1,6 +1,6 @@
 """Draw SVG figures: a plane with ticks, and lines, bars and dots on it.
 
-They are 360 wide, so that text is readable on a phone. Colours are classes of the style sheet.
+Figures are 360 units wide, so that text is readable on a phone. Colours are CSS classes.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def changed(row: Any, given: Mapping[str, str]) -> Any:
 
 
 def as_cell(text: str, field: Any) -> Any:
-    """Read text as a cell of a column; raise an error if the column cannot hold it."""
+    """Convert text to a cell of a column; raise an error if the column cannot hold it."""
     kind = field.type
     if pt.is_dictionary(kind):
         kind = kind.value_type

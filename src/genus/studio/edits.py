@@ -48,7 +48,7 @@ class Edit:
         }[self.kind]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the edit for a file; consecutive rows become their first and last."""
+        """Return the edit for a file; consecutive rows are given by the first and the last."""
         return {
             "kind": self.kind,
             "column": self.column,

@@ -55,7 +55,7 @@ class Journal:
         return self.path.with_suffix(".lock")
 
     def edits(self, table: str, target: str, rows: int) -> list[Edit]:
-        """Return the edits for this target and these rows; none for another model."""
+        """Return the edits for a table and target; none if it had another number of rows."""
         found = self._entry(table, target)
         if found.get("rows") != rows:
             return []
@@ -148,7 +148,7 @@ def is_entry(found: Any) -> bool:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the content of a journal; nothing if it is damaged or other users can write it."""
+    """Return the content of a journal; {} if it is damaged, or if other users have access."""
     try:
         status = path.stat()
         if status.st_size > MOST or (hasattr(os, "getuid") and status.st_uid != os.getuid()):

@@ -14,7 +14,7 @@ from genus import CrossValidation, cross_validate
 from genus.report.judging import FEW_ROWS, FOLDS, MANY_COLUMNS
 from genus.studio.work import Job
 
-FEWEST_SPLIT = 50  # rows from which on each keeps its fold; with fewer, a fold might be empty
+FEWEST_SPLIT = 50  # with fewer rows, a fold might be empty if every row kept its fold
 
 Array = NDArray[np.float64]
 
@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 class Scores:
     """Predictions for rows by models that have not seen them, and how they were made.
 
-    `rows` (m,) are the positions of the rows in the data; None for a sample that the model keeps.
-    `density` (m,) is log p(x) of these rows, NaN if there is none.
+    `rows` (m,) are the positions of the rows in the data, and `density` (m,) is their log p(x);
+    both are None for a sample that the model keeps.
     """
 
     outcome: CrossValidation
@@ -101,7 +101,7 @@ def out_of_fold(
 
 
 def same_splits(rows: NDArray[np.intp], folds: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Split rows by their numbers, so that they keep their folds when others are forgotten."""
+    """Split rows by their positions, so that they keep their folds if other rows are forgotten."""
     hashed = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)
     fold = hashed % np.uint64(folds)
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)]

@@ -1,4 +1,4 @@
-"""Write the Python script that repeats the changes of a session."""
+"""Generate the Python script that repeats the changes of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server: its addresses, their responses, and its start."""
+"""Define the addresses of the server and their responses, and start it."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ READS: dict[str, View] = {
 
 
 def nothing(work: Callable[[Session], Any]) -> Callable[[Session, dict[str, Any]], None]:
-    """Return an endpoint for a change that needs no body."""
+    """Return a change that runs `work` on the session and ignores the body."""
 
     def change(session: Session, body: dict[str, Any]) -> None:
         work(session)

@@ -1,7 +1,7 @@
 """The state of the studio: rows, versions of the model, and running jobs.
 
-It is kept on the server, so that a reloaded or second page shows the same. `serial` increases
-whenever anything changes.
+The state is kept on the server, so that a reloaded or second page shows the same. `serial`
+increases whenever anything changes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Version:
 
     @cached_property
     def density(self) -> Any:
-        """The same counts as a density of rows; it is solved once, and serves all rows."""
+        """The generative model with the same counts, for densities of rows; it is solved once."""
         return self.model.generative()
 
 
@@ -268,13 +268,13 @@ class Session:
         return hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
     def unsaved(self) -> list[str]:
-        """Return the changes that end if another table is opened."""
+        """Return the changes that are closed if another table is opened."""
         if not self.is_own:
             return []  # changes to a given model stay
         return [edit.told(self.class_names()) for edit in self.edits]
 
     def refuse_to_lose(self, known: int) -> None:
-        """Raise an error unless the user knows how many changes end with this table."""
+        """Raise an error unless `known` is the number of changes that are closed with the table."""
         found = self.unsaved()
         if len(found) != known:
             raise UnsavedError(
@@ -510,7 +510,7 @@ class Session:
     @property
     def _journal_key(self) -> tuple[str, str, int]:
         """The table, the target and the number of rows: the journal's key for a model."""
-        if self.data is None or not self.is_own:  # changes of a given model are not of its rows
+        if self.data is None or not self.is_own:  # a given model is changed without its rows
             return identifier(self.files), "", 0
         return self.identifier, self.data.target, len(self.data)
 

@@ -59,7 +59,7 @@ def learn(
 
     A message that was learned before is not counted twice. If its weight has faded (`genus mail
     expire`), it counts in full again; if it was learned as the other class, it is corrected. `genus
-    mail forget` undoes it.
+    mail forget` undoes the learning.
 
     \b
     Examples:

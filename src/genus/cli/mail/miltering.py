@@ -49,10 +49,10 @@ def milter(
 ) -> None:
     """Add verdicts to mail for Postfix or Sendmail.
 
-    They ask the milter before they accept a message. The verdict is a header, such as X-Genus:
-    spam; probability=0.998; score=6.21. It replaces any X-Genus header that the message already
-    has. If anything fails, the message passes unchanged. No mail is rejected. Use Sieve or the
-    mail program to sort mail by the header.
+    The mail server asks the milter before it accepts a message. The verdict is a header, such as
+    X-Genus: spam; probability=0.998; score=6.21. It replaces any X-Genus header that the message
+    already has. If anything fails, the message passes unchanged. No mail is rejected. Use Sieve or
+    the mail program to sort mail by the header.
 
     The milter logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
     messages in progress; SIGHUP opens the stores again.

@@ -178,7 +178,7 @@ def start(
 ) -> None:
     """Open the sockets, switch from root to the user, and serve until a signal ends it.
 
-    `service` makes what a number of processes share. It is called after the switch.
+    `service` returns what the processes share, given their number. It is called after the switch.
     """
     from genus.cli.errors import say
     from genus.mail.judgement import too_little

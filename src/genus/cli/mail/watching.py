@@ -163,7 +163,7 @@ def watch(
 
 
 def default_security(host: str, port: int | None) -> str:
-    """Return "plain" for a port of this machine other than 993, and else "tls"."""
+    """Return "plain" for a port of this machine other than 993, and otherwise "tls"."""
     from genus.mail.imap import PORTS, TLS, is_loopback
 
     return "plain" if is_loopback(host) and port not in (None, PORTS[TLS]) else TLS

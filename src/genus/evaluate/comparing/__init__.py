@@ -67,14 +67,15 @@ class Comparison:
 
     @property
     def use(self) -> str:
-        """The model to use: "genus fit" if it is better than both models with learning curves."""
+        """The model to use: "genus fit" if it beats both plain models, else that of `advice`."""
         return "genus fit" if self.is_weighed_better else self.advice.use
 
     @property
     def is_weighed_better(self) -> bool:
-        """Whether `genus fit` has a lower log loss than both, and no clearly higher error.
+        """Whether `genus fit` has a lower log loss than both plain models, and no higher error.
 
-        An error is clearly higher if the difference exceeds two standard errors.
+        The plain models are the generative model and logistic regression. An error counts as higher
+        if the difference exceeds two standard errors.
         """
         size = last_common(*self.curves.lines[:2])
         if self.weighed is None or size is None:
@@ -185,11 +186,11 @@ def compare(
 ) -> Comparison:
     """Compare a generative model with logistic regression and the perceptron on your rows.
 
-    X is a matrix, a list of texts, or anything that TableClassifier reads; y has its labels, or is
-    the name of the target column. By default the model is GDA for numbers and naive Bayes for
-    everything else. Columns named in `ignore` are left out. `repeats` is the number of splits.
-    `patience` is the number of seconds that each of the other models may take. `progress` is called
-    with the number of points finished since the last call, and the number of all points.
+    X is a matrix, a list of texts, or anything that TableClassifier reads; y holds its labels, or
+    is the name of the target column. By default the model is GDA for numbers and naive Bayes for
+    everything else. Columns named in `ignore` are left out. `repeats` is the number of splits into
+    training and test rows. `patience` is the number of seconds that each model may take. `progress`
+    is called with the number of points finished since the last call, and the number of all points.
 
     >>> from sklearn.datasets import load_iris
     >>> found = compare(*load_iris(return_X_y=True), repeats=10)

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def measured(work: Callable[[], T]) -> tuple[T, float, int | None]:
-    """Run the work; return its result, its seconds, and its bytes (None if unknown)."""
+    """Run the work; return its result, its seconds, and its peak memory in bytes, if known."""
     before = reset_peak()
     start = perf_counter()
     result = work()
@@ -22,7 +22,7 @@ def measured(work: Callable[[], T]) -> tuple[T, float, int | None]:
 
 
 def reset_peak() -> int | None:
-    """Reset the peak of memory, and return the memory in use; None on systems other than Linux."""
+    """Reset the peak memory and return the memory in use; None on systems other than Linux."""
     gc.collect(1)  # older objects existed before, and collecting them is slow
     try:
         ctypes.CDLL(None).malloc_trim(0)  # otherwise freed memory would be reused and not show

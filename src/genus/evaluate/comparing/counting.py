@@ -33,7 +33,7 @@ def generative(
     patience: float,
     told: Callable[[int], None],
 ) -> tuple[Line, float, float]:
-    """Return the generative model's curve, its seconds, and the seconds of refitting each point."""
+    """Return the generative model's curve, its time, and the time if each point were refitted."""
     error, loss = np.full((2, len(at), len(dealt)), np.nan)
     problems: list[str] = []
     notes: list[str] = []
@@ -107,7 +107,7 @@ def nested(given: Material, at: Sizes, deal: Deal, blocks: Sequence[Model]) -> I
             model = model + count(given, empty, rows)
             seen = size
         else:
-            # From the first whole block on, parts of it are already in the sum.
+            # The first sum of whole blocks starts from zero, for `model` holds part of a block.
             start = 0 if seen >= 0 else -seen
             model = empty if seen >= 0 else model
             for block in deal.order[start:number]:

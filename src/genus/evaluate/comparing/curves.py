@@ -1,7 +1,7 @@
 """Learning curves: error and log loss by number of rows, over many repeats.
 
 The rows are dealt into ten blocks. Each block serves once as test rows. The models are fitted to
-the other blocks in random order, so that the sets of rows are nested: parts of the first block,
+the other blocks in random order, so that the training sets are nested: parts of the first block,
 then one block, two, … nine. A generative model of several blocks is the sum of the models of single
 blocks, which are counted once for all points of all curves. A discriminative model is fitted at
 each point.
@@ -44,10 +44,10 @@ class Guess:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """The sizes (S,), the curves, the test rows of a repeat, and the time of counting once.
+    """The sizes (S,), the curves, and `tested`, the smallest number of test rows in a repeat.
 
     `counting` is the time in seconds of all points of the generative curve; `refitting` is the time
-    without adding counts, extrapolated from one repeat.
+    if each point were fitted from scratch, extrapolated from one repeat.
     """
 
     sizes: NDArray[np.int64]
@@ -55,11 +55,11 @@ class Curves:
     tested: int
     counting: float
     refitting: float
-    judged: NDArray[np.intp]  # rows of `probabilities`
+    judged: NDArray[np.intp]  # the row numbers that `Line.probabilities` belong to
     guess: Guess | None = None
 
     def compared(self, measure: str) -> list[Array]:
-        """Return the error or log loss of each model, (S, R); NaN if it was not fitted."""
+        """Return each model's error or log loss, (S, R), where all models were fitted; else NaN."""
         both = np.array([shared(self.lines, s) for s in range(len(self.sizes))])
         return [np.where(both, getattr(line, measure), np.nan) for line in self.lines]
 
@@ -104,7 +104,7 @@ def curves(
 
 
 def repeats_to_times(repeats: int | None, rows: int, blocks: int) -> int:
-    """Return how often to deal the rows into blocks for this number of repeats."""
+    """Return how many times to deal the rows into blocks; each time gives `blocks` repeats."""
     if repeats is None:
         return 3 if rows <= MANY_ROWS else 1
     if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:

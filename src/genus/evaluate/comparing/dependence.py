@@ -1,6 +1,6 @@
 """Test whether columns are independent given the class.
 
-They use the mutual information of two binned columns given the class, and a χ² test of it.
+The tests use the mutual information of two binned columns given the class, and a χ² test of it.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def pairs(raw: Any, y: NDArray[Any], given: Material) -> tuple[tuple[Pair, ...],
 
 
 def bins_for(rows: int, classes: int) -> int:
-    """Return a number of bins with ten rows per degree of freedom; 0 if there is none."""
+    """Return how many bins leave ten rows per degree of freedom; 0 if there are too few rows."""
     return next((b for b in (BINS, 3, 2) if rows >= 10 * classes * (b - 1) ** 2), 0)
 
 
 def columns_in_bins(raw: Any, names: tuple[str, ...], bins: int) -> dict[str, NDArray[np.int64]]:
-    """Return codes from 0 for each column of numbers or categories; texts are left out."""
+    """Return the bins of each column of numbers or categories, as codes from 0; leave out texts."""
     if isinstance(raw, Frame):
         kinds = zip(raw.columns, (column.name for column in raw.plan.used), strict=True)
         columns = {

@@ -59,7 +59,7 @@ class Encoded:
 
 
 class Encodings:
-    """The encoded rows of each point; small ones are kept for the next model."""
+    """The encoded rows for each point of the curves, kept for the next model up to MOST_KEPT."""
 
     def __init__(self, given: Material) -> None:
         self.given = given
@@ -67,7 +67,7 @@ class Encodings:
         self.bytes = 0
 
     def at(self, size: int, number: int, deal: Deal, rows: NDArray[np.intp]) -> Encoded:
-        """Return the rows of a size in a repeat, with an encoding fitted to the training rows."""
+        """Return the encoded rows of a repeat at a size; the encoding is fitted to `rows`."""
         key = size, number
         if key not in self.kept:
             made = self.made(deal, rows)
@@ -98,7 +98,7 @@ def discriminative(
     patience: float,
     told: Callable[[int], None],
 ) -> Line:
-    """Return a curve with a fit at every point, as long as `patience` allows."""
+    """Return the curve of a model that is fitted at every point, as long as `patience` allows."""
     given = encodings.given
     error, loss = np.full((2, len(at), len(dealt)), np.nan)
     seconds, memory = np.full(len(at), np.nan), None
@@ -192,7 +192,7 @@ def affordable(expected: Array, repeats: int, left: float, patience: float) -> i
 
 
 def fitted(encoded: Encoded, name: str, penalty: float) -> tuple[Any, bool]:
-    """Return a model of encoded rows, and whether it converged."""
+    """Fit a model to encoded rows; return it, and whether it converged."""
     model = (
         LogisticRegression(C=penalty, max_iter=MOST_STEPS)
         if name == LOGISTIC
@@ -211,13 +211,13 @@ def converges(model: Any, X: Any, y: NDArray[Any]) -> bool:
 
 
 def answers(model: Any, X: Any, classes: int) -> Array:
-    """Return probabilities; a perceptron gives the predicted class probability 1."""
+    """Return probabilities; for a perceptron, 1 for the predicted class."""
     if hasattr(model, "predict_proba"):
         return labels.spread(model.predict_proba(X), model.classes_, classes, axis=1)
     return np.eye(classes)[model.predict(X)]
 
 
 def is_separated(model: Any, encoded: Encoded) -> bool:
-    """Return whether a model makes no error on its training rows, or on a sample of them."""
+    """Return whether a model makes no error on its training rows, which it predicts in parts."""
     step = -(-len(encoded.y) // MOST_TESTED)
     return all((model.predict(encoded.X[i::step]) == encoded.y[i::step]).all() for i in range(step))

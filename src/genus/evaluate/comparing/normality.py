@@ -62,7 +62,7 @@ class Covariances:
 
 
 def complete(X: Array, y: NDArray[Any], names: tuple[str, ...]) -> tuple[Array, Any, list[str]]:
-    """Return the complete rows of the columns that vary, scaled."""
+    """Return the complete rows, scaled, in the columns that vary; their classes; and the names."""
     whole = ~np.isnan(X).any(axis=1)
     X, y = X[whole], y[whole]
     varies = X.std(axis=0) > 0 if len(X) else np.zeros(X.shape[1], bool)
@@ -119,7 +119,7 @@ def mahalanobis(X: Array, covariance: Array) -> Array:
 
 
 def pooled(X: Array, y: NDArray[Any], K: int) -> tuple[Array, list[Array], NDArray[np.int64]]:
-    """Return the unbiased pooled Σ, the Σ of each class, and the rows of each class."""
+    """Return the unbiased pooled Σ, the Σ of each class, and the number of rows of each class."""
     n = X.shape[1]
     number = np.bincount(y, minlength=K)
     each = [

@@ -49,7 +49,7 @@ class Line:
     """A model's error and log loss by size and repeat, (S, R); NaN if it was not fitted.
 
     `seconds` (S,) is the time of a single fit, and `memory` the bytes at the largest size.
-    `probabilities` are those of the rows of the first dealing, predicted after all other blocks.
+    `probabilities` are out-of-fold predictions for the blocks that were dealt first.
     """
 
     name: str
@@ -62,9 +62,9 @@ class Line:
 
 
 def blocks_for(y: NDArray[Any]) -> int:
-    """Return the number of blocks: ten, or fewer if a tenth of the rows are of smaller classes.
+    """Return the number of blocks: ten, or fewer if a tenth of the rows are in smaller classes.
 
-    With more blocks, a class would be missing from some of them.
+    A class with fewer rows than there are blocks would be missing from some blocks.
     """
     number = np.bincount(y)[y]
     return int(min(BLOCKS, max(2, np.quantile(number, 0.1))))
@@ -104,7 +104,7 @@ def deals(y: NDArray[Any], blocks: int, times: int, seed: int | None) -> Iterato
 
 
 def shared(lines: Sequence[Line], s: int) -> NDArray[np.bool_]:
-    """Return the repeats that all models have at a size; ignore models that have none."""
+    """Return which repeats all models have at a size, (R,); ignore models that have none."""
     there = [~np.isnan(line.error[s]) for line in lines]
     return np.logical_and.reduce([each for each in there if each.any()] or there)
 

@@ -1,8 +1,8 @@
 """Test whether p(y|x) is logistic, and whether a model is overconfident.
 
-The first compares logistic regression with and without squares and products of columns, out of
-fold. The second is Pregibon's (1980) link test: a regression on the log-odds of a model and on
-their square. Its slope shows whether the model is overconfident.
+The first test compares logistic regression with and without squares and products of columns, out
+of fold. The second is Pregibon's (1980) link test: a regression on the log-odds of a model and on
+their square. Without the square, the slope shows whether the model is overconfident.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ from genus.arrays.matrix import ONE_BLAS_THREAD
 from genus.evaluate.comparing.findings import LEVEL
 from genus.statistics import Array
 
-MOST_ROWS = 3_000  # to which a curved regression is fitted
+MOST_ROWS = 3_000  # rows to which regressions with squares and products are fitted
 MOST_COLUMNS = 40
 
 
 @dataclass(frozen=True)
 class Bend:
-    """How much squares and products of columns improve logistic regression, in nats per row."""
+    """How much squares and products lower the log loss of logistic regression, in nats per row.
+
+    `error` is the standard error of `gain`.
+    """
 
     gain: float
     error: float
@@ -41,10 +44,10 @@ class Bend:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Whether log-odds are linear: `gain` is how much a squared term improves them, in nats.
+    """Whether a model's log-odds are linear: `gain` is what a squared term takes off the log loss.
 
-    `slope` is the factor that would correct the log-odds. Below 1 the model is overconfident,
-    unless `p_slope` shows that this may be chance.
+    `p_value` is that of the squared term. `slope` is the factor that would correct the log-odds.
+    Below 1 the model is overconfident, unless `p_slope` shows that this may be chance.
     """
 
     name: str
@@ -85,7 +88,7 @@ def squares(X: Array) -> Array:
 
 
 def straightness(name: str, p: Array, y: NDArray[Any]) -> Posterior | None:
-    """Test whether the log-odds of the second class, or the worst predicted one, are linear.
+    """Test whether the log-odds of a class are linear: the second of two, or the worst predicted.
 
     Return None if the log-odds separate the class without an error: any slope would then fit.
     """

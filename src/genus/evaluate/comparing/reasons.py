@@ -47,7 +47,7 @@ class Reasons:
     normality: tuple[Normality, ...]
     covariances: Covariances | None
     pairs: tuple[Pair, ...]
-    compared: int  # pairs
+    compared: int  # number of pairs that were tested
     bend: Bend | None
     posteriors: tuple[Posterior, ...]
     distances: dict[Any, Array]  # d² of each class by the pooled Σ, ascending, for a plot

@@ -73,8 +73,8 @@ def lead(curves: Curves, measure: str, a: Line, b: Line, size: int = -1) -> Lead
 def signs(curves: Curves, measure: str, a: Line, b: Line, sure: float = AHEAD) -> NDArray[np.int64]:
     """Return for each size 1 if the first model leads, -1 if the second leads, 0 if unclear.
 
-    If curves differ by chance alone, one in ten shows a lead with 90 % confidence at some size, and
-    two in three show one with 80 %.
+    If two curves differ by chance alone, a lead with 90 % confidence is found at some size in one
+    of ten comparisons, and a lead with 80 % confidence in two of three.
     """
     found = []
     for size in range(len(curves.sizes)):
@@ -172,7 +172,7 @@ def without_common(ours: Line, theirs: Line) -> Advice:
 
 
 def beats_a_guess(curves: Curves, size: int) -> bool:
-    """Return whether one of the models clearly beats guessing by the shares of classes."""
+    """Return whether a model's error or log loss is clearly below that of guessing (`Guess`)."""
     assert curves.guess is not None
     for line in curves.lines[:2]:
         for measure in MEASURES:

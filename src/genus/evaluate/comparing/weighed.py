@@ -19,7 +19,7 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Weighed:
-    """The out-of-fold error and log loss; `of_rows` gives the number of rows of a sample."""
+    """The out-of-fold error and log loss; `of_rows` says on how many rows, if not on all."""
 
     error: float
     log_loss: float

@@ -136,7 +136,7 @@ function dependenceList(state, found, reach) {
 
 const tenths = (v) => (Math.abs(v) < 0.05 ? "0.0" : (v > 0 ? "+" : "") + number(v, 1));
 
-// What two columns add together: a cell is blue or orange by its sign, the stronger the further.
+// What two columns add together: a cell is blue or orange by its sign, and stronger the further it is from 0.
 export function map(found) {
   const [rows, columns] = found.values;
   const most = Math.max(0.1, ...found.odds.flat().filter((v) => v !== null).map(Math.abs));

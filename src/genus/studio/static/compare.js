@@ -46,10 +46,10 @@ export function screen(app, root) {
         card("Learning curves",
           c ? [html("p", {}, c.told),
                html("ul", { class: "legend" }, ...c.lines.map((l, i) => html("li", {}, html("span", { class: `swatch ${KINDS[i]}`, "aria-hidden": "true" }), l.name))),
-               html("div", { class: "pair" }, curves(c, "error", "share wrong"), curves(c, "loss", "log loss")),
+               html("div", { class: "pair" }, curves(c, "error", "error"), curves(c, "loss", "log loss")),
                c.why.length ? html("details", {}, html("summary", {}, "Why"), html("ul", {}, ...c.why.map((w) => html("li", {}, w)))) : null]
             : [html("p", {}, "How a plain generative model and logistic regression improve with more rows, and where their curves cross."),
-               found.possible ? html("p", { class: "buttons" }, button("Draw them", () => app.ask("curves"), { "data-key": "curves" })) : null],
+               found.possible ? html("p", { class: "buttons" }, button("Draw the curves", () => app.ask("curves"), { "data-key": "curves" })) : null],
           note("At most 2,000 rows, ten repeats. The plain model is naive Bayes or discriminant analysis, not the weighted model of the table above.")));
     },
   };

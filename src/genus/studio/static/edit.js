@@ -43,13 +43,13 @@ export function screen(app, root) {
         html("div", { class: "pair" },
           card("Changes",
             state.edits.length
-              ? [html("ol", { class: "edits" }, ...state.edits.map((e) => html("li", {}, e))), html("p", { class: "buttons" }, button("Undo the last", () => app.ask("undo"), { "data-key": "undo-last" }), html("a", { class: "button quiet", href: "#export" }, "Export the model"))]
+              ? [html("ol", { class: "edits" }, ...state.edits.map((e) => html("li", {}, e))), html("p", { class: "buttons" }, button("Undo the last change", () => app.ask("undo"), { "data-key": "undo-last" }), html("a", { class: "button quiet", href: "#export" }, "Export the model"))]
               : html("p", {}, "Nothing yet. Select rows in ", html("a", { href: "#rows" }, "Rows"), ", or start with those below.")),
           card("Scores", comparison(state), note(`${state.rows.toLocaleString("en")} of ${(state.total ?? 0).toLocaleString("en")} rows are in the model.`))),
         card("Labels that may be wrong",
           found.note ? html("p", { class: "waiting" }, "The rows are being scored.")
             : found.rows.length ? html("ul", { class: "suspects" }, ...found.rows.slice(0, 12).map((row) => suspect(row, found.columns))) : html("p", {}, "No row seems to have a wrong label."),
-          note("Rows whose own class is least probable by models that have not seen them. That is a reason to check them, not yet to change them."), sampled(state)));
+          note("Rows whose own class is least probable according to models that have not seen them. Check them before you change them."), sampled(state)));
     },
   };
 }

@@ -73,7 +73,7 @@ function wantedAt(at) {
   return screens.includes(at.screen) || isOpening ? at.screen : screens[0];
 }
 
-// Rows are known by their places in a table: those of another table or target are forgotten.
+// Rows are known by their positions in a table: a selection in another table or target is dropped.
 function follow() {
   const { shown } = app.state;
   if (!shown || shown === app.data) return false;

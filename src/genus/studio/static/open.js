@@ -11,7 +11,7 @@ export function screen(app, root, rest) {
   let isSending = false;
 
   const titleOf = (what) => (what === "" ? app.state.named : what.name);
-  // Open a table. Changes that end with the present one are named first.
+  // Open a table. If the present one has changes, which are closed with it, list them first.
   const open = async (what, isConfirmed = false) => {
     const { unsaved } = app.state;
     wanted = what;
@@ -42,7 +42,7 @@ export function screen(app, root, rest) {
     return card([" ", "Open ", name(titleOf(wanted)), "?"],
       html("p", {}, "This closes ", name(app.state.name), ", with your changes:"),
       html("ol", { class: "edits" }, ...unsaved.slice(0, 10).map((one) => html("li", {}, one)), unsaved.length > 10 ? html("li", {}, `and ${unsaved.length - 10} more`) : null),
-      html("p", {}, comesBack ? ["They come back when you open ", name(app.state.name), " again. The model can be exported before."] : "They cannot be restored. Export the model first if you need it."),
+      html("p", {}, comesBack ? ["They come back when you open ", name(app.state.name), " again. You can export the model first."] : "They cannot be restored. Export the model first if you need it."),
       html("p", { class: "buttons" },
         button("Open it", () => open(wanted, true), { "data-key": "confirm" }),
         html("a", { class: "button quiet", href: "#export" }, "Export first"),
@@ -68,7 +68,7 @@ export function screen(app, root, rest) {
       isSending ? html("p", { class: "lead", role: "status" }, "Sending ", name(titleOf(wanted)), " …") : wanted !== null ? confirmation() : area,
       state.named && wanted === null && !state.job ? html("p", {}, button(["Open ", name(state.named), " again"], () => open(""), { "data-key": "reopen" })) : null,
       state.dropped.length && wanted === null
-        ? card("Changes of tables that were dropped before", html("ul", { class: "plain-list" }, ...state.dropped.map(([file, changes]) => html("li", {}, html("span", {}, name(file), html("span", { class: "muted" }, ` ${changes} change${changes > 1 ? "s" : ""}`))))),
+        ? card("Changes to files that you dropped before", html("ul", { class: "plain-list" }, ...state.dropped.map(([file, changes]) => html("li", {}, html("span", {}, name(file), html("span", { class: "muted" }, ` ${changes} change${changes > 1 ? "s" : ""}`))))),
             note("The studio keeps no dropped files. Drop one again, and its changes come back."))
         : null,
     ];

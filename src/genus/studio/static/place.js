@@ -1,4 +1,4 @@
-// Where the page is: #rows/12?sort=doubt (or #/rows/…) is the screen, what of it, and how.
+// Where the page is: #rows/12?sort=doubt (or #/rows/…) names the screen, the item on it, and its options.
 
 export function place() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");

@@ -125,7 +125,7 @@ function list(app, root, given) {
       return;
     }
     const pages = html("p", { class: "pages" },
-      button("←", () => change({ page: found.page - 1 }), { class: "button small", disabled: found.page <= 0, "aria-label": "Page before", "data-key": "back" }),
+      button("←", () => change({ page: found.page - 1 }), { class: "button small", disabled: found.page <= 0, "aria-label": "Previous page", "data-key": "back" }),
       html("span", {}, `page ${found.pages ? found.page + 1 : 0} of ${found.pages}`),
       button("→", () => change({ page: found.page + 1 }), { class: "button small", disabled: found.page >= found.pages - 1, "aria-label": "Next page", "data-key": "next" }));
     replace(root, html("h1", {}, "Rows"),

@@ -9,7 +9,7 @@ const HIGHER = new Set(["accuracy", "balanced accuracy", "F1", "ROC AUC", "PR AU
 const TOLD = {
   accuracy: "share of correct predictions",
   "balanced accuracy": "mean recall of the classes",
-  F1: "precision and recall, mean of classes",
+  F1: "harmonic mean of precision and recall, averaged over classes",
   "log loss": "less is better",
   "Brier score": "squared error of probabilities; less is better",
   "ROC AUC": "how often a row of a class ranks above one of another class",
@@ -26,7 +26,7 @@ export function screen(app, root) {
   let found = null;
   let rule = null;
   let asked = null; // the rule that the server has not answered yet
-  let turn = 0; // of rules, so that an answer from before the newest is not taken for it
+  let turn = 0; // counts rules, so that an answer to an older one is not taken for the newest
   let dials = null;
   const effects = html("div", {});
   const decision = html("div", {}, effects);
@@ -74,7 +74,7 @@ export function screen(app, root) {
     const threshold = dial(["Choose ", label(state, yes), " from a probability of"], "threshold", { low: 0, high: 1, step: 0.01 }, (v) => percent(v, 0), (v) => decide({ threshold: v }));
     const first = dial([label(state, no), " taken for ", label(state, yes), " costs"], "cost01", { low: 0, high: 20, step: 0.5 }, (v) => number(v, 1), (v) => cost(0, 1, v));
     const second = dial([label(state, yes), " taken for ", label(state, no), " costs"], "cost10", { low: 0, high: 20, step: 0.5 }, (v) => number(v, 1), (v) => cost(1, 0, v));
-    // Which of two classes is of interest: threshold, curves and costs are then told of it.
+    // Which of two classes is of interest: threshold, curves and costs then refer to it.
     const interest = select("Class of interest", [no, yes].sort((a, b) => a - b).map((k) => [k, nameOf(state, k)]), yes, async (value) => {
       const { threshold, costs } = rule;
       const swapped = [[costs[1][1], costs[1][0]], [costs[0][1], costs[0][0]]];
@@ -210,7 +210,7 @@ export function screen(app, root) {
       });
       replace(root, html("h1", {}, "Scores"), html("p", { class: "lead" }, next.how),
         html("div", { class: "tiles" }, ...tiles),
-        note("The baseline always predicts ", label(app.state, next.commonest), ", the most frequent class. Bars are 95 % intervals."),
+        note("The baseline chooses ", label(app.state, next.commonest), ", the most frequent class, for every row, with the shares of the classes as probabilities. Bars are 95 % intervals."),
         card("Decide", decision), curves);
       drawDecision();
       drawCurves();

@@ -42,7 +42,7 @@ export const send = async (path, given, bytes) =>
     }),
   );
 
-// The last of several calls in a short time: what is typed or dragged asks once it rests.
+// Do only the last of several calls in a short time: ask when typing or dragging pauses.
 export function resting(work, pause = 80) {
   let timer = 0;
   let running = false;

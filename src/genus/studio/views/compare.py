@@ -63,7 +63,7 @@ def start(session: Session) -> None:
 
 
 def start_curves(session: Session) -> None:
-    """Draw learning curves of a plain generative model and of logistic regression."""
+    """Compute learning curves of a plain generative model and of logistic regression."""
     rows, version = judged_rows(session), session.now
     if len(rows.y) < FEWEST:
         raise ValueError(f"Learning curves need {FEWEST} rows or more.")

@@ -128,7 +128,7 @@ def correct(mail: MailStore, raw: bytes, number: int, label: str) -> dict[str, A
 
 
 def headers(message: bytes) -> dict[str, Any]:
-    """Return the sender and the subject of a message."""
+    """Return the sender, the subject and the date of a message."""
     try:
         parsed = BytesHeaderParser(policy=policy.compat32).parsebytes(message[:65_536])
         return {name.lower(): header(parsed.get(name)) for name in HEADERS}

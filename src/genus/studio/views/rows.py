@@ -132,7 +132,7 @@ def holding(column: Any, text: str, within: bool) -> NDArray[np.bool_]:
 def within(column: Any, name: str, low: str, high: str) -> NDArray[np.bool_]:
     """Return which numbers or dates lie in a range, ends included; an empty end is open.
 
-    Cells of text are compared as numbers. Those that are no numbers are outside.
+    Cells of text are compared as numbers. Text that is not a number is outside the range.
     """
     there = column.is_valid()
     kind = column.type.value_type if pt.is_dictionary(column.type) else column.type
@@ -162,7 +162,7 @@ def by_number(session: Session, number: int) -> dict[str, int]:
 
 
 def whole(text: Any, otherwise: int) -> int:
-    """Convert a value from the page to a whole number."""
+    """Convert a value from the page to a whole number; return `otherwise` if it is none."""
     try:
         return int(text)
     except (TypeError, ValueError):

@@ -134,7 +134,7 @@ def decided(session: Session) -> dict[str, Any]:
     true, taken, right = cells.sum(axis=1), cells.sum(axis=0), np.diag(cells)
     each = costs[outcome.y, outcome.decided]
     cost, error = float(each.mean()), SURE * float(each.std() / np.sqrt(max(len(each), 1)))
-    if error == 0:  # no error was seen, which leaves Wilson's share for those that were not
+    if error == 0:  # all rows cost the same: Wilson's bound of the share of unseen mistakes
         error = float(costs.max()) * SURE**2 / (len(each) + SURE**2)
     result: dict[str, Any] = {
         "threshold": threshold,

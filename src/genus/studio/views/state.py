@@ -11,7 +11,7 @@ from genus.studio.session import Session
 
 MAIN = ("accuracy", "log loss")  # scores that are always shown
 MOST_TARGETS = 500  # columns to choose from
-FEW, MANY = 30, 1_000  # distinct values of a likely and of the least likely target
+FEW, MANY = 30, 1_000  # most distinct values of a likely target, and of any suitable one
 
 
 def state(session: Session) -> dict[str, Any]:
