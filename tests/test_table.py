@@ -248,7 +248,7 @@ def test_a_column_may_be_something_else_later_in_a_file(
     assert model.score(path, "y") > 0.5
     monkeypatch.setattr("genus.estimators.counting.LOOK", 10_000)
     monkeypatch.setattr("genus.table.read.files.BATCH", 10_000)
-    told = r"'d' held dates when .* holds text \('never'\) now.*--family d=categorical"
+    told = r"'d' held dates when .* now holds text \('never'\).*--family d=categorical"
     with pytest.raises(TableError, match=told):
         TableClassifier(calibrate=False).fit(path, target="y")
     told = r"Column 'x' of .*late.csv begins with numbers, but holds 'NA' in line 50,002\..*VARCHAR"

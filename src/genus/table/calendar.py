@@ -1,6 +1,6 @@
 """Compute the parts of dates that recur: the weekday, the month and the hour.
 
-Those that tell the classes apart become columns of categories beside the dates.
+Parts that help to predict the class become columns of categories beside the dates.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
           "October", "November", "December")  # fmt: skip
-ROUNDING = 1e-7  # hours: closer moments are the same in days since 1970
+ROUNDING = 1e-7  # hours; more than the rounding error of days since 1970 as floats
 HOURS = tuple(f"{hour:02d}" for hour in range(24))
 
 
@@ -50,7 +50,7 @@ def dates_of(name: str) -> str:
 
 
 def codes_of(days: Array, part: str) -> NDArray[np.int64]:
-    """Return each date's position in a part's names, -1 if missing; day 0 is 1 January 1970.
+    """Return the index of each date in a part's names, -1 if missing; day 0 is 1 January 1970.
 
     >>> friday = 20_000.75  # days since 1970: 2024-10-04 18:00
     >>> [PARTS[part].names[codes_of(np.array([friday]), part)[0]] for part in PARTS]
@@ -71,7 +71,7 @@ def codes_of(days: Array, part: str) -> NDArray[np.int64]:
 def telling(days: Array, y: NDArray[np.int64]) -> Iterator[str]:
     """Yield the parts that recur within these dates and help to predict the class.
 
-    Within one period, the date itself says as much as its part. `y` are the codes of the classes.
+    Within one period, a part adds nothing to the date itself. `y` are the codes of the classes.
     """
     there = np.isfinite(days)
     known, y = days[there], y[there]

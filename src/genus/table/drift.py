@@ -1,7 +1,7 @@
 """Measure how new rows differ from those that a model has counted, column by column.
 
-Only the counts of a model are needed: rows by cell of each column. Symbols: p and q are the shares
-of cells before and now, N and n the numbers of values before and now.
+This needs only the counts of the model: how many rows are in each cell of each column. Symbols: p
+and q are the shares of cells before and now, N and n the numbers of values before and now.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class ColumnDrift:
     A category is unseen if the model never counted it, a number if it is outside the range that was
     counted. `moved` is the total variation distance of p and q, ½ Σ|p - q|: the share of rows that
     would have to change. `is_sure` is true if chance does not explain the distance. `expected` is
-    the share of new values to be expected (the Good-Turing estimate: the share of values that were
-    seen once).
+    the share of unseen values to be expected (the Good-Turing estimate: the share of values that
+    were seen once).
     """
 
     name: str
@@ -268,7 +268,7 @@ def log_shares(frame: Frame, cells: Tally, total: float) -> Array:
 
 
 def difference(now: Array, before: Array, columns: int) -> tuple[float, bool]:
-    """Return the total variation distance between two distributions, and its significance.
+    """Return the total variation distance of two distributions, and whether it is significant.
 
     The test is the χ² test of two samples, at level CERTAIN divided by the number of columns
     (Bonferroni).

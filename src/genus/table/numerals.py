@@ -103,7 +103,7 @@ def is_month_first(strings: Any) -> bool:
 
 
 def is_read_by(strings: Any, how: str) -> bool:
-    """Return whether all strings can be read in this way."""
+    """Return whether all strings can be read in the way `how`."""
     try:
         read(strings, how)
     except ValueError:
@@ -112,7 +112,7 @@ def is_read_by(strings: Any, how: str) -> bool:
 
 
 def read(strings: Any, how: str) -> Any:
-    """Read trimmed strings as float64 in this way; dates become days since 1970.
+    """Parse trimmed strings as float64 in the way `how`; dates become days since 1970.
 
     Raises ValueError if one of them cannot be read in this way.
     """
@@ -133,7 +133,7 @@ def read(strings: Any, how: str) -> Any:
 
 
 def read_numbers(strings: Any, how: str) -> Any:
-    """Read numbers with separators, currencies, %, k, M or B, and in brackets if negative."""
+    """Parse numbers with separators, currencies, %, k, M or B; brackets mean a negative number."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -158,7 +158,7 @@ def read_numbers(strings: Any, how: str) -> Any:
 
 
 def read_dates(strings: Any, how: str) -> Any:
-    """Read dates by the order of their parts, with the time of day if given; NaN for null."""
+    """Parse dates in the way `how`, with the time of day if given; null becomes NaN."""
     there = np.asarray(strings.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
     own = strings.drop_null()
     if how == NAMED:
@@ -200,7 +200,7 @@ def numbers_in(strings: Any) -> NDArray[Any]:
 
 
 def month_numbers(names: Any) -> NDArray[Any]:
-    """Return the numbers of months by their English names; raise ValueError for other names."""
+    """Return the month numbers (1 to 12) for English names; raise ValueError for other names."""
     import pyarrow.compute as pc
 
     lower = pc.utf8_lower(names)

@@ -25,7 +25,8 @@ from genus.text import Texts, Tokenizer
 Array = NDArray[np.float64]
 CONSTANT = "holds one value only"
 NOTHING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null")  # missing values
-MARKS = (*NOTHING, "None", "none", "-", ".")  # missing numbers; the last four are categories
+# Missing numbers; in a column of categories, the last four are values.
+MARKS = (*NOTHING, "None", "none", "-", ".")
 WORDS = 3.0  # mean number of words from which a column of mostly distinct strings holds texts
 DISTINCT = 0.5  # share of distinct values from which a column holds texts
 MOST_PAIRED = 64  # most categories of a column that is counted in pairs
@@ -50,8 +51,8 @@ class Column:
     themselves if their hashes are `known`, and all other categories as one. `unseen` means that it
     has held no value so far, so that later rows may decide its kind. If `runs`, pairs of words are
     counted in texts; if `bits` is not 0, words are counted in 2^bits hash buckets. `written` says
-    how text is read as numbers or dates (`genus.table.numerals`), "" if plainly. If it is a `part`
-    of dates, such as the weekday, they are in the column `of`.
+    how text is read as numbers or dates (`genus.table.numerals`), "" for plain numbers. If the
+    column is a `part` of dates, such as the weekday, the dates are in the column `of`.
     """
 
     name: str
@@ -72,7 +73,7 @@ class Column:
 
     @property
     def source(self) -> str:
-        """The column of the table that it is read from."""
+        """The name of the table's column that this column is read from."""
         return self.of or self.name
 
     @property
@@ -81,7 +82,11 @@ class Column:
         return self.unit == "days"
 
     def common(self, other: Column) -> Column:
-        """Return the coarser column, which can count both; raise an error if the kinds differ."""
+        """Return a column with the cells and categories that both have.
+
+        It can represent the counts of either. If one of the two is unseen or left out, return the
+        other; if their kinds differ, raise an error.
+        """
         if self.unseen or other.unseen:
             return other if self.unseen else self
         if not (self.kind and other.kind):
@@ -169,9 +174,9 @@ class Plan:
             )
 
     def common(self, other: Plan) -> Plan:
-        """Return a plan that can count the rows of both; a + b and b + a agree.
+        """Return a plan for the rows of both; the order of the two does not matter.
 
-        A column that only one of them has counts as missing in the rows of the other.
+        If only one of them has a column, it is missing in the rows of the other.
         """
         mine, theirs = ({c.name: c for c in plan.columns} for plan in (self, other))
         both = {c.name for c in self.used} & {c.name for c in other.used}
@@ -240,10 +245,11 @@ def look(
 
 
 def bounded(column: Column, values: Any, classes: int, total: int | None) -> Column:
-    """Return a column whose texts take bounded memory, whatever later rows hold.
+    """Return the column, with `runs` and `bits` chosen so that its texts take bounded memory.
 
-    The numbers of distinct words and pairs grow as a power of the number of texts (Heaps' law). The
-    exponent is estimated from half of the texts and all of them.
+    The number of distinct words grows as a power of the number of texts (Heaps' law), and so does
+    the number of distinct pairs. Each exponent is estimated by comparing half of the texts with all
+    of them.
     """
     if column.kind != "text":
         return column
@@ -274,8 +280,8 @@ def bounded(column: Column, values: Any, classes: int, total: int | None) -> Col
 class Seen:
     """A column before its cells are chosen: its numbers, or the hashes of a few categories.
 
-    `weights` are those of the numbers, if they differ. `dates` are those of all rows, NaN where
-    missing.
+    `weights` are the weights of the numbers, None if all are equal. `dates` are the dates of all
+    rows, NaN where missing.
     """
 
     column: Column
@@ -456,7 +462,7 @@ def as_numbers(
     """Convert Arrow values to float64, NaN if missing or infinite; dates become days since 1970.
 
     `learned` is the column's original type, `written` says how its text is read, and `unit` what
-    its numbers count. Dates where numbers are expected are refused, and numbers where dates are.
+    its numbers count. Raises TableError for dates where numbers are expected, and the reverse.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -510,7 +516,7 @@ def as_numbers(
 
 
 def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
-    """Raise an error if dates replaced a column's numbers, or numbers its dates."""
+    """Raise an error if a column's unit changed, such as from numbers to dates."""
     there = values.drop_null()
     if unit == now or len(there) == 0:
         return
@@ -522,7 +528,10 @@ def refuse_other_unit(values: Any, name: str, unit: str, now: str) -> None:
 
 
 def read_text(strings: Any, written: str) -> tuple[Any, str]:
-    """Read trimmed strings as float64, in the column's way or in one that fits them all."""
+    """Parse trimmed strings as float64; return the numbers and the way in which they were read.
+
+    If not all can be read in the way `written`, another way that fits all of them is used.
+    """
     there = strings.drop_null()
     if written and len(there):
         try:
@@ -536,7 +545,7 @@ def read_text(strings: Any, written: str) -> tuple[Any, str]:
 
 
 def is_read(text: str, written: str) -> bool:
-    """Return whether a text can be read as a number or a date."""
+    """Return whether a text can be read as a number or a date, as `written` or in another way."""
     try:
         read_text(arrow.strings([text]), written)
     except ValueError:

@@ -18,8 +18,8 @@ LABEL = "prediction"
 def with_predictions(rows: Any, classes: Axis, best: NDArray[Any] | None, p: Array | None) -> Any:
     """Return an Arrow table of the rows with their predicted class and p(y|x) by class.
 
-    `best` has the numbers of the predicted classes. If it or `p` is None, these columns are not
-    added.
+    `best` (m,) holds the indices of the predicted classes in `classes`, and `p` (m, K) the
+    probabilities. If one of the two is None, its columns are left out.
     """
     import pyarrow as pa
 

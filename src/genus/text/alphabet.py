@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Entries = NDArray[np.uint32]
 SIZE = 0x110000
 WORD, SPACE, CASED, IGNORABLE = (np.uint32(1 << bit) for bit in (21, 22, 23, 24))
-# Letters with a case, and marks that casing overlooks, are in these ranges of Unicode alone.
+# Only these ranges of Unicode have letters with a case, and marks that casing ignores.
 WITH_CASE = np.r_[0:0x20000, 0xE0000:0xE1000].astype(np.uint32)
 
 
@@ -24,8 +24,8 @@ def alphabet(lowercase: bool) -> Entries:
     """Return the flags and, if requested, the lower case of each code point."""
     code = np.arange(SIZE, dtype=np.uint32)
     if lowercase:
-        # Two capitals depend on more than themselves, and the kernel knows them: Σ, which is ς at
-        # the end of a word, and İ, which becomes i and a dot above.
+        # The lower case of two capitals is not a single fixed letter, so the kernel handles them:
+        # Σ, which becomes ς at the end of a word, and İ, which becomes i and a dot above.
         code[ord("Σ")], code[ord("İ")] = ord("σ"), ord("i")
         code = codes_of(text_of(code).lower())
     text = text_of(code)
@@ -37,16 +37,16 @@ def alphabet(lowercase: bool) -> Entries:
 
 
 def casing(code: Entries) -> Entries:
-    """Return which code points have a case, and which do not matter for the end of a word."""
+    """Return which code points have a case, and which are ignored at the end of a word."""
     before = lowered_sigma(code, "AΣ", "")  # σ if a cased letter follows
-    through = lowered_sigma(code, "AΣ", "A")  # σ if one does, or may be looked through to A
+    through = lowered_sigma(code, "AΣ", "A")  # σ if one does, or if it is ignored before A
     return before * CASED | (through & ~before) * IGNORABLE
 
 
 def lowered_sigma(code: Entries, left: str, right: str) -> NDArray[np.bool_]:
     """Return whether Σ becomes σ in left + character + right."""
     width = len(left) + 1 + len(right) + 1
-    # İ is left out, which would become two characters; any cased letter may stand for it.
+    # İ would become two characters; any other cased letter gives the same result.
     table = np.empty((len(code), width), dtype=np.uint32)
     table[:] = codes_of(f"{left}a{right} ")
     table[:, len(left)] = np.where(code == ord("İ"), ord("i"), code)

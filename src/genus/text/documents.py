@@ -98,7 +98,7 @@ class Documents:
         return occurrences, documents
 
     def weighed(self, weighting: str) -> Documents:
-        """Return the documents with x_v instead of the number of occurrences of word v."""
+        """Return the documents with occurrences n replaced by n, 1 or log2(1 + n)."""
         if weighting == "occurrences":
             return self
         return self._once if weighting == "once" else self._logarithm
@@ -145,7 +145,7 @@ def divided(scores: Array, lengths: Array, power: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """How often each word occurs in each text (`times`), one entry after the other."""
+    """The words of texts, one entry for each text and word: how many `times` it occurs there."""
 
     row: NDArray[np.intp]
     word: NDArray[np.intp]

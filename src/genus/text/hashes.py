@@ -20,10 +20,11 @@ BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 @dataclass(frozen=True)
 class WordPlan:
-    """The kinds of words, capitals, marks, pairs and opening words; -1 leaves them out.
+    """The numbers of kinds for words, capitals, marks, pairs and opening words; -1 leaves them out.
 
-    Pairs are of neighbours, and the opening is the first `opening_size` words. `mixed` is the kind
-    of one token for all words that mix Latin letters with others that look like them.
+    Pairs are pairs of neighbouring words, and the opening is the first `opening_size` words.
+    `mixed` is the kind of a token that stands for all words that mix Latin letters with letters of
+    other alphabets that look like them.
     """
 
     word: int

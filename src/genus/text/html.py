@@ -40,8 +40,8 @@ class Page:
     ) -> Page:
         """Parse a page, valid or not; keep the first `most` bytes of its visible text.
 
-        If there are more, runs of nine blanks or more first become one blank. Bytes are decoded
-        after the tags are removed; the character set must contain ASCII.
+        If its visible text is longer, runs of nine or more blanks first become one blank. Bytes are
+        decoded after the tags are removed; the character set must contain ASCII.
 
         >>> page = Page.read("<p>V<!-- x -->iagra<font color=white>noon</font> &lt;now&gt;")
         >>> page.seen.strip(), page.hidden

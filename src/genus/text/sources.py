@@ -67,7 +67,7 @@ class Texts:
         )
 
     def take(self, rows: NDArray[np.intp]) -> Texts:
-        """Return some texts, by their numbers in ascending order."""
+        """Return some texts, given their row numbers in ascending order."""
         ends = np.searchsorted(rows, self.starts)
         return Texts.from_chunks(
             taken(chunk, rows[begin:end] - start)
@@ -88,7 +88,7 @@ def chunks_of(X: Any) -> list[Chunk]:
     X = single_column(X)
     if isinstance(X, str | bytes):
         raise ValueError(
-            f"Expected a list of texts, got one: {X[:SHOWN]!r}. Put it into a list: [text]."
+            f"Expected a list of texts, got one text: {X[:SHOWN]!r}. Put it into a list: [text]."
         )
     found = arrow_chunks(X)
     if found is not None:
@@ -149,7 +149,7 @@ def listed(X: Any) -> Any:
 
 
 def single_column(X: Any) -> Any:
-    """Return the column of a table that has only one."""
+    """Return the only column of a table or matrix, or X itself if it is a column."""
     numbers = isinstance(X, np.ndarray) and X.ndim > 1 and X.dtype.kind in "biufc"
     if matrix.is_sparse(X) or numbers:
         raise ValueError(
@@ -159,20 +159,21 @@ def single_column(X: Any) -> Any:
     if hasattr(X, "num_columns") and hasattr(X, "column"):  # of Arrow
         if X.num_columns != 1:
             raise ValueError(
-                f"Expected one column of texts, got a table of {X.num_columns}. Choose one of them."
+                f"Expected one column of texts, got a table of {X.num_columns} columns. Choose one."
             )
         return X.column(0)
     if hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape"):
         if X.shape[1] != 1:
             raise ValueError(
-                f"Expected one column of texts, got a table of {X.shape[1]}. Choose one of them."
+                f"Expected one column of texts, got a table of {X.shape[1]} columns. Choose one."
             )
         return X.iloc[:, 0] if hasattr(X, "iloc") else X[X.columns[0]]
     if hasattr(X, "ndim") and getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
         return np.asarray(X)[:, 0]
     if getattr(X, "ndim", 1) == 0:
         raise ValueError(
-            f"Expected a list of texts, got one: {str(X)[:SHOWN]!r}. Put it into a list: [text]."
+            f"Expected a list of texts, got one text: {str(X)[:SHOWN]!r}. Put it into a list: "
+            "[text]."
         )
     if getattr(X, "ndim", 1) != 1:
         raise ValueError(

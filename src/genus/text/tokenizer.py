@@ -1,4 +1,4 @@
-"""Find and count the tokens of texts, with the kernel's function for each tokenizer.
+"""Find and count the tokens of texts, in the kernel.
 
 By default tokens are exactly those of scikit-learn's CountVectorizer: runs of two or more word
 characters of the text in lower case.
@@ -25,7 +25,7 @@ from genus.text.documents import Documents
 from genus.text.sources import SHOWN, Chunk, NoText, Texts
 
 Array = NDArray[np.float64]
-DEFAULT_PATTERN = r"(?u)\b\w\w+\b"  # what the kernel does
+DEFAULT_PATTERN = r"(?u)\b\w\w+\b"  # the tokens that the kernel finds itself
 NO_TEXT = -2
 How = tuple[NDArray[np.uint32], bool, bool, int, int, int]
 TEXTS_AT_A_TIME = 1024  # for a tokenizer in Python
@@ -36,9 +36,9 @@ class Tokenizer:
     """How texts are split into tokens.
 
     `analyzer` is "word", or "char_wb" for n-grams of the characters of words. `ngrams` are the
-    smallest and the largest n. `token_pattern`, or `split`, a function from a text to its tokens,
-    replaces the kernel's own tokens. With `bits`, a token is hashed to one of 2^bits buckets: their
-    number is bounded, but their names are not readable.
+    smallest and the largest n. A `token_pattern`, or a function `split` that returns the tokens of
+    a text, replaces the kernel's own tokens. With `bits`, tokens are hashed into 2^bits buckets:
+    this bounds memory, but the words can no longer be shown.
     """
 
     analyzer: str = "word"
@@ -75,10 +75,10 @@ class Tokenizer:
     def count(
         self, texts: Texts, y: Codes, weight: Array | None, n_classes: int
     ) -> tuple[Vocabulary, Array, Array]:
-        """Return occurrences and documents (K, V) by class and word; the first word is empty.
+        """Return the words, and their occurrences and documents by class, (K, V) each.
 
-        Every document contains the empty word once, and it has no occurrences, so it counts all
-        documents.
+        The first word is the empty word. It is in every document but has no occurrences, so it
+        counts all documents.
         """
         # Sums of whole numbers do not depend on the order; other sums need a single thread.
         whole = weight is None or bool((weight == np.floor(weight)).all())
@@ -167,7 +167,7 @@ def decoded(texts: Texts) -> Iterator[str]:
 
 
 def checked(tokens: Any, row: int) -> Iterator[bytes]:
-    """Yield tokens as UTF-8; raise an error unless they are a list of text."""
+    """Yield tokens as UTF-8; raise an error unless they are a list of strings."""
     if isinstance(tokens, str):
         raise ValueError(
             f"The tokenizer returned one text for row {row}, {tokens[:SHOWN]!r}. It must return a "
@@ -212,7 +212,7 @@ def constants(code: Any) -> str:
 
 
 def refuse(problem: tuple[int, int], texts: Texts) -> None:
-    """Raise an error for the first text that the kernel would refuse."""
+    """Raise an error if the kernel found a `problem`: a row, and a place in its text."""
     row, place = problem
     if row < 0:
         return

@@ -99,7 +99,7 @@ def tells_absence(counted: Pairs, classes: Axis) -> NDArray[np.bool_]:
 
 
 def number_cuts(counts: Array, weights: Array) -> NDArray[np.intp]:
-    """Return the cells of a column of numbers, (K, C), at which a bin begins.
+    """Return the cells at which a bin begins, from the counts (K, C) of a column of numbers.
 
     Cells are cut where the class distribution changes (MDLP). Bins that weigh much more than an
     equal share are then cut evenly, so that dependence on other columns is not lost.

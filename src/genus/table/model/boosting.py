@@ -2,20 +2,20 @@
 
 Counts of pairs hold no information about three columns, but the sample of rows does. A tree asks a
 row six questions, the same for all rows: is the cell of this column below that cut? Each of the 64
-answers has a value for each class, which is added to the log-odds. Trees are grown one after
-another, and each corrects the errors of those before it (gradient boosting; Friedman 2001). The
-formulas are in the kernel's `boosting.hpp`.
+combinations of answers has a value for each class, which is added to the log-odds. Trees are grown
+one after another, and each corrects the errors of those before it (gradient boosting; Friedman
+2001). The formulas are in the kernel's `boosting.hpp`.
 
 **Out-of-fold scores come for free.** The trees are grown once for each fold, without its rows, and
-score these rows when the weights of experts are learned. The expert is the mean over the folds.
-How many trees a fold keeps is decided by the rows of the other folds, out of fold too.
+score these rows when the weights of experts are learned. The expert is the mean over the folds. How
+many trees a fold keeps is decided by the losses of the other folds, which are out of fold as well.
 
 **Unknown values are summed out.** If a value is unknown, both answers are possible, in proportion
 to the rows that were counted. The same sum gives the score for a subset of the columns, and with it
 the exact Shapley values of columns, which explanations need. While a tree grows, missing values
 sort below all others.
 
-The trees depend only on the sample, which merges and forgets, and on a fixed seed, so the laws
+The trees depend only on the sample, which can merge and forget, and on a fixed seed, so the laws
 hold. Unlike weights, trees contain information about single rows. So statistics without some rows
 (a fold, or one row left out) are solved with trees of their own, even where the weights of all rows
 are kept.
@@ -49,17 +49,17 @@ FEWEST_ROUNDS, MOST_ROUNDS = 20, 200  # trees of a fold
 MOST_VALUES = 1 << 22  # of all trees, unless there are too many classes even for few rounds
 PATIENCE = 20  # rounds without a gain after which boosting ends
 RATE = 0.2  # the part of a Newton step that is taken
-RIDGE = 1.0  # rows of no class that are added to each leaf
+RIDGE = 1.0  # added to the curvature of each leaf, in rows
 
 
 @dataclass(frozen=True, eq=False)
 class BoostedTrees:
     """The trees of all folds, one after another; those of a fold begin at `starts` (folds + 1,).
 
-    `columns` and `cuts` (T, 6) are the questions, `values` (T, 64, K) those of the leaves, and
-    `weights` (T, 64) the rows in them. `seen` (V + 1,) marks the cells that count as known: those
-    of the sample, without missing values that do not depend on the class. `same` (n,) is the column
-    that trees ask for instead of this one, if both have the same cells in all rows, else this one.
+    `columns` and `cuts` (T, 6) are the questions, `values` (T, 64, K) the values of the leaves, and
+    `weights` (T, 64) the weights of the rows in them. `seen` (V + 1,) marks the cells that count as
+    known: those of the sample, without missing values that do not depend on the class. If several
+    columns have the same cells in all rows, trees ask for one of them; `same` (n,) says which.
     `origin` identifies the rows and cells from which the trees grew.
     """
 
@@ -143,13 +143,13 @@ class BoostedTrees:
         return sum_trees(np.full((columns, 1), self._unknown), *self._trees)[0] / self.folds
 
     def score(self, cells: Cells) -> Array:
-        """Return the trees' estimate of log p(k|x) / p(k) up to a constant, (m, K)."""
+        """Return the trees' estimate of log(p(k|x) / p(k)), up to a constant, (m, K)."""
         return sum_trees(self._known(cells), *self._trees) / self.folds - self.constant
 
     def contributions(self, cells: Cells) -> Array:
         """Return the Shapley values of columns in the score, (n, m, K), which sum to it.
 
-        Columns with the same cells share them equally.
+        Columns with the same cells share their value equally.
         """
         terms = explain_trees(self._known(cells), *self._trees) / self.folds
         return terms[self.same] / np.bincount(self.same)[self.same, None, None]

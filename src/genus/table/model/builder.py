@@ -28,8 +28,8 @@ def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_siz
             )
         if not is_for(family, kinds[name]):
             raise ValueError(
-                f"Column {name!r} holds {kinds[name] or 'no values'}, but {family!r} is for "
-                f"{FAMILIES[family].kind}. Choose another family."
+                f"Column {name!r} holds {kinds[name] or 'no'} values, but {family!r} is for "
+                f"{FAMILIES[family].kind} values. Choose another family."
             )
     weighs = flag("calibrate", calibrate)
     size = whole("sample_size", sample_size, least=0, most=MOST_SAMPLED)
@@ -52,7 +52,7 @@ def build(plan: Plan, families: Any, dependence: Any, calibrate: Any, sample_siz
 
 
 def asked_families(families: Any) -> dict[str, str]:
-    """Return the chosen families by column."""
+    """Return the families that the user chose, by column."""
     if isinstance(families, str) and families == "auto":
         return {}
     if not isinstance(families, Mapping):

@@ -1,8 +1,8 @@
 """Encode the values of a column: values that every expert treats alike get the same code.
 
-All numbers between two edges have one code, and so has a category. To score a code, the experts
-score one of its values as an example. Only families whose density is a curve need the numbers
-themselves.
+All numbers between two edges have one code, and each category has its own. To score a code, the
+experts score one of its values as an example. Only families whose density is a curve need the
+numbers themselves.
 
 Symbols: m rows, K classes, C codes.
 """
@@ -50,8 +50,8 @@ class NumberCodes:
 class NameCodes:
     """Codes of categories: 0 if missing, one for each of the `names`, and one for all others.
 
-    An unseen category may share a `known` hash. It gets the last code, because pairs count it by
-    name and not as one of the others.
+    An unseen category may have a `known` hash by chance. It gets a further code, the last one,
+    because pairs count it by name and not as one of the others.
     """
 
     names: Axis
@@ -106,7 +106,7 @@ class CodedColumn:
         else:
             scores = marginal.absent[np.isnan(examples).astype(np.intp)]
         at = slots.of_column(j, examples) if column.paired else None
-        if isinstance(codes, NameCodes):  # the last code scores like others, but is in no pair
+        if isinstance(codes, NameCodes):  # the last code scores like OTHERS, but is in no pair
             scores = np.vstack([scores, scores[-1]])
             at = None if at is None else np.append(at, at.dtype.type(slots.unknown))
         return cls(j, codes, scores, at, curve)

@@ -56,7 +56,7 @@ def coded(column: Column, values: Any) -> Coded:
 
 
 def coarse(column: Column, own: Coded) -> Coded:
-    """Encode a column by the cells of its pairs; unknown categories get the code of the others."""
+    """Encode a column by the coarser cells for pairs; categories that are not `known` share one."""
     if column.kind == "category":
         known = set(column.known)
         return renamed(own, [n if hashed(n) in known else OTHERS for n in own.axis.tolist()])
@@ -81,8 +81,7 @@ def encoded(texts: Texts | Documents, rows: NDArray[np.intp], how: Tokenizer) ->
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """How the rows of a plan are counted. No other code sees the rows.
-
+    """How the rows of a table with this plan are counted.
     `sample` is the number of rows to keep for learning weights and choosing settings. If it is 0
     and weights are wanted, a `belief` about the weights is kept instead.
     """
@@ -95,7 +94,7 @@ class Counting:
 
     @property
     def blocks(self) -> dict[str, list[int]]:
-        """The blocks of columns with a joint family, by the name of their counts."""
+        """The positions of the columns of each joint family, by the name of its counts."""
         at = {column.name: j for j, column in enumerate(self.plan.used)}
         return {f"{JOINT}{i}": [at[name] for name in names] for i, names in enumerate(self.joint)}
 
@@ -250,7 +249,7 @@ class Counting:
     # Plans that were made separately
 
     def common(self, other: Counting) -> Counting:
-        """Return a counting with the coarser of both plans, so that the counts can be merged."""
+        """Return a counting with the cells that both plans have, so that counts can be merged."""
         if self.words.counting != other.words.counting and (self.texts or other.texts):
             raise ValueError(
                 "The two models read texts differently: only calibrate=True counts pairs of "
@@ -266,7 +265,7 @@ class Counting:
         return replace(self, plan=plan, sample=sample, belief=belief)
 
     def moved(self, statistics: Compound, to: Counting) -> Compound:
-        """Convert counts to the coarser cells of `to`, as if they had counted the rows."""
+        """Convert counts to the coarser cells of `to`, as if `to` had counted the rows."""
         if len(statistics["rows"].classes) == 0:
             return to.zero()
         parts: dict[str, Any] = {name: statistics[name] for name in ("rows", *self.blocks)}
@@ -282,7 +281,7 @@ class Counting:
         return Compound(parts | {"sample": self._moved_sample(statistics["sample"], to)})
 
     def recut(self, statistics: Compound, classes: Axis) -> tuple[Counting, Pairs]:
-        """Choose new cells for pairs, and count the sample by them; it must hold every row."""
+        """Choose new cells for pairs, and count the sample by them; the sample must be complete."""
         sample = statistics["sample"]
         X = self.decoded(sample, statistics)
         plan = replace(self.plan, columns=recut(self.plan, X, sample.weights, len(classes)))

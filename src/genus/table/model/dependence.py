@@ -1,9 +1,9 @@
 """Show how the log-odds depend on one column, or on two.
 
 The contribution of a column is not a function of its value alone, because columns interact. So each
-step of values has the mean contribution over its rows, and the range of most of them. Where the
-range is narrow, the column acts independently of the others. For two columns there is a map of
-their joint contribution, and of the part that is not the sum of both curves.
+step of values has the mean contribution over its rows, and the range of the middle 80 % of them.
+Where the range is narrow, the column acts independently of the others. For two columns there is a
+map of their joint contribution, and of the part that is not the sum of both curves.
 
 The rows are those of the model's reference, so no data is needed.
 
@@ -34,7 +34,7 @@ MISSING, OTHERS = "missing", "(others)"
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The values of a column in steps: ranges of numbers or categories; missing values come last.
+    """The steps of a column: ranges of numbers, or single categories; missing values come last.
 
     `names` (S,) are the steps, `x` (S,) the means of their numbers (NaN otherwise), and `place`
     (m,) is the step of each row.
@@ -88,7 +88,7 @@ class Steps:
 
 
 class Curve(NamedTuple):
-    """The contribution of a column at each step, (S,): its mean, and the range of most rows."""
+    """The contribution of a column at each step, (S,): its mean, and 10 % and 90 % quantiles."""
 
     mean: Array
     low: Array

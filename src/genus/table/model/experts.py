@@ -36,7 +36,7 @@ NAMES = ("bins", "one-dependence", "linear", "linear, by bins", "curved", "curve
 Cells = NDArray[np.uint16]  # (n, m): the slot of each column
 BACK_OFF = 1.0  # rows of the prior, which is the pooled share, or the share without the parent
 RIDGE = 40.0  # of a covariance, divided by the number of rows
-OWN, OWN_OF_BINS = 20.0, 30.0  # rows of the pooled covariance in that of a class
+OWN, OWN_OF_BINS = 20.0, 30.0  # rows as which the pooled covariance counts in that of a class
 LEAST = -30.0  # experts' log-probabilities are cut off here
 TINY = 1e-9
 DRAWN = 1.0  # rows by which a class mean is shrunk towards the pooled mean
@@ -46,8 +46,9 @@ DRAWN = 1.0  # rows by which a class mean is shrunk towards the pooled mean
 class Shrinkage:
     """How strongly the covariances of experts are shrunk; model files store it with the weights.
 
-    `ridge` is added to the pooled covariance, divided by the number of rows. The covariance of a
-    class has `own` rows of the pooled one, or `own_of_bins` if it is that of indicators of bins.
+    `ridge`, divided by the number of rows, is added to the pooled covariance. In the covariance of
+    a class, the pooled one counts as `own` rows, or as `own_of_bins` if there are indicators of all
+    bins.
     """
 
     ridge: float
@@ -151,7 +152,7 @@ class Experts:
     """All experts that are solved from counts of pairs.
 
     `known` (V + 1,) marks the slots that carry evidence. `curved` holds the two curved experts side
-    by side, as one expert with twice as many classes. `basis` is what they were solved from.
+    by side, as one expert with twice as many classes. `basis` is what all were solved from.
     """
 
     bins: Additive
@@ -206,7 +207,7 @@ class Basis:
 
     @property
     def priors(self) -> tuple[float, float]:
-        """The weight of the pooled covariance, in rows, without bins and with bins."""
+        """The weight of the pooled covariance, in rows, without and with indicators of all bins."""
         return self.shrinkage.own, self.shrinkage.own_of_bins
 
     def features(self, every_bin: bool) -> Features:
@@ -251,9 +252,9 @@ def parents(binned: Binned, shares: Array) -> Parents:
 class Features:
     """Numeric features of cells: `table` (V + 1, d), and their moments by class.
 
-    The table is sparse, because a cell has only the features of its own column. `weights` (K,),
-    `means` (K, d) shrunk towards the pooled mean, `scatter` (K, d, d) about class means, and
-    `pooled` covariance (d, d). `column` (d,) is the column of each feature.
+    The table is sparse, because a cell has only the features of its own column. The moments are
+    `weights` (K,), `means` (K, d) shrunk towards the pooled mean, `scatter` (K, d, d) about the
+    class means, and the `pooled` covariance (d, d). `column` (d,) is the column of each feature.
     """
 
     table: csr_array
@@ -273,7 +274,7 @@ class Features:
         column: NDArray[np.intp],
         ridge: float,
     ) -> Features:
-        """Compute Σφ and Σφφᵀ, φ = Σ_j table, from the counts (K, V, V) of pairs of cells."""
+        """Compute Σφ and Σφφᵀ, φ = Σ_j table[cell_j], from counts (K, V, V) of pairs of cells."""
         φT = table[:-1].T.tocsr()
         weights = np.einsum("kvv->k", counts) / max(columns, 1)
         single = np.einsum("kvv->kv", counts)
@@ -295,7 +296,7 @@ class Features:
         return self.pooled + self.ridge / max(self.weights.sum(), 1.0) * np.eye(d)
 
     def of_rows(self, cells: Cells) -> Array:
-        """Return φ = Σ_j table for each row, (m, d)."""
+        """Return φ = Σ_j table[cell_j] for each row, (m, d)."""
         n, m = cells.shape
         at = np.ascontiguousarray(cells.T).reshape(-1).astype(np.int32)
         own = csr_array((np.ones(n * m), at, np.arange(m + 1) * n), (m, self.table.shape[0]))
@@ -419,7 +420,7 @@ def standard(values: Array, weight: Array) -> Array:
 
 
 def normal_scores(weight: Array) -> Array:
-    """Return the normal quantile of the middle of each cell."""
+    """Return the normal quantile of the middle rank of each cell."""
     middle = (np.cumsum(weight) - weight / 2 + 0.25) / (weight.sum() + 0.5)
     inverse = NormalDist().inv_cdf
     return np.array([inverse(p) for p in np.clip(middle, 1e-4, 1 - 1e-4).tolist()])

@@ -40,7 +40,7 @@ from genus.table import Plan
 Array = NDArray[np.float64]
 LEAST = -1e12  # smallest log-likelihood of a number, however far out it is
 NOTHING = 1e-9  # nats per row that do not count as a gain
-LEAST_GAIN = -690.0  # per row
+LEAST_GAIN = -690.0  # smallest gain of a row, in nats
 CELL = 2.0**-11  # smallest width of a bin, as a share of the column's range
 FARTHEST = 700.0  # numbers further out than this many bin widths are treated as this far
 ALONE_NOTHING = "no family"
@@ -111,7 +111,7 @@ class Bins(Numbers):
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Values by their positions on an axis; numbers are found by their cells."""
+    """Values modelled by a categorical family on an `axis`; numbers are found by their cells."""
 
     axis: Axis
     family: Any
@@ -184,8 +184,8 @@ class Marginal:
 
     `absent` (2, K) holds log p(there|k) and log p(missing|k), or zeros if missing values carry no
     evidence; `missing_gain` is their gain. `missing` (K,) are the shares of rows with missing
-    values. `best` is the distribution with the largest gain. A column that was not solved has what
-    was `counted` instead.
+    values. `best` is the distribution with the largest gain. A column that was not solved has its
+    counts, `counted`, instead.
     """
 
     family: str
@@ -393,7 +393,7 @@ def candidates(counted: Counted, family: str | None) -> list[str]:
 
 @cache
 def build(name: str, is_asked: bool = True) -> Any:
-    """Return the family with a name."""
+    """Return the family with this name; `is_asked` says whether the user chose it."""
     entry = FAMILIES[name]
     module, _, made = entry.path.rpartition(".")
     options = entry.options if is_asked else {**entry.options, **entry.chosen}
@@ -401,7 +401,7 @@ def build(name: str, is_asked: bool = True) -> Any:
 
 
 def solve_as(name: str, counted: Counted, is_asked: bool) -> tuple[Distribution, float]:
-    """Solve the distribution of a column for a family, and its gain."""
+    """Return the distribution of a column for a family, and its gain."""
     entry, family, classes = FAMILIES[name], build(name, is_asked), counted.classes
     if entry.kind == "category":
         parameters, gain = solve_table(family, classes, counted.counts)
@@ -426,7 +426,7 @@ def solve_as(name: str, counted: Counted, is_asked: bool) -> tuple[Distribution,
 
 
 def solve_kernel(name: str, family: KernelDensity, counted: Counted) -> tuple[Distribution, float]:
-    """Solve the kernel density of a column with the best bandwidth, and its gain."""
+    """Return the kernel density of a column with the best bandwidth, and its gain."""
     bins = replace(IN_BINS, grid=counted.grid)
     edges = family.edges(counted.values, counted.grid) if counted.distinct else np.empty(0)
     at = bins.merge(counted.axis, edges, 0)
@@ -453,7 +453,7 @@ def modelled(entry: ColumnFamily, x: Array, grid: Grid) -> Array:
 
 
 def solve_table(family: Categorical, classes: Axis, counts: Array) -> tuple[Any, float]:
-    """Solve the shares of values from counts (K, V), and return them with their gain."""
+    """Return the shares of values, solved from counts (K, V), and their gain."""
     tally = Tally(classes, (np.arange(counts.shape[1]),), {"count": counts})
     parameters = family.solve(tally, classes, 1)
     k, v = np.nonzero(counts > 0)
@@ -501,7 +501,10 @@ def leave_one_out(
 
 
 def missing_evidence(counted: Counted) -> tuple[Array, float, Array]:
-    """Return log p(known|k) and log p(missing|k), (2, K), or zeros; their gain; and the shares."""
+    """Return log p(known|k) and log p(missing|k), (2, K), their gain, and the shares missing, (K,).
+
+    If there is no gain, the logarithms are replaced by zeros.
+    """
     absent, share = np.maximum(counted.weights - counted.there, 0.0), missing_share(counted)
     if absent.sum() < 0.5:
         return np.zeros((2, len(absent))), 0.0, share

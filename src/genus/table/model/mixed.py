@@ -45,7 +45,7 @@ from genus.text.model.words import WordParameters, Words
 REFERENCE = 256  # rows over which importance is averaged
 MANY = 1024  # rows over which curves are averaged
 FEWEST = 32  # rows, at least, for either
-AFFORDED = 20_000  # numbers of a row that allow the full number of rows
+AFFORDED = 20_000  # numbers computed for a row, up to which all these rows are used
 SEED = 0
 TINY = 1e-12
 ROWS = 1 << 12  # rows that are scored at a time, so that their scores stay in cache
@@ -121,7 +121,7 @@ class MixedParameters:
 
     @cached_property
     def explained_rows(self) -> tuple[Frame, Array, Contributions]:
-        """Rows to draw curves from, with their weights and the contributions of columns."""
+        """The rows over which curves are averaged, with weights and the columns' contributions."""
         assert self.solved_by is not None
         X, weight = self.solved_by.reference(self, self._affordable(MANY))
         return X, weight, self.solved_by.explained(self, X, is_rough=True)
@@ -145,7 +145,7 @@ class MixedParameters:
 
     @cached_property
     def importance(self) -> Array:
-        """How far each column moves the odds, (n,), averaged over the reference."""
+        """How far each column moves the log-odds, (n,), averaged over the reference."""
         assert self.solved_by is not None
         X, weight = self.reference
         return self.solved_by.explained(self, X, is_rough=True).strength(weight)
@@ -155,8 +155,9 @@ class MixedParameters:
 class Mixed:
     """The family of a table: a product of families or, if calibrated, a weighted set of experts.
 
-    `families` are those the user chose, by column; others are chosen automatically. With `tree`, a
-    tree replaces the families of paired columns. `grows` is true if there is an expert of trees.
+    `families` are those that the user chose, by column; others are chosen automatically. With
+    `tree`, a tree replaces the families of paired columns. `grows` is true if boosted trees are one
+    of the experts.
     """
 
     how: Counting
@@ -189,7 +190,10 @@ class Mixed:
         return self.how.options
 
     def counted_as(self, counting: Mapping[str, Any]) -> Mixed:
-        """Return the same options for counts with another sample, or with pairs of words."""
+        """Return the same family for counts that were made with another sample or other n-grams.
+
+        Raises ValueError if the counts differ in other options, or cannot be calibrated.
+        """
         if self.how.sample and not counting["sample"] and not counting["belief"]:
             raise ValueError(
                 "calibrate=True learns weights from a sample of the rows, which this model "
@@ -244,7 +248,7 @@ class Mixed:
     ) -> MixedParameters:
         family, statistics = self.recut(statistics, classes)
         combinations = {} if weighing is None else weighing.combinations
-        if weighing is not None:  # weights are those of experts that are shrunk like this
+        if weighing is not None:  # the weights belong to experts with this shrinkage
             family = replace(family, shrinkage=Shrinkage(*weighing.weights.shrinkage))
         with matrix.ONE_BLAS_THREAD:  # on such small matrices, several threads wait for each other
             solved = family.solved(statistics, classes, combinations)
@@ -471,7 +475,8 @@ class Mixed:
     def _terms(self, parameters: MixedParameters, X: Frame) -> Array:
         """Return the terms of a product of families, (m, n, K); a tree's pair terms are halved.
 
-        The terms of columns that are modelled jointly take all the others into account.
+        Columns that are modelled jointly have one joint density; each gets its part of it, which
+        depends on all columns of the block.
         """
         terms = self._by_column(parameters, X)
         if parameters.tree is not None:
@@ -502,7 +507,10 @@ class Mixed:
     def by_word(
         self, parameters: MixedParameters, X: Frame, terms: Array
     ) -> dict[str, list[dict[str, Array]]]:
-        """Return the contribution of each known word to its column's part of `terms`, (K,)."""
+        """Return the contributions of known words, (K,) each: by column, a dictionary for each row.
+
+        With weights, they are scaled to their column's contributions in `terms` (m, n, K).
+        """
         found = {}
         for j, own in parameters.texts.items():
             name = self.how.plan.used[j].name

@@ -2,9 +2,8 @@
 
 Each value is encoded once. Everything that experts sum over columns is one table by code, with the
 scores of all experts side by side. Everything that they sum over pairs of columns is a table by two
-cells. The
-tables are made from the scores of single values. So the scores of rows equal those of the families
-and experts, up to a term that is the same for all classes.
+cells. The tables are made from the scores of single values. So the scores of rows equal those of
+the families and experts, up to a term that is the same for all classes.
 
 The sums for a row, its evidence, are
 
@@ -51,8 +50,8 @@ MOST_CODES = 4096  # columns with more codes are kept out of the shared table
 class Listed:
     """The rows of column j in the shared table: their `scores` (rows, K) and slots (rows,).
 
-    The rows are its codes or, if there are too many, its slots; `row_of` (codes,) maps codes to
-    them.
+    There is a row for each code or, if there are too many codes, for each slot; `row_of` (codes,)
+    maps codes to rows.
     """
 
     j: int
@@ -62,7 +61,7 @@ class Listed:
 
     @classmethod
     def of(cls, c: CodedColumn) -> Listed:
-        """Return the rows of a column; if it has many codes, its scores are kept separately."""
+        """Return the rows of a column; with too many codes, its scores are not in the table."""
         if not is_long(c):
             return cls(c.j, c.scores, c.slots)
         slots = np.zeros(len(c.scores), dtype=np.uint16) if c.slots is None else c.slots
@@ -84,7 +83,7 @@ def is_long(c: CodedColumn) -> bool:
 class Scorer:
     """The scorer of weighted experts. `columns` are all columns except texts.
 
-    `weights` (G,) are those of experts. The `trees` come after the `experts` of pairs.
+    `weights` (G,) are the weights of experts. The `trees` come after the `experts` of pairs.
     """
 
     columns: tuple[CodedColumn, ...]
@@ -143,7 +142,7 @@ class Scorer:
         return weigh_experts(evidence, self.weights, self.log_share, LEAST, doubt, threads())
 
     def _by_code(self, codes: Mapping[int, Codes], m: int) -> Array:
-        """Sum the table over the codes of rows, (m, evidence)."""
+        """Return the sum of the table over the codes of each row, (m, evidence)."""
         own = [c.rows(codes[c.j]) for c in self._listed]
         if not own:
             return np.tile(self._start, (m, 1))

@@ -3,13 +3,13 @@
 Choosing a family takes milliseconds for each column and fold. With thousands of columns and few
 rows, that would be minutes. So columns are first compared by one simple model, which is solved for
 all of them at once: shares of values by class, where numbers are in runs of cells with about a
-fifth of the rows each. They are ranked by the mutual information with the class, minus what so many
-shares would gain by chance (Akaike 1974):
+fifth of the rows each. Columns are ranked by their mutual information with the class, minus what so
+many shares would gain by chance (Akaike 1974):
 
     Σ_kb p(k, b) log p(k, b) / (p(k) p(b)) - (B - 1)(K - 1) / 2N
 
-The best columns are solved in full. The others keep their shares if these gain anything. In every
-fold, columns are compared again by the counts of that fold.
+The best columns are solved in full. The others keep their shares if these gain anything. In
+cross-validation, columns are compared again for every fold, by the counts of the other folds.
 
 Symbols: n columns, K classes, B bins, V cells of all columns.
 """
@@ -28,7 +28,7 @@ from genus.table.model.marginals import Counted, Marginal, Shares, missing_share
 
 BINS = 5
 FEWEST = 64  # columns that are solved in full
-ROWS = 4  # rows for each further column that is solved in full
+ROWS = 4  # rows for each column that is solved in full, if that allows more than FEWEST
 PSEUDO = 1.0  # rows that are added to each share (Laplace smoothing)
 
 
@@ -51,7 +51,7 @@ def screened(counted: Sequence[Counted], rows: Array) -> list[Marginal | None]:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of all columns in a row, and the bin of each cell (V,).
+    """The cells of all columns, one column after another, and the bin of each cell (V,).
 
     Column j has the cells from starts[j] on and the bins from `first[j]` on; the counts of all bins
     are `counts` (K, all bins).

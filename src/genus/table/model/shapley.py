@@ -18,12 +18,12 @@ single experts give hundreds of nats that cancel each other or are cut off.
 **How it is computed.** In a product of families each column has its own term, exactly. The same
 holds for a tree, whose pair terms are halved. Otherwise there are too many orders (n!), so some are
 drawn in quartets (`orders`). Quartets are exact for terms of one or two columns; only interactions
-of three or more columns are random: curvature, the mean over parents, and saturation. Every single
-order adds up to v(all) - v(none), and so does the mean. The error is the standard error of that
-mean, from the variation between quartets. There are as many quartets as an error of TARGET in rows
-of a reference needs, within limits. With up to four columns, all orders are used, and there is no
-error. The orders have a fixed seed and are the same for all rows, so the explanation of a row does
-not depend on the rows beside it.
+of three or more columns (curvature, the mean over parents, and saturation) have a random error.
+Every single order adds up to v(all) - v(none), and so does the mean. The error is the standard
+error of that mean, from the variation between quartets. The number of quartets is chosen, within
+limits, so that rows of a reference have an error of TARGET. With up to four columns, all orders are
+used, and there is no error. The orders have a fixed seed and are the same for all rows, so the
+explanation of a row does not depend on the rows beside it.
 
 **Class constants.** The weights and the class constants c are learned with all columns known. The
 constants, and weights that do not add up to one, would move v(none) away from the class shares.
@@ -48,25 +48,25 @@ from genus.table.model.orders import Order, orders
 from genus.table.model.submodels import Evidence, Route, Submodels
 
 TARGET = 0.05  # nats: the median over rows of the error of the least exact column
-ROUGH, FEWEST, MOST = 2, 3, 16  # quartets: for means over rows, and for a row
+ROUGH, FEWEST, MOST = 2, 3, 16  # quartets: for means over rows, and limits for one row
 PILOT = 64  # rows whose variation decides the number of quartets
-MOST_NUMBERS = 80_000  # numbers for a row, over all quartets
-ROUTE_BYTES = 1 << 26  # orders that are factorised at a time
-CHUNK = 1 << 20  # numbers of rows that each thread works on at a time
+MOST_NUMBERS = 80_000  # numbers computed for a row, over all quartets
+ROUTE_BYTES = 1 << 26  # bytes of the orders that are factorised at a time
+CHUNK = 1 << 20  # numbers that each thread computes at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
     """The contributions of columns by class, `terms` (m, n, K), and their standard `error`.
 
-    They add up to zero over the classes: only differences between classes have a meaning.
+    The terms add up to zero over the classes: only differences between classes have a meaning.
     """
 
     terms: Array
     error: Array
 
     def strength(self, weight: Array) -> Array:
-        """Return the weighted mean over rows of how far each column moves the odds, (n,).
+        """Return how far each column moves the log-odds, (n,), as a weighted mean over rows.
 
         This is |log-odds| of a class against the mean of the others, averaged over classes. With
         two classes, both have the same |log-odds|.

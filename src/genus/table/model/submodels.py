@@ -2,12 +2,12 @@
 
 What would the probability of a class be if only some columns were known? A generative model answers
 this by summing the others out. The family of an unknown column is left out of the product. In the
-mean of one-dependence estimators, an unknown child is left out, too. An unknown parent stands for
-the product of the columns by themselves, so that a parent without information changes nothing when
-it becomes known. (Summing out its values would take twenty times as long.) In a tree that asks for
-an unknown column, both answers are possible; the contributions of columns to the trees' score are
-its exact Shapley values, used in all orders. A Gaussian of some columns has their means and their
-part of Σ:
+mean of one-dependence estimators, an unknown child is left out, too. The term of an unknown parent
+is replaced by the product of single columns, so that a parent without information changes nothing
+when it becomes known. (Summing out its values would take twenty times as long.) In a tree that asks
+for an unknown column, both answers are possible; the contributions of columns to the trees' score
+are its exact Shapley values, which are the same in all orders. A Gaussian of some columns has their
+means and their part of Σ:
 
     log N(x_S; μ_S, Σ_SS) = -½ Σ_i (z_i² + log L_ii²) over S,   z = L⁻¹(x - μ),   Σ = LLᵀ
 
@@ -63,9 +63,10 @@ class Gaussians:
     """The linear and the curved expert over some features, factorised in the order of columns.
 
     `at` are the positions of the features, and `starts` (s,) are where those of each column begin;
-    a column may have none. `shared` is the pooled factor, and `own` has that of each class; `drawn`
-    (K, d) is L⁻¹μ by the pooled one. `constant` (s + 1, 2, K) is the part of the scores that does
-    not depend on the row, and `size` (s + 1, K) is ν + d for the first columns.
+    a column may have none. `shared` is the factor L of the pooled covariance, and `own` has that of
+    each class; `drawn` (K, d) is L⁻¹μ with the pooled L. `constant` (s + 1, 2, K) is the part of
+    the scores that does not depend on the row, and `size` (s + 1, K) is ν + d for the first
+    columns.
     """
 
     at: NDArray[np.intp]
@@ -81,7 +82,7 @@ class Gaussians:
 
     @classmethod
     def of(cls, features: Features, prior: float, order: Order) -> Gaussians:
-        """Factorise the features of paired columns in an order that may leave columns out."""
+        """Factorise the features of the columns in `order`, in this order; leave out all others."""
         last = max(features.column.max(initial=-1), order.max(initial=-1))
         rank = np.full(last + 1, len(order))  # the last columns may have no features
         rank[order] = np.arange(len(order))
@@ -124,7 +125,10 @@ class Gaussians:
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """An order of columns, their positions among paired columns (-1 for others), and experts."""
+    """An order of columns, with experts factorised in it.
+
+    `paired` are the positions of the columns among the paired ones, -1 for others.
+    """
 
     order: Order
     paired: NDArray[np.intp]
@@ -135,7 +139,7 @@ class Route:
 class Evidence:
     """The scores of m rows that do not depend on the order of columns.
 
-    `alone` (n, m, K) are the scores of families, and `texts` (n, m, K) the weighted ones of words.
+    `alone` (n, m, K) are the scores of families, and `texts` (n, m, K) the weighted text scores.
     For paired columns: `bins` (p, m, K); for every two of them `given` (p, p, m, K), log
     p(x_j|x_i,k) with parent i. `parent` (p, m) marks the columns of a row that are parents;
     `features` (m, d) are those of experts, `share` (m,) is the share of columns that are known, and
@@ -198,7 +202,7 @@ class Submodels:
         return p.constant + (p.scorer.weights.sum() - 1) * p.log_share
 
     def read(self, X: Frame) -> Evidence:
-        """Look up the experts' scores of single values and of pairs."""
+        """Return the scores of rows that are the same for all orders of columns."""
         p, w = self.parameters, self.parameters.weights
         assert w is not None
         K, m = len(p.log_share), len(X)
@@ -299,7 +303,7 @@ class Submodels:
 
 
 def over_parents(rows: Evidence, order: Order) -> Array:
-    """Return the mean over parents of the first s columns, (s + 1, m, K)."""
+    """Return the log of the mean over parents, given the first s columns, (s + 1, m, K)."""
     parents = np.zeros((len(order) + 1, *rows.alone.shape[1:]))
     alone = summed(rows.bins[order])
     unknown = rows.parent.sum(axis=0).astype(np.float64)  # parents that are still unknown

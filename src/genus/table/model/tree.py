@@ -2,10 +2,10 @@
 
     p(x|k) = Π_j p(bin of x_j | bin of its parent, k) p(x_j | its bin)
 
-The parents are the tree with most mutual information given the class (Chow and Liu 1968). Columns
-without pairs, and texts, are independent. Within a bin all classes have the same density: mostly
-that of the cells, and a little of the uniform density between the edges of the bin. So rows can be
-drawn that have the dependence of the counted rows.
+The parents form the tree with the most mutual information given the class (Chow and Liu 1968).
+Columns without pairs, and texts, are independent. Within a bin all classes have the same density:
+mostly that of the cells, and a little of the uniform density between the edges of the bin. Rows
+that are drawn from the tree have the dependence of the counted rows.
 
 Symbols: m rows, n paired columns, K classes, B bins.
 """
@@ -61,7 +61,7 @@ class Within:
         return np.log(own + anywhere) - np.log(total[bins])
 
     def sample(self, bins: NDArray[np.intp], rng: np.random.Generator) -> Array:
-        """Draw a number from each given bin: the smallest of a cell, or any in the bin."""
+        """Draw a number from each given bin: mostly the smallest of a cell, rarely any number."""
         out = np.empty(len(bins))
         for b in np.unique(bins):
             rows = np.flatnonzero(bins == b)
@@ -132,7 +132,7 @@ class Tree:
         return total
 
     def sample(self, k: int, n: int, rng: np.random.Generator) -> Iterator[tuple[int, Any]]:
-        """Yield columns of the plan with n values of class k; some are None, for missing values."""
+        """Yield the position of each paired column, and n values of class k, None if missing."""
         bins = np.empty((len(self.parent), n), dtype=np.intp)
         for j in self.order:
             own = np.arange(self.first[j], self.first[j + 1])
@@ -214,7 +214,7 @@ def within_bins(
     j: int,
     pairs: Any,
 ) -> Within | None:
-    """Return the distribution of a column's numbers within its bins; None without numbers."""
+    """Return the distribution of a column's numbers within its bins; None if it has no numbers."""
     if column.kind != "number" or len(axis) == 0:
         return None
     tally = statistics["cells"]

@@ -1,7 +1,8 @@
 """Learn the weights of a table's experts from their out-of-fold predictions.
 
-The rows are those of the sample. Every row is scored by the counts of the other folds, which are an
-exact difference. `stacking` combines the scores of all experts into one probability.
+The rows are those of the sample. Every row is scored by a model of the other folds, whose counts
+are those of all rows minus those of its fold, exactly. `stacking` combines the scores of all
+experts into one probability.
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ LEAST_RIDGE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The weights of experts (G,), and c (K,) by class.
+    """The weights of `experts` (G,), and the `constant` c (K,) of each class.
 
-    `names` are those of the experts. `doubt` is the share of rows that may be of any class,
+    `names` are the names of the experts. `doubt` is the share of rows that may be of any class,
     whatever the evidence.
     """
 
@@ -66,26 +67,26 @@ class Weights:
     classes: Axis
     constant: Array
     doubt: float = 0.0
-    shrinkage: tuple[float, ...] = (10.0, 10.0, 30.0)  # of experts, in files without it
+    shrinkage: tuple[float, ...] = (10.0, 10.0, 30.0)  # for files that do not store it
 
     @property
     def by_name(self) -> dict[str, float]:
-        """The weights of experts."""
+        """The weights of experts, by name."""
         return dict(zip(self.names, self.experts.tolist(), strict=True))
 
     def of(self, classes: Axis) -> Array:
-        """Return c of some classes; 0 for classes without rows."""
+        """Return the constants c of some classes; 0 for classes that have none."""
         at = labels.find(classes, self.classes)
         return np.append(self.constant, 0.0)[at]
 
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """The learned weights, the choices for texts, and their out-of-fold scores.
+    """The learned weights, the `combinations` that score texts, and the out-of-fold scores.
 
     `losses` (G,) are the log losses of single experts, and `worth` has the scores of all experts
     together. `outcome` has the probabilities of the rows, unless the model was loaded from a file,
-    and `trees` are those that grew from them.
+    and `trees` are the trees that grew from these rows.
     """
 
     weights: Weights
@@ -125,7 +126,7 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
 
 
 def weight_names(family: Mixed, classes: Axis) -> list[str]:
-    """Return the names of all weights: experts, classes."""
+    """Return the names of all weights: those of experts, then those of classes."""
     experts = [f"expert {name}" for name in family.names]
     return experts + [f"class {label!r}" for label in classes.tolist()]
 
@@ -145,9 +146,9 @@ def believed_of(family: Mixed, statistics: Compound, classes: Axis) -> Belief:
 class OutOfFold:
     """The out-of-fold evidence of experts, F (m, K, G), for rows with classes y.
 
-    `weight` is what a row counts in learning, and `given` the weight it came with. The weights are
-    learned from the rows marked in `taught`, with a `prior`. `combinations` are how texts are
-    scored, and the `trees` grew from the rows.
+    `given` (m,) are the weights of rows in the sample, and `weight` (m,) those for learning. The
+    experts' weights are learned from the rows marked in `taught`, with a `prior`. The
+    `combinations` score texts, and the `trees` grew from the rows.
     """
 
     F: Array
@@ -171,7 +172,7 @@ class OutOfFold:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Rows X of a sample with classes[y], dealt into folds."""
+    """Rows X of a sample, with the index `y` of each row's class, its fold and its weight."""
 
     X: Frame
     y: NDArray[np.int64]
@@ -223,9 +224,10 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
 
 
 def unlearned(names: tuple[str, ...]) -> tuple[Array, NDArray[np.intp]]:
-    """Return the initial weights and their groups: 1 for texts, an equal share for other experts.
+    """Return the initial weight of each expert, and its group.
 
-    The weights of experts other than texts are a group.
+    Texts have weight 1 and no group (-1). The other experts have equal weights that add up to one,
+    and form group 0.
     """
     is_text = np.array([name.startswith(TEXT) for name in names], dtype=bool)
     mean = 1 / max(int(np.count_nonzero(~is_text)), 1)
@@ -241,7 +243,7 @@ def dealt_rows(
     weight: Array,
     fold: NDArray[np.int64],
 ) -> Dealt:
-    """Deal the rows of a sample into folds; return counts of all rows and of each fold, too."""
+    """Return the rows of a sample with their folds, and the counts of all rows and of each fold."""
     alone = replace(family.how, sample=0)
 
     def count(some: Iterator[int]) -> list[Compound]:
@@ -269,7 +271,10 @@ def compared(statistics: Compound) -> Compound:
 def grown(
     family: Mixed, statistics: Compound, classes: Axis, drawn: Drawn
 ) -> tuple[BoostedTrees, Cells] | None:
-    """Grow trees from a sample, and return them with the cells of its rows; None if empty."""
+    """Grow trees from a sample; return them and the cells of its rows.
+
+    Return None if the family has no expert of trees, or if no value is known.
+    """
     slots = Slots.of(family.how.plan, statistics["pairs"])
     if BOOSTED not in family.names or slots.unknown == len(slots.columns):  # no value is known
         return None
@@ -285,7 +290,7 @@ def grown(
 def trees_for(
     trees: BoostedTrees | None, family: Mixed, statistics: Compound, classes: Axis
 ) -> BoostedTrees | None:
-    """Return the trees if they grew from these statistics, and otherwise grow new ones."""
+    """Return the trees if they grew from this sample, or if it is dropped; else grow new ones."""
     if trees is None:
         return None
     slots = Slots.of(family.how.plan, statistics["pairs"])
@@ -304,7 +309,7 @@ def evidence(
     combinations: Mapping[str, Combination],
     trees: tuple[BoostedTrees, Cells] | None,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the out-of-fold evidence of experts, and which rows have known classes."""
+    """Return the out-of-fold evidence of experts, and which rows have a class of other folds."""
     y, classes = dealt.y, dealt.classes
     F = np.zeros((len(y), len(classes), len(family.names)))
     known = np.zeros(len(y), dtype=bool)

@@ -43,7 +43,7 @@ from genus.table.read.sources import (
 SNIFFED = 64 << 20  # CSV files up to this many bytes are read in full to find column types
 SAMPLED = 1 << 18  # rows from which the types of longer files are found
 SMALL = 4 << 20  # CSV files up to this many bytes are read at once
-PACKED = 5  # factor by which compressed text grows, approximately
+PACKED = 5  # factor by which compressed text grows when unpacked, approximately
 PARTITION = 1 << 20  # rows of a partition of a Parquet file, approximately
 FEW_PARTITIONS = 16  # up to this many partitions, each is sampled from its first row to its last
 PLACES, BLOCK = 32, 1 << 18  # samples of a long CSV file; bytes to estimate line length
@@ -362,8 +362,8 @@ def from_csv(
 ) -> Source:
     """Open CSV files; errors name the line with a wrong number of fields.
 
-    Small files are read at once, because a first look would take as long. In large ones the first
-    rows decide the types of columns, except those of `texts`.
+    Small files are read at once, because a first look would take as long. In large files, the first
+    rows decide the types of columns. The columns `texts` are read as text.
     """
     listed = "[" + ", ".join(map(quoted, paths)) + "]"
     types = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in texts)
@@ -395,7 +395,7 @@ def from_csv(
 
 
 def short_years(source: Source) -> list[str]:
-    """Return the columns with two-digit years, which DuckDB takes for the first century."""
+    """Return the columns with two-digit years, which DuckDB reads as years of the first century."""
     import pyarrow.compute as pc
     import pyarrow.types as pt
 
@@ -422,7 +422,7 @@ def altered_columns(name: str, listed: str, options: str, schema: Any) -> list[s
 
 
 def altered_in(name: str, table: str, loses: Mapping[str, str]) -> list[str]:
-    """Return the columns of a table of texts in which a value matches the column's pattern."""
+    """Return the columns in which a text matches the column's pattern, given in `loses`."""
     if not loses:
         return []
     found = ", ".join(
@@ -440,7 +440,7 @@ def encoding_in(options: str) -> str:
 
 
 def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
-    """Return the unchanged lines of CSV files; None if line ends are ambiguous."""
+    """Return the unchanged lines of CSV files; None if that is unsafe, or if they are not UTF-8."""
     if "encoding" in options:
         return None
     sniffed = options.replace(", union_by_name = true", "")
@@ -451,10 +451,10 @@ def lines_of(options: str, paths: Sequence[str]) -> Lines | None:
 
 
 def refuse_unnamed(name: str, options: str, paths: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise an error if DuckDB finds no column names, because lines have unequal lengths.
+    """Raise an error if DuckDB finds no column names, because lines have unequal numbers of fields.
 
-    DuckDB then reads them as lines of one field, or as a table without column names. Beside other
-    files, the columns of that file would silently be missing.
+    DuckDB then reads each line as one field, or makes up column names. If several files are read as
+    one table, the columns of such a file would silently be empty.
     """
     hidden = [c for c in columns if any(mark in c for mark in DELIMITERS) or UNNAMED.fullmatch(c)]
     if len(paths) == 1 and len(hidden) == len(columns):
@@ -503,9 +503,9 @@ def csv_partitions(sql: str, options: str, paths: Sequence[str], source: Source)
 
 
 def from_blocks(path: str, rows: int, opened: Callable[[str], Iterator[Any]]) -> Iterator[Any]:
-    """Yield rows from several places of a CSV file: its first line, and the lines of blocks.
+    """Yield about `rows` rows of a CSV file, from blocks at several places of it.
 
-    A block may begin inside a quoted text. If its lines then make no table, the first rows of the
+    A block may begin inside a quoted text. If the blocks then make no table, the first rows of the
     file are used.
     """
     size = os.path.getsize(path)
@@ -542,7 +542,7 @@ def unpacked_size(path: str) -> int:
 def expected_lines(paths: Sequence[str]) -> int | None:
     """Estimate the number of lines of files from blocks at several places of each.
 
-    It is None if a file is compressed, or if there seems to be one line.
+    Return None if a file is compressed, or if the blocks contain no line end.
     """
     if any(COMPRESSED.search(path) for path in paths):
         return None
@@ -597,8 +597,8 @@ def files_of(path: str) -> list[str]:
     """Return the files that a path, a folder or a glob matches."""
     if REMOTE.match(path):
         raise TableError(
-            f"{path} is a remote address; genus reads files and PostgreSQL (postgresql://…). "
-            "Download it first."
+            f"{path} is a remote address; genus reads only local files and PostgreSQL "
+            "(postgresql://…). Download it first."
         )
     path = os.path.expanduser(path)
     if os.path.isdir(path):

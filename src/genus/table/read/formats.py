@@ -25,8 +25,8 @@ START = 16  # bytes read to recognise a format
 class Files:
     """Files of one format that together make one table.
 
-    Messages use `name`, `base` is the folder of the files, and `part` names a table inside a file
-    that holds several: a sheet of a workbook, or a table or query of a database.
+    `name` is used in messages, `base` is the folder of the files, and `part` names a table inside a
+    file that holds several: a sheet of a workbook, or a table or query of a database.
     """
 
     name: str
@@ -114,7 +114,7 @@ FOREIGN_STARTS = {
 
 
 def format_named(name: str) -> Format:
-    """Return the format with a name."""
+    """Return the format with this name."""
     return next(one for one in FORMATS if one.name == name)
 
 
@@ -142,9 +142,9 @@ def start_of(path: str) -> bytes:
 
 
 def kind_of(path: str, name: str = "") -> str:
-    """Return the name of a file's format: by its first bytes, its suffix, or else CSV.
+    """Return the name of a file's format, found by its first bytes or its suffix; CSV if unknown.
 
-    Raises TableError for a format that genus does not read.
+    Raises TableError for a format that genus does not read; the message uses `name`, if given.
     """
     start = start_of(path)
     for one in FORMATS:

@@ -34,7 +34,10 @@ class Lines:
 
     @classmethod
     def of(cls, paths: Sequence[str], dialect: dict[str, Any]) -> Lines | None:
-        """Find the lines of files in DuckDB's `dialect`; None if their ends are ambiguous."""
+        """Return the lines of files in a `dialect` that DuckDB found; None if this is unsafe.
+
+        It is unsafe if line ends are ambiguous, or if the first lines of the files differ.
+        """
         quote, escape = (dialect[mark].replace(NONE, "") for mark in ("Quote", "Escape"))
         plain = dialect["Comment"] == NONE and escape in ("", quote) and len(quote) <= 1
         end = {"\\n": b"\n", "\\r\\n": b"\r\n"}.get(dialect["NewLineDelimiter"])

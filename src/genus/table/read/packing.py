@@ -89,7 +89,7 @@ def is_pipe(path: str) -> bool:
 
 
 def spooled(path: str) -> str:
-    """Copy the content of a pipe to a file."""
+    """Copy the content of a pipe to a temporary file, and return its path."""
     target = tempfile.NamedTemporaryFile(  # noqa: SIM115 the folder is removed at the end
         dir=folder().name, suffix=suffix_of(path), delete=False
     )
@@ -127,7 +127,7 @@ def listed(names: list[str]) -> str:
 
 
 def unpack(path: str, how: str, member: str, target: str) -> None:
-    """Write the unpacked content of a file."""
+    """Write the unpacked content of a file to the path `target`."""
     try:
         with opened(path, how, member) as packed, open(target, "wb") as file:
             shutil.copyfileobj(packed, file, 1 << 20)

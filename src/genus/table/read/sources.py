@@ -69,11 +69,12 @@ class Source:
 
     `rows` is the number of rows, if known, and `size` the approximate number of bytes. `estimated`
     estimates the number of rows if it is unknown. `once` means that it can be read only once.
-    `with_text` returns the same source with one column read as text, where types are guessed from
-    the first rows. `divided` returns the partitions, if there are several. `grouped` sums rows by
-    class inside a database: a `genus.engines.database.Database`, if there is one. `lines` returns
-    the lines of CSV files. `altered` names columns whose numbers differ from what is written, such
-    as 0123 or twenty digits. `looked` is the partition to sample if the source is not divided.
+    `with_text` returns the same source with one column read as text, for formats whose types are
+    guessed from the first rows. `divided` returns the partitions; without it, the whole table is
+    one. `grouped` sums rows by class inside a database: a `genus.engines.database.Database`, if
+    there is one. `lines` returns the lines of CSV files. `altered` returns the columns whose
+    numbers differ from what is written, such as 0123 or twenty digits. `looked` is the partition to
+    sample if the source is not divided.
     """
 
     name: str
@@ -293,7 +294,7 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 class readable:
-    """Turn errors of DuckDB or Arrow into a TableError with one clear sentence."""
+    """Turn errors of DuckDB, Arrow and other READERS into a TableError with one clear sentence."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -344,11 +345,11 @@ def explained(message: str) -> str:
         )
     if re.search(r"maximum line size", flat, re.I):
         return (
-            f"{f'line {line[1]}' if line else 'a line'} is longer than 2 MB. A quote may not be "
-            "closed. Parquet has no such limit."
+            f"{f'line {line[1]}' if line else 'a line'} is longer than 2 MB. A closing quote "
+            "may be missing; add it. Parquet files have no such limit."
         )
     if "httpfs" in flat or "http://" in flat or "https://" in flat:
-        return "it contains a remote address, and genus reads files. Download them first."
+        return "it contains a remote address, and genus reads only local files. Download it first."
     if re.search(r"unicode|not utf-8|utf-?8 encoded", flat, re.I):
         return (
             f"it is not UTF-8{where}. Give its encoding, such as --encoding latin-1 "

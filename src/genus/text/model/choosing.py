@@ -78,8 +78,8 @@ class Choice:
 def candidates(selection: Selection, words: int, classes: int, runs: bool) -> list[Combination]:
     """Return the candidates of "auto": event models, and mixtures of evidence.
 
-    `selection` applies to all. `words` and `classes` are their numbers, and `runs` says whether
-    runs of words are counted, too.
+    `selection` applies to all of them. `words` and `classes` are the numbers of words and classes,
+    and `runs` says whether runs of words are counted, too.
     """
     own = replace(selection, runs=False) if runs else selection
     # With two classes, each is the other's complement; with many, trying all would take minutes.
@@ -151,9 +151,9 @@ def least(losses: Array) -> int:
 
 
 def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
-    """Return the weights of rows, limited so that computing with them is safe.
+    """Return the weights of rows, scaled so that the largest is at most MOST_WEIGHT.
 
-    Rows of a class that occurs in one fold only get no weight.
+    A row gets no weight unless its class is `known`, which means that other folds have it, too.
     """
     weight = np.where(known, weight, 0.0)
     return weight * min(1.0, MOST_WEIGHT / max(weight.max(initial=0), 1.0))
@@ -161,7 +161,7 @@ def teaching_weights(weight: Array, known: NDArray[np.bool_]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The counts of the selected words, and which of them occur in some texts."""
+    """The counts of selected words; `chosen` marks those `here`, which occur in the texts."""
 
     counts: Tally
     chosen: NDArray[np.bool_]

@@ -2,11 +2,11 @@
 
     log p(y|x) = Σ_g w_g Σ_v x_v T_gvk / L^γ + c_k + log p(k) + a constant,     L = Σ_v x_v
 
-Words repeat each other's evidence, so their sum makes naive Bayes overconfident. Here L^γ divides
-it by a power of the text's length; a few weights w and constants c, learned out of fold, correct
-the rest. The tables T are solved from counts alone. A tilted table has each word's row multiplied
-by how common the word is, so that the weights can favour rare or frequent words, like a learned
-idf.
+Words repeat each other's evidence, so their sum makes naive Bayes overconfident. Here the sum is
+divided by a power of the text's length, L^γ; a few weights w and constants c, learned out of fold,
+correct the rest. The tables T are solved from counts alone. In a tilted table, each word's row is
+multiplied by a measure of how common the word is, so that the weights can favour rare or frequent
+words, like a learned idf.
 
 docs/text.md describes the kinds of evidence and why they are enough.
 """
@@ -65,7 +65,7 @@ class Evidence:
     def _linear(
         self, counts: Tally, used: NDArray[np.bool_], rows: NDArray[np.bool_]
     ) -> tuple[Array, Array]:
-        """Return `linear` of the family for the words `used`, restricted to the columns `rows`."""
+        """Return the family's slope for the words `rows`, and its constant for all words `used`."""
         α, V = self.alpha, int(np.count_nonzero(used))
         N, total = counts[self.counted][:, rows], counts[self.counted] @ used.astype(float)
         if self.family == "bernoulli":
@@ -75,7 +75,7 @@ class Evidence:
         sign = 1.0
         if self.family == "complement":
             N, total, sign = N.sum(axis=0) - N, total.sum() - total, -1.0
-        log_total = np.log(total + α * max(V, 1))[:, None]  # of no words, any number will do
+        log_total = np.log(total + α * max(V, 1))[:, None]  # without words, any number will do
         return sign * (np.log(N + α) - log_total), np.zeros(len(total))
 
     def _used(self, words: Vocabulary) -> NDArray[np.bool_]:
@@ -86,7 +86,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """Kinds of evidence, their weights (G,), and c (K,) by class.
+    """Kinds of evidence, their `weights` (G,), and the `constant` c (K,) of each class.
 
     `weighting` says how x_v depends on the occurrences of word v, and `power` is γ. `name` is a
     short description.
@@ -120,7 +120,7 @@ def keys_of(counts: Tally) -> Vocabulary:
 
 
 def plain(event_model: str, alpha: float, power: float, selection: Selection) -> Combination:
-    """Return a combination of one event model with one weight, for calibration alone."""
+    """Return a combination of one event model with one weight, which only calibrates it."""
     counted = "documents" if event_model in ("boolean", "bernoulli") else "occurrences"
     family = "multinomial" if event_model == "boolean" else event_model
     weighting = "once" if event_model in ("boolean", "bernoulli") else "occurrences"

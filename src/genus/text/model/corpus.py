@@ -1,7 +1,7 @@
 """Count the words of texts, and keep a sample of texts to choose an event model by.
 
-What "auto" and calibration choose (the event model, the words, weights) is solved from these like
-everything else, so it is chosen again when models are merged or texts forgotten.
+What "auto" and calibration choose (the event model, the words, weights) is solved from the counts
+and the sample, so it is chosen again when models are merged or texts forgotten.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from genus.text.model.words import WordParameters, Words
 
 CELLS = 1_000_000  # texts times classes, from which to choose
 AT_LEAST = 5000  # texts, if there are so many
-FEW = 200  # texts, which are dealt into more folds
+FEW = 200  # texts; fewer are dealt into more folds
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Corpus:
         return {**self.words.counting, "sample": self.size}
 
     def counted_as(self, counting: Mapping[str, Any]) -> Corpus:
-        """Return the same options for statistics with another sample, or with runs of words."""
+        """Return the same options for counts with another sample; raise if other options differ."""
         if self.chooses and self.size and not counting["sample"]:
             raise ValueError(
                 'event_model="auto" and calibrate=True choose from a sample of the texts, '
@@ -142,7 +142,7 @@ class Corpus:
         return Compound({"words": total, "sample": parts[0]["sample"]})
 
     def possible(self, statistics: Compound) -> Compound:
-        """Return one of the parts, without words that cannot be used in the whole."""
+        """Return a part without words that cannot be selected from the whole vocabulary."""
         tally = statistics["words"]
         if not tally.keys:
             return statistics

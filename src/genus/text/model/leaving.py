@@ -23,7 +23,7 @@ class Leaving:
     """log p(x|y), (m, K), of each text by the counts of all others.
 
     `weight` (m,) is the weight of a text. `gone` says for each entry whether its word occurs in no
-    other text: then the word is unknown, and one word fewer is smoothed.
+    other text: then the word is unknown, and the vocabulary has one word fewer.
     """
 
     entries: Entries
@@ -72,7 +72,7 @@ class Leaving:
         return scores
 
     def _bernoulli(self, D: Array, n: float, own: float, α: float) -> Array:
-        """Score by D (V,) of n documents, after removing one of weight `own` with these words."""
+        """Score by document counts D (V,) minus a text of weight `own`; n documents remain."""
         e = self.entries
         absent = np.log(np.maximum(n - D, 0) + α)
         there = np.log(np.maximum(D[e.word] - own, 0) + α)

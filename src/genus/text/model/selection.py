@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Selection:
-    """The words to use: no stop words, in `least` or more documents, the `most` informative.
+    """The words to use: in `least` or more documents, no stop words, and not more than `most`.
 
     A `least` below 1 is a share of the documents. `by` is how words are ranked: None for the number
     of occurrences, "mutual-information" or "chi2". An n-gram that contains a stop word is left out.
@@ -86,7 +86,7 @@ class Selection:
     def possible(
         self, words: Vocabulary, occurrences: Array, documents: Array, totals: Array
     ) -> NDArray[np.bool_]:
-        """Return which words of a part of a vocabulary may be used in the whole, (V,)."""
+        """Return which words of a part may be selected from the whole vocabulary, (V,)."""
         used = replace(self, most=None).mask(words, occurrences, documents, totals, occurrences)
         telling = occurrences.sum(axis=0)
         exact = self.by is None and is_whole(telling)

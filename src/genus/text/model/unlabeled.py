@@ -1,8 +1,7 @@
 """Learn from texts without labels, by expectation maximisation (Nigam et al. 2000).
 
-A model of the labelled texts estimates the probability of each class for the others, p(y|x). Each
-of those is then counted into every class, by that probability and a weight λ, and the model is
-solved again:
+A model of the labelled texts estimates p(y|x) for the unlabelled texts. Each unlabelled text is
+then counted into every class, weighted by that probability and by λ, and the model is solved again:
 
     statistics = Σ_labelled + λ Σ_i Σ_k p(k|x_i) count(x_i, k)
 
@@ -46,7 +45,7 @@ def learn(labelled: Model, X: Documents, weight: Array) -> Expected:
 
 
 def expected_counts(like: Model, X: Documents, shares: Array) -> Model:
-    """Count each text in every class, weighted by its probabilities, (m, K)."""
+    """Return a model that counts each text in every class, with the weights `shares` (m, K)."""
     counts = X.rows.to_scipy()
     within = counts.copy()
     within.data = np.ones_like(within.data)

@@ -43,7 +43,7 @@ class WordParameters:
     """The words in use, their counts, and log p(x|y) as a sum over words.
 
     It is Σ_v x_v table_v / L^power + constant, with `table` (V, K) and `constant` (K,). `inner` are
-    the parameters of the event model's family. If it gives some word probability zero, `table` is
+    the parameters of the event model's family. If they give a word probability zero, `table` is
     None. The table of a combination has a last column of ones, whose sum shows whether any word is
     known.
     """
@@ -125,7 +125,7 @@ class Words:
         return self.within(Tally.of(classes, (words,), counts))
 
     def within(self, tally: Tally) -> Tally:
-        """Drop the counts of unknown words if the vocabulary is closed."""
+        """Drop the counts of words that are not in `known`, if it is given."""
         if self.known is None or not tally.keys:
             return tally
         (words,) = tally.keys
@@ -200,7 +200,7 @@ class Words:
     def contributions(
         self, parameters: WordParameters, X: Texts | Documents
     ) -> tuple[Array, Array]:
-        """Return contributions by word of X's vocabulary; for Bernoulli, relative to absence."""
+        """Return contributions by word of X's vocabulary; for Bernoulli, compared with absence."""
         documents = X if isinstance(X, Documents) else self.tokenizer.encode(X)
         if parameters.table is None:
             return self._inner_contributions(parameters, documents)
@@ -265,7 +265,7 @@ class Words:
     def sample(
         self, parameters: WordParameters, k: int, n: int, rng: np.random.Generator
     ) -> NDArray[Any]:
-        """Draw texts of words in arbitrary order, (n, 1)."""
+        """Draw n texts of class k, (n, 1); their words are in random order."""
         inner, out = self.inner, np.empty((n, 1), dtype=object)
         for i in range(n):  # one by one, because a row has a number for every word
             (times,) = inner.sample(parameters.inner, k, 1, rng).astype(int)
@@ -283,7 +283,7 @@ class Words:
 def with_empty_word(
     X: Documents, y: Codes, weight: Array | None, n_classes: int
 ) -> tuple[Vocabulary, Array, Array]:
-    """Return a tokenizer's counts; the first word is empty and occurs once in every document."""
+    """Return the same as `Tokenizer.count`, for texts that are already encoded."""
     words = X.words.with_empty()
     occurrences, documents = (np.zeros((n_classes, 1 + X.width)) for _ in range(2))
     occurrences[:, 1:], documents[:, 1:] = X.count(y, weight, n_classes)
