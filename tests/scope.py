@@ -16,6 +16,7 @@ EVERYTHING = os.environ.get("GENUS_TESTS") == "all"
 SANITIZED = os.environ.get("GENUS_SANITIZED") == "1"
 
 nightly = pytest.mark.nightly
+nightly_if_sanitized = nightly if SANITIZED else lambda test: test
 
 
 def at_night(cases: Iterable[Any], *always: Any) -> list[Any]:

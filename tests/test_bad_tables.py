@@ -100,7 +100,7 @@ def test_a_long_cell_is_read_or_refused_by_its_line(tmp_path):
     cells = ["w" * size if i == 20 else f"w{i % 3}" for i in range(ROWS)]
     text = "b,y\n" + "".join(f"{cell},{'uv'[i % 2]}\n" for i, cell in enumerate(cells))
     (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(TableError, match=r"longer than 2 MB.*Parquet has no such limit"):
+    with pytest.raises(TableError, match=r"longer than 2 MB.*Parquet files have no such limit"):
         open_table(str(tmp_path / "t.csv")).table()
     table = pa.table({"b": cells, "y": [("u", "v")[i % 2] for i in range(ROWS)]})
     pa.parquet.write_table(table, tmp_path / "t.parquet")

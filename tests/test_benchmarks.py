@@ -86,6 +86,7 @@ def test_a_job_of_tables_prints_its_table(job: str, labels: list[str]) -> None:
     assert all(float(side[4]) > 0.75 for side in sides if side[4])
 
 
+@nightly
 def test_the_sides_of_a_large_table_do_the_same_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -437,6 +437,7 @@ def test_log_odds_that_are_too_large_are_told_by_their_slope(times):
 # What the notes claim
 
 
+@nightly
 def test_gda_needs_fewer_rows_if_it_is_right():
     X, y = normal(600, n=10, shift=2.0)
     found = compare(X, y)

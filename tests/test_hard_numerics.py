@@ -27,6 +27,7 @@ from genus import (
     SingularCovarianceError,
     SingularCovarianceWarning,
 )
+from scope import nightly_if_sanitized
 
 GAUSSIANS = {
     "shared": (GDA(), {}),
@@ -155,6 +156,7 @@ def test_forgetting_one_row_at_a_time_far_from_zero(model):
     np.testing.assert_allclose(covariances(model), expected, rtol=1e-10)
 
 
+@nightly_if_sanitized
 @pytest.mark.parametrize("model", [GDA(False), GaussianNB()], ids=str)
 def test_ten_million_rows_in_a_stream(model):
     """x = 1e8 + k/8 with whole k: sums of k and k² are exact in 64 bits."""

@@ -458,7 +458,9 @@ def y() -> Array:
     return np.random.default_rng(1).integers(0, K, M)
 
 
-@pytest.fixture(scope="module", params=["no weight", "integers", "floats"])
+@pytest.fixture(
+    scope="module", params=at_night(["no weight", "integers", "floats"], "no weight", "floats")
+)
 def weight(request: pytest.FixtureRequest) -> Array | None:
     rng = np.random.default_rng(2)
     if request.param == "no weight":

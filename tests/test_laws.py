@@ -39,7 +39,7 @@ from laws import (
     vanishing,
     weighing,
 )
-from scope import SANITIZED, at_night, nightly
+from scope import SANITIZED, at_night, nightly_if_sanitized
 
 pytestmark = pytest.mark.filterwarnings("ignore:No class can explain")
 
@@ -88,7 +88,6 @@ real = each([variant for variant in COUNTED if variant.is_real])
 sparse = each([variant for variant in VARIANTS if "CSR" in variant.name])
 
 # Other tests reach the same of the kernel in less time.
-nightly_if_sanitized = nightly if SANITIZED else lambda test: test
 
 weights = st.one_of(st.just(0.0), halves)
 
@@ -223,7 +222,7 @@ def forget(variant: Variant, classifier: Any, rows: Rows) -> Any:
     return classifier.forget(variant.layout(rows.X), rows.y, sample_weight=rows.weight)
 
 
-@every
+@most
 @given(data=st.data())
 @few
 def test_classifiers_learn_merge_and_forget(variant: Variant, data: st.DataObject) -> None:
@@ -478,9 +477,10 @@ def test_leaving_a_fold_out_is_fitting_without_it(variant: Variant, data: st.Dat
 
 # Samples
 
-# Texts of other options are drawn by the same code, and take a while to be counted again.
-SAME_SAMPLES = tuple(
-    f"TextClassifier {name}" for name in ("boolean", "alpha=0", "pattern", "telling")
+# Rows of other options are drawn by the same code, and take a while to be counted again.
+SAME_SAMPLES = (
+    *(f"TextClassifier {name}" for name in ("boolean", "alpha=0", "pattern", "telling")),
+    *(f"GDA wide {name}" for name in ("auto", "ledoit-wolf", "separate")),
 )
 
 

@@ -26,7 +26,7 @@ from genus.mail.sorting import sort_maildir
 from genus.mail.spamfilter import SpamFilter
 from genus.mail.store import Totals
 from genus.mail.tokens import GROUPS
-from scope import nightly
+from scope import at_night, nightly
 
 DATA = Path(os.environ.get("GENUS_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SANITIZED = "GENUS_SANITIZED" in os.environ
@@ -600,7 +600,7 @@ def read_slowly(end):
 
 
 @pytest.mark.parametrize("waits", [True, False])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", at_night(["", "1"], ""))
 def test_filter_passes_all_of_a_message(home, waits, unbuffered):
     raw = spam(100) + b"\n" + b"noon \n" * 500_000
     settings = {"waits": waits, "PYTHONUNBUFFERED": unbuffered}

@@ -35,6 +35,7 @@ from genus.mail.tokens import (
 )
 from genus.text.hashes import KINDS, WordPlan, ids_of
 from genus.text.html import Page
+from scope import at_night
 
 MASK = (1 << 64) - 1
 BASIS, PRIME = 14695981039346656037, 1099511628211
@@ -900,7 +901,9 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("name", UNSEEN)
-@pytest.mark.parametrize("charset", ["utf-8", "windows-1251", "none"])
+@pytest.mark.parametrize(
+    "charset", at_night(["utf-8", "windows-1251", "none"], "utf-8", "windows-1251")
+)
 def test_what_a_page_does_not_show_hides_no_text_behind_it(name: str, charset: str) -> None:
     head = f"Content-Type: text/html; charset={charset}\n\n<html>".encode()
     raw = head + UNSEEN[name].encode() + b"<p>cheap viagra"

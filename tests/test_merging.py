@@ -198,7 +198,7 @@ def test_plans_made_apart_merge_in_any_order_and_tree(parts: int) -> None:
         assert_allclose(tree_of(models, rng).predict_proba(NEW), expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("sample_size", [10, 40])
+@pytest.mark.parametrize("sample_size", at_night([10, 40], 10))
 def test_plans_made_apart_merge_in_any_order_without_every_row(sample_size: int) -> None:
     rows = np.array_split(np.random.default_rng(0).permutation(len(X)), 4)
     models = [

@@ -295,6 +295,7 @@ def test_the_class_of_interest_is_chosen(page: Page) -> None:
     page.until(lambda: "left" in page.text(".dial"), "the same after a reload")
 
 
+@nightly
 def test_rows_are_filtered_by_range(page: Page) -> None:
     page.go("rows")
     page.choose(page.key("column"), "1")
@@ -535,6 +536,7 @@ def test_drop_a_table(watched: Any, tmp_path: Path) -> None:
         assert "50 rows" in page.text("main")
 
 
+@nightly
 def test_screens_say_that_they_show_a_sample(watched: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genus.studio.data.MOST_JUDGED", 60)
     with served(opened(visitors(160), "churned")) as client:

@@ -30,6 +30,7 @@ from sklearn.preprocessing import FunctionTransformer
 import genus
 from cases import refused
 from genus import TextClassifier, from_bytes, load
+from scope import nightly_if_sanitized
 
 EVENT_MODELS = ["multinomial", "boolean", "bernoulli", "complement"]
 event_models = pytest.mark.parametrize("event_model", EVENT_MODELS)
@@ -123,6 +124,7 @@ def test_text_messages(event_model: str, data_folder: Path) -> None:
     assert_agrees(event_model, 1.0, texts[:4000], labels[:4000], texts[4000:])
 
 
+@nightly_if_sanitized
 @event_models
 def test_reuters(event_model: str, data_folder: Path) -> None:
     folder = data_folder / "reuters_r8"

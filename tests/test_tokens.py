@@ -30,7 +30,7 @@ from genus import _kernel
 from genus.arrays.vocabulary import Vocabulary
 from genus.text import Texts, Tokenizer
 from genus.text.alphabet import CASED, IGNORABLE, SIZE, SPACE, WORD, alphabet
-from scope import at_night, nightly
+from scope import at_night, nightly, nightly_if_sanitized
 from test_kernel import assert_same, labels, quarters
 
 Array = np.ndarray[Any, Any]
@@ -184,6 +184,7 @@ def test_every_code_point(source: str, way: Any, context: str, lowercase: bool) 
         assert one == other
 
 
+@nightly_if_sanitized
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_the_alphabet_is_what_python_says_of_every_character(lowercase: bool) -> None:
     in_word = re.compile(r"\w").match

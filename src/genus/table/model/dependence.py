@@ -141,7 +141,7 @@ class Dependence:
         other, label = self.classes.tolist()
         lines = [
             f"{in_one_line(self.column)}: log-odds of {label} against {other}",
-            f"{'':{width}}  {'rows':>6}  {'mean':>6}  {'most of them':>16}",
+            f"{'':{width}}  {'rows':>6}  {'mean':>6}  {'80 % of them':>16}",
         ]
         strongest = max(float(np.abs(curve.mean).max(initial=0.0)), 1e-300)
         for i, value in enumerate(self.values):
