@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.machinery
 import importlib.util
 import os
@@ -102,6 +103,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return file if file in TOGETHER else nodeid
 
     return Scheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what lasts to the end, some 14,000 tests."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -82,7 +82,7 @@ def test_a_frame_with_two_columns_of_one_name_is_refused():
 
 
 def test_many_columns(tmp_path):
-    width = 2000 if EVERYTHING else 400
+    width = 2000 if EVERYTHING else 200
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
     table = pa.table(

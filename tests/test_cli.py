@@ -598,7 +598,7 @@ def test_demo(tmp_path, monkeypatch):
 def test_report(folder):
     pytest.importorskip("genus.report")
     done("report", "customers.genus", "-o", "a.html")
-    some = "SELECT * FROM 'customers.csv' LIMIT 90"
+    some = "SELECT * FROM 'customers.csv' LIMIT 60"
     done("report", some, "--target", "status", "-o", "b.html",
          "--family", "calls=gaussian", "--ignore", "city")  # fmt: skip
     told = Path("b.html").read_text(encoding="utf-8")

@@ -304,7 +304,7 @@ def test_workers_without_genus_are_named() -> None:
 # Dask
 
 
-@every
+@pytest.mark.parametrize("name", at_night(CLASSIFIERS, *(set(ALWAYS) - {"TableClassifier"})))
 def test_dask(name: str, dask_cluster: Any) -> None:
     import dask.dataframe as dd
 

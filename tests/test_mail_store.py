@@ -257,7 +257,7 @@ def make(pipe: Connection, name: str) -> None:
 
 
 def test_processes_make_one_store_at_once(place: Place) -> None:
-    for _ in range(5):
+    for _ in range(5 if EVERYTHING else 2):
         name = place()
         children = [Child(make, name) for _ in range(8)]
         for child in children:

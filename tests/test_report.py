@@ -619,7 +619,7 @@ def test_zeros_and_ones_are_bars() -> None:
 
 
 def test_the_page_says_of_what_and_when_it_is(tmp_path: Path) -> None:
-    frame = mixed(120, 1)
+    frame = mixed(40, 1)
     frame.to_csv(tmp_path / "customers.csv", index=False)
     write(None, tmp_path / "customers.csv", "outcome", tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
