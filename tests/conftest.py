@@ -105,12 +105,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Scheduling(config, log)
 
 
-def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over what lasts to the end, some 14,000 tests."""
-    gc.collect()
-    gc.freeze()
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what runs at night only, and list it in build/nightly.txt, test by test."""
     if EVERYTHING:
@@ -132,7 +126,11 @@ GENERATORS: dict[str, list[tuple[np.random.Generator, Any]]] = {}  # by module, 
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Remember the random generators of modules before a test draws from them."""
+    """Remember the random generators of modules before a test draws from them.
+
+    The garbage collector passes over what is there now, some 14,000 tests: it lasts to the end.
+    """
+    gc.freeze()
     for module in {item.module for item in session.items if isinstance(item, pytest.Function)}:
         found = [g for g in vars(module).values() if isinstance(g, np.random.Generator)]
         GENERATORS[module.__name__] = [(g, g.bit_generator.state) for g in found]
