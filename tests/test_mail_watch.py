@@ -883,11 +883,11 @@ def test_a_wrong_password_is_a_sentence(dovecot, store):
 def test_a_server_that_is_not_there_is_a_sentence(dovecot, store):
     dovecot.stop()
     assert "Cannot reach" in once(dovecot, store, code=1)
-    assert "failed at TLS" not in once(dovecot, store, "--tls", code=1)
+    assert "TLS with " not in once(dovecot, store, "--tls", code=1)
 
 
 def test_the_wrong_kind_of_connection_is_a_sentence(dovecot, store):
-    assert "failed at TLS" in once(dovecot, store, "--tls", code=1)
+    assert "TLS with " in once(dovecot, store, "--tls", code=1)
     assert "STARTTLS" in once(dovecot, store, "--starttls", code=1)
     assert "no folder 'Nowhere'" in once(dovecot, store, "--inbox", "Nowhere", code=1)
     assert "is the inbox" in once(dovecot, store, "--junk", "inbox", code=1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def numbers(values: NDArray[Any]) -> Any:
-    """Return an Arrow array of numbers of the same type, without a copy.
+    """Convert an array of numbers to an Arrow array of the same type; copy only if it has gaps.
 
     >>> numbers(np.array([1.5, 2.0])).to_pylist()
     [1.5, 2.0]

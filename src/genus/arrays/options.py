@@ -13,7 +13,7 @@ OURS = ("genus", "sklearn", "contextlib")
 
 
 def warn(message: str | Warning) -> None:
-    """Warn at the line in the user's code: the first line outside these libraries."""
+    """Warn at the line in the user's code: the first line outside the libraries in OURS."""
     depth, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
         depth, frame = depth + 1, frame.f_back

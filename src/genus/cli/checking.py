@@ -16,8 +16,9 @@ def check(model: str, data: tuple[str, ...], as_json: bool, encoding: str) -> No
     """Compare DATA with the rows that a model has seen.
 
     Lists how far each column has moved: the share of rows that would have to change for the column
-    to have its former distribution. A star marks columns that moved more than chance explains. Also
-    reports how many rows are unlike those of the model.
+    to have its former distribution. A star marks columns whose distribution or share of missing
+    values clearly changed, or whose categories are mostly new. Texts are not compared. Also reports
+    how many rows are unlike those of the model.
 
     \b
     Example:

@@ -50,8 +50,8 @@ def compare(
     """Recommend genus or logistic regression, with reasons.
 
     Fits genus, logistic regression and a perceptron to training sets of growing size, many times,
-    and evaluates each on the remaining rows. The model of genus is GDA for numbers, and naive Bayes
-    for everything else.
+    and evaluates each on the remaining rows. The model of genus is GDA if all columns are numbers.
+    It is naive Bayes if some are not, if there are very many, or if many rows miss values.
 
     \b
     Examples:

@@ -54,9 +54,9 @@ def explain(
 
     With --all, a line is written for each row of DATA: its `row` number, `prediction`, the classes
     `class` and `against`, their `log_odds`, the `baseline`, which is the log-odds of their shares,
-    and `contribution(COLUMN)` of every column. With two classes, `class` is always the second. With
-    more, it is the prediction, against the next most probable class, unless --class and --against
-    are given.
+    and `contribution(COLUMN)` of every column. By default, `class` is the second of two classes;
+    with more classes it is the prediction, and `against` is the next most probable class. --class
+    and --against change that.
 
     \b
     Examples:

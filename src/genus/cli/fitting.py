@@ -60,9 +60,9 @@ def fit(
 ) -> None:
     """Learn to predict a column of a table, in one pass.
 
-    Prints what was learned, and out-of-fold scores. `moves` is the mean change of the log-odds by a
-    column, up or down, and `bits` is the information about the class, in bits per row, that the
-    column gives with its family.
+    Prints what was learned, and out-of-fold scores. `moves` is the mean absolute contribution of
+    a column to the log-odds. `bits` is the information about the class that the column gives with
+    its family, in bits per row.
 
     \b
     Examples:

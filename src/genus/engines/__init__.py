@@ -1,4 +1,4 @@
-"""Engines count rows: in this process, or in the Spark, Dask, Ray or database that holds them.
+"""Engines count rows where they are: in this process, in Spark, Dask or Ray, or in a database.
 
 An engine runs a function on every partition of a frame and collects the results. It is independent
 of classifiers: the functions that it runs decide what is counted and how parts are merged. A

@@ -172,7 +172,7 @@ class Core(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._fitted().parameters
 
     def _option(self, name: str) -> Any:
-        """Return a parameter with the value that the model was solved with."""
+        """Return the value of an option with which the model was solved."""
         return vars(self).get("_solved_with", {}).get(name, getattr(self, name))
 
     def _fitted(self) -> Model:

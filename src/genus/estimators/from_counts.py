@@ -94,8 +94,8 @@ def refuse_others(classifier: Any) -> None:
         )
     if getattr(classifier, "bins", None) is not None:
         raise ValueError(
-            f"{name} with bins counts numbers in cells of a grid. Use fit, or cut the numbers "
-            "into bins yourself and count the bins as categories."
+            f"{name} with bins cannot be made from sums: it counts numbers in the cells of a grid. "
+            "Use fit, or cut the numbers into bins yourself and count the bins as categories."
         )
 
 

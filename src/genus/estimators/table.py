@@ -356,11 +356,12 @@ class TableClassifier(GenerativeClassifier):
         return Drift(table.num_rows, tuple(columns), unlike, RARE)
 
     def generative(self) -> TableClassifier:
-        """Return the same counts as a density, in which each column depends on one other column.
+        """Return a classifier with the same counts that is one density.
 
-        Weighted probabilities come from several models and are not a density of rows. This is
-        `TableClassifier(calibrate=False, dependence="tree")`: its predictions, `log_density` and
-        `sample` belong to one model.
+        Weighted probabilities come from several models and are not a density of rows. The result
+        is like `TableClassifier(calibrate=False, dependence="tree")`, in which each column depends
+        on at most one other: predictions, `log_density` and `sample` belong to one model. A
+        classifier with `calibrate=False` is returned as it is.
         """
         check_is_fitted(self)
         if not self._option("calibrate"):

@@ -59,7 +59,7 @@ def check_buckets(buckets: Any) -> int:
 
 
 def check_pattern(pattern: Any) -> str | None:
-    """Return a valid regular expression for tokens, or raise an error."""
+    """Return the pattern of tokens, or None for the default; raise if it is not valid."""
     if pattern is None or pattern == DEFAULT_PATTERN:
         return None
     try:

@@ -1,7 +1,8 @@
 """Define the sums by class that another program, such as a database, computes for a family.
 
-For a family with `needs`, `of_sums` makes statistics from such sums, without rows. A family of
-categories needs the number of occurrences of each value.
+A family with `needs` names the sums that it requires, and its `of_sums` converts them to
+statistics, so no rows are read. A family of categories needs the number of occurrences of each
+value.
 
 Symbols: K classes, n columns, w weights, z = x - origin.
 """

@@ -1,9 +1,9 @@
 """Import the word list of bogofilter, as lessons.
 
-The dump of a word list says how many messages of each class contain a word, but not which. Any
-count up to N is a sum of some of the weights 1, 2, 4 … and a rest, which add up to N. There is one
-lesson for each weight; it contains the words whose count has this weight in its sum. So imported
-counts are lessons like others: they add up, fade, and can be forgotten.
+The dump of a word list says how many of the N messages of a class contain a word, but not which.
+N is divided into the weights 1, 2, 4 … and a remainder, so that any count up to N is a sum of some
+of them. There is one lesson for each weight; it contains the words whose count has this weight in
+its sum. So imported counts are lessons like others: they add up, fade, and can be forgotten.
 """
 
 from __future__ import annotations
@@ -79,7 +79,10 @@ def read_dump(lines: Iterable[bytes]) -> dict[str, tuple[int, int]]:
 
 
 def lessons_of(counts: dict[str, int], total: int, spam: bool) -> Iterator[Lesson]:
-    """Yield lessons whose weights add up to `total`; those with a word add up to its count."""
+    """Yield lessons whose weights add up to `total`.
+
+    The weights of the lessons that contain a word add up to its count.
+    """
     words = [(np.array(ids_of_word(word)), min(n, total)) for word, n in counts.items()]
     words = [(ids, n) for ids, n in words if len(ids)]
     every = np.concatenate([np.zeros(0), *(each for each, _ in words)]).astype(np.uint32)

@@ -50,7 +50,7 @@ class Observed:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """p(x|k), (K, m), at points x (m,), over bars between edges.
+    """Curves p(x|k), (K, m), at points x (m,), and a histogram of all rows with bars between edges.
 
     If `is_shares`, x are the only possible values, and p and bars are shares instead of densities.
     `beyond` is the share of values left and right of the picture.

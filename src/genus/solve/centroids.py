@@ -31,8 +31,8 @@ def shrunken(
     if not varies.any():
         raise SingularCovarianceError(
             "The number of samples must be more than the number of classes, and some column must "
-            f"vary within classes: here a weight of {rows.max(initial=0.0):g} sample(s) leaves no "
-            "scatter within them (all rows of a class are the same). Add rows."
+            f"vary within classes. Here all rows of a class are the same (total weight "
+            f"{rows.max(initial=0.0):g} sample(s)). Add rows."
         )
     scale = deviation + np.median(deviation[varies])
     share = np.where(weights > 0, 1 / np.where(weights > 0, weights, 1.0) - 1 / rows, 0.0)

@@ -61,7 +61,10 @@ class Rows:
         return np.einsum("ij,ij->j", self.rows, self.rows) + self.diagonal
 
     def square(self, scale: Array) -> float:
-        """Return the sum of the squares of Σ_jl / (scale_j scale_l) if t is 0: |AAᵀ|² = |AᵀA|²."""
+        """Return the sum of the squares of Σ_jl / (scale_j scale_l), without the diagonal t.
+
+        It is computed as |AAᵀ|² = |AᵀA|².
+        """
         scaled = self.rows / scale
         return float(np.sum((scaled @ scaled.T) ** 2))
 

@@ -27,14 +27,17 @@ from genus.sql.expressions import (
 
 
 def steps(x: str, edges: Array, table: Array, shift: float = 0.0) -> Term:
-    """Return the SQL of a table (bins, K) by the inner edges of bins, relative to `shift`."""
+    """Return SQL that finds the row of x's bin in `table` (bins, K).
+
+    `edges` are the inner edges of the bins, relative to `shift`.
+    """
     moved = x if shift == 0 else f"{x} - {number(shift)}"
     below = [f"{moved} < {number(edge)}" for edge in edges]
     return cases([*below, f"{x} IS NOT NULL"], table)
 
 
 def lookup(x: str, values: NDArray[Any], table: Array, dialect: Dialect) -> Term:
-    """Return the SQL of a table (V + 1, K) by values; its last row is for unseen values."""
+    """Return SQL that finds the row of x in `table` (V + 1, K); the last is for unseen values."""
     if labels.kind(values) == "number":
         literals = [number(value) for value in values.tolist()]
     else:

@@ -170,6 +170,6 @@ def raw_category(column: Column, name: str) -> str:
     if written not in (*TEXTS, "bool"):
         raise ValueError(
             f"Column {column.name!r} holds categories of type {column.type}, which a database "
-            "converts to text in another way than genus. Convert it to text and fit again."
+            "and genus convert to text differently. Convert the column to text and fit again."
         )
     return raw_text(name)

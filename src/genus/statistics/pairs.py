@@ -129,7 +129,7 @@ class Pairs:
         return Pairs.of(self.classes, keys, np.stack([group.T @ c @ group for c in own]))
 
     def with_missing(self, slots: list[int], rows: Tally) -> Pairs:
-        """Return the counts after filling the empty `slots` of columns missing in every row."""
+        """Count all rows in the `slots` for missing values of columns that have no values."""
         counts = self.counts.copy()
         single = np.einsum("kvv->kv", counts)
         weights = rows.align(self.classes, 1)["rows"]

@@ -78,7 +78,8 @@ class Named:
 class Session:
     """The state of the studio; `mail` is the store of a spam filter, if one was named.
 
-    `files` are the tables that the command named. A script opens `path`, a table or a model.
+    `files` are the tables that the command named. The exported script opens
+    `path`, a table or a model.
     """
 
     def __init__(

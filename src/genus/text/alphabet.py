@@ -44,7 +44,7 @@ def casing(code: Entries) -> Entries:
 
 
 def lowered_sigma(code: Entries, left: str, right: str) -> NDArray[np.bool_]:
-    """Return whether Σ becomes σ in left + character + right."""
+    """Return for each character whether the Σ in left + character + right becomes σ, and not ς."""
     width = len(left) + 1 + len(right) + 1
     # İ would become two characters; any other cased letter gives the same result.
     table = np.empty((len(code), width), dtype=np.uint32)

@@ -27,7 +27,7 @@ def mail() -> None:
 
     PATH is a message, an mbox, a Maildir, an MH folder, a folder of messages, or - for one
     message in stdin. PATH#2 is the second message of an mbox. A store keeps what the filter has
-    learned: counts and hashes, no text.
+    learned: counts and hashes, but no text of messages.
 
     \b
     Example:

@@ -17,12 +17,14 @@ PORT = 783
 @click.option(
     "--listen",
     type=servers.Address(),
-    help=f"Listen on TCP.  [default: {servers.HOST}:{PORT}, unless --socket is given]",
+    help=f"Listen on TCP.  [default: {servers.HOST}:{PORT}, without --socket or a socket "
+    "of systemd]",
 )
 @click.option(
     "--users",
     type=File("FOLDER"),
-    help="Keep a store for each user, whose counts are added to those of --site.",
+    help="Keep a store for each user in this folder. Its counts are added to those of --site, "
+    "which is required.",
 )
 @click.option(
     "--trust",
@@ -92,7 +94,7 @@ def serve(
 
     With --users, a client on the Unix socket can act only for its own user, unless it is root or
     trusted. A TCP client that does not know the secret gets verdicts from the site's store, and
-    cannot teach. Started as root, the server switches to another user (--user) or refuses to start.
+    cannot teach. If root starts the server, --user is required: the server switches to that user.
 
     The server logs one line on stderr for each message. SIGTERM and Ctrl-C end it after the
     requests in progress; SIGHUP opens the stores again. It uses sockets that systemd passes to it.

@@ -130,7 +130,10 @@ def pooled(X: Array, y: NDArray[Any], K: int) -> tuple[Array, list[Array], NDArr
 
 
 def equal_covariances(X: Array, y: NDArray[Any], classes: NDArray[Any]) -> Covariances | None:
-    """Return Box's M of the classes with enough rows; None if there are fewer than two."""
+    """Test with Box's M whether the classes with enough rows share one Σ.
+
+    Return None if there are fewer than two such classes, or if a Σ is singular.
+    """
     n = X.shape[1]
     counts = np.bincount(y, minlength=len(classes))
     used = np.flatnonzero(counts > max(3 * n, FEWEST))

@@ -222,7 +222,7 @@ def sample_rows(width: int) -> int:
 
 
 def refuse_underflow(x: Array, power: int) -> None:
-    """Raise an error if a column's numbers differ so little that powers of that underflow."""
+    """Raise an error if a column's range is so small that its `power`-th power underflows."""
     if len(x) < 2:
         return
     largest = np.fmax.reduce(x, axis=0, initial=-np.inf) - np.fmin.reduce(x, axis=0, initial=np.inf)
@@ -231,8 +231,8 @@ def refuse_underflow(x: Array, power: int) -> None:
         j = int(np.argmax(tiny))
         raise InvalidColumn(
             j,
-            f"holds numbers that differ by at most {largest[j]:g}; powers of that are too small "
-            "for a float. Multiply the column by a large number, such as by changing its unit.",
+            f"holds numbers that differ by at most {largest[j]:g}; powers of such differences "
+            "are too small for a float. Multiply the column by a large number: use a smaller unit.",
         )
 
 

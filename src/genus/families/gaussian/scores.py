@@ -23,11 +23,13 @@ from genus.statistics import Array, divide, freeze
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """The chosen form of Σ; `shared` is the share of the pooled scatter in that of each class.
+    """The chosen form of Σ.
 
-    `shrinkage` is a number or "oas". A number shrinks in units of `scale` (n,). `least` (n,) is the
-    variance assumed for columns that have none within classes, and zero for all others. `loss` is
-    the mean log loss of rows that were left out, and `rows` how many there were.
+    `shared` is the weight of the pooled scatter in each class's: 1 is one Σ for all classes, 0 a
+    separate Σ for each. `shrinkage` is a number or "oas"; with a number, Σ is shrunk after its
+    columns are divided by `scale` (n,). `least` (n,) is the variance assumed for columns that have
+    none within classes, and zero for all others. `loss` is the mean log loss of rows that were left
+    out, and `rows` how many there were.
     """
 
     shared: float

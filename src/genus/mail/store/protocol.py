@@ -20,7 +20,10 @@ class NoStore(StoreError):
 
 @dataclass(frozen=True)
 class Totals:
-    """The number of learned messages of each class, and their total weight, UNIT for each."""
+    """The number of learned messages of each class, and their total weight.
+
+    A message that counts in full has the weight UNIT.
+    """
 
     ham: int = 0
     spam: int = 0

@@ -126,5 +126,7 @@ def sentence(account: Account, error: Exception) -> ImapError | StoreError:
     if isinstance(error, IMAP4.error):
         return ImapError(f"{where} refused the request: {told}.")
     if isinstance(error, ssl.SSLError):
-        return ImapError(f"{where} failed at TLS: {told}. Try another port, --starttls or --plain.")
+        return ImapError(
+            f"TLS with {where} failed: {told}. Try another port, --starttls or --plain."
+        )
     return ImapError(f"Cannot reach {where}: {told}. Check host, port and network.")

@@ -162,7 +162,7 @@ def by_number(session: Session, number: int) -> dict[str, int]:
 
 
 def whole(text: Any, otherwise: int) -> int:
-    """Convert a value from the page to a whole number; return `otherwise` if it is none."""
+    """Convert a value from the page to a whole number; return `otherwise` if that fails."""
     try:
         return int(text)
     except (TypeError, ValueError):

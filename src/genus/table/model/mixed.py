@@ -71,10 +71,11 @@ class Block:
 class MixedParameters:
     """The families of columns, the experts, and the log shares of the classes (K,).
 
-    `marginals` has None for texts, whose words are in `texts` by column. `blocks` are numbers that
-    are modelled jointly. `plan` has the cells with which the experts were solved. Without
-    `weighing`, which also holds the `trees`, the product of families decides. `solved_by` is the
-    family, and `solved_from` its counts.
+    `marginals` holds a family for each column, or None for a text; `texts` holds the words of
+    texts, by column. `blocks` are groups of numbers that are modelled jointly. `plan` has the cells
+    with which the experts were solved. `weighing` holds the weights and the boosted trees; if it is
+    None, the families are multiplied without weights. `solved_by` is the family, and `solved_from`
+    its counts.
     """
 
     plan: Plan

@@ -89,7 +89,7 @@ class Shapley:
 
     @cached_property
     def _pilot(self) -> Contributions:
-        """Rough contributions in some rows of the reference, without constants."""
+        """Rough contributions in the first rows of the reference, without class constants."""
         nothing = np.zeros((self.columns, len(self.models.offset)))
         return self._of(self.reference[:PILOT], nothing, ROUGH)
 

@@ -304,7 +304,7 @@ def from_parquet(name: str, paths: Sequence[str], base: str) -> Source:
         except pa.ArrowException as error:
             raise TableError(
                 f"{fragment.path} has other column types than the files before it: {error}. "
-                "Make the types equal, such as with a query that casts."
+                "Make the types equal, for example with CAST in a query."
             ) from None
 
     def opened(fragment: Any) -> Callable[[], Iterable[Any]]:

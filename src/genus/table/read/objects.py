@@ -175,8 +175,8 @@ def as_arrow(data: Any) -> Any:
     array = np.asarray(data)
     if array.ndim != 2:
         raise TableError(
-            f"Expected a table, got an array of shape {array.shape}. Expected 2D array, with "
-            "one row for each example and one column for each feature. Reshape your data."
+            f"Got an array of shape {array.shape}. Expected 2D array: one row for each example and "
+            "one column for each feature. Reshape your data."
         )
     return pa.table({f"x{j}": arrow_column(array[:, j], f"x{j}") for j in range(array.shape[1])})
 

@@ -57,7 +57,7 @@ class Corpus:
         return {**self.words.counting, "sample": self.size}
 
     def counted_as(self, counting: Mapping[str, Any]) -> Corpus:
-        """Return the same options for counts with another sample; raise if other options differ."""
+        """Return these options with the sample size of given counts; raise if they do not fit."""
         if self.chooses and self.size and not counting["sample"]:
             raise ValueError(
                 'event_model="auto" and calibrate=True choose from a sample of the texts, '
