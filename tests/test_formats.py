@@ -474,4 +474,5 @@ def test_too_little_memory_is_no_bug():
 
 def test_signals_are_as_they_were():
     """Only the program takes Ctrl-C; importing it does not."""
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    before = signal.default_int_handler, signal.SIG_IGN  # ignored in the background of a shell
+    assert signal.getsignal(signal.SIGINT) in before
