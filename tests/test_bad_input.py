@@ -60,6 +60,7 @@ from genus import (
 )
 from genus.model import Model
 from genus.solve.normal import SingularCovarianceError
+from scope import at_night
 
 TEXT = np.array(["ham", "spam", "eggs"])
 DENSE = [case for case in CASES if not case.sparse]
@@ -1012,7 +1013,7 @@ def test_threads_predict_while_another_learns(case):
     assert model.class_count_.sum() == 11 * len(case.X)
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", at_night(["fork", "spawn"], "fork"))
 def test_processes(method):
     if method == "spawn" and _kernel.sanitized:
         pytest.skip("a new process loads the kernel that is installed")

@@ -669,7 +669,7 @@ def test_columns_that_databases_read_otherwise() -> None:
     dates = pa.array([datetime.date(2024, 1, 1 + i % 9) for i in range(40)])
     families = {"x": "categorical"}
     model = TableClassifier(families, calibrate=False).fit(pa.table({"x": dates}), y)
-    refused(model, "converts to text in another way")
+    refused(model, "convert to text differently")
     X = np.array([[2**60 + 1], [2**60 + 2]])
     refused(CategoricalNB().fit(X, [0, 1]), "beyond 2", columns=["a"])
 

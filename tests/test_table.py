@@ -812,7 +812,7 @@ def test_columns_that_changed_are_named() -> None:
         (lambda: TableClassifier(ignore=list(X)).fit(X, Y), "No column is left"),
         (lambda: TableClassifier().fit(X), "requires y"),
         (lambda: TableClassifier().fit(X, Y[:9]), "give a label for each"),
-        (lambda: TableClassifier().fit([1, 2], [0, 1]), "Expected a table"),
+        (lambda: TableClassifier().fit([1, 2], [0, 1]), "Expected 2D array"),
         (lambda: TableClassifier().fit(3, [0, 1]), "Expected a table"),
         (lambda: TableClassifier().fit(X.assign(y="a"), "y"), "only one class"),
         (lambda: TableClassifier().fit({"a": [1, 2], "b": [1]}, [0, 1]), "different lengths"),
