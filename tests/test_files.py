@@ -38,9 +38,12 @@ from genus import (
     GaussianNB,
     MultinomialNB,
     PoissonNB,
+    TableClassifier,
+    TextClassifier,
 )
 from genus.persistence import files, packing
-from genus.persistence.trees import to_tree
+from genus.persistence.loading import unfitted_from_tree
+from genus.persistence.trees import parameters_to_tree, to_tree
 
 TEXT = np.array(["ham", "spam", "eggs"])
 
@@ -270,6 +273,24 @@ def test_load_of_a_pickle_runs_nothing(tmp_path):
     with refused("other.genus", by=ValueError):
         genus.load(path)
     assert not victim.exists()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TextClassifier(ngrams=(1, 2), stop_words=["the"]),
+        TableClassifier(ignore=("a", "b"), families={"c": "gaussian"}),
+        CategoricalNB(bins=Discretizer("quantile", n_bins=4)),
+        GaussianNB(priors={0: 0.25, 1: 0.75}),
+    ],
+    ids=str,
+)
+def test_options_are_the_same_after_json(estimator):
+    own = parameters_to_tree(estimator.get_params(deep=False))
+    tree = json.loads(json.dumps({"estimator": type(estimator).__name__, "parameters": own}))
+    loaded = unfitted_from_tree(tree)
+    given, found = ({**one.get_params(), "bins": None} for one in (estimator, loaded))
+    assert found == given
 
 
 @pytest.mark.parametrize("metadata", [None, {"format": "pt"}, {"genus": "foo"}, {"genus": "{}"}])
