@@ -6,6 +6,7 @@ Nothing is lost: a file is whole or not there, and one that was there before sta
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import pickle
@@ -16,7 +17,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save, save_file
 
 import genus
 from cases import (
@@ -299,6 +300,17 @@ def test_load_of_another_safetensors_file(metadata, tmp_path):
     save_file({"weight": np.ones((2, 2))}, path, metadata)
     with refused("other.genus", "genus", by=ValueError):
         genus.load(path)
+
+
+def test_bytes_that_are_no_model():
+    content = GaussianNB().fit(X, Y).to_bytes()
+    flipped = content[:-1] + bytes([content[-1] ^ 1])
+    with refused("The given model is damaged (its checksum is wrong)", by=ValueError):
+        genus.from_bytes(flipped)
+    with refused("The given content is not a genus model, or was cut short", by=ValueError):
+        genus.load(io.BytesIO(content[:-1]))
+    with refused("The given content is a safetensors file", "to_bytes()", by=ValueError):
+        genus.from_bytes(save({"weight": np.ones((2, 2))}))
 
 
 @each(CASES)

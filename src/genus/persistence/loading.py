@@ -37,11 +37,11 @@ def from_bytes(content: bytes) -> Any:
     """
     if not isinstance(content, bytes | bytearray | memoryview):
         raise TypeError(f"Expected a model as bytes; got {type(content).__name__}.")
-    return restored_from(files.from_bytes(bytes(content)), "the bytes")
+    return restored_from(files.from_bytes(bytes(content)), None)
 
 
-def restored_from(tree: dict[str, Any], path: str | os.PathLike[str]) -> Any:
-    """Restore the estimator from a tree; `path` is its name in messages."""
+def restored_from(tree: dict[str, Any], path: str | os.PathLike[str] | None) -> Any:
+    """Restore the estimator from a tree; messages name the file `path`, if there is one."""
     try:
         return from_tree(current(tree))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
