@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -77,6 +78,8 @@ def compare(
             patience=patience,
             progress=progress,
         )
+    notes = tuple(note.replace("patience=", "--patience ") for note in found.notes)
+    found = replace(found, notes=notes)
     if as_json:
         printed(as_object(found))
     else:
