@@ -640,6 +640,13 @@ def test_a_number_as_a_target_is_noticed():
     assert "There are 80 classes in 300 rows" in found.notes[0]
 
 
+@pytest.mark.parametrize(("rows", "repeats"), [(20, 20), (4, 12)])
+def test_repeats_are_a_multiple_of_the_blocks(rows, repeats):
+    X, _ = normal(2 * rows)
+    given = material(X, np.arange(2 * rows) % 2, None, None)
+    assert curves(given, repeats=11).lines[0].error.shape[1] == repeats
+
+
 @pytest.mark.parametrize("repeats", [0, -1, 2.5, True, "10"])
 def test_repeats_is_a_whole_number(repeats):
     with pytest.raises(ValueError, match="repeats must be a whole number"):
