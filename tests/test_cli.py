@@ -393,6 +393,8 @@ def test_evaluate_a_model(folder):
     assert {"accuracy", "log loss", "Brier score", "calibration error", "ROC AUC"} <= set(
         scores_in(told)
     )
+    assert re.search(r"^ +95 % interval +baseline$", told, re.M)
+    assert "\nBaseline: stayed for every row, with the class shares as probabilities.\n" in told
     assert re.search(r"^true class +left +stayed$", told, re.M)
     model, truth = load("customers.genus"), records((folder / "new.csv").read_text())
     right = np.mean(model.predict("new.csv") == [row["status"] for row in truth])

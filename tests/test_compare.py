@@ -176,7 +176,9 @@ def test_patience_ends():
     ours, theirs, _ = found.lines
     assert (np.isnan(ours.error) == (np.arange(10) >= 3)).all()
     assert np.isnan(theirs.error[1:]).all()
+    assert "at each size, to stay within patience=1e-06." in " ".join(ours.notes)
     assert "stops at 7 rows" in " ".join(theirs.notes)
+    assert "more than patience=1e-06 leaves." in " ".join(theirs.notes)
     assert "Judged by 7 of your 569 rows, use" in advice(found, 569).sentence
 
 
@@ -638,6 +640,13 @@ def test_a_number_as_a_target_is_noticed():
     assert "There are 80 classes in 300 rows" in found.notes[0]
 
 
+@pytest.mark.parametrize(("rows", "repeats"), [(20, 20), (4, 12)])
+def test_repeats_are_a_multiple_of_the_blocks(rows, repeats):
+    X, _ = normal(2 * rows)
+    given = material(X, np.arange(2 * rows) % 2, None, None)
+    assert curves(given, repeats=11).lines[0].error.shape[1] == repeats
+
+
 @pytest.mark.parametrize("repeats", [0, -1, 2.5, True, "10"])
 def test_repeats_is_a_whole_number(repeats):
     with pytest.raises(ValueError, match="repeats must be a whole number"):
@@ -711,6 +720,12 @@ def test_the_command_says_which_and_why_and_draws(data):
     drawn = (data.parent / "c.svg").read_text()
     assert drawn.count("logistic regression") == 1
     assert "rows learned from" in drawn
+
+
+def test_the_command_names_its_own_option(data):
+    done = genus(data, "--target", "pays", "--repeats", 10, "--patience", 1e-6, cwd=data.parent)
+    assert "more than --patience 1e-06 leaves." in done.stdout
+    assert "patience=" not in done.stdout
 
 
 @pytest.mark.parametrize(

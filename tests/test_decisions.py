@@ -76,6 +76,11 @@ def test_the_baseline_decides_for_the_commonest_class():
     assert base["F1"] == pytest.approx(sk.f1_score(found.y, always, average="macro"))
     for name, score in same.metrics().scores.items():
         assert base[name] == pytest.approx(score.value)
+    assert "baseline</th>" in found._repr_html_()
+    assert f"Baseline: c{share.argmax()} for every row" in found._repr_html_()
+    costly = found.deciding({("c0", "c1"): 2.0})
+    assert "costs least" not in found._repr_html_()
+    assert "Baseline of the cost: the class that costs least" in costly._repr_html_()
 
 
 @nightly

@@ -180,6 +180,21 @@ def test_a_stage_of_a_pipeline_of_spark(spark: Any, tmp_path: Path) -> None:
     assert genus.load(file).class_count_.sum() == ROWS
 
 
+@nightly
+def test_a_saved_stage_has_the_same_options(spark: Any, tmp_path: Path) -> None:
+    for i, classifier in enumerate((TextClassifier(ngrams=(1, 2)), TableClassifier(ignore=("a",)))):
+        path = str(tmp_path / str(i))
+        genus.spark.Classifier(classifier).save(path)
+        loaded = genus.spark.Classifier.load(path).classifier
+        assert loaded.get_params() == classifier.get_params()
+
+
+def test_a_stage_without_a_classifier_is_not_saved() -> None:
+    pytest.importorskip("pyspark")
+    with pytest.raises(ValueError, match=r"The stage has no classifier\. Give one"):
+        genus.spark.Classifier().write()
+
+
 @pytest.mark.parametrize("late", at_night([False, True], False))
 def test_tasks_that_are_repeated_count_once(late: bool, spark: Any, tmp_path: Path) -> None:
     """A worker dies at its first rows, or its task fails when its rows are counted."""

@@ -6,6 +6,7 @@ Nothing is lost: a file is whole or not there, and one that was there before sta
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import pickle
@@ -16,7 +17,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save, save_file
 
 import genus
 from cases import (
@@ -38,9 +39,12 @@ from genus import (
     GaussianNB,
     MultinomialNB,
     PoissonNB,
+    TableClassifier,
+    TextClassifier,
 )
 from genus.persistence import files, packing
-from genus.persistence.trees import to_tree
+from genus.persistence.loading import unfitted_from_tree
+from genus.persistence.trees import parameters_to_tree, to_tree
 
 TEXT = np.array(["ham", "spam", "eggs"])
 
@@ -272,12 +276,41 @@ def test_load_of_a_pickle_runs_nothing(tmp_path):
     assert not victim.exists()
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TextClassifier(ngrams=(1, 2), stop_words=["the"]),
+        TableClassifier(ignore=("a", "b"), families={"c": "gaussian"}),
+        CategoricalNB(bins=Discretizer("quantile", n_bins=4)),
+        GaussianNB(priors={0: 0.25, 1: 0.75}),
+    ],
+    ids=str,
+)
+def test_options_are_the_same_after_json(estimator):
+    own = parameters_to_tree(estimator.get_params(deep=False))
+    tree = json.loads(json.dumps({"estimator": type(estimator).__name__, "parameters": own}))
+    loaded = unfitted_from_tree(tree)
+    given, found = ({**one.get_params(), "bins": None} for one in (estimator, loaded))
+    assert found == given
+
+
 @pytest.mark.parametrize("metadata", [None, {"format": "pt"}, {"genus": "foo"}, {"genus": "{}"}])
 def test_load_of_another_safetensors_file(metadata, tmp_path):
     path = tmp_path / "other.genus"
     save_file({"weight": np.ones((2, 2))}, path, metadata)
     with refused("other.genus", "genus", by=ValueError):
         genus.load(path)
+
+
+def test_bytes_that_are_no_model():
+    content = GaussianNB().fit(X, Y).to_bytes()
+    flipped = content[:-1] + bytes([content[-1] ^ 1])
+    with refused("The given model is damaged (its checksum is wrong)", by=ValueError):
+        genus.from_bytes(flipped)
+    with refused("The given content is not a genus model, or was cut short", by=ValueError):
+        genus.load(io.BytesIO(content[:-1]))
+    with refused("The given content is a safetensors file", "to_bytes()", by=ValueError):
+        genus.from_bytes(save({"weight": np.ones((2, 2))}))
 
 
 @each(CASES)

@@ -33,6 +33,7 @@ from genus.table.read.formats import FOREIGN, FORMATS
 pytest_plugins = ("servers",)
 
 ROWS = 60
+OPEN_DOCUMENT = "application/vnd.oasis.opendocument"
 TABLE = pa.table(
     {
         "age": pa.array([20 + i % 37 if i % 11 else None for i in range(ROWS)], pa.int64()),
@@ -253,6 +254,46 @@ def test_what_cannot_be_read_is_named(folder, name, words):
     with pytest.raises(TableError) as told:
         open_table(given).table()
     assert words in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "members", "words"),
+    [
+        ("t.docx", {"[Content_Types].xml": "", "word/document.xml": ""}, "is a document"),
+        ("t.xlsx", {"[Content_Types].xml": "", "word/document.xml": ""}, "is a document"),
+        ("t.pptx", {"[Content_Types].xml": "", "ppt/presentation.xml": ""}, "is a presentation"),
+        ("t.odt", {"mimetype": f"{OPEN_DOCUMENT}.text", "content.xml": ""}, "is a document"),
+        ("t.epub", {"mimetype": "application/epub+zip", "a.csv": "x\n1\n"}, "is an e-book"),
+    ],
+)
+def test_documents_in_archives_are_no_workbooks(tmp_path, name, members, words):
+    (tmp_path / name).write_bytes(archive(members))
+    with pytest.raises(TableError, match=rf"{name} {words}, which genus does not read\. Convert"):
+        open_table(str(tmp_path / name))
+
+
+def test_an_opendocument_workbook_is_read(tmp_path):
+    lines = [["a", "b"], ["1", "u"], ["2", "v"]]
+    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    rows = "".join(
+        f"<table:table-row>{''.join(map(cell.format, line))}</table:table-row>" for line in lines
+    )
+    names = "urn:oasis:names:tc:opendocument:xmlns"
+    spaces = " ".join(f'xmlns:{one}="{names}:{one}:1.0"' for one in ("office", "table", "text"))
+    content = (
+        f"<office:document-content {spaces}><office:body><office:spreadsheet>"
+        f'<table:table table:name="t">{rows}</table:table>'
+        "</office:spreadsheet></office:body></office:document-content>"
+    )
+    manifest = f'<manifest:manifest xmlns:manifest="{names}:manifest:1.0"/>'
+    members = {
+        "mimetype": f"{OPEN_DOCUMENT}.spreadsheet",
+        "content.xml": content,
+        "META-INF/manifest.xml": manifest,
+    }
+    (tmp_path / "t.ods").write_bytes(archive(members))
+    found = open_table(str(tmp_path / "t.ods")).table()
+    assert found.to_pydict() == {"a": ["1", "2"], "b": ["u", "v"]}
 
 
 @pytest.mark.parametrize("suffix", sorted(FOREIGN))

@@ -264,7 +264,7 @@ def test_bad_input(make):
     with refused("no counterpart"):
         model.to_sklearn()
     many = np.column_stack([np.arange(20_000), np.arange(20_000) % 3]).astype(str).astype(object)
-    with refused("column 0", "20000 different values", "bins"):
+    with refused("column 0", "20000 different values", "together 20003", "bins"):
         make().fit(many, np.arange(20_000) % 2)
 
 

@@ -27,14 +27,10 @@ try:
 except ImportError as error:
     raise ImportError("genus.spark needs pyspark: pip install 'genus[spark]'.") from error
 
-from importlib import import_module
-
 from sklearn.base import clone
 
-from genus.persistence.loading import from_bytes
-from genus.persistence.restoring import restored
-from genus.persistence.trees import plain
-from genus.registry import ESTIMATORS
+from genus.persistence.loading import from_bytes, unfitted_from_tree
+from genus.persistence.trees import parameters_to_tree
 from genus.table.predictions import LABEL, probability_names
 
 FILE = "model.genus"
@@ -78,11 +74,14 @@ class Classifier(Estimator, Stage, MLReadable, MLWritable):  # type: ignore[misc
         named = {"featuresCol": featuresCol, "weightCol": weightCol}
         self._set(**{name: column for name, column in named.items() if column is not None})
 
-    def _fit(self, dataset: Any) -> ClassifierModel:
+    def _check(self) -> None:
         if self.classifier is None:
             raise ValueError(
                 "The stage has no classifier. Give one: Classifier(TableClassifier())."
             )
+
+    def _fit(self, dataset: Any) -> ClassifierModel:
+        self._check()
         features = self._named(self.featuresCol)
         fitted = clone(self.classifier).fit(
             dataset,
@@ -93,6 +92,7 @@ class Classifier(Estimator, Stage, MLReadable, MLWritable):  # type: ignore[misc
         return self._copyValues(ClassifierModel(fitted))
 
     def write(self) -> MLWriter:
+        self._check()  # here, because the writer may first remove an older stage
         return Writer(self)
 
     @classmethod
@@ -155,7 +155,7 @@ class Writer(MLWriter):  # type: ignore[misc]
         classifier = self.stage.classifier if isinstance(self.stage, Classifier) else None
         own = {}
         if classifier is not None:
-            parameters = plain(classifier.get_params(deep=False))
+            parameters = parameters_to_tree(classifier.get_params(deep=False))
             own = {"estimator": type(classifier).__name__, "parameters": parameters}
         DefaultParamsWriter.saveMetadata(self.stage, path, session, extraMetadata={METADATA: own})
         if classifier is None:
@@ -180,9 +180,7 @@ class Reader(MLReader):  # type: ignore[misc]
         session = self.sparkSession
         metadata = DefaultParamsReader.loadMetadata(path, session)
         if self.kind is Classifier:
-            own = metadata[METADATA]
-            made = getattr(import_module(ESTIMATORS[own["estimator"]]), own["estimator"])
-            stage: Any = Classifier(classifier=made(**restored(own["parameters"])))
+            stage: Any = Classifier(unfitted_from_tree(metadata[METADATA]))
         else:
             rows = session.read.format("binaryFile").load(f"{path}/{FILE}").collect()
             stage = ClassifierModel(from_bytes(bytes(rows[0]["content"])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -23,8 +24,9 @@ from genus.cli.arguments import File
     "--repeats",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="How often to split the rows into training and test rows, rounded up to a multiple of ten."
-    "  [default: 30, or 10 for more than 1,000 rows]",
+    help="How often to split the rows into training and test rows, rounded up to a multiple of the "
+    "number of blocks: ten, or fewer if classes are small.  [default: three times that number, "
+    "or that number for more than 1,000 rows]",
 )
 @click.option(
     "--patience",
@@ -77,6 +79,8 @@ def compare(
             patience=patience,
             progress=progress,
         )
+    notes = tuple(note.replace("patience=", "--patience ") for note in found.notes)
+    found = replace(found, notes=notes)
     if as_json:
         printed(as_object(found))
     else:

@@ -16,11 +16,10 @@ def told(outcome: Any) -> str:
 
 
 def scores(outcome: Any) -> str:
-    """Return one line per score, with its 95 % interval and the baseline's score."""
+    """Return one line per score, with its 95 % interval, and say what the baseline is."""
     found = outcome.metrics()
-    always = f"always {short(found.commonest)}"
     lines = [
-        bold(f"{'':17}  {'':>8}  {'95 % interval':16}  {always}"),
+        bold(f"{'':17}  {'':>8}  {'95 % interval':16}  baseline"),
         f"{'rows':17}  {found.rows:8,}",
     ]
     for name, score in found.scores.items():
@@ -31,7 +30,7 @@ def scores(outcome: Any) -> str:
         lines.append(f"{name:17}  {score.value:8.4f}  {within:16}  {found.baseline[name]:.4f}")
         if name == "Brier score":
             lines.append(f"{'calibration error':17}  {outcome.calibration_error:8.4f}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *found.baseline_notes(short(found.commonest))])
 
 
 def by_class(outcome: Any) -> str:

@@ -157,8 +157,9 @@ def count_values(X: Matrix, y: Codes, classes: Axis, weight: Array | None) -> Pa
         j = int(np.argmax(sizes))
         raise InvalidColumn(
             j,
-            f"holds {sizes[j] - 1} different values, and all columns together {sum(sizes)}, which "
-            "have too many pairs to count. Leave it out, or cut it into bins with Discretizer.",
+            f"holds {sizes[j] - 1} different values, and all columns together "
+            f"{sum(sizes) - len(sizes)}, which have too many pairs to count. Leave it out, or "
+            "cut it into bins with Discretizer.",
         )
     codes = np.empty((len(columns), len(y)), dtype=np.uint16)
     for j, (_, own) in enumerate(columns):

@@ -61,8 +61,8 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     return from_bytes(Path(path).read_bytes(), path)
 
 
-def from_bytes(content: bytes, path: str | os.PathLike[str] = "the bytes") -> dict[str, Any]:
-    """Return the tree that `to_bytes` wrote; `path` is its name in messages."""
+def from_bytes(content: bytes, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """Return the tree that `to_bytes` wrote; messages name the file `path`, if there is one."""
     try:
         document = checked(path, metadata_of(content))
         tensors = load(content)
@@ -71,7 +71,7 @@ def from_bytes(content: bytes, path: str | os.PathLike[str] = "the bytes") -> di
         tree = unflatten(document["tree"], tensors)
     except SafetensorError as error:
         raise ValueError(
-            f"{os.fspath(path)!r} is not a genus model, or was cut short or changed ({error}). "
+            f"{named(path)} is not a genus model, or was cut short or changed ({error}). "
             "Restore it from a copy, or save the model again."
         ) from None
     except (AttributeError, LookupError, TypeError, RecursionError, UnicodeError) as error:
@@ -96,31 +96,36 @@ def metadata_of(content: bytes) -> dict[str, str]:
     return found if isinstance(found, dict) else {}
 
 
-def damaged(path: str | os.PathLike[str], why: object) -> ValueError:
-    """Return the error for a damaged model file."""
+def named(path: str | os.PathLike[str] | None) -> str:
+    """Return the first words of a message about a file, or about bytes if `path` is None."""
+    return "The given content" if path is None else repr(os.fspath(path))
+
+
+def damaged(path: str | os.PathLike[str] | None, why: object) -> ValueError:
+    """Return the error for a damaged model."""
+    model = "The given model" if path is None else f"The model file {os.fspath(path)!r}"
     return ValueError(
-        f"The model file {os.fspath(path)!r} is damaged ({why}). Restore it from a copy, or save "
-        "the model again."
+        f"{model} is damaged ({why}). Restore it from a copy, or save the model again."
     )
 
 
-def checked(path: str | os.PathLike[str], metadata: dict[str, str]) -> dict[str, Any]:
+def checked(path: str | os.PathLike[str] | None, metadata: dict[str, str]) -> dict[str, Any]:
     """Return the document in the metadata; raise an error for other files and later versions."""
     if FORMAT not in metadata:
         raise ValueError(
-            f"{os.fspath(path)!r} is a safetensors file, but not a genus model. Give a file "
-            "that save() wrote."
+            f"{named(path)} is a safetensors file, but not a genus model. Give what save() or "
+            "to_bytes() wrote."
         )
     document: dict[str, Any] = json.loads(metadata[FORMAT])
     version = document["version"]
     if not isinstance(version, int) or version > VERSION:
         raise ValueError(
-            f"{os.fspath(path)!r} has format version {version}; this version of genus reads "
+            f"{named(path)} has format version {version}; this version of genus reads "
             f"up to {VERSION}. Upgrade genus to open it."
         )
     if version < OLDEST:
         raise ValueError(
-            f"{os.fspath(path)!r} has format version {version}, from before the first "
+            f"{named(path)} has format version {version}, from before the first "
             f"release; this version of genus reads {OLDEST} and later. Fit and save the model "
             "again."
         )

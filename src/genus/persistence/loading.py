@@ -37,19 +37,19 @@ def from_bytes(content: bytes) -> Any:
     """
     if not isinstance(content, bytes | bytearray | memoryview):
         raise TypeError(f"Expected a model as bytes; got {type(content).__name__}.")
-    return restored_from(files.from_bytes(bytes(content)), "the bytes")
+    return restored_from(files.from_bytes(bytes(content)), None)
 
 
-def restored_from(tree: dict[str, Any], path: str | os.PathLike[str]) -> Any:
-    """Restore the estimator from a tree; `path` is its name in messages."""
+def restored_from(tree: dict[str, Any], path: str | os.PathLike[str] | None) -> Any:
+    """Restore the estimator from a tree; messages name the file `path`, if there is one."""
     try:
         return from_tree(current(tree))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise files.damaged(path, error) from None
 
 
-def from_tree(tree: dict[str, Any]) -> Any:
-    """Return the estimator that `to_tree` converted."""
+def unfitted_from_tree(tree: dict[str, Any]) -> Any:
+    """Return an estimator that has only the parameters in a tree."""
     parameters = {name: restored(value) for name, value in tree["parameters"].items()}
     if isinstance(parameters.get("bins"), dict):
         discretizer = import_module("genus.estimators.discretizer").Discretizer
@@ -59,7 +59,12 @@ def from_tree(tree: dict[str, Any]) -> Any:
     if "ngrams" in parameters:
         parameters["ngrams"] = tuple(parameters["ngrams"])
     name = tree["estimator"]
-    estimator = getattr(import_module(ESTIMATORS[name]), name)(**parameters)
+    return getattr(import_module(ESTIMATORS[name]), name)(**parameters)
+
+
+def from_tree(tree: dict[str, Any]) -> Any:
+    """Return the estimator that `to_tree` converted."""
+    estimator = unfitted_from_tree(tree)
     if "ngrams" in tree:
         estimator._counted_ngrams = tuple(tuple(ngrams) for ngrams in tree["ngrams"])
     if "known" in tree:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -32,20 +33,9 @@ def to_tree(estimator: Any, for_prediction: bool = False) -> dict[str, Any]:
             f"{type(estimator).__name__} is a class of your own, which load() does not know. "
             "Save a model of its base class, or use pickle."
         )
-    parameters = dict(estimator._solved_with)
-    if parameters.get("tokenizer") is not None:
-        raise TypeError(
-            "A model with a tokenizer of your own cannot be saved, because a file cannot "
-            "store a function. Use token_pattern, or pickle."
-        )
-    for name in ("priors", "class_prior"):
-        if name in parameters:
-            parameters[name] = by_class(parameters[name])
-    if hasattr(parameters.get("bins"), "get_params"):
-        parameters["bins"] = parameters["bins"].get_params(deep=False)
     tree = {
         "estimator": type(estimator).__name__,
-        "parameters": {name: plain(value) for name, value in parameters.items()},
+        "parameters": parameters_to_tree(estimator._solved_with),
         "columns": estimator.n_features_in_,
         "names": getattr(estimator, "feature_names_in_", None),
         "classes": {"classes": model.weights.classes, "rows": model.weights["rows"]},
@@ -73,6 +63,22 @@ def to_tree(estimator: Any, for_prediction: bool = False) -> dict[str, Any]:
     if hasattr(estimator, "n_iter_"):
         tree["rounds"] = int(estimator.n_iter_)
     return tree
+
+
+def parameters_to_tree(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert the parameters of an estimator to a tree."""
+    parameters = dict(given)
+    if parameters.get("tokenizer") is not None:
+        raise TypeError(
+            "A model with a tokenizer of your own cannot be saved, because a file cannot "
+            "store a function. Use token_pattern, or pickle."
+        )
+    for name in ("priors", "class_prior"):
+        if name in parameters:
+            parameters[name] = by_class(parameters[name])
+    if hasattr(parameters.get("bins"), "get_params"):
+        parameters["bins"] = parameters["bins"].get_params(deep=False)
+    return {name: plain(value) for name, value in parameters.items()}
 
 
 def plan_to_tree(plan: Plan) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Scores of decisions and probabilities, with 95 % intervals and a baseline.
 
 The baseline always chooses the most frequent class, and predicts the shares of the classes for
-every row. Intervals are computed by the bootstrap: each repetition multiplies the weight of every
-row by a Poisson number with mean 1. The interval is the score ± 1.96 standard deviations over the
+every row; for the cost it always chooses the class that costs least.
+
+Intervals are computed by the bootstrap: each repetition multiplies the weight of every row by a
+Poisson number with mean 1. The interval is the score ± 1.96 standard deviations over the
 repetitions. A perfect score is the same in all of them, so it gets the width of Wilson's interval
 for a share of 0 or 1 in as many rows: z² / (n + z²).
 
@@ -50,7 +52,7 @@ class ClassMetrics(NamedTuple):
 class Metrics:
     """The scores over all rows by name, the scores of each class, and the baseline's scores.
 
-    `commonest` is the class that the baseline always chooses.
+    `commonest` is the most frequent class, which the baseline chooses for every row.
     """
 
     rows: int
@@ -58,6 +60,13 @@ class Metrics:
     by_class: list[ClassMetrics]
     commonest: Any
     baseline: dict[str, float]
+
+    def baseline_notes(self, commonest: str) -> list[str]:
+        """Return sentences on what the baseline is, given a name for its class."""
+        notes = [f"Baseline: {commonest} for every row, with the class shares as probabilities."]
+        if "cost" in self.baseline:
+            notes.append("Baseline of the cost: the class that costs least, for every row.")
+        return notes
 
 
 class Curve:
@@ -183,7 +192,12 @@ class Judgement:
         return Metrics(m, {n: scores[n] for n in order}, by_class, commonest, baseline)
 
     def baseline(self) -> tuple[Any, dict[str, float]]:
-        """Return the most frequent class, and the scores of always choosing it."""
+        """Return the most frequent class, and the baseline's scores.
+
+        Accuracy, balanced accuracy and F1 are those of choosing this class for every row; the cost
+        is that of the class that costs least. The others are those of giving every row the shares
+        of the classes.
+        """
         K = len(self.classes)
         share = np.bincount(self.y, self.weight, K) / self.weight.sum()
         most = int(np.argmax(share))

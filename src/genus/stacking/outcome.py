@@ -105,12 +105,13 @@ class CrossValidation:
             (name, score.value, f"{score.low:.4f} to {score.high:.4f}", found.baseline[name])
             for name, score in found.scores.items()
         ]
-        head = ["", "score", "95 % interval", f"always {found.commonest}"]
+        head = ["", "score", "95 % interval", "baseline"]
         classes = [
             (one.label, one.rows, *(score.value for score in one[2:])) for one in found.by_class
         ]
         names = ["class", "rows", "recall", "precision", "F1", "ROC AUC", "PR AUC"]
-        return markup.table(head, rows, f"{found.rows:,} rows") + markup.table(names, classes)
+        caption = " ".join([f"{found.rows:,} rows.", *found.baseline_notes(str(found.commonest))])
+        return markup.table(head, rows, caption) + markup.table(names, classes)
 
     def __repr__(self) -> str:
         return (

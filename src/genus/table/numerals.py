@@ -232,6 +232,7 @@ def time_of(parts: dict[str, Any]) -> NDArray[np.float64]:
         np.asarray(pc.equal(half, mark).to_numpy(zero_copy_only=False)) for mark in ("pm", "am")
     )
     hour = np.where(late & (hour < 12), hour + 12, np.where(early & (hour == 12), 0, hour))
-    if ((hour > 24) | (minute > 59) | (second >= 61)).any():
+    over = (hour > 24) | ((hour == 24) & (minute + second > 0))  # 24:00 is the end of a day
+    if (over | (minute > 59) | (second >= 61)).any():
         raise ValueError("there is no such time")
     return (hour + minute / 60 + second / 3600) / 24

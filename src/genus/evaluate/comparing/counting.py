@@ -44,7 +44,8 @@ def generative(
     for r, deal in enumerate(dealt):
         if r >= FEWEST_TIMES and perf_counter() - started > patience:
             notes.append(
-                f"{given.name} was fitted {r} times at each size, to stay within --patience."
+                f"{given.name} was fitted {r} times at each size, to stay within "
+                f"patience={patience:g}."
             )
             told((len(dealt) - r) * len(at))
             break

@@ -115,7 +115,7 @@ def discriminative(
         if times == 0:
             notes.append(
                 f"{name.capitalize()} stops at {at[s - 1][0]:,} rows: a fit to {size:,} would "
-                f"take {expected[0]:,.2g} seconds, more than --patience leaves."
+                f"take {expected[0]:,.2g} seconds, more than patience={patience:g} leaves."
             )
             told((len(at) - s) * len(dealt))
             break
@@ -146,7 +146,7 @@ def discriminative(
         if times < len(dealt) and not any("in time" in note for note in notes):
             notes.append(
                 f"From {size:,} rows on, {name} was fitted in {times} or fewer of {len(dealt)} "
-                "repeats, to finish in time; a larger --patience allows more."
+                f"repeats, to finish in time: patience={patience:g} allows no more."
             )
         if took:
             seconds[s] = float(np.median(took))

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 from genus.table.read.sources import Source, TableError
 
@@ -94,6 +94,8 @@ UNSUPPORTED = {
     (".xml", ".html", ".htm"): ("a web page or XML", f"{CONVERT}, such as with pandas.read_html."),
     (".pdf",): ("a PDF", f"{CONVERT}."),
     (".doc", ".docx", ".odt"): ("a document", f"{CONVERT}."),
+    (".ppt", ".pptx", ".odp"): ("a presentation", f"{CONVERT}."),
+    (".epub",): ("an e-book", f"{CONVERT}."),
     (".mdb", ".accdb"): ("an Access database", f"{CONVERT}."),
     (".tar", ".tgz", ".7z", ".rar"): ("an archive", "Unpack it, and give the folder."),
     (".lz4", ".br", ".z", ".lzma"): ("compressed in an unknown way", "Unpack it first."),
@@ -110,6 +112,19 @@ FOREIGN_STARTS = {
     b"\x80\x04\x95": ".pkl",
     b"\x80\x05\x95": ".pkl",
     b"$FL2": ".sav",
+}
+# What tells apart the documents that are ZIP archives: a member, or the content of "mimetype".
+OFFICE_PARTS = {
+    "xl/workbook.xml": ".xlsx",
+    "xl/workbook.bin": ".xlsb",
+    "word/document.xml": ".docx",
+    "ppt/presentation.xml": ".pptx",
+}
+MIME_TYPES = {
+    b"application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    b"application/vnd.oasis.opendocument.text": ".odt",
+    b"application/vnd.oasis.opendocument.presentation": ".odp",
+    b"application/epub+zip": ".epub",
 }
 
 
@@ -152,9 +167,10 @@ def kind_of(path: str, name: str = "") -> str:
             return one.name
     if start[8:12] == b"DUCK":
         return "duckdb"
-    if start.startswith(b"\xd0\xcf\x11\xe0") or is_workbook(path, start):
+    document = document_suffix(path, start)
+    if start.startswith(b"\xd0\xcf\x11\xe0") or document in READERS:
         return "excel"
-    suffix = suffix_of(path)
+    suffix = document or suffix_of(path)
     marked = next((s for mark, s in FOREIGN_STARTS.items() if start.startswith(mark)), suffix)
     if marked in FOREIGN:
         told, todo = FOREIGN[marked]
@@ -171,10 +187,16 @@ def kind_of(path: str, name: str = "") -> str:
     return "json" if start.lstrip()[:1] in (b"{", b"[") else "csv"
 
 
-def is_workbook(path: str, start: bytes) -> bool:
-    """Return whether a file is an Excel or OpenDocument workbook; both are ZIP archives."""
+def document_suffix(path: str, start: bytes) -> str:
+    """Return the suffix of a workbook or document that is a ZIP archive; "" for other files."""
     if not start.startswith(b"PK\x03\x04") or not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        names: Any = archive.namelist()
-    return "[Content_Types].xml" in names or "mimetype" in names
+        return ""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            kind = archive.open("mimetype").read(100) if "mimetype" in names else b""
+    except (EOFError, zipfile.BadZipFile, zlib.error, RuntimeError):
+        return ""  # the error is reported when the archive is unpacked
+    found = [suffix for part, suffix in OFFICE_PARTS.items() if part in names]
+    found += [suffix for mark, suffix in MIME_TYPES.items() if kind.startswith(mark)]
+    return found[0] if found else ""

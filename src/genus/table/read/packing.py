@@ -18,8 +18,8 @@ from typing import Any
 from genus.table.read.formats import (
     COMPRESSED,
     READERS,
+    document_suffix,
     format_named,
-    is_workbook,
     start_of,
     suffix_of,
 )
@@ -58,7 +58,7 @@ def plain_file(path: str, part: str = "") -> tuple[str, str]:
     if is_pipe(path):
         path = spooled(path)
     how = packing_of(path)
-    if how is None or (how == "zip" and is_workbook(path, start_of(path))):
+    if how is None or (how == "zip" and document_suffix(path, start_of(path))):
         return path, part
     inner = suffix_of(path)
     if how in ("gzip", "zstd") and COMPRESSED.search(path) and inner in READERS:
