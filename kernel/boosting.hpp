@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -229,6 +230,9 @@ private:
                 curvature[leaf_[i] * K_ + k] += w * std::abs(g) * (1 - std::abs(g));
             }
         }
+        // Only ratios of weights matter: in units of a power of two, their total is from 1 to 2.
+        const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+        const int unit = total > 0 ? std::ilogb(total) : 0;
         for (std::size_t v = 0; v < L; ++v) {
             double mean = 0;
             for (std::size_t k = 0; k < K_; ++k) {
@@ -238,7 +242,7 @@ private:
             }
             for (std::size_t k = 0; k < K_; ++k)
                 value[v * K_ + k] = std::round((value[v * K_ + k] - mean) * 4096) / 4096;
-            weight[v] = static_cast<float>(weight[v]);
+            weight[v] = static_cast<float>(std::ldexp(weight[v], -unit));
         }
         for (std::size_t i = 0; i < m_; ++i)
             for (std::size_t k = 0; k < K_; ++k) F_[i * K_ + k] += value[leaf_[i] * K_ + k];

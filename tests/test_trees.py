@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
 import twins
 from genus import TableClassifier, _kernel, cross_validate, from_bytes, load
@@ -296,3 +297,15 @@ def test_a_file_with_other_trees_learns_its_weights_again() -> None:
     assert_allclose(old.predict_proba(X), TableClassifier().fit(X, y).predict_proba(X), rtol=1e-9)
     with pytest.raises(ValueError, match="saved for prediction only"):
         load(folder / "for-prediction.genus").predict_proba(X)
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_rows_of_any_weight_have_the_same_contributions(scale: float) -> None:
+    X, y = load_iris(return_X_y=True)
+    heavy, most = (
+        TableClassifier().fit(X, y, sample_weight=np.full(len(y), s)) for s in (scale, 2 * scale)
+    )
+    assert np.isfinite(heavy.predict_proba(X)).all()
+    of_heavy, of_most = (model.explain(X[:9]).contributions for model in (heavy, most))
+    assert np.isfinite(of_heavy).all()
+    assert_allclose(of_heavy, of_most, atol=1e-9)

@@ -704,6 +704,7 @@ def boost_trees(
         F += values[leaf]
         log_p = F[left_out] - logsumexp(F[left_out], axis=1, keepdims=True)
         losses.append(-float(w[left_out] @ log_p[np.arange(len(left_out)), y[left_out]]))
+        weights /= 2.0 ** np.floor(np.log2(weights.sum() or 1.0))
         trees.append(tree | {"values": values, "weights": weights})
     return trees, losses
 

@@ -57,9 +57,10 @@ class BoostedTrees:
     """The trees of all folds, one after another; those of a fold begin at `starts` (folds + 1,).
 
     `columns` and `cuts` (T, 6) are the questions, `values` (T, 64, K) the values of the leaves, and
-    `weights` (T, 64) the weights of the rows in them. `seen` (V + 1,) marks the cells that count as
-    known: those of the sample, without missing values that do not depend on the class. If several
-    columns have the same cells in all rows, trees ask for one of them; `same` (n,) says which.
+    `weights` (T, 64) the weights of the rows in them, up to a factor. `seen` (V + 1,) marks the
+    cells that count as known: those of the sample, without missing values that do not depend on the
+    class. If several columns have the same cells in all rows, trees ask for one of them; `same`
+    (n,) says which.
     `origin` identifies the rows and cells from which the trees grew.
     """
 
