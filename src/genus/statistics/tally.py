@@ -13,7 +13,7 @@ from genus.arrays import labels
 from genus.arrays.labels import Axis, Keys
 from genus.statistics.group import Array, ImpossibleError, difference, freeze, settle
 
-MOST_COUNT = 1e150  # so that products of two counts, and of their reciprocals, are finite
+MOST_COUNT = 1e200  # sums of smaller counts are far from the largest float
 
 
 @dataclass(frozen=True, eq=False)
