@@ -14,7 +14,7 @@ sources := pyproject.toml CMakeLists.txt $(wildcard kernel/*) $(wildcard client/
 kept := --config-settings=build-dir=build/{wheel_tag}
 # Compiled modules are kept, whatever the shell says: the tests start Python some hundreds of times.
 unexport PYTHONDONTWRITEBYTECODE
-pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 3
+pytest := OPENBLAS_NUM_THREADS=1 $(bin)/pytest -q -n 4
 
 # Tests of the kernel's functions, of hostile input, and the laws.
 sanitized := $(patsubst %,tests/test_%.py,kernel pairs trees tokens text text_bad_input mail_tokens \
