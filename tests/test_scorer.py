@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.special import log_softmax
 
 from genus import TableClassifier
-from genus.table import Frame
+from genus.table import Frame, plan
 from genus.table.model import scorer
 from genus.table.plan import hashed
 
@@ -85,10 +85,17 @@ ASKED = {"normal": "gaussian", "skewed": "gamma", "count": "poisson", "rounded":
     ],
 )
 @pytest.mark.parametrize("codes", [scorer.MOST_CODES, 6])
+@pytest.mark.parametrize("slots", [plan.MOST_SLOTS, 20, 6], ids=["", "wide", "no pairs"])
 def test_all_experts_at_once_say_what_they_say_one_by_one(
-    kinds: str, K: int, options: dict[str, Any], codes: int, monkeypatch: pytest.MonkeyPatch
+    kinds: str,
+    K: int,
+    options: dict[str, Any],
+    codes: int,
+    slots: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(scorer, "MOST_CODES", codes)
+    monkeypatch.setattr(plan, "MOST_SLOTS", slots)
     table, y = drawn(900, K, K, kinds)
     model = TableClassifier(**options).fit(table, y)
     X = Frame.of(odd(table), model.plan_)

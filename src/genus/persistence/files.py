@@ -23,8 +23,9 @@ from genus.persistence.packing import UnpackError, pack, unpack
 
 FORMAT = "genus"
 # 1 had no checksum and was never released; 2 had no sample of rows; 3 packed nothing;
-# 4 had a forest instead of boosted trees; 5 had weights of columns, too
-VERSION = 6
+# 4 had a forest instead of boosted trees; 5 had weights of columns, too; 6 had no linear expert
+# over all columns of wide tables
+VERSION = 7
 OLDEST = 2
 MOST_HEADER = 100_000_000  # bytes of metadata that safetensors accepts
 

@@ -28,6 +28,8 @@ from genus.table.model.boosting import BoostedTrees
 from genus.table.model.counts import TEXT, name_keys
 from genus.table.model.experts import NAMES
 from genus.table.model.weighing import Weighing, Weights
+from genus.table.model.wide import NAME as ALL_COLUMNS
+from genus.table.model.wide import Features, WideLinear
 from genus.text.model.choosing import Choice
 from genus.text.model.combination import FAMILIES, TOKENS, WEIGHTINGS, Combination, Evidence
 from genus.text.model.selection import Selection
@@ -124,7 +126,7 @@ def weighing_from_tree(tree: dict[str, Any]) -> Weighing:
     fits = weights.experts.shape == tree["losses"].shape == (len(weights.names),)
     fits &= weights.constant.shape == weights.classes.shape
     fits &= 0 <= weights.doubt < 1 and shrinkage.shape == (3,) and bool((shrinkage >= 0).all())
-    known = ("families", *NAMES, BOOSTED)
+    known = ("families", *NAMES, BOOSTED, ALL_COLUMNS)
     fits &= all(n in known or n.startswith(TEXT) for n in weights.names)
     fits &= bool((np.abs(weights.experts) < MOST_WEIGHT).all())
     numbers = (weights.experts, weights.constant, shrinkage)
@@ -132,7 +134,27 @@ def weighing_from_tree(tree: dict[str, Any]) -> Weighing:
         raise ValueError("the weights of its experts are invalid")
     combinations = {n: combination_from_tree(c) for n, c in tree["combinations"].items()}
     trees = boosted_from_tree(tree.get("trees"), len(weights.classes))
-    return Weighing(weights, combinations, tree["losses"], tree["worth"], trees=trees)
+    linear = linear_from_tree(tree.get("linear"), len(weights.classes))
+    worth = tree["worth"]
+    return Weighing(weights, combinations, tree["losses"], worth, trees=trees, linear=linear)
+
+
+def linear_from_tree(tree: dict[str, Any] | None, classes: int) -> WideLinear | None:
+    """Restore the linear expert of a wide table; files of earlier versions have none."""
+    if tree is None:
+        return None
+    linear = WideLinear(**tree | {"features": Features(**tree["features"])})
+    arrays = [*vars(linear.features).values(), linear.slope, linear.share]
+    starts, centre, scale, keys = arrays[:4]
+    fits = [a.dtype.name for a in arrays] == ["int64", *["float64"] * 2, "int64", *["float64"] * 2]
+    fits = fits and starts.ndim == centre.ndim == 1 and centre.shape == scale.shape == keys.shape
+    fits = fits and linear.slope.shape == (len(centre), classes)
+    fits = fits and linear.share.shape == (classes,) and isinstance(linear.origin, str)
+    fits = fits and bool((np.diff(starts) >= 0).all()) and starts[0] == 0
+    fits = fits and starts[-1] == len(centre) and bool((scale > 0).all())
+    if not (fits and all(bool(np.isfinite(a).all()) for a in arrays)):
+        raise ValueError("its linear expert is invalid")
+    return linear
 
 
 def boosted_from_tree(tree: dict[str, Any] | None, classes: int) -> BoostedTrees | None:

@@ -98,11 +98,12 @@ def plan_to_tree(plan: Plan) -> dict[str, Any]:
 def weighing_to_tree(weighing: Weighing) -> dict[str, Any]:
     """Convert the weights of experts and their scores, without the rows they come from."""
     weights = weighing.weights
-    trees = weighing.trees
+    trees, linear = weighing.trees, weighing.linear
     return {
         "trees": None
         if trees is None
         else {f.name: half_as_long(getattr(trees, f.name)) for f in fields(trees)},
+        "linear": None if linear is None else vars(linear) | {"features": vars(linear.features)},
         "weights": {f.name: getattr(weights, f.name) for f in fields(weights)},
         "combinations": {n: combination_to_tree(c) for n, c in weighing.combinations.items()},
         "losses": weighing.losses,

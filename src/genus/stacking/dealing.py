@@ -43,6 +43,19 @@ class Dealt:
             yield test, floored(self.whole - part)
 
 
+def thinned(rows: int, most: int, folds: int) -> NDArray[np.bool_]:
+    """Return which of the rows to use, (rows,), if about `most` of them can be afforded.
+
+    Rows are dealt in turns, so a step that is a multiple of `folds` could take all of them from one
+    fold.
+
+    >>> thinned(6, 3, folds=2).nonzero()[0]
+    array([0, 3])
+    """
+    step = -(-rows // max(most, 1))
+    return np.arange(rows) % (step + (step % folds == 0)) == 0
+
+
 def floored(statistics: Any) -> Any:
     """Set negative counts, and counts within rounding errors, to zero.
 
@@ -51,16 +64,20 @@ def floored(statistics: Any) -> Any:
     if isinstance(statistics, Compound):
         return Compound({name: floored(part) for name, part in statistics.parts.items()})
     if isinstance(statistics, Pairs):
-        return Pairs.of(statistics.classes, statistics.keys, above_rounding(statistics.counts))
+        counts = above_rounding(statistics.counts)
+        if counts is statistics.counts:
+            return statistics
+        return Pairs.of(statistics.classes, statistics.keys, counts)
     if not isinstance(statistics, Tally):
         return statistics
-    counts = {name: above_rounding(table) for name, table in statistics.counts.items()}
-    return Tally.of(statistics.classes, statistics.keys, counts)
+    tables = {name: above_rounding(table) for name, table in statistics.counts.items()}
+    return Tally.of(statistics.classes, statistics.keys, tables)
 
 
 def above_rounding(counts: Array) -> Array:
     """Return the counts; those below the rounding error of the largest become zero."""
-    return np.where(counts > GATHERED * counts.max(initial=0.0), counts, 0.0)
+    tiny = (counts <= GATHERED * counts.max(initial=0.0)) & (counts != 0)
+    return np.where(tiny, 0.0, counts) if tiny.any() else counts
 
 
 def deal(y: Codes, weight: Array, folds: int, most: int) -> tuple[NDArray[np.intp], Codes, Array]:

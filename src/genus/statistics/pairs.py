@@ -150,17 +150,23 @@ class Pairs:
         classes = labels.union(self.classes, other.classes, "classes")
         keys, mine, theirs = merge_slots(self, other)
         size = int(slots(keys)[-1])
+        shape = (len(classes), size, size)
 
-        def place(pairs: Pairs, at: NDArray[np.intp]) -> Array:
-            if pairs.counts.shape == (len(classes), size, size):
-                return pairs.counts
-            wide = np.zeros((len(classes), size, size))
-            if len(pairs.classes):
-                rows = labels.positions(pairs.classes, classes)
-                wide[rows[:, None, None], at[:, None], at] = pairs.counts
-            return wide
+        def block(pairs: Pairs, at: NDArray[np.intp]) -> Any:
+            rows = labels.positions(pairs.classes, classes)
+            return rows[:, None, None], at[:, None], at
 
-        return Pairs.of(classes, keys, operation(place(self, mine), place(other, theirs)))
+        if self.counts.shape == shape:
+            if other.counts.shape == shape:
+                return Pairs.of(classes, keys, operation(self.counts, other.counts))
+            out = self.counts.copy()
+        else:
+            out = np.zeros(shape)
+            if len(self.classes):
+                out[block(self, mine)] = self.counts
+        here = block(other, theirs)  # outside of it, the operation is with zero
+        out[here] = operation(out[here], other.counts)
+        return Pairs.of(classes, keys, out)
 
 
 def slots(keys: tuple[Axis, ...]) -> NDArray[np.int64]:

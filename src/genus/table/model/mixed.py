@@ -26,7 +26,7 @@ from genus.arrays.matrix import Codes
 from genus.registry import FAMILIES
 from genus.statistics import Array, Compound
 from genus.table import Frame, Plan
-from genus.table.model import boosting, experts, marginals, tree
+from genus.table.model import boosting, experts, marginals, tree, wide
 from genus.table.model.binning import merged
 from genus.table.model.boosting import BoostedTrees
 from genus.table.model.counts import TEXT, TOGETHER, Counting
@@ -38,7 +38,15 @@ from genus.table.model.shapley import Contributions, Shapley
 from genus.table.model.slots import Slots, cell_means
 from genus.table.model.submodels import Submodels
 from genus.table.model.tree import Tree
-from genus.table.model.weighing import Weighing, Weights, believed_of, trees_for, weigh
+from genus.table.model.weighing import (
+    Weighing,
+    Weights,
+    believed_of,
+    linear_for,
+    trees_for,
+    weigh,
+)
+from genus.table.model.wide import WideLinear
 from genus.text.model.combination import Combination
 from genus.text.model.words import WordParameters, Words
 
@@ -73,9 +81,9 @@ class MixedParameters:
 
     `marginals` holds a family for each column, or None for a text; `texts` holds the words of
     texts, by column. `blocks` are groups of numbers that are modelled jointly. `plan` has the cells
-    with which the experts were solved. `weighing` holds the weights and the boosted trees; if it is
-    None, the families are multiplied without weights. `solved_by` is the family, and `solved_from`
-    its counts.
+    with which the experts were solved. `weighing` holds the weights and the experts that are solved
+    from the sample; if it is None, the families are multiplied without weights. `solved_by` is the
+    family, and `solved_from` its counts.
     """
 
     plan: Plan
@@ -108,6 +116,11 @@ class MixedParameters:
     def trees(self) -> BoostedTrees | None:
         """The trees; None if no rows were kept to grow them from."""
         return None if self.weighing is None else self.weighing.trees
+
+    @property
+    def linear(self) -> WideLinear | None:
+        """The linear expert over all columns; None unless the table is wide and has weights."""
+        return None if self.weighing is None else self.weighing.linear
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -157,8 +170,8 @@ class Mixed:
     """The family of a table: a product of families or, if calibrated, a weighted set of experts.
 
     `families` are those that the user chose, by column; others are chosen automatically. With
-    `tree`, a tree replaces the families of paired columns. `grows` is true if boosted trees are one
-    of the experts.
+    `tree`, a tree replaces the families of paired columns. `grows` is true if some experts are
+    solved from the sample: boosted trees and, if the table is wide, a linear one.
     """
 
     how: Counting
@@ -174,10 +187,12 @@ class Mixed:
         """The names of the experts, in the order of `evidence`."""
         plain = any(column.kind != "text" for column in self.how.plan.used)
         paired = self.dependence and any(column.paired for column in self.how.plan.used)
+        sampled = self.dependence and self.grows and not self.how.belief
         return (
             *(("families",) if plain else ()),
             *(NAMES if paired else ()),
-            *((boosting.NAME,) if paired and self.grows and not self.how.belief else ()),
+            *((boosting.NAME,) if paired and sampled else ()),
+            *((wide.NAME,) if sampled and wide.is_wide(self.how.plan) else ()),
             *(TEXT + name for name in self.how.texts),
         )
 
@@ -231,7 +246,7 @@ class Mixed:
             return counted
         # Learn weights from these rows now, because the rows are not kept.
         how = replace(self.how, belief=False, sample=ASIDE)
-        aside = replace(self, how=how, grows=False)  # trees cannot be merged without rows
+        aside = replace(self, how=how, grows=False)  # what rows decide cannot be merged without
         own = believed_of(aside, aside.count(X, y, classes, weight), counted["rows"].classes)
         return Compound({**counted.parts, "belief": own})
 
@@ -259,7 +274,8 @@ class Mixed:
         if weighing is None or not self.calibrate:
             return solved
         grown = trees_for(weighing.trees, family, statistics, classes)
-        weighing = replace(weighing, trees=grown)
+        linear = linear_for(weighing.linear, family, statistics, classes)
+        weighing = replace(weighing, trees=grown, linear=linear)
         return replace(solved, weighing=weighing, constant=weighing.weights.of(classes))
 
     def recut(self, statistics: Compound, classes: Axis) -> tuple[Mixed, Compound]:
@@ -349,12 +365,19 @@ class Mixed:
 
     # Scoring
 
-    def evidence(self, parameters: MixedParameters, X: Frame, trees: Array | None = None) -> Array:
+    def evidence(
+        self,
+        parameters: MixedParameters,
+        X: Frame,
+        trees: Array | None = None,
+        linear: Array | None = None,
+    ) -> Array:
         """Return log p_g(k|x) by expert, (m, K, G).
 
-        The experts are the product of families, the experts of pairs, the trees, and every column
-        of texts. Columns without pairs contribute the same to all experts of pairs and to the
-        trees. `trees` (m, K) are the trees' scores, if they are not those of the parameters.
+        The experts are the product of families, the experts of pairs, the trees, the linear expert
+        of wide tables, and every column of texts. Columns without pairs contribute the same to all
+        experts of pairs and to the trees. `trees` and `linear` (m, K) are scores of these experts,
+        if they are not those of the parameters.
         """
         p = parameters
         by_column = self._by_column(p, X)
@@ -367,6 +390,9 @@ class Mixed:
             cells = p.slots.place(X)
             scores += [expert.score(cells) + rest for expert in p.listed]
             scores += [] if trees is None else [trees + rest]
+        if p.linear is not None:
+            scores.append(p.linear.score(X))
+        scores += [] if linear is None else [linear]
         said = [np.maximum(log_softmax(s + p.log_share, axis=1), LEAST) for s in scores]
         said += [self._text(p, X, j) for j in p.texts]
         return np.stack(said, axis=2)
@@ -410,8 +436,9 @@ class Mixed:
     def present(self, parameters: MixedParameters) -> list[str]:
         """Return the names of the experts in the order of `evidence`."""
         plain = ["families"] if len(parameters.texts) < len(parameters.marginals) else []
-        texts = [TEXT + self.how.plan.used[j].name for j in parameters.texts]
-        return [*plain, *(expert.name for expert in parameters.listed), *texts]
+        plain += [expert.name for expert in parameters.listed]
+        plain += [] if parameters.linear is None else [wide.NAME]
+        return plain + [TEXT + self.how.plan.used[j].name for j in parameters.texts]
 
     def _by_column(self, parameters: MixedParameters, X: Frame) -> Array:
         """Return log p(x_j|k) by the families of columns, (m, n, K); zeros for texts.

@@ -32,6 +32,8 @@ from genus.table import Frame
 from genus.table.model.boosting import BoostedTrees
 from genus.table.model.codes import CodedColumn, Codes, NameCodes
 from genus.table.model.experts import LEAST, Experts
+from genus.table.model.wide import NAME as ALL_COLUMNS
+from genus.table.model.wide import WideLinear
 
 if TYPE_CHECKING:
     from genus.table.model.mixed import Block, MixedParameters
@@ -83,13 +85,15 @@ def is_long(c: CodedColumn) -> bool:
 class Scorer:
     """The scorer of weighted experts. `columns` are all columns except texts.
 
-    `weights` (G,) are the weights of experts. The `trees` come after the `experts` of pairs.
+    `weights` (G,) are the weights of experts. The `trees` come after the `experts` of pairs, and
+    the `linear` expert of wide tables is the last one.
     """
 
     columns: tuple[CodedColumn, ...]
     blocks: tuple[Block, ...]
     experts: Experts | None
     trees: BoostedTrees | None
+    linear: WideLinear | None
     weights: Array
     constant: Array
     log_share: Array
@@ -106,8 +110,10 @@ class Scorer:
             if marginal is not None
         )
         names = ["families", *(expert.name for expert in p.listed)] if columns else []
+        names += [] if p.linear is None else [ALL_COLUMNS]
         weights = np.array([w.by_name.get(name, 0.0) for name in names])
-        return cls(columns, p.blocks, p.experts, p.trees, weights, p.constant, p.log_share)
+        sampled = p.trees, p.linear
+        return cls(columns, p.blocks, p.experts, *sampled, weights, p.constant, p.log_share)
 
     def read(self, X: Frame) -> Frame:
         """Return the rows with encoded categories, so that each name is looked up once."""
@@ -139,6 +145,11 @@ class Scorer:
         evidence[:, (G + 1) * K : (G + 2) * K] += unpaired
         if self.experts is not None:
             self._add_pairs(self.experts, codes, evidence)
+        if self.linear is not None:
+            own = evidence[:, (G - 1) * K : G * K]
+            own += self.linear.score(X)  # of numbers; categories are codes by now
+            for j, parts in self._linear_parts.items():
+                own += parts[codes[j]]
         return weigh_experts(evidence, self.weights, self.log_share, LEAST, doubt, threads())
 
     def _by_code(self, codes: Mapping[int, Codes], m: int) -> Array:
@@ -165,18 +176,32 @@ class Scorer:
         G, K = len(self.weights), len(self.log_share)
         cells = np.stack([c.slots[codes[c.j]] for c in self.columns if c.slots is not None])
         evidence[:, PARENTS * K : LINEAR * K] = experts.parents.score(cells)
+        end = G if self.linear is None else G - 1
         evidence[:, CURVED * K : TREES * K] = experts.curved.score(cells)
         evidence[:, LINEAR * K : TREES * K] *= evidence[:, -1:] / len(cells)
         if self.trees is not None:
-            evidence[:, TREES * K : G * K] = self.trees.score(cells)
+            evidence[:, TREES * K : end * K] = self.trees.score(cells)
         if self._unpaired:
-            evidence[:, K : G * K] += np.tile(evidence[:, (G + 1) * K : (G + 2) * K], G - 1)
+            evidence[:, K : end * K] += np.tile(evidence[:, (G + 1) * K : (G + 2) * K], end - 1)
 
     # Tables, computed when first needed
 
     @cached_property
     def _unpaired(self) -> frozenset[int]:
         return frozenset(c.j for c in self.columns if c.slots is None)
+
+    @cached_property
+    def _linear_parts(self) -> dict[int, Array]:
+        """The parts of codes of categories in the score of the linear expert, by column."""
+        if self.linear is None:
+            return {}
+        found = {
+            c.j: self.linear.column(c.j, c.codes.examples)
+            for c in self.columns
+            if isinstance(c.codes, NameCodes)
+        }
+        # the last code is for a category that was never seen
+        return {j: np.vstack([parts, np.zeros_like(parts[:1])]) for j, parts in found.items()}
 
     @cached_property
     def _listed(self) -> list[Listed]:

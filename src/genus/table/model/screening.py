@@ -28,7 +28,7 @@ from genus.table.model.marginals import Counted, Marginal, Shares, missing_share
 
 BINS = 5
 FEWEST = 64  # columns that are solved in full
-ROWS = 4  # rows for each column that is solved in full, if that allows more than FEWEST
+ROWS = 64  # rows for each column that is solved in full, if that allows more than FEWEST
 PSEUDO = 1.0  # rows that are added to each share (Laplace smoothing)
 
 

@@ -143,7 +143,8 @@ class Evidence:
     For paired columns: `bins` (p, m, K); for every two of them `given` (p, p, m, K), log
     p(x_j|x_i,k) with parent i. `parent` (p, m) marks the columns of a row that are parents;
     `features` (m, d) are those of experts, `share` (m,) is the share of columns that are known, and
-    `trees` (p, m, K) are the contributions of columns to the trees' score.
+    `trees` (p, m, K) are the contributions of columns to the trees' score. `linear` (n, m, K) are
+    the columns' parts in the linear expert of a wide table; None for other tables.
     """
 
     X: Frame
@@ -155,6 +156,7 @@ class Evidence:
     features: Sequence[Array]
     share: Array
     trees: Array
+    linear: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,11 +214,14 @@ class Submodels:
         for j in p.texts:
             name = TEXT + self.family.how.plan.used[j].name
             texts[j] = w.by_name.get(name, 0.0) * self.family._text(p, X, j)
+        linear = None
+        if p.linear is not None:
+            linear = np.stack([p.linear.column(j, values) for j, values in enumerate(X.columns)])
         if p.experts is None:
             none = np.zeros((0, m, K))
             nobody = np.zeros((0, m), dtype=bool)
             pairs = none, none[:, None], nobody, (), none
-            return Evidence(X, alone, texts, *pairs, none)
+            return Evidence(X, alone, texts, *pairs, none, linear)
         e, cells = p.experts, p.slots.place(X)
         bins = e.parents.bin_of[cells].astype(np.intp)
         known = bins < len(e.parents.table) - 1
@@ -230,6 +235,7 @@ class Submodels:
             [f.of_rows(cells) for f in self._features],
             e.known[cells].mean(axis=0),
             self._trees(cells),
+            linear,
         )
 
     def _trees(self, cells: Cells) -> Array:
@@ -270,6 +276,8 @@ class Submodels:
             unpaired = np.where((route.paired < 0)[:, None, None], alone, 0.0)
             said[:, :, 1:G] = summed(unpaired)[:, :, None]
             self._add_pairs(rows, route, said)
+        if rows.linear is not None:
+            said[:, :, G - 1] = summed(rows.linear[order])
         evidence = said.reshape(-1, (G + 1) * K)
         found = weigh_experts(evidence, weights, p.log_share, LEAST, p.weights.doubt, threads())
         return found.reshape(len(order) + 1, m, K)

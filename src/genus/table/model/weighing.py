@@ -19,19 +19,21 @@ from numpy.typing import NDArray
 from genus.arrays import labels, matrix
 from genus.arrays.labels import Axis
 from genus.arrays.logs import log_softmax
-from genus.stacking.dealing import Dealt, deal
+from genus.stacking.dealing import Dealt, deal, thinned
 from genus.stacking.layer import Rows
 from genus.stacking.outcome import CrossValidation
 from genus.stacking.prior import Prior
 from genus.stacking.stack import least_doubt, shares, stack
 from genus.statistics import Array, Belief, Compound
 from genus.table.frame import Frame
+from genus.table.model import wide
 from genus.table.model.binning import tells_absence
 from genus.table.model.boosting import NAME as BOOSTED
 from genus.table.model.boosting import BoostedTrees, origin
 from genus.table.model.counts import TEXT
 from genus.table.model.experts import Cells
 from genus.table.model.slots import Slots
+from genus.table.model.wide import WideLinear
 from genus.text.model import Combination, Selection
 from genus.text.model.choosing import candidates, choose, teaching_weights
 
@@ -85,8 +87,8 @@ class Weighing:
     """The learned weights, the `combinations` that score texts, and the out-of-fold scores.
 
     `losses` (G,) are the log losses of single experts, and `worth` has the scores of all experts
-    together. `outcome` has the probabilities of the rows, unless the model was loaded from a file,
-    and `trees` are the trees that grew from these rows.
+    together. `outcome` has the probabilities of the rows, unless the model was loaded from a file.
+    `trees` grew from these rows, and the expert `linear` of wide tables was solved from them.
     """
 
     weights: Weights
@@ -95,6 +97,7 @@ class Weighing:
     worth: Mapping[str, float]
     outcome: CrossValidation | None = None
     trees: BoostedTrees | None = None
+    linear: WideLinear | None = None
 
 
 def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
@@ -122,7 +125,8 @@ def weigh(family: Mixed, statistics: Compound, classes: Axis) -> Weighing:
         "calibration error": outcome.calibration_error,
     }
     weights = Weights(names, found.weights, classes, found.constant, found.doubt, shrinkage)
-    return Weighing(weights, rows.combinations, rows.losses(names), worth, outcome, rows.trees)
+    losses = rows.losses(names)
+    return Weighing(weights, rows.combinations, losses, worth, outcome, rows.trees, rows.linear)
 
 
 def weight_names(family: Mixed, classes: Axis) -> list[str]:
@@ -148,7 +152,8 @@ class OutOfFold:
 
     `given` (m,) are the weights of rows in the sample, and `weight` (m,) those for learning. The
     experts' weights are learned from the rows marked in `taught`, with a `prior`. The
-    `combinations` score texts, and the `trees` grew from the rows.
+    `combinations` score texts, the `trees` grew from the rows, and the expert `linear` of wide
+    tables was solved from them.
     """
 
     F: Array
@@ -160,6 +165,7 @@ class OutOfFold:
     prior: Prior
     combinations: Mapping[str, Combination]
     trees: BoostedTrees | None
+    linear: WideLinear | None
 
     def losses(self, names: Sequence[str]) -> Array:
         """Return the log loss of each expert alone, (G,); texts are scored with class shares."""
@@ -205,7 +211,8 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
         if column.kind == "text"
     }
     trees = grown(family, statistics, classes, drawn)
-    F, known = evidence(family, dealt, combinations, trees)
+    linear = over_all_columns(family, statistics, classes, drawn)
+    F, known = evidence(family, dealt, combinations, trees, linear and linear[1])
     weight = teaching_weights(given, known)
     weight *= np.count_nonzero(weight) / max(weight.sum(), 1e-300)  # so that the mean weight is one
     spread = np.maximum(RIDGE * F.var(axis=1).mean(axis=0), LEAST_RIDGE)
@@ -215,12 +222,9 @@ def out_of_fold(family: Mixed, statistics: Compound, classes: Axis) -> OutOfFold
     prior = Prior.of(start, spread, np.zeros(len(classes)), group=group)
     # Some rows are enough to learn a few weights; all rows are scored.
     few = max(TAUGHT_CELLS // (F.shape[1] * F.shape[2]), FEWEST_TAUGHT)
-    step = -(-len(y) // few)
-    step += (
-        step % FOLDS == 0
-    )  # rows are dealt in turns, so a multiple of FOLDS could take all of them from one fold
-    taught = np.arange(len(y)) % step == 0
-    return OutOfFold(F, y, weight, given, fold, taught, prior, combinations, trees and trees[0])
+    taught = thinned(len(y), few, FOLDS)
+    found = trees and trees[0], linear and linear[0]
+    return OutOfFold(F, y, weight, given, fold, taught, prior, combinations, *found)
 
 
 def unlearned(names: tuple[str, ...]) -> tuple[Array, NDArray[np.intp]]:
@@ -303,13 +307,45 @@ def trees_for(
     return None if found is None else found[0]
 
 
+def over_all_columns(
+    family: Mixed, statistics: Compound, classes: Axis, drawn: Drawn
+) -> tuple[WideLinear, Array] | None:
+    """Solve the linear expert of a wide table from a sample, with out-of-fold scores (m, K).
+
+    Return None if the family has no such expert.
+    """
+    if wide.NAME not in family.names:
+        return None
+    known = wide.origin(statistics["sample"], family.how.plan)
+    return wide.solve(drawn.X, drawn.y, drawn.weight, drawn.fold, len(classes), FOLDS, known)
+
+
+def linear_for(
+    linear: WideLinear | None, family: Mixed, statistics: Compound, classes: Axis
+) -> WideLinear | None:
+    """Return the expert if it was solved from this sample, or if it is dropped; else a new one."""
+    if linear is None:
+        return None
+    sample = statistics["sample"]
+    if sample.is_dropped or linear.origin == wide.origin(sample, family.how.plan):
+        linear.check(family.how.plan)
+        return linear
+    drawn = Drawn.of(family, statistics, classes)
+    found = None if drawn is None else over_all_columns(family, statistics, classes, drawn)
+    return None if found is None else found[0]
+
+
 def evidence(
     family: Mixed,
     dealt: Dealt,
     combinations: Mapping[str, Combination],
     trees: tuple[BoostedTrees, Cells] | None,
+    linear: Array | None,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the out-of-fold evidence of experts, and which rows have a class of other folds."""
+    """Return the out-of-fold evidence of experts, and which rows have a class of other folds.
+
+    `linear` (m, K) are the out-of-fold scores of the expert of wide tables.
+    """
     y, classes = dealt.y, dealt.classes
     F = np.zeros((len(y), len(classes), len(family.names)))
     known = np.zeros(len(y), dtype=bool)
@@ -321,12 +357,18 @@ def evidence(
             left = rest["rows"].classes
             known[test] = np.isin(y[test], labels.find(left, classes))
             parameters = family.solved(rest, classes, combinations)
-            names, own = family.present(parameters), None
+            names, own, more = family.present(parameters), None, []
             if trees is not None and parameters.experts is not None:
                 boosted, cells = trees
                 own = boosted.of_fold(f).score(np.ascontiguousarray(cells[:, test]))
-                names.insert(-len(parameters.texts) or len(names), BOOSTED)
-            said = family.evidence(parameters, dealt.X[test], own)
+                more.append(BOOSTED)
+            if linear is not None:
+                more.append(wide.NAME)
+            texts = len(names) - len(parameters.texts)
+            names[texts:texts] = more
+            said = family.evidence(
+                parameters, dealt.X[test], own, None if linear is None else linear[test]
+            )
             at = np.array([family.names.index(name) for name in names])
             F[np.ix_(test, np.arange(len(classes)), at)] = said
 
