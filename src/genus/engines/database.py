@@ -149,7 +149,7 @@ def number(column: Any) -> Any:
 
 
 def there(x: Any) -> Any:
-    """Return an expression for whether a number is present."""
+    """Return an expression that is true if a number is neither NULL nor NaN."""
     return x.notnull() & ~x.isnan()
 
 
@@ -176,7 +176,7 @@ def totals(rows: Any) -> dict[str, Any]:
 
 
 def tallies(rows: Any, size: int, needs: Needs) -> dict[str, Any]:
-    """Return the count, the sum and the bounds of each column."""
+    """Return the weight of the present values, the sum, and the bounds of each column."""
     found = {}
     for j in range(size):
         x = rows[f"x{j}"]
