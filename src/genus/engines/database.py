@@ -224,7 +224,7 @@ def moments(rows: Any, groups: Groups, origin: Array, pairs: bool) -> dict[str, 
 
 
 def by_label(y: Any, groups: Groups, numbers: Array) -> Any:
-    """Return an expression for the number of a row's label; a float if all numbers are equal."""
+    """Return an expression for a label's element of `numbers`; a float if all are equal."""
     if (numbers == numbers[:1]).all():
         return float(numbers[0]) if len(numbers) else 0.0
     known = zip(groups.listed, numbers.tolist(), strict=True)
